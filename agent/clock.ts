@@ -63,10 +63,13 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
 
   const launch = async (entry: Entry, plannedAtMs: number): Promise<void> => {
     running += 1;
-    await run(entry.assignment, plannedAtMs);
-    running -= 1;
-    entry.isBusy = false;
-    launchNext();
+    try {
+      await run(entry.assignment, plannedAtMs);
+    } finally {
+      running -= 1;
+      entry.isBusy = false;
+      launchNext();
+    }
     if (isStopped && running === 0) idle.resolve();
     // A check of changed work waits for the probe of the old.
     if (entry.nextCheckAtMs !== null) runDue();

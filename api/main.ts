@@ -4,7 +4,7 @@ import { readFleetEnvironment } from '../config/environment.ts';
 import { describeFailure, refuseToListen } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
-import { listCheckRegions } from '../models/agents/agents.ts';
+import { listCheckRegions } from '../models/agents/shared-agents.ts';
 import { closeDatabase } from '../models/database.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { createIdSource } from '../models/secrets/ids.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ChatMessage } from '../core/alerts/chat/message.ts';
-import { listCheckRegions } from '../models/agents/agents.ts';
+import { listCheckRegions } from '../models/agents/shared-agents.ts';
 import { sealAnswers } from '../models/checks/sealed-answers.ts';
 import { listVendorDocumentRecords } from '../models/checks/vendor-pages.ts';
 import type { Database } from '../models/database.ts';

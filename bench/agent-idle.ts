@@ -10,11 +10,11 @@ import { readable } from './report.ts';
 const MONITORS = 50;
 const INTERVAL_SECONDS = 60;
 
-/** Of one core, and of resident memory, the pages of the runtime that other processes share included. */
+/** Bounds of CPU (percent of one core) and of resident memory including shared pages of the runtime. */
 const CPU_PERCENT = 0.5;
 const MEMORY_MB = 90;
 
-/** What a customer's agent takes that has next to nothing to do: 50 http monitors at 60 s. */
+/** The cost of a customer's agent that is nearly idle: 50 http monitors at 60 s. */
 export async function agentIdle({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { urls } = await startTarget(harness);

@@ -14,12 +14,12 @@ const INTERVAL_SECONDS = 60;
 /** One monitor in this many fails: four alerts a second while the first round of failures lasts. */
 const FAIL_EVERY = 75;
 
-/** The 99th percentile of an alert's way, in milliseconds. */
+/** The 99th percentile from failure to webhook, in milliseconds. */
 const ALERT_MS = 500;
 
 /**
- * From the failing answer of a target, which decides at once, to the webhook's arrival at its receiver, while 300
- * checks a second go on.
+ * Measures the time from a failing response, which decides at once, to the webhook's arrival, during 300 checks a
+ * second.
  */
 export async function alert(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await alertOn(context, backend);

@@ -15,10 +15,10 @@ const MONITORS = 1000;
 const CONNECTIONS = 16;
 const WARM_UP_ROUNDS = 2;
 
-/** The requests of a round are spread over enough tokens that none reaches its limit. */
+/** Enough tokens that no token of a round reaches its limit. */
 const TOKENS = 400;
 
-/** Rate of the API's read to that of the bare handler. */
+/** The least ratio of the API's rate to that of the bare handler. */
 const LEAST_RATIO = 0.5;
 
 type Round = { perSecond: number; statuses: Record<string, number> };
@@ -90,7 +90,7 @@ export async function api({ isQuick, report, withHarness }: BenchContext): Promi
   }
 }
 
-/** More tokens than a plan allows: the API is measured here, not its limit. */
+/** Adds more tokens than a plan allows, since the limit is not what is measured. */
 async function addTokens({ database, tenantId }: Installation): Promise<string[]> {
   const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
   await runOn(database.pool)(

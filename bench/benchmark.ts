@@ -1,7 +1,7 @@
 import type { WithHarness } from './harness/harness.ts';
 import type { Report } from './report.ts';
 
-/** One benchmark: prints figures, never fails for them. `isQuick` trades exactness for time. */
+/** One benchmark. It prints figures and never fails for them; `isQuick` trades accuracy for time. */
 export type Benchmark = (context: BenchContext) => Promise<void>;
 
 export type BenchContext = { isQuick: boolean; report: Report; withHarness: WithHarness };

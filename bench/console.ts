@@ -19,10 +19,7 @@ import { readable, type Report } from './report.ts';
 const MONITORS = 5000;
 const HISTORY_DAYS = 90;
 
-/**
- * What the issue asks for: compressed bytes of a first visit, milliseconds until it can be used, milliseconds of a
- * frame.
- */
+/** Bounds: compressed bytes of a first visit, milliseconds until it is usable, milliseconds of a frame. */
 const FIRST_LOAD_BYTES = 200_000;
 const INTERACTIVE_MS = 1000;
 const FRAME_MS = 50;
@@ -31,13 +28,11 @@ const FRAME_MS = 50;
 const CHANGED_AT_ONCE = 10;
 const CHANGE_EVERY_MS = 100;
 
-/** A turn of the wheel, in pixels: a screen and a half. */
+/** One turn of the wheel in pixels: a screen and a half. */
 const WHEEL_PX = 1200;
 const ROW_PX = 54;
 
-/**
- * Records in the page when there are rows, and when a letter in the search field has been taken: then it can be used.
- */
+/** Records when the page has rows, and when its search field has taken a letter: then it is usable. */
 const WATCH = `window.usable = new Promise((resolve) => {
   const findField = () => {
     const field = document.querySelector('input[type="search"]');
@@ -55,7 +50,7 @@ const WATCH = `window.usable = new Promise((resolve) => {
   requestAnimationFrame(findField);
 })`;
 
-/** Intervals from one frame to the next, by the page's own clock, and what the browser itself calls a long frame. */
+/** Records the intervals between frames by the page's clock, and the browser's own long frames. */
 const COUNT_FRAMES = `{
   window.frames_ = [];
   window.longFrames = [];
@@ -69,8 +64,8 @@ const COUNT_FRAMES = `{
 type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };
 
 /**
- * What a browser loads before the overview of 5,000 monitors can be used and how soon that is, and how smoothly it
- * scrolls while monitors change.
+ * Measures the overview of 5,000 monitors: the bytes and time until it is usable, and its frames while it scrolls and
+ * monitors change.
  */
 export async function consolePage({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   // What is measured is what the sources say now.
@@ -106,7 +101,7 @@ async function openOverview({ url, cookie, browser, ending }: Way): Promise<{ pa
   return { page, session };
 }
 
-/** Each time in a browser that was never there: nothing is kept. */
+/** Measures first loads, each in a browser with an empty cache. */
 async function measureFirstLoad(report: Report, way: Way, rounds: number): Promise<void> {
   const loads: { rowsMs: number; usableMs: number; bytes: number; dataBytes: number; cpuMs: number }[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -153,7 +148,7 @@ async function measureFirstLoad(report: Report, way: Way, rounds: number): Promi
   });
 }
 
-/** Over the whole list by the wheel and back by the keyboard, while others are going down and coming back. */
+/** Scrolls over the whole list by wheel and back by keyboard while monitors change. */
 async function measureScrolling(report: Report, way: Way, installation: Installation): Promise<void> {
   const { page, session } = await openOverview(way);
   await page.goto('/');
@@ -191,16 +186,13 @@ async function measureScrolling(report: Report, way: Way, installation: Installa
   await page.context().close();
 }
 
-/** What the page's thread has done since it began, in seconds of CPU, by name. */
+/** The CPU seconds of the page's thread since it began, by name. */
 async function readMetrics(session: CDPSession): Promise<Map<string, number>> {
   const { metrics } = await session.send('Performance.getMetrics');
   return new Map(metrics.map(({ name, value }) => [name, value]));
 }
 
-/**
- * Monitors go down and come back, some of them ten times a second, until it is stopped; gives back how many
- * changes that were.
- */
+/** Takes monitors down and up again ten times a second until it is stopped; returns the number of changes. */
 function changeMonitors({ database }: Installation): { stop: () => Promise<number> } {
   const run = runOn(database.pool);
   const end = new AbortController();

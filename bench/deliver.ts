@@ -12,12 +12,12 @@ import { readable } from './report.ts';
 const CHANNELS = 20;
 const MONITORS = 50;
 
-/** Deliveries a second that one deliver process sends, records included. */
+/** The least deliveries per second of one deliver process, including its writes. */
 const PER_SECOND = 1000;
 
 /**
- * A storm waits in the database: how fast one deliver process sends it to an https receiver, claims and records on the
- * disk of a real PostgreSQL.
+ * Measures how fast one deliver process sends a stored storm to an https receiver, with its claims and records in a
+ * PostgreSQL on disk.
  */
 export async function deliver(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await deliverOn(context, backend);

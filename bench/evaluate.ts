@@ -13,12 +13,12 @@ const MONITORS = 20_000;
 const INTERVAL_SECONDS = 60;
 const WARM_UP_ROUNDS = 2;
 
-/** At this interval one success in so many stores its timings: one in ten minutes. */
+/** At this interval one success in this many stores its timings: one in ten minutes. */
 const SAMPLED_ONE_IN = 600 / INTERVAL_SECONDS;
 
 const TIMINGS = { dnsMs: 4, connectMs: 11, tlsMs: 23, firstByteMs: 22, downloadMs: 2 };
 
-/** The answer of a failing check: a page of an error, as long as what is stored of one. */
+/** The response of a failing check: an error page as long as the stored part. */
 const FAILED_ANSWER = {
   status: 503,
   headers: {
@@ -34,25 +34,21 @@ const FAILED_ANSWER = {
 };
 
 /**
- * Results per CPU second of evaluator and PostgreSQL together, and the bytes that a stored result takes with its
- * indexes.
+ * Bounds: results per CPU second of evaluator and PostgreSQL together, and bytes of a stored result with its indexes.
  */
 const LEAST_PER_CORE = 10_000;
 const BYTES_A_RESULT = 100;
 
-/**
- * What a share of the results does in each round: nothing, or decide a change of status, half of them to down and half
- * back to up.
- */
+/** The share of results that change a status in each round, half of them to down and half back to up. */
 const PATHS = [
   { name: 'steady', share: 0 },
   { name: '1 % of the results changing a status', share: 0.01 },
 ] as const;
 
-/** Batches as they come under load, and as they come at 1,000 checks/s. */
+/** Batch sizes under load, and at 1,000 checks per second. */
 const BATCH_SIZES = [500, 100] as const;
 
-/** Deciding and storing, without the queue: batches of results straight into the evaluator. */
+/** Measures deciding and storing without the queue: batches go straight to the evaluator. */
 export async function evaluate({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const installation = await startInstallation(harness, 'postgres');
@@ -112,7 +108,7 @@ export async function evaluate({ isQuick, report, withHarness }: BenchContext): 
   });
 }
 
-/** In each round another group of monitors is down, which is up again in the next. */
+/** Whether a monitor is down in a round; another group is in each round. */
 function isBad({ index, round, share }: { index: number; round: number; share: number }): boolean {
   const groups = 2 / share;
   return share > 0 && index % groups === round % groups;

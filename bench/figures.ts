@@ -4,15 +4,12 @@ export function percentile(samples: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** The middle sample: one disturbed round does not move it. */
+/** The median sample, which one disturbed round does not change. */
 export function median(samples: readonly number[]): number {
   return percentile(samples, 0.5);
 }
 
-/**
- * How much samples taken at even distances grow from one to the next: the slope of the line that fits them best (least
- * squares); NaN with fewer than two.
- */
+/** The slope of the best line through evenly spaced samples (least squares), per sample; NaN with fewer than two. */
 export function slope(samples: readonly number[]): number {
   const middle = (samples.length - 1) / 2;
   const level = samples.reduce((sum, value) => sum + value, 0) / samples.length;

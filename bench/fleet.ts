@@ -14,9 +14,7 @@ import { countTicks, type TickCount } from './harness/ticks.ts';
 import { takeSample, watch, type Sample, type Watched } from './harness/watch.ts';
 import { readable, type Report } from './report.ts';
 
-/**
- * 1,667 checks a second; the short form has as many of fewer monitors, so that whole intervals fit into its windows.
- */
+/** 1,667 checks a second; the quick form reaches that with fewer monitors at shorter intervals. */
 const FULL = {
   monitors: 100_000,
   intervalSeconds: 60,
@@ -38,18 +36,18 @@ const REQUESTS_PER_SECOND = 500;
 const ACCOUNTS = 100;
 const TOKENS_EACH = 4;
 
-/** The share of the customers' requests that must be answered. */
+/** The least share of the customers' requests that succeed. */
 const ANSWERED_SHARE = 0.99;
 
 const SAMPLE_EVERY_MS = 10_000;
 
-/** Start lateness of checks under the normal load at the 99th percentile, in milliseconds. */
+/** The 99th percentile of start lateness under normal load, in milliseconds. */
 const LATENESS_MS = 250;
 
-/** Memory of a process in the last third of the normal load, to the middle third. */
+/** The most memory of a process in the last third of the normal load, relative to the middle third. */
 const MEMORY_RATIO = 1.05;
 
-/** After the overload checks are late by less than this again, in seconds, within the second figure, in seconds. */
+/** The lateness in seconds that counts as recovered, and the time until then after the overload. */
 const CALM_SECONDS = 5;
 const CALM_WITHIN_SECONDS = 120;
 
@@ -61,8 +59,8 @@ type ApiFigures = {
 type Run = Watched & { report: Report; api: Child<null> };
 
 /**
- * The fleet, each process by itself, with 100,000 monitors at 60 s and the API's customers beside them for ten minutes;
- * then twice as many monitors; then how soon it recovers.
+ * Runs all processes with 100,000 monitors at 60 s and API customers for ten minutes, then with twice as many monitors,
+ * then measures the recovery.
  */
 export async function fleet({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   const size = isQuick ? QUICK : FULL;
@@ -191,9 +189,9 @@ export async function fleet({ isQuick, report, withHarness }: BenchContext): Pro
 }
 
 /**
- * By how much monitors may differ in a window of `intervals` intervals where each is checked as often as the others.
- * Checks are counted by their due times, which lie up to an interval before them: the window is up to an interval
- * longer for one monitor than for another.
+ * The most by which monitors may differ in a window of `intervals` intervals when all are checked equally often. Checks
+ * count by their due times, which lie up to an interval before them: a window can be up to an interval longer for one
+ * monitor than for another.
  */
 function evenSpread(intervals: number, { due, missed }: TickCount): number {
   const turnEvery = due / Math.max(1, due - missed);
@@ -202,10 +200,7 @@ function evenSpread(intervals: number, { due, missed }: TickCount): number {
 
 type Load = { samples: Sample[]; window: { fromMs: number; toMs: number }; latenessMs: number };
 
-/**
- * Lets the given seconds of a load pass, with the API's customers or without them, and prints what it cost and how late
- * checks were.
- */
+/** Runs a load for the given seconds, with API customers or without, and prints its cost and the lateness of checks. */
 async function loadFor(
   run: Run,
   { name, seconds, withCustomers }: { name: string; seconds: number; withCustomers: boolean },
@@ -287,7 +282,7 @@ function between(samples: readonly Sample[]): [Sample['check'], Sample['check']]
   return samples.slice(1).map((one, index) => [samples[index]?.check ?? one.check, one.check]);
 }
 
-/** Memory of each process over the normal load: its last third against its middle third, and its slope. */
+/** Reports each process's memory under normal load: the last third against the middle third, and the slope. */
 function reportMemory({ report, processes }: Run, samples: readonly Sample[], isQuick: boolean): void {
   const third = Math.floor(samples.length / 3);
   const minutes = ((samples.at(-1)?.atMs ?? 0) - (samples[0]?.atMs ?? 0)) / 60_000;
@@ -323,8 +318,7 @@ function memoryOf(...samples: readonly (Sample | undefined)[]): string {
 }
 
 /**
- * Seconds until five seconds went by in which no check was late by 5 s or more, and some were run; infinity when that
- * does not come.
+ * Measures the seconds until five consecutive seconds had checks and none was 5 s late; infinity if that never happens.
  */
 async function untilCalm(run: Run): Promise<number> {
   const startedAt = performance.now();

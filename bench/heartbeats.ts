@@ -17,18 +17,18 @@ const INTERVAL_SECONDS = 3600;
 /** Heartbeats that miss a ping in one round. */
 const MISSED = 100;
 
-/** What a round may take of PostgreSQL's CPU, in milliseconds. */
+/** The most CPU of PostgreSQL per round, in milliseconds. */
 const ROUND_MS = 50;
 
 const PINGS_PER_SECOND = 1000;
 
-/** The number of heartbeats that are pinged, the first ones, each with this secret in its token. */
+/** The number of heartbeats that are pinged, each with this secret in its token. */
 const PINGED = 20_000;
 const SECRET = 'bench';
 
 /**
- * 100,000 heartbeats: what a poll of them costs PostgreSQL, with nothing to tell and with 100 missed; and 1,000 pings a
- * second through the API.
+ * Measures 100,000 heartbeats: the cost of a poll in PostgreSQL with none and with 100 missed, and 1,000 pings a second
+ * through the API.
  */
 export async function heartbeats({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
@@ -119,7 +119,7 @@ export async function heartbeats({ isQuick, report, withHarness }: BenchContext)
   });
 }
 
-/** Heartbeats that have been up for an hour and are due over the next one. */
+/** Inserts heartbeats that have been up for an hour and are due within the next one. */
 async function addHeartbeats({ database, tenantId }: Installation): Promise<void> {
   const run = runOn(database.pool);
   const nowMs = Date.now();
@@ -147,12 +147,12 @@ async function addHeartbeats({ database, tenantId }: Installation): Promise<void
   await run('VACUUM ANALYZE');
 }
 
-/** CPU times come in steps of 10 ms, so that single rounds tell little. */
+/** The mean: CPU times come in steps of 10 ms, so single rounds say little. */
 function mean(samples: readonly number[]): number {
   return samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
 }
 
-/** CPU milliseconds of PostgreSQL. */
+/** Measures PostgreSQL's CPU milliseconds. */
 async function postgresMsOf({ postgresPid }: Installation, work: () => Promise<void>): Promise<number> {
   const before = await cpuSecondsOf([postgresPid]);
   await work();

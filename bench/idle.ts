@@ -9,13 +9,11 @@ import { readable } from './report.ts';
 
 const MONITORS = 50;
 
-/** Of one core, and of memory with PostgreSQL's. */
+/** Bounds of CPU (percent of one core) and of memory, both including PostgreSQL. */
 const CPU_PERCENT = 3;
 const MEMORY_MB = 350;
 
-/**
- * What an installation on embedded parts takes that has next to nothing to do: `npm start` with 50 monitors at 60 s.
- */
+/** The cost of a nearly idle installation with embedded servers: `npm start` with 50 monitors at 60 s. */
 export async function idle({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { urls } = await startTarget(harness);

@@ -11,16 +11,13 @@ import { readable } from './report.ts';
 const CHANNELS = 50;
 const MONITORS = 20;
 
-/** Each so often one monitor is sent to all channels, in milliseconds: 200 deliveries a second. */
+/** The interval at which one monitor is sent to all channels, in milliseconds: 200 deliveries a second. */
 const EVERY_MS = 250;
 
-/** What a receiver that hangs may add to the way of the others' deliveries at the 99th percentile, in milliseconds. */
+/** The most that a hanging receiver may add to the delay of other deliveries (p99), in milliseconds. */
 const ADDED_MS = 100;
 
-/**
- * Fifty channels are notified of every event, and one of their receivers takes 8 s for each answer: how much longer the
- * way to the others gets.
- */
+/** Measures how much one receiver that takes 8 s per response delays the deliveries of fifty channels. */
 export async function isolation(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await isolationOn(context, backend);
 }
@@ -56,10 +53,7 @@ async function isolationOn({ isQuick, report, withHarness }: BenchContext, backe
       atMost: ADDED_MS,
     });
 
-    /**
-     * The 99th percentile of the way to the receivers that are well, in milliseconds; those that have not come by then
-     * are distinguished.
-     */
+    /** The 99th percentile of the delay to healthy receivers, in milliseconds; late ones are listed apart. */
     async function measure(channelIds: readonly string[]): Promise<number> {
       const inserted: Inserted[] = [];
       const until = performance.now() + (isQuick ? 5000 : 15_000);

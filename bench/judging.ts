@@ -17,20 +17,20 @@ const HONEST = 50;
 const PLAIN = 200;
 const INTERVAL_SECONDS = 1;
 
-/** What patterns of hostile monitors are searched for in, in characters: a second of work each. */
+/** The length of the text that hostile patterns search, in characters: a second of work each. */
 const LETTERS = 54_000;
 
-/** The page of honest monitors: some 200 kB. */
+/** The page of honest monitors: about 200 kB. */
 const LINES = 3000;
 
 /**
- * How many times as late as without hostile monitors the event loop may be at the 99th percentile, and what they may
- * add to its longest delay, in milliseconds.
+ * Bounds of the event loop's delay with hostile monitors: its p99 relative to without them, and the added maximum in
+ * milliseconds.
  */
 const P99_TIMES = 2;
 const LONGEST_MORE_MS = 50;
 
-/** The last results of a round are stored this much later at the latest, in milliseconds. */
+/** The time after a round within which its last results are stored, in milliseconds. */
 const STORED_WITHIN_MS = 5000;
 
 const HONEST_ASSERTIONS: Assertion[] = [
@@ -47,8 +47,8 @@ const HOSTILE_ASSERTIONS: Assertion[] = Array.from({ length: 50 }, (_, index) =>
 type Round = { p99Ms: number; longestMs: number; cores: number };
 
 /**
- * 50 monitors at 1 s whose patterns take long, beside honest ones: how late the event loop of the one process is,
- * with them and without, and that the honest ones are judged.
+ * Runs 50 monitors at 1 s with slow patterns beside honest ones. It measures the event loop's delay with and without
+ * them, and that honest ones are judged.
  */
 export async function judging({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
@@ -108,7 +108,7 @@ export async function judging({ isQuick, report, withHarness }: BenchContext): P
   });
 }
 
-/** Who they are, and the numbers that they have. */
+/** The groups of monitors with their numbers. */
 const FLEETS = [
   ['plain', 1, PLAIN],
   ['honest', PLAIN + 1, HONEST],
@@ -141,7 +141,7 @@ async function addFleet(
   }
 }
 
-/** How the process fares for so long: its histogram of the loop's delay begins anew with each scrape. */
+/** Measures the process for a duration; each scrape resets its histogram of event loop delay. */
 async function measure(service: Service, forMs: number): Promise<Round> {
   const pids = [service.program.pid];
   await service.scrape();

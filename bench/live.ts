@@ -20,23 +20,23 @@ const INTERVAL_SECONDS = 60;
 const STREAMS = 100;
 const WEBS = 2;
 
-/** Each token may have 20 streams at a process. */
+/** Each token may have 20 streams per process. */
 const TOKENS = 5;
 
-/** As many results as 100,000 monitors of a minute have in a second, in batches that evaluators get. */
+/** The results per second of 100,000 monitors at a minute, in batches as evaluators get them. */
 const BATCH = 500;
 const BATCH_EVERY_MS = 300;
 
-/** One batch in this many has a change: its state is decided among the others. */
+/** One batch in this many has a change of state. */
 const CHANGES_EVERY = 2;
 
-/** What the issue asks for, in milliseconds. */
+/** The bound of the delay in milliseconds. */
 const MOST_MS = 1000;
 
-/** When each stream was notified of each change: `<monitor> <status>`, and `reset`. */
+/** The arrival time of each change at each stream: `<monitor> <status>`, and `reset`. */
 type StreamLog = { at: Map<string, number>[]; bytes: number };
 
-/** How soon streams send changes that evaluators decide under load, and what 5,000 changes at once come to. */
+/** Measures how soon streams send changes under load, and what 5,000 changes at once cost. */
 export async function live({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {
     await withHarness(async (harness) => {
@@ -119,7 +119,7 @@ function openStream(harness: Harness, { url, token }: { url: string; token: stri
   harness.defer(async () => void asking.destroy());
 }
 
-/** Steady results all the time, and now and then a monitor among them that goes down and comes back. */
+/** Sends steady results, and now and then a monitor that goes down and comes back. */
 async function changeUnderLoad(
   { database }: Installation,
   received: StreamLog,
@@ -168,7 +168,7 @@ async function changeUnderLoad(
   return { tookMs, seconds: (performance.now() - startedAt) / 1000, missed };
 }
 
-/** All monitors at once: too many to be reported one by one. */
+/** Changes all monitors at once, which are too many to report one by one. */
 async function changeAll(
   { database }: Installation,
   received: StreamLog,
@@ -198,7 +198,7 @@ function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, 
   return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: null, answer: null };
 }
 
-/** Resolves when it is so, or when it has taken too long: what is missing then shows in the figures. */
+/** Waits for a condition or the timeout; missing data then show in the figures. */
 async function until(isSo: () => boolean, timeoutMs = 30_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (!isSo() && performance.now() < deadline) await delay(5);

@@ -11,20 +11,20 @@ import { readable } from './report.ts';
 
 const MONITORS = 20_000;
 
-/** So few that they are answered as they come. */
+/** A rate so low that each request is processed alone. */
 const CALM_RATE = 200;
 
-/** More than there is time for: who waits is answered together with others. */
+/** A rate above capacity, at which waiting requests are processed together. */
 const FULL_RATE = 600;
 
-/** CPU of a request in sum, in microseconds: 500 of them a second have one core. */
+/** The CPU per request over all processes, in microseconds: at 500 a second they have one core. */
 const REQUEST_US = 2000;
 
 type Answers = { statuses: Record<string, number>; unsent: number; kinds: string[] };
 
 /**
- * What a request of the customers' mix that `fleet` has costs each process: CPU and no time, so that it can be measured
- * on a busy machine; then each kind of them by itself.
+ * Measures the CPU per request of `fleet`'s customer mix in each process, then of each kind alone. CPU instead of time,
+ * so that it works on a busy machine.
  */
 export async function mixed({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {

@@ -11,13 +11,13 @@ import { startTarget } from './harness/target.ts';
 
 const INTERVAL_SECONDS = 60;
 
-/** Checks a second, and how many times the CPU of the bare loop a check may take at that rate. */
+/** Checks per second, and the most CPU of a check relative to the bare loop at that rate. */
 const RATES = [
   { perSecond: 1000, bound: 3 },
   { perSecond: 300, bound: 7 },
 ] as const;
 
-/** PostgreSQL alone may take this many times the CPU of PostgreSQL and Redis. */
+/** The most CPU with PostgreSQL alone, relative to PostgreSQL and Redis. */
 const POSTGRES_TO_REDIS = 1.3;
 
 /**

@@ -9,7 +9,7 @@ const CHECKS: Readonly<Record<string, DnsRecordSpec[]>> = {
   'A and AAAA, as without records': [],
 };
 
-/** dns probes on loopback: how many a core makes, of one question and of two. */
+/** Measures dns probes per core on loopback, with one question and with two. */
 export async function probeDns({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { ready: server } = await forkChild<string>(harness, 'name-server', {});

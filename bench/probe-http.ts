@@ -14,8 +14,8 @@ const BODY_BYTES = [100, 20_000];
 type Contestant = { name: string; run: () => Promise<unknown>; samples: number[] };
 
 /**
- * CPU of one http probe against one bare `http.get(agent: false)` that drains its answer, both in turns, so that
- * whatever else the machine does falls on both.
+ * Compares the CPU of an http probe with that of a bare `http.get(agent: false)` that drains its response. Both run in
+ * turns, so that other load affects both.
  */
 export async function probeHttp({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   for (const bodyBytes of BODY_BYTES) {

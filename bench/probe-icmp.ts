@@ -6,8 +6,8 @@ import { measureProbeRate } from './probe-rate.ts';
 const TARGETS = { IPv4: '127.0.0.1', IPv6: '::1' };
 
 /**
- * icmp probes of one echo request on loopback: how many a core makes. Where the machine grants no socket the figures
- * are those of its ping program, or there are none.
+ * Measures icmp probes per core on loopback, with one echo request. Without permission for a socket the figures are
+ * those of the system's ping, or missing.
  */
 export async function probeIcmp({ isQuick, report }: BenchContext): Promise<void> {
   const { probe, close } = openIcmpProbe({

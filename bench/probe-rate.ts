@@ -4,10 +4,7 @@ const WARM_UP_ROUNDS = 3;
 const PROBES_A_ROUND = 2000;
 const IN_FLIGHT = 50;
 
-/**
- * How many probes one core makes in a second of its own time, whatever else the machine does: the median of several
- * rounds, 50 probes under way at a time.
- */
+/** Measures the probes per CPU second of one core, 50 at a time: the median of several rounds. */
 export async function measureProbeRate(
   probe: () => Promise<unknown>,
   { isQuick }: { isQuick: boolean },
@@ -20,7 +17,7 @@ export async function measureProbeRate(
   return median(rates);
 }
 
-/** CPU seconds of this process that one of `count` probes took, some of them under way at a time. */
+/** The CPU seconds of this process per probe, of `count` probes with several under way at a time. */
 export async function measureCpuSeconds(
   probe: () => Promise<unknown>,
   { probes, inFlight }: { probes: number; inFlight: number },

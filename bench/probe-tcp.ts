@@ -9,7 +9,7 @@ const CHECKS: Readonly<Record<string, TransportSpec>> = {
   'a payload and its echo': { payload: 'PING\\r\\n', expect: 'PING' },
 };
 
-/** tcp probes on loopback: how many a core makes, with and without an answer to wait for. */
+/** Measures tcp probes per core on loopback, with and without an expected reply. */
 export async function probeTcp({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { ready: echo } = await forkChild<{ tcp: string }>(harness, 'echo', {});

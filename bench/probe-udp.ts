@@ -9,7 +9,7 @@ const CHECKS: Readonly<Record<string, TransportSpec>> = {
   'a payload and its echo': { payload: 'PING\\r\\n', expect: 'PING' },
 };
 
-/** udp probes on loopback: how many a core makes. */
+/** Measures udp probes per core on loopback. */
 export async function probeUdp({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const { ready: echo } = await forkChild<{ udp: string }>(harness, 'echo', {});

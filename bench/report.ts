@@ -1,8 +1,8 @@
-/** Where a benchmark says what it saw. Nothing here fails a run: figures of a busy machine are for people to judge. */
+/** The output of a benchmark. It never fails a run: people judge the figures of a busy machine. */
 export type Report = {
   /** One line of raw figures. */
   figure: (text: string) => void;
-  /** One figure against its bound. */
+  /** One figure with its bound. */
   bound: (bound: Bound) => void;
 };
 
@@ -26,7 +26,7 @@ export function createReport(write: (line: string) => void): Report {
   };
 }
 
-/** Three significant digits below 1,000, whole numbers above. */
+/** Formats three significant digits below 1,000, and whole numbers above. */
 export function readable(value: number): string {
   return Math.abs(value) >= 1000 ? Math.round(value).toLocaleString('en') : String(Number(value.toPrecision(3)));
 }

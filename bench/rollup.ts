@@ -11,15 +11,15 @@ import { readable } from './report.ts';
 const MONITORS = 100_000;
 const RESULTS_A_MONITOR = 60;
 
-/** How long an hour's roll-up may take, in seconds. */
+/** The longest roll-up of an hour, in seconds. */
 const HOUR_SECONDS = 60;
 
 /** Bytes of a stored result with all its indexes. */
 const BYTES_A_RESULT = 100;
 
 /**
- * An hour of 100,000 monitors at 60 s, the hour before it in the same partition: how long its roll-up takes, and what
- * results take on disk.
+ * Measures the roll-up of an hour of 100,000 monitors at 60 s, beside the previous hour in the same partition, and the
+ * space that results take.
  */
 export async function rollup({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { countSlots } from '../core/checks/slots.ts';
 import type { MonitorSettings } from '../core/monitors/monitor.ts';
-import { listCheckRegions, registerSharedAgent } from '../models/agents/agents.ts';
+import { listCheckRegions, registerSharedAgent } from '../models/agents/shared-agents.ts';
 import { createMonitor } from '../models/monitors/monitor-changes.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { openQueueBackend } from '../queues/connection.ts';
@@ -16,18 +16,18 @@ import { readable } from './report.ts';
 
 const INTERVAL_SECONDS = 60;
 
-/** Requests that an API has under way at a time. */
+/** The requests that an API has under way at a time. */
 const AT_ONCE = 5;
 
 const POLL_MS = 10;
 
-/** After the last creation every schedule is there within this, and a start is ready within that; in seconds. */
+/** Bounds in seconds: from the last creation until every schedule exists, and from a start until it is ready. */
 const APPLIED_SECONDS = 10;
 const READY_SECONDS = 5;
 
 /**
- * 100,000 monitors through what the API calls for each of them, until the queue has every schedule; then a start with
- * all of them.
+ * Schedules 100,000 monitors by the calls that the API makes, until the queue has every schedule; then starts with all
+ * of them.
  */
 export async function schedules(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await schedulesOn(context, backend);

@@ -7,12 +7,12 @@ import { median } from './figures.ts';
 const WARM_UP_ROUNDS = 3;
 const MESSAGES_A_ROUND = 20_000;
 
-/** What signing and serialising take at most, in microseconds. */
+/** The most that signing and serializing may take, in microseconds. */
 const SIGNING_US = 30;
 
 /**
- * What one webhook attempt costs before it is sent, envelope, bytes and both signatures, against a bare HMAC of the
- * same bytes, both in turns.
+ * Compares the preparation of one webhook attempt (envelope, bytes and both signatures) with a bare HMAC of the same
+ * bytes, in turns.
  */
 export async function sign({ isQuick, report }: BenchContext): Promise<void> {
   const signingSecret = generateSigningSecret(randomBytes);

@@ -20,21 +20,21 @@ import { readable } from './report.ts';
 const MONITORS = 10_000;
 const DAYS = 90;
 
-/** Monitors of the account that the report is made for, beside the others. */
+/** The monitors of the account that the report is made for. */
 const REPORTED = 1000;
 
-/** What people wait for, in milliseconds; a report, in seconds. */
+/** Bounds of single calls in milliseconds, and of a report in seconds. */
 const STATS_MS = 10;
 const OVERVIEW_MS = 150;
 const REPORT_SECONDS = 5;
 
-/** Fewer than a token may send in a minute. */
+/** Calls per round, below the rate limit of a token. */
 const CALLS = 500;
 const OVERVIEWS = 20;
 
 /**
- * Statistics over 90 days of roll-ups of 10,000 monitors: of one monitor, by the model and by the API; all of them in
- * the overview; a month's report of 1,000.
+ * Measures statistics over 90 days of roll-ups of 10,000 monitors. One monitor by the model and by the API, all in the
+ * overview, and a month's report of 1,000.
  */
 export async function statistics({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
@@ -110,7 +110,7 @@ export async function statistics({ isQuick, report, withHarness }: BenchContext)
   });
 }
 
-/** How long each call took, in milliseconds, one after the other; the first fifth is for warming up. */
+/** The duration of each call in milliseconds, one after the other; the first fifth warms up. */
 async function timesOf<Item>(items: readonly Item[], call: (item: Item) => Promise<unknown>): Promise<number[]> {
   const times: number[] = [];
   for (const item of items) {

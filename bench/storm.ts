@@ -11,15 +11,15 @@ import { readable } from './report.ts';
 const MONITORS = 200;
 const INTERVAL_SECONDS = 5;
 
-/** Channels whose receiver answers at once; beside them one hangs. */
+/** The channels whose receiver answers at once; beside them one hangs. */
 const WELL = 6;
 
-/** The 99th percentile of the way of an alert of the storm to a channel that is well, in milliseconds. */
+/** The 99th percentile of an alert's delay to a healthy channel during the storm, in milliseconds. */
 const STORM_MS = 2000;
 
 /**
- * Everything that an account watches fails within five seconds, seven channels are notified of it, and one of them
- * hangs: how long the others wait.
+ * Fails everything that an account monitors within five seconds, with seven channels of which one hangs, and measures
+ * the delay of the others.
  */
 export async function storm(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await stormOn(context, backend);

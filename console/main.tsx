@@ -20,7 +20,7 @@ if (root === null) throw new Error('The page has no element for the console');
 
 followLinks();
 listenToKeys();
-// While it is asked who is there, the page that they want is on its way as well, and what it shows.
+// The requested page and its data load while the session does.
 const wanted = route.value.page === null ? undefined : PAGES[route.value.page];
 if (wanted !== undefined) {
   preload(wanted);
@@ -35,10 +35,7 @@ try {
   render(<ServiceAway error={error} />, root);
 }
 
-/**
- * Everything: who is not signed in sees the pages for that, wherever they wanted to go, and goes on from there
- * afterwards.
- */
+/** The whole console. Without a session it shows the sign-in page, and then the page that was requested. */
 function App() {
   const { value } = session;
   if (value === 'unknown') return null;
@@ -83,7 +80,7 @@ function signInPage(): PageLoader {
   return signIn;
 }
 
-/** Shown where the service does not even say who is signed in. */
+/** An error page for when the service does not answer the first request. */
 function ServiceAway({ error }: { error: unknown }) {
   return (
     <Empty

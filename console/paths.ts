@@ -1,6 +1,6 @@
 /**
- * The addresses of the console's pages; `:id` stands for one segment. The server answers these with the page, and
- * everything else that is not served with 404. What links in alerts lead to is among them.
+ * The addresses of the console's pages; `:id` stands for one segment. The server answers these with the console, and
+ * unknown ones with 404. Links in alerts use them as well.
  */
 export const PATHS = {
   overview: '/',
@@ -26,8 +26,8 @@ export const PATHS = {
   invitation: '/invitations/:token',
 } as const;
 
-/** A page by its name. */
+/** The name of a page. */
 export type PageName = keyof typeof PATHS;
 
-/** What every page is given: what stood in its address, and the query. */
+/** The properties of every page: the parameters of its address, and the query. */
 export type PageProps = { params: Readonly<Record<string, string>>; query: Readonly<Record<string, string>> };

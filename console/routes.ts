@@ -1,10 +1,10 @@
 import type { ComponentType } from 'preact';
 import type { PageProps, PageName } from './paths.ts';
 
-/** A page is loaded when it is opened. */
+/** Loads a page when it is opened. */
 export type Page = () => Promise<ComponentType<PageProps>>;
 
-/** The pages of those who are signed in, by their name in paths.ts. A page without a row is not offered anywhere. */
+/** The pages for signed-in users, by their name in paths.ts. A page without a row has no navigation entry. */
 export const PAGES: Partial<Record<PageName, Page>> = {
   overview: async () => (await import('./pages/overview.tsx')).OverviewPage,
   monitors: async () => (await import('./pages/overview.tsx')).OverviewPage,
@@ -12,10 +12,10 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   monitorEdit: async () => (await import('./pages/monitor-form.tsx')).MonitorFormPage,
   monitor: async () => (await import('./pages/monitor.tsx')).MonitorPage,
   incidents: async () => (await import('./pages/incidents.tsx')).IncidentsPage,
-  incident: async () => (await import('./pages/incident.tsx')).IncidentPage,
+  incident: async () => (await import('./pages/incidents/incident.tsx')).IncidentPage,
   channels: async () => (await import('./pages/channels.tsx')).ChannelsPage,
   channelNew: async () => (await import('./pages/channels/new.tsx')).ChannelNewPage,
-  channel: async () => (await import('./pages/channel.tsx')).ChannelPage,
+  channel: async () => (await import('./pages/channels/channel.tsx')).ChannelPage,
   agents: async () => (await import('./pages/agents.tsx')).AgentsPage,
   agentNew: async () => (await import('./pages/agents/new.tsx')).AgentNewPage,
   agent: async () => (await import('./pages/agents/agent.tsx')).AgentPage,
@@ -27,7 +27,7 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   docs: async () => (await import('./pages/docs.tsx')).DocsPage,
 };
 
-/** The pages of those who are not. */
+/** The pages for everybody else. */
 export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
   signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
   invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,

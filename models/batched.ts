@@ -8,7 +8,7 @@ type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result>
 const MOST_ITEMS = 200;
 
 /**
- * Calls wait no longer than this for a statement that is under way, in milliseconds: it may wait for a lock that is
+ * Calls wait no longer than this for a statement that is under way, in milliseconds. It may wait for a lock that is
  * none of theirs.
  */
 const PATIENCE_MS = 100;

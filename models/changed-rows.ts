@@ -2,7 +2,7 @@ import type { Channel } from '../core/alerts/channel.ts';
 import { findAgent, type Agent } from './agents/agents.ts';
 import { findChannel } from './alerts/channels.ts';
 import type { Database } from './database.ts';
-import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './incidents/history.ts';
+import { INCIDENT_COLUMNS, type ListedIncident } from './incidents/history.ts';
 import { LISTED, selectList, type ListedMonitor } from './monitors/monitor-rows.ts';
 import { runOn } from './sql.ts';
 
@@ -19,11 +19,10 @@ export async function listMonitorsById(database: Database, { tenantId, ids }: Ke
 
 /** Those of `ids` that are incidents of the tenant, in no order. */
 export async function listIncidentsById(database: Database, { tenantId, ids }: Keys): Promise<ListedIncident[]> {
-  const rows = await runOn(database.pool)<IncidentRow>(
+  return await runOn(database.pool)<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = ANY($1::text[]) AND tenant_id = $2`,
     [ids, tenantId],
   );
-  return rows.map(incidentOf);
 }
 
 /** Those of `ids` that are channels of the tenant; a few at a time, for each is asked for by itself. */

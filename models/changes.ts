@@ -30,8 +30,8 @@ const FIRST_PAUSE_MS = 100;
 const MOST_PAUSE_MS = 5000;
 
 /**
- * Who only listens does not notice that the server is cut off: it is asked every so often, and given up when it does
- * not answer in time, in milliseconds.
+ * The server is asked at this interval, in milliseconds, and given up when it does not answer in time. A connection
+ * that only listens does not notice that it is cut off.
  */
 const ASK_EVERY_MS = 15_000;
 const ANSWER_MS = 5000;
@@ -118,7 +118,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
 
-/** Null where a newer release told of something that this one does not know. */
+/** Null where a newer release sent something that this one does not know. */
 function readChange(payload: string): Change | null {
   const [tenantId = '', word = '', id = ''] = payload.split(' ');
   const kind = CHANGE_KINDS.find((known) => known === word);

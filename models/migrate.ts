@@ -152,7 +152,8 @@ async function applyInTransaction(client: Client, { name, sql, checksum }: Migra
     await client.query('INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)', [name, checksum]);
     await client.query('COMMIT');
   } catch (error) {
-    await client.query('ROLLBACK');
+    // Where the connection is gone, why it went is what is to be known.
+    await client.query('ROLLBACK').catch(() => undefined);
     throw error;
   }
 }

@@ -29,9 +29,9 @@ function checksumOf(sql: string): string {
 }
 
 /**
- * Resolves when PostgreSQL answers and knows all migrations of this release; rejects with its reason where it does not,
- * and with the remedy where some are missing. A newer schema is as good: it serves the release before as well, or old
- * and new processes could not run side by side.
+ * Resolves when PostgreSQL answers and has all migrations of this release. Rejects with its reason where it does not
+ * answer, and with the remedy where some are missing. A newer schema is as good: it serves the release before as well,
+ * or old and new processes could not run side by side.
  */
 export async function requireSchema(database: Pick<Database, 'pool' | 'Client'>): Promise<void> {
   await refuseTransactionPooling(database.Client);

@@ -1,13 +1,14 @@
 import type { Pool, PoolClient } from 'pg';
+import { within } from '../core/time.ts';
 
 /**
- * A statement that each connection keeps under its name, so that PostgreSQL reads it once, and plans it once where no
- * values need a plan of their own: most take longer to plan than to run. A name belongs to one text. Not for statements
- * over partitions: a plan for any values is one for all of them.
+ * A statement that each connection keeps under its name, so that PostgreSQL parses it once. Most take longer to plan
+ * than to run, and where no values need a plan of their own it plans once as well. A name belongs to one text. Not for
+ * statements over partitions: a plan for any values reads all of them.
  */
 export type Prepared = { name: string; text: string };
 
-/** Runs one statement with `$1` parameters where the caller stands (a transaction or none) and returns its rows. */
+/** Runs one statement with `$1` parameters in the caller's transaction, or in none, and returns its rows. */
 export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
 
 /**
@@ -26,6 +27,9 @@ export function runOn(client: Pick<PoolClient, 'query'>, waitMs?: number): Run {
   };
 }
 
+/** How long a failed transaction's end is waited for: a statement that hangs would hold it up. */
+const ROLLBACK_MS = 1000;
+
 /**
  * Runs a transaction on a client of the pool, and again where PostgreSQL chose it as the victim of a deadlock. Records
  * of the ORM join it by `transactionOn`.
@@ -34,14 +38,33 @@ export async function inTransaction<Result>(
   database: { pool: Pool },
   work: (run: Run, client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  return await repeatedly(() =>
-    withClient(database, async (client) => {
+  return await repeatedly(async () => {
+    const client = await lendClient(database.pool);
+    let isSound = false;
+    try {
       await client.query('BEGIN');
       const result = await work(runOn(client), client);
       await client.query('COMMIT');
+      isSound = true;
       return result;
-    }),
+    } catch (error) {
+      isSound = await rollBack(client);
+      throw error;
+    } finally {
+      takeBackClient(client, isSound);
+    }
+  });
+}
+
+/**
+ * Ends what a transaction began. False where that could not be had in time: only the connection's own end ends it then.
+ */
+async function rollBack(client: PoolClient): Promise<boolean> {
+  const isRolledBack = client.query('ROLLBACK').then(
+    () => true,
+    () => false,
   );
+  return await within(ROLLBACK_MS, isRolledBack, false);
 }
 
 /**
@@ -64,7 +87,7 @@ export async function withClient<Result>(
 }
 
 /**
- * Takes a connection out of the pool. While it is lent nobody else gets its errors, and one that breaks between two
+ * Takes a connection out of the pool. While it is lent the pool does not see its errors, and one that breaks between two
  * statements would end the process.
  */
 export async function lendClient(pool: Pool): Promise<PoolClient> {

@@ -7,7 +7,7 @@ import { SharedCalls } from '../core/shared-calls.ts';
 export type SessionSettings = Readonly<Record<string, string | number>>;
 
 /**
- * Makes connections to the servers of one `DATABASE_URL`: what `pg` calls a client, for pools, for the ORM, and by
+ * Makes connections to the servers of one `DATABASE_URL`: what `pg` calls a client, for pools and by
  * itself.
  */
 export type ClientClass = new (config?: ClientConfig) => Client;

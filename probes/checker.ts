@@ -38,6 +38,9 @@ export type Checked = {
 /** A check before it is known whether it counts: what was observed, and what that means by itself. */
 export type Measured = Omit<Checked, 'answer'>;
 
+/** What is said of a check that crashed: our bug, and no fault of the target's. */
+const CRASHED = 'The check could not be run here';
+
 export type CheckerParts = {
   probe: Probe;
   judge: Pick<Judge, 'judge'>;
@@ -72,14 +75,23 @@ export class Checker {
     return await holdingBodies(account, () => this.#probeAndJudge(account, request));
   }
 
-  /** Asks whether a bad result counts, and keeps the answer of a first failure as its evidence. */
-  async confirm({ target, monitorId, badVote }: CheckRequest, measured: Measured): Promise<Checked> {
+  /** Asks whether a bad result counts, and keeps the answer of a first failure as its evidence; never rejects either. */
+  async confirm(request: CheckRequest, measured: Measured): Promise<Checked> {
+    try {
+      return await this.#confirm(request, measured);
+    } catch (error) {
+      this.#parts.onCrash(error, request.monitorId);
+      return { ...noVote(measured.startedAtMs, CRASHED), answer: null };
+    }
+  }
+
+  async #confirm({ target, monitorId, badVote }: CheckRequest, measured: Measured): Promise<Checked> {
     const { selfCheck } = this.#parts;
+    const { observation } = measured;
     const judgement =
       selfCheck === null || monitorId === null || target === null
         ? measured.judgement
         : await selfCheck.apply({ monitor: monitorId, type: target.type }, measured.judgement);
-    const { observation } = measured;
     const isEvidence = target !== null && observation !== null && isFirstFailure(judgement.verdict, badVote);
     return { ...measured, judgement, answer: isEvidence ? extractAnswerEvidence({ target, observation }) : null };
   }
@@ -97,7 +109,7 @@ export class Checker {
     } catch (error) {
       if (error instanceof OutOfBodyMemory) return noVote(startedAtMs, error.message);
       onCrash(error, monitorId);
-      return noVote(startedAtMs, 'The check could not be run here');
+      return noVote(startedAtMs, CRASHED);
     }
   }
 }

@@ -27,7 +27,7 @@ type Operation = Described & { operationId: string; parameters?: Part[]; request
 type Item = Described & { parameters?: Part[] } & { [method in (typeof METHODS)[number]]?: Operation };
 type PartGroup = 'responses' | 'parameters' | 'requestBodies' | 'headers';
 
-/** A description of an API, as far as types come from it. */
+/** The parts of an API description that types are made from. */
 export type ApiDescription = {
   paths: Group<Item>;
   webhooks?: Group<Item>;
@@ -36,14 +36,14 @@ export type ApiDescription = {
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'] as const;
 const PLACES = ['query', 'header', 'path', 'cookie'];
-/** Keywords of schemas that become types, and those that no type can tell: remarks, conditions and limits of values. */
+/** Schema keywords that become types, and those that types cannot express: remarks, conditions and limits. */
 const TOLD = /^(\$ref|type|const|enum|properties|required|additionalProperties|items|oneOf|anyOf|allOf)$/;
 const UNTOLD = /^(title|description|examples?|default|if|then|else|not|x-.+)$/;
 const LIMITS = /^(format|pattern|propertyNames|exclusive(Min|Max)imum|(min|max)(imum|Length|Items|Properties))$/;
 
 /**
- * The types of an API in the shape that `openapi-fetch` works with. Throws at a keyword that is new here: types that
- * leave it out would be wider than the description.
+ * Makes the types of an API in the shape that `openapi-fetch` uses. Throws on an unknown keyword, since types without
+ * it would be wider than the description.
  */
 export function apiTypes({ paths, webhooks = {}, components = {} }: ApiDescription): string {
   const { schemas = {}, responses = {}, parameters = {}, requestBodies = {}, headers = {} } = components;
@@ -134,7 +134,7 @@ function schemaType(schema: Schema): string {
   return parts.length > 1 ? parts.map((part) => `(${part})`).join(' & ') : (parts[0] ?? 'unknown');
 }
 
-/** What a schema says without other schemas: its values, or else the kinds of its values. */
+/** The type of a schema without references: its values, or the kinds of its values. */
 function ownType(schema: Schema): string {
   const values = schema.const === undefined ? schema.enum : [schema.const];
   if (values !== undefined) return values.map((value) => JSON.stringify(value)).join(' | ');
@@ -162,12 +162,12 @@ function referenceType(reference: string): string {
   return `components${names.map((name) => `[${JSON.stringify(name)}]`).join('')}`;
 }
 
-/** The members of a group by their names, each with its description. */
+/** The members of a group by name, each with its description. */
 function groupType<T extends Described>(group: Group<T>, toType: (value: T) => string): string {
   return braces(Object.entries(group).map(([name, value]) => member(name, toType(value), value)));
 }
 
-/** A status stays a number, for `openapi-fetch` looks it up as such. */
+/** A status stays a number, because `openapi-fetch` looks it up as such. */
 function member(name: string, type: string, how: Described & { isOptional?: boolean } = {}): string {
   const key = /^([A-Za-z_$][\w$]*|[1-9]\d*)$/.test(name) ? name : JSON.stringify(name);
   const comment = how.description === undefined ? '' : `/** ${how.description.trim().replaceAll('*/', '*\\/')} */\n`;

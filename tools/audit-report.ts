@@ -1,7 +1,4 @@
-/**
- * What came of asking for known vulnerabilities: nothing bad, something bad by lines, or that no registry could be
- * asked and why.
- */
+/** The result of an audit: no findings, findings by line, or the reason why no registry answered. */
 export type AuditOutcome =
   | { kind: 'clean' }
   | { kind: 'found'; lines: string[] }
@@ -18,7 +15,7 @@ type Report = {
 /** Severities that stop a build. */
 const SERIOUS: ReadonlySet<string> = new Set(['high', 'critical']);
 
-/** Reads what `npm audit --json` wrote. Anything but a report means that nothing could be asked. */
+/** Parses the output of `npm audit --json`. Anything but a report means that no registry answered. */
 export function readAudit(text: string): AuditOutcome {
   const report = parse(text);
   if (report?.auditReportVersion === undefined)

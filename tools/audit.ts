@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { readAudit, type AuditOutcome } from './audit-report.ts';
 
-/** The registry answers within seconds or not at all, in milliseconds. */
+/** The timeout of the registry, in milliseconds; it answers within seconds or not at all. */
 const DEADLINE_MS = 60_000;
 
 /**
- * Asks the registry for known vulnerabilities of what production installs, and fails where one is of severity high or
- * more; with `--require` also where no registry answered.
+ * Audits the production dependencies, and fails for a vulnerability of severity high or more. With `--require` it also
+ * fails if no registry answered.
  */
 async function audit(): Promise<AuditOutcome> {
   const args = ['audit', '--omit=dev', '--json', '--fetch-retries=0', '--fetch-timeout=20000'];

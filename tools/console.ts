@@ -2,8 +2,8 @@ import { buildConsole } from '../console/build/build.ts';
 import { isConsoleBuilt } from '../console/build/stamp.ts';
 
 /**
- * Builds the console; with `--if-needed` only where its sources changed, and not where the bundler is not installed, as
- * in a production install.
+ * Builds the console. With `--if-needed` it does so only if the sources changed, and skips it if the bundler is not
+ * installed, as in production.
  */
 const isOptional = process.argv.includes('--if-needed');
 const print = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -4,12 +4,12 @@ import { freemem, tmpdir } from 'node:os';
 /** Linux's file system in memory. */
 const IN_MEMORY = '/dev/shm';
 
-/** What a run takes at the most there, several times over, in bytes. Containers often have 64 MiB. */
+/** The space that a run may need, several times over, in bytes. Containers often have 64 MiB. */
 const ROOM = 2 * 1024 ** 3;
 
 /**
- * Where a run keeps its PostgreSQL: in memory where there is room, for a disk takes ten times as long over the hundreds
- * of small files that each test's database is; else in the temporary directory.
+ * Chooses where a test run keeps its PostgreSQL: in memory if there is room, else in the temporary directory. A disk
+ * takes ten times as long for the hundreds of small files of each test's database.
  */
 export async function findDataDirectory(): Promise<string> {
   const there = await statfs(IN_MEMORY).catch(() => null);

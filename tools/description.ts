@@ -3,7 +3,7 @@ import { glob, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { descriptionFile, descriptionJson } from '../api/description.ts';
 import { apiTypes } from './api-types.ts';
 
-/** Makes of api/openapi.yaml what programs read and what the type check does; neither is kept in git. */
+/** Generates from api/openapi.yaml the files that programs and the type check read; git ignores them. */
 const api = new URL('../api/', import.meta.url);
 const yaml = await readFile(new URL('openapi.yaml', api), 'utf8');
 const json = await descriptionJson(yaml);
@@ -14,7 +14,7 @@ await put('schema.generated.ts', `// Made from openapi.yaml by npm run prepare; 
 for await (const name of glob('openapi.generated*.json', { cwd: api }))
   if (name !== made) await rm(new URL(name, api), { force: true });
 
-/** In one step for who reads it, so that several may make it at a time; what is there already is not written again. */
+/** Writes a file in one step, so that several runs may do so at a time; an unchanged file is not written. */
 async function put(name: string, content: string): Promise<void> {
   if ((await readFile(new URL(name, api), 'utf8').catch(() => null)) === content) return;
   const temporary = new URL(`${name}.${randomUUID()}`, api);

@@ -10,11 +10,12 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PRODUCTION =
   /^(?:agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|workers)\/(?!.*\.generated\.)/;
 
-/** What a thread begins with is a file of its own, however short. */
+/** The entry of a thread is a file of its own, however short. */
 const THREAD_ENTRIES = new Set(['probes/judging/judge-thread.ts']);
 
 const WIDTH = 120;
 const SMALL_LINES = 40;
+const SENTENCE_WORDS = 25;
 
 /** How long the road of a check and that of a PATCH may be: files, and ways back to an earlier one. */
 const ROADS: Readonly<Record<string, { what: string; files: number; climbs: number }>> = {
@@ -24,7 +25,7 @@ const ROADS: Readonly<Record<string, { what: string; files: number; climbs: numb
 
 type Count = { what: string; count: number; aim: number; worst?: readonly string[] };
 
-/** Counts how near the code is to what we want it to be, and prints a line for each aim. */
+/** Prints a count for each aim of the code's structure; with `--list` also where the aim is missed. */
 const files = (await readSourceFiles(ROOT)).filter(({ path }) => !path.includes('.generated.'));
 const texts = new Map(
   await Promise.all(
@@ -42,6 +43,11 @@ const counts: Count[] = [
     aim: 0,
   },
   { what: 'casts of request bodies', ...listed(production.flatMap(bodyCasts)), aim: 0 },
+  {
+    what: `docstrings whose first sentence has more than ${SENTENCE_WORDS} words`,
+    ...listed(files.flatMap(longFirstSentences)),
+    aim: 0,
+  },
   {
     what: 'names with a private word',
     ...listed(production.flatMap((file) => findPrivateNames(file).map((name) => `${file.path}: ${name}`))),
@@ -83,4 +89,16 @@ function isCloset({ path }: SourceFile): boolean {
 
 function bodyCasts({ path, code }: SourceFile): string[] {
   return [...code.matchAll(/request\.body as /g)].map(() => path);
+}
+
+function longFirstSentences({ path }: SourceFile): string[] {
+  const text = (texts.get(path) ?? []).join('\n');
+  return [...text.matchAll(/^ *\/\*\*([^]*?)\*\//gm)].flatMap(({ index, 1: docstring = '' }) => {
+    const [sentence = ''] = docstring
+      .replaceAll(/\s*\n\s*\*\s*/g, ' ')
+      .trim()
+      .split(/(?<=[.!?])\s+(?=[A-Z`])/);
+    const words = sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
+    return words > SENTENCE_WORDS ? [`${path}:${text.slice(0, index).split('\n').length}`] : [];
+  });
 }

@@ -1,6 +1,4 @@
-/**
- * A package of the lock file, its path in `node_modules`, and its licence as it names it; null where it names none.
- */
+/** A package of the lock file with its path in `node_modules` and its declared licence; null if it declares none. */
 export type LicensedPackage = {
   path: string;
   name: string;
@@ -9,7 +7,7 @@ export type LicensedPackage = {
   isForProduction: boolean;
 };
 
-/** Licences that let us use and pass on a package without terms for our own code. */
+/** Licences that let us use and distribute a package without terms for our own code. */
 const PERMITTED: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -26,18 +24,15 @@ const PERMITTED: ReadonlySet<string> = new Set([
   'Zlib',
 ]);
 
-/**
- * Licences whose terms hold for the package's own files alone and begin where those are passed on: good for tools that
- * stay on the machine of who develops.
- */
+/** Licences that cover a package's own files alone and only when they are distributed: fine for development tools. */
 const PERMITTED_FOR_TOOLS: ReadonlySet<string> = new Set(['MPL-2.0']);
 
-/** Whether a package may be used where it is used. */
+/** Whether a package's licence permits its use. */
 export function isUsable({ licence, isForProduction }: Pick<LicensedPackage, 'licence' | 'isForProduction'>): boolean {
   return licence !== null && (isPermitted(licence) || (!isForProduction && PERMITTED_FOR_TOOLS.has(licence)));
 }
 
-/** Whether an SPDX expression of names, AND, OR and brackets lets us; false for what is none. */
+/** Whether an SPDX expression of names, AND, OR and brackets permits the use; false for invalid ones. */
 export function isPermitted(expression: string): boolean {
   const tokens = expression.match(/[()]|[^\s()]+/g) ?? [];
   let position = 0;
@@ -70,8 +65,8 @@ type LockFile = { packages: Record<string, { version?: string; license?: string;
 type Manifest = { license?: string | { type: string }; licenses?: { type: string }[] };
 
 /**
- * The packages of a lock file, ours left out. What the lock file does not tell is in the package's own manifest, in the
- * forms of older days too; `readManifest` gives null where it is not installed.
+ * Lists the packages of a lock file without our own. What the lock file lacks is read from the package's manifest, in
+ * old forms, too; `readManifest` returns null if it is not installed.
  */
 export function listLicences(lock: LockFile, readManifest: (path: string) => Manifest | null): LicensedPackage[] {
   const entries = Object.entries(lock.packages).filter(([path, { link }]) => path !== '' && link !== true);

@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isUsable, listLicences, type LicensedPackage } from './licence-list.ts';
 
-/**
- * Prints the licences of all packages of the lock file of a folder (default: this one), and fails where one of them may
- * not be used.
- */
+/** Prints the licences of all packages in a folder's lock file (default: this one), and fails for a forbidden one. */
 const folder = process.argv[2] ?? '.';
 
 function readJson(path: string): ReturnType<typeof JSON.parse> | null {

@@ -1,6 +1,6 @@
 /**
- * Words that once meant something in this code only, each with the field's words for it. docs/glossary.md says what
- * those mean; test/docs/words.test.ts fails where one of these comes back.
+ * Words that once had a meaning of their own in this code, each with the field's words for it. The glossary
+ * (docs/glossary.md) explains those; test/docs/words.test.ts fails if one of these comes back.
  */
 const PRIVATE_WORDS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -41,14 +41,12 @@ const PRIVATE_WORDS: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/**
- * Those that are plain English where customers read: "in its place", "look at", "last seen", "turns on", "cannot tell".
- */
+/** Words that are plain English in texts: "in its place", "look at", "last seen", "turns on", "cannot tell". */
 const PLAIN_IN_TEXTS = new Set(['look', 'place', 'seen', 'asked', 'tell', 'turns', 'book', 'house']);
 
 /**
- * Names that others rely on, and what mirrors them: fields of the API and of the agents' protocol, columns, and what is
- * stored in the queue.
+ * Names that others depend on, and their mirrors: fields of the API and of the agents' protocol, columns, and stored
+ * job data.
  */
 const KEPT_NAMES = new Set([
   'phase', // of a slot's job in the queue, and a column
@@ -67,11 +65,11 @@ const KEPT_NAMES = new Set([
   'place', // a column, and a word of reasons stored by an older version
   'looks', // of a recheck's job in the queue
 ]);
-/** "look up" and "last seen" are the field's own. */
+/** "look up" and "last seen" are standard terms. */
 const FIELD_WORDS = /look_?up|last_?seen/gi;
 
 const STRING = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
-/** What stands between tags: all before a closing tag, and sentences before anything else. */
+/** Text between tags: everything before a closing tag, and sentences before anything else. */
 const JSX_TEXT = /[>}][^<>{}=;]*(?=<\/)|>\s*[A-Z][^<>{}=;()]*(?=[<{])/g;
 const IDENTIFIER = /[A-Za-z_$][\w$]*/g;
 const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
@@ -89,7 +87,7 @@ export function findPrivateNames({ path, code }: { path: string; code: string })
     });
 }
 
-/** Lists the texts of a source file that people may read: strings of several words, and what stands between tags. */
+/** Lists the texts of a source file that people may read: strings of several words, and text between tags. */
 export function listTexts({ path, code }: { path: string; code: string }): string[] {
   const strings = (code.match(STRING) ?? []).filter((text) => / /.test(text) && !text.includes('\n'));
   const texts = path.endsWith('.tsx') ? (code.replaceAll(STRING, "''").match(JSX_TEXT) ?? []) : [];
@@ -99,7 +97,7 @@ export function listTexts({ path, code }: { path: string; code: string }): strin
 }
 
 /**
- * The private word in a text with the field's words for it, as `<text>: <words>`; null = none. Code spans are names.
+ * Finds the private word in a text, as `<text>: <the field's words>`; null if there is none. Code spans count as names.
  */
 export function findPrivateWord(text: string): string | null {
   const word = privateWordsOf(text.replaceAll(/`[^`]*`/g, ' ')).find((one) => !PLAIN_IN_TEXTS.has(one));
@@ -111,7 +109,7 @@ function withoutTexts(path: string, code: string): string {
   return path.endsWith('.tsx') ? names.replaceAll(JSX_TEXT, ' ') : names;
 }
 
-/** The private words in a name or a text, each as it stands in the list: without the s of a plural or a verb. */
+/** The private words in a name or a text, without the s of a plural or a verb. */
 function privateWordsOf(text: string): string[] {
   const words = (text.match(WORD) ?? []).map((word) => word.toLowerCase());
   return words

@@ -11,20 +11,20 @@ import { startRedis, type RedisServer, type TlsFiles } from './redis-server.ts';
  */
 export type RedisCluster = {
   urls: readonly string[];
-  /** Indexes of the nodes that are masters and hold slots at the moment, as the living nodes see it. */
+  /** The indexes of the masters that hold slots now, according to the living nodes. */
   listMasters: () => Promise<number[]>;
-  /** Ends a node as kill -9 does. */
+  /** Kills a node as kill -9 does. */
   kill: (index: number) => Promise<void>;
-  /** Starts a killed node again, empty but for its name and its role. */
+  /** Restarts a killed node, empty except for its name and role. */
   start: (index: number) => Promise<void>;
   signal: (index: number, signal: NodeJS.Signals) => void;
-  /** Has a replica of a master take its place in order; resolves when it has. */
+  /** Promotes a replica of a master by an orderly failover; resolves when it is done. */
   promoteReplicaOf: (index: number) => Promise<void>;
   /** Moves the slot of a key, keys and all, from its master to another one. */
   migrateSlotOf: (key: string) => Promise<void>;
   /** Empties every master. */
   flush: () => Promise<void>;
-  /** The place of the master that holds a key's slot. */
+  /** The index of the master that holds a key's slot. */
   findMasterOf: (key: string) => Promise<number>;
   stop: () => Promise<void>;
 };
@@ -34,13 +34,14 @@ export type ClusterSize = { masters: number; replicas: number; nodeTimeoutMs?: n
 
 const SLOTS = 16_384;
 
-/** Nodes have agreed on who they are, or on who is master, within this, in milliseconds. */
+/** The time within which nodes agree on their names and masters, in milliseconds. */
 const AGREED_WITHIN_MS = 60_000;
 
 type Node = { index: number; port: number; id: string; server: RedisServer | null; client: Redis };
 
 /**
- * Starts the nodes, each with its files in the folder, and has them agree; null where redis-server is not installed.
+ * Starts the nodes, each with its files in the folder, and waits until they agree; null if redis-server is not
+ * installed.
  */
 export async function startRedisCluster(
   folder: string,
@@ -153,7 +154,7 @@ export async function startRedisCluster(
   };
 }
 
-/** Introduces all nodes to each other, deals the slots to the masters, and gives each replica a master. */
+/** Introduces the nodes to each other, assigns the slots to the masters, and a master to each replica. */
 async function agree(
   nodes: readonly Node[],
   { masters, busPorts }: { masters: number; busPorts: ReadonlyMap<number, number> },
@@ -181,10 +182,7 @@ async function agree(
 
 type ListedNode = { id: string; isMaster: boolean; isFailed: boolean; masterId: string; ranges: [number, number][] };
 
-/**
- * Reads the lines of CLUSTER NODES: id, address, flags, master, pings, epoch, link, slots; those on their way are in
- * brackets.
- */
+/** Parses CLUSTER NODES: id, address, flags, master, pings, epoch, link, slots; moving slots are in brackets. */
 function parseNodes(text: string): ListedNode[] {
   return text
     .trim()

@@ -5,14 +5,14 @@ import { Redis } from 'ioredis';
 import { findFreePort } from '../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer } from './redis-server.ts';
 
-/** A Redis with a replica, watched by three sentinels, for tests; what a client of it has to know is in `url`. */
+/** A Redis with a replica, watched by three sentinels, for tests; `url` has everything that a client needs. */
 export type WatchedRedis = {
   url: string;
-  /** Ends the master as kill -9 does; the sentinels promote the replica once two of them miss it for a second. */
+  /** Kills the master as kill -9 does; the sentinels promote the replica once two of them miss it for a second. */
   killMaster: () => Promise<void>;
-  /** Has the sentinels promote the replica in order. */
+  /** Makes the sentinels promote the replica by an orderly failover. */
   failOver: () => Promise<void>;
-  /** The port of who is master as the sentinels say. */
+  /** The port of the master, according to the sentinels. */
   findMaster: () => Promise<number>;
   stop: () => Promise<void>;
 };
@@ -21,10 +21,10 @@ const NAME = 'queues';
 const SENTINELS = 3;
 const QUORUM = 2;
 
-/** The sentinels know each other and the replica within this, in milliseconds. */
+/** The time within which the sentinels know each other and the replica, in milliseconds. */
 const AGREED_WITHIN_MS = 60_000;
 
-/** Starts all five, with passwords of servers and sentinels that differ; null where redis-server is not installed. */
+/** Starts all five with different passwords for servers and sentinels; null if redis-server is not installed. */
 export async function startWatchedRedis(
   folder: string,
   { password, sentinelPassword }: { password: string; sentinelPassword: string },
@@ -89,7 +89,7 @@ export async function startWatchedRedis(
   };
 }
 
-/** A sentinel learns of the others by the master, once in two seconds. */
+/** Waits until the sentinels know each other, which they learn from the master every two seconds. */
 async function untilAgreed(client: Redis): Promise<void> {
   for (const deadline = Date.now() + AGREED_WITHIN_MS; ; await delay(100)) {
     const state = (await client.call('SENTINEL', 'MASTER', NAME)) as string[];

@@ -5,10 +5,7 @@ import { findFreePort } from '../cli/embedded-postgres/start.ts';
 
 export type RedisServer = { url: string; port: number; pid: number; stop: (signal?: NodeJS.Signals) => Promise<void> };
 
-/**
- * What a server is besides a plain one: more of its arguments, the folder for its files, and the line that says that it
- * works.
- */
+/** Options of a server: more arguments, the folder of its files, and the line that says it is ready. */
 export type RedisKind = {
   port?: number;
   args?: readonly string[];
@@ -17,12 +14,12 @@ export type RedisKind = {
   tls?: TlsFiles;
 };
 
-/** A certificate, its key and the authority of both, as files; the server then speaks nothing but TLS. */
+/** A certificate, its key and their authority, as files; the server then speaks TLS only. */
 export type TlsFiles = { cert: string; key: string; ca: string };
 
 /**
- * Starts a Redis that keeps no data on disk, for tests, on a free port unless given one; null where redis-server is not
- * installed. It is of the starter's process group, and goes with it.
+ * Starts a Redis without persistence for tests, on a free port unless one is given; null if redis-server is not
+ * installed. It shares the starter's process group, and ends with it.
  */
 export async function startRedis({
   port: givenPort,

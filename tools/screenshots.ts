@@ -12,7 +12,7 @@ import { openPage, startBrowser } from '../test/helpers/browser.ts';
 import type { Ending } from '../test/helpers/program.ts';
 import { writeStory, type Written } from './screenshots/write-story.ts';
 
-/** What is in a picture: where, and what shows that it is all there. */
+/** A picture: its page, and the text that shows that it is loaded. */
 type Picture = { path: (ids: Written) => string; shows: string; isOpen?: boolean };
 
 const PICTURES: Readonly<Record<string, Picture>> = {
@@ -29,7 +29,7 @@ const FORMS = (['desktop', 'phone'] as const).flatMap((size) =>
   (['light', 'dark'] as const).map((colorScheme) => ({ size, colorScheme })),
 );
 
-/** Of WebP: text stays sharp, and a picture small. */
+/** The quality of WebP files: text stays sharp, and files small. */
 const QUALITY = 80;
 
 const { values } = parseArgs({
@@ -80,7 +80,7 @@ await withHarness(async (harness) => {
 });
 process.exit(0);
 
-/** Nothing is on its way any more, and two frames are painted. */
+/** Waits until no request is under way and two frames are painted. */
 async function settle(page: Page): Promise<void> {
   await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
   await page.evaluate(

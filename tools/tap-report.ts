@@ -4,13 +4,13 @@ const RESULT = /^(ok|not ok) \d+ - (.*?)(?: # (SKIP|TODO))?$/;
 const PLAN = /^1\.\.\d+$/;
 const SUMMARY = /^# (tests|pass|fail|skip) (\d+)$/;
 
-/** As much of a failure as is said again at the end, where those look first who see only the last of a long run. */
+/** The lines of a failure that are repeated at the end of a long run. */
 const REPEATED_LINES = 30;
 
 /**
- * Reads TAP 13 as ava writes it, prints it for people, failures once more at the end, and counts. Everything that is
- * not a pass counts as failed: crashed files, uncaught exceptions, failed hooks and timeouts have result lines of their
- * own, and tests that never came to run are in the closing sum only. A skipped test is neither.
+ * Reads ava's TAP 13, prints it for people with the failures repeated at the end, and counts. Everything that is not a
+ * pass counts as failed: crashed files, uncaught exceptions, failed hooks and timeouts have result lines of their own,
+ * and tests that never ran are in the closing sum only. A skipped test is neither.
  */
 export async function reportTap(lines: AsyncIterable<string>, print: (line: string) => void): Promise<Tally> {
   let passed = 0;
@@ -40,7 +40,7 @@ export async function reportTap(lines: AsyncIterable<string>, print: (line: stri
   return { passed, failed: Math.max(failed, failedInSummary) };
 }
 
-/** Lines of the format itself that tell a person nothing. */
+/** Whether a line belongs to the TAP format and says nothing to a reader. */
 function isFrame(line: string): boolean {
   return line.startsWith('TAP version') || line.trim() === '---' || line.trim() === '...' || line.trim() === '';
 }

@@ -15,25 +15,25 @@ import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 /**
- * What `npm test` leaves to `npm run test:all`: attackers, faults, chance, chaos, other languages, our tools, and all
- * but one story of a browser.
+ * Test files that only `npm run test:all` runs: attackers, faults, fuzz, chaos, clients in other languages, tools, and
+ * most browser tests.
  */
 const ONLY_IN_ALL = /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|console\/(?!overview\.)|cli\/options\.)/;
 const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
 /**
- * A run in which nothing is printed for as long has come to stand, in milliseconds: no test may take so long. Ava's own
- * timeout is longer: it names nothing, and ends a file only by a signal that a process may overhear.
+ * The silence after which a run is stuck, in milliseconds; no test may take as long. Ava's own timeout is longer: it
+ * names no test, and ends a file only by a signal that a process may ignore.
  */
 const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 280) * 1000;
 
-/** How long a test file that hangs has for saying what it waits for, in milliseconds. */
+/** The time that a stuck test file has to report what it waits for, in milliseconds. */
 const WORDS_MS = 3000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Runs ava against servers of this run's own; its arguments are ours. A run that was interrupted has failed. */
+/** Runs ava against servers of its own; its arguments are ours. An interrupted run has failed. */
 async function runTests(interrupted: AbortSignal): Promise<Tally> {
   const closers: (() => Promise<unknown>)[] = [];
   try {
@@ -77,8 +77,8 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
 }
 
 /**
- * A run connects many thousand times. The password is 24 random bytes that cannot be guessed, however often or seldom
- * it is hashed.
+ * Reduces the cost of a connection, since a run opens many thousands. The password is 24 random bytes that cannot be
+ * guessed, however often it is hashed.
  */
 async function easeConnecting(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
@@ -112,7 +112,7 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
 }
 
-/** Ava's arguments: without any of ours the files of every day, with `--all` all files, else what was asked for. */
+/** Ava's arguments: by default the files of `npm test`, with `--all` all files, else the given ones. */
 async function avaArguments(): Promise<string[]> {
   const asked = process.argv.slice(2);
   if (asked.length > 0) return asked.filter((argument) => argument !== '--all');
@@ -121,7 +121,7 @@ async function avaArguments(): Promise<string[]> {
   return files;
 }
 
-/** Says which test files of a process group have not ended (on Linux) and has each say what it waits for. */
+/** Names the test files of a process group that have not ended (on Linux), and makes each report what it waits for. */
 async function nameTestsUnderWay(leaderPid: number | undefined): Promise<void> {
   for (const pid of await readdir('/proc').catch(() => [])) {
     const [title, stat] = await Promise.all(
@@ -136,7 +136,7 @@ async function nameTestsUnderWay(leaderPid: number | undefined): Promise<void> {
   await sleep(WORDS_MS);
 }
 
-/** Sends a signal to all processes of a group; false = there is none any more. */
+/** Sends a signal to all processes of a group; false if none is left. */
 function endGroup(leaderPid: number | undefined, signal: NodeJS.Signals): boolean {
   try {
     return leaderPid !== undefined && process.kill(-leaderPid, signal);

@@ -7,7 +7,7 @@ import { readSourceFiles } from '../test/helpers/source-files.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 
-/** What leads out of the process: a test that reaches any of it needs servers, other programs or a browser. */
+/** Modules that lead out of the process: tests that import any of them need servers, programs or a browser. */
 const OUTSIDE = new Set(
   (
     'node:child_process node:dgram node:http node:http2 node:https node:net node:tls node:worker_threads ' +
@@ -15,7 +15,7 @@ const OUTSIDE = new Set(
   ).split(' '),
 );
 
-/** Lists the test files that need nothing but this process, by what they import, directly or through other files. */
+/** Lists the test files that need nothing but their process, by their direct and indirect imports. */
 async function listUnitTests(): Promise<string[]> {
   const imports = new Map((await readSourceFiles(ROOT)).map((file) => [file.path, file.imports]));
   const reach = new Map<string, boolean>();
@@ -33,7 +33,7 @@ async function listUnitTests(): Promise<string[]> {
   return [...imports.keys()].filter((path) => path.endsWith('.test.ts') && !reachesOutside(path)).toSorted();
 }
 
-/** Runs them without a server of any kind; what follows on the command line is ava's, such as `--watch`. */
+/** Runs the unit tests without any server; further arguments are ava's, such as `--watch`. */
 const child = spawn(process.execPath, [AVA, ...process.argv.slice(2), ...(await listUnitTests())], {
   cwd: ROOT,
   stdio: 'inherit',

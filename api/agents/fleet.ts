@@ -1,6 +1,6 @@
 import type { Spread } from '../../core/statistics/latency-histogram.ts';
-import { readFleet } from '../../models/agents/agents.ts';
 import { planRetirement, retireRegion, type RetirementObstacle } from '../../models/agents/retired-regions.ts';
+import { readFleet } from '../../models/agents/shared-agents.ts';
 import { listProcesses, type ProcessRecord } from '../../models/system/processes.ts';
 import { badRequest, conflict } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';

@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { findAgentNo, findServiceAgent } from '../../models/agents/names.ts';
+import { findAgentNo, findServiceAgent } from '../../models/agents/agents.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
 import { listPings } from '../../models/heartbeats/ping-record.ts';
 import { findMeasuredMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';

@@ -1,5 +1,5 @@
 import type { Timings } from '../../core/checks/verdict.ts';
-import type { NamedAgent } from '../../models/agents/names.ts';
+import type { NamedAgent } from '../../models/agents/agents.ts';
 import type { StoredCheck } from '../../models/checks/check-record.ts';
 import type { StoredPing } from '../../models/heartbeats/ping-record.ts';
 import type { components } from '../schema.generated.ts';

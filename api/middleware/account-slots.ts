@@ -5,7 +5,10 @@ import { ApiError } from '../api-error.ts';
 import type { ApiDependencies } from '../dependencies.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
-/** What an account may have at a time in a process: connections to the database are ten. */
+/**
+ * What an account may have at a time in a process. A change holds one connection to the database for as long as it
+ * waits for a row, so that changes that wait for one another leave others theirs; a read takes several for moments.
+ */
 const UNDER_WAY = 4;
 const MOST_WAITING = 200;
 

@@ -1,7 +1,7 @@
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { burnRate, judgeSla, type StateSeconds } from '../../core/statistics/sla.ts';
-import type { NamedAgent } from '../../models/agents/names.ts';
+import type { NamedAgent } from '../../models/agents/agents.ts';
 import type { ServiceGap } from '../../models/statistics/service-gaps.ts';
 import { meanTimings, type SeriesPoint, type Tally } from '../../models/statistics/statistics.ts';
 import { presentTimings } from '../checks/presenter.ts';

@@ -1,7 +1,7 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { measureStates, measureSteps, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { nameAgents } from '../../models/agents/names.ts';
+import { nameAgents } from '../../models/agents/agents.ts';
 import { listIncidentSpans, readStateHistories } from '../../models/incidents/state-history.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { runOn } from '../../models/sql.ts';

@@ -2,7 +2,7 @@ import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
 import express, { type RequestHandler, type Router } from 'express';
-import { listCheckRegions } from '../../models/agents/agents.ts';
+import { listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { listNamesBySlot } from '../../models/checks/checks.ts';
 import type { Database } from '../../models/database.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';

@@ -8,7 +8,7 @@ type Settings = { urls: string[]; perSecond: number };
 
 const BURST_EVERY_MS = 10;
 
-/** Requests before the rate is taken up, as fast as they go: the code is compiled by then. */
+/** Requests at full speed before the measurement, so that the code is compiled. */
 const WARM_UP_REQUESTS = 10_000;
 const WARM_UP_IN_FLIGHT = 20;
 

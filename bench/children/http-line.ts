@@ -1,20 +1,20 @@
 import { connect, type Socket } from 'node:net';
 
-/** What a server answered: its status, or why there is none. */
+/** A server's response: its status, or the reason why there is none. */
 export type Answered = { status: string; text: string };
 
 const HEAD_END = '\r\n\r\n';
 
-/** An answer that takes longer is an error, in milliseconds. */
+/** The timeout of a response, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
-/** One kept connection to a server, for one request at a time. */
+/** One kept-alive connection to a server, for one request at a time. */
 export type HttpLine = { exchange: (request: string) => Promise<Answered> };
 
 /**
- * Opens a connection that is made with its first request, and made anew after one that failed. As little as a client
- * needs: customers are other machines, and what they cost is not to be taken from the API's share of this one. Answers
- * need a Content-Length, unless they have no body.
+ * Opens a connection with its first request, and again after a failure. It does as little as a client can: customers
+ * are other machines, and their cost must not count as the API's. Responses need a Content-Length unless they have no
+ * body.
  */
 export function openHttpLine({ host, port }: { host: string; port: number }): HttpLine {
   let socket: Socket | null = null;
@@ -57,7 +57,7 @@ export function openHttpLine({ host, port }: { host: string; port: number }): Ht
   };
 }
 
-/** Null while there is more to come. `isLast`: the server will not answer another request on this connection. */
+/** Parses a response; null while it is incomplete. `isLast`: the server closes the connection after it. */
 function readAnswer(bytes: Buffer): (Answered & { isLast: boolean }) | null {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return null;

@@ -11,7 +11,7 @@ type Sent = { method: string; path: string; token: string; body?: object };
 type Kind = { of20: number; make: (token: string, monitorId: string) => Sent };
 
 const STEP_MS = 10;
-/** Customers that ask at a time. */
+/** The number of concurrent customers. */
 const AT_ONCE = 256;
 
 const { url, accounts, perSecond: usualRate, target } = readSettings<Settings>();
@@ -20,7 +20,7 @@ const idle = Array.from({ length: AT_ONCE }, () => openHttpLine({ host: hostname
 const created: { id: string; token: string }[] = [];
 let sent = 0;
 
-/** Kinds of requests, and how many there are of each in twenty: 17 reads, 3 writes. */
+/** The mix of requests in parts of twenty: 17 reads, 3 writes. */
 const KINDS: Readonly<Record<string, Kind>> = {
   'a monitor': { of20: 9, make: (token, id) => ({ method: 'GET', path: `/v1/monitors/${id}`, token }) },
   'fifty monitors': { of20: 3, make: (token) => ({ method: 'GET', path: '/v1/monitors?limit=50', token }) },
@@ -45,7 +45,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 const MIX = Object.values(KINDS).flatMap((kind) => Array.from({ length: kind.of20 }, () => kind));
 
-/** Sends for the given seconds, at another rate or of one kind alone where they are named. */
+/** Sends requests for the given seconds, at the given rate and of the given kind if there is one. */
 answer(async ({ seconds, only, perSecond = usualRate }: { seconds: number; only?: string; perSecond?: number }) => {
   const mix = only === undefined ? MIX : [KINDS[only] ?? fail(only)];
   const statuses: Record<string, number> = {};

@@ -7,10 +7,7 @@ import { monitorId } from './monitors.ts';
 /** An account with its tokens and the numbers of its monitors, `first` to `last`. */
 export type Account = { tokens: string[]; first: number; last: number };
 
-/**
- * Gives monitors 1 to n away, to the given number of accounts of the largest plan, in equal shares; each gets tokens of
- * its own.
- */
+/** Distributes monitors 1 to n evenly over accounts of the largest plan, each with its own tokens. */
 export async function spreadOverAccounts(
   { database }: Installation,
   { monitors, accounts, tokensEach }: { monitors: number; accounts: number; tokensEach: number },

@@ -5,7 +5,7 @@ import { startTarget } from './target.ts';
 
 export type BareLoop = { perSecond: number; warmUpMs: number; measureMs: number };
 
-/** CPU seconds per request of a bare `http.get(agent: false)` loop at a rate. */
+/** Measures the CPU seconds per request of a bare `http.get(agent: false)` loop at a rate. */
 export async function measureBareLoop(
   withHarness: WithHarness,
   { perSecond, warmUpMs, measureMs }: BareLoop,

@@ -10,10 +10,10 @@ import { openJobQueues } from '../../queues/job-queues.ts';
 import type { Harness } from './harness.ts';
 import type { Installation } from './installation.ts';
 
-/** Writes events to channels as the evaluator does, rows first and then their jobs. */
+/** Writes events to channels as the evaluator does: rows first, then their jobs. */
 export type Outbox = {
   addChannel: (url: string) => Promise<string>;
-  /** One event of each of these monitors to each of these channels, in one transaction. */
+  /** Inserts one event of each of these monitors to each of these channels, in one transaction. */
   insert: (channelIds: readonly string[], monitors: readonly number[]) => Promise<Inserted[]>;
 };
 

@@ -7,7 +7,7 @@ import { startProcess, type Service } from './running-service.ts';
 /** A fleet with one process of each kind, by name. */
 export type RunningFleet = Readonly<Record<ProcessName, Service>>;
 
-/** Starts one process of each kind and waits until all of them say that they are ready. */
+/** Starts every process of the Procfile on its own, and waits until all report that they are ready. */
 export async function startFleet(harness: Harness, { env }: Installation): Promise<RunningFleet> {
   const [web, check, evaluate, deliver, maintain, clock] = await Promise.all([
     startProcess(harness, 'web', env),

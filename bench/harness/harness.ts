@@ -1,7 +1,7 @@
-/** The harness of a benchmark: it ends all that was started, in reverse order, also after a failure. */
+/** Ends everything that a benchmark started, in reverse order, also after a failure. */
 export type Harness = { defer: (end: () => Promise<unknown>) => void };
 
-/** Runs a work with a harness of its own and ends what that started, an interrupted run's as well. */
+/** Runs a function with its own harness, and ends what it started, also after an interruption. */
 export type WithHarness = <Result>(work: (harness: Harness) => Promise<Result>) => Promise<Result>;
 
 /** Makes the harnesses of a run; `closeAll` is for signals. */

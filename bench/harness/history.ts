@@ -3,7 +3,8 @@ import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
 
 /**
- * Of each monitor: ten outages of five minutes, evenly over the days before `untilMs`, as transitions and incidents.
+ * Writes ten outages of five minutes for each monitor, evenly over the days before `untilMs`, as transitions and
+ * incidents.
  */
 export async function fillWithOutages(
   database: Database,

@@ -13,7 +13,7 @@ import { startProgram } from './program.ts';
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type Backend = (typeof BACKENDS)[number];
 
-/** Real servers with the first tenant in them, and what our programs need to run on them. */
+/** Servers with a first tenant, and the environment that our programs need to run on them. */
 export type Installation = {
   databaseUrl: string;
   redisUrls: string[];
@@ -22,11 +22,11 @@ export type Installation = {
   token: string;
   env: Record<string, string>;
   postgresPid: number;
-  /** The servers' processes, for their CPU. */
+  /** The process ids of the servers, to measure their CPU. */
   serverPids: number[];
 };
 
-/** A directory that is gone after the benchmark. */
+/** Makes a directory that is removed after the benchmark. */
 export async function newDirectory(harness: Harness): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-bench-'));
   harness.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
@@ -34,7 +34,7 @@ export async function newDirectory(harness: Harness): Promise<string> {
 }
 
 /**
- * Starts PostgreSQL as `npm start` does, every commit on the disk, and Redis where the queues live there; migrates and
+ * Starts PostgreSQL as `npm start` does, with every commit on disk, and Redis if the queues need it; migrates and
  * bootstraps.
  */
 export async function startInstallation(harness: Harness, backend: Backend): Promise<Installation> {

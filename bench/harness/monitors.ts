@@ -5,27 +5,26 @@ import type { Installation } from './installation.ts';
 
 export type Fleet = {
   count: number;
-  /** Number of the first one where others are there already; default 1. */
+  /** The number of the first one, if others exist; default 1. */
   first?: number;
   intervalSeconds: number;
-  /** The monitors take these in turn, each with its own path below. */
+  /** The targets, assigned in turn; each monitor has its own path. */
   targets: readonly string[];
   downAfterFailures: number;
 };
 
-/** The region of the one shared agent, as `npm start` has it where no other is named. */
+/** The region of the one shared agent, the default of `npm start`. */
 export const REGION = 'local';
 
-/** The id of the nth monitor: those that the API makes meanwhile all come after it in order. */
+/** The id of the nth monitor, which sorts before all ids that the API creates later. */
 export function monitorId(number: number): string {
   return `mon_${String(number).padStart(26, '0')}`;
 }
 
 /**
- * Fills an installation with http monitors that have been up for an hour, evenly over the slots of one shared agent,
- * the last result of each from the moment of the call. They are there all at once: a running service that saw them
- * without their results would call them silent. Written in bulk: how fast monitors are created is a benchmark of its
- * own.
+ * Inserts http monitors that have been up for an hour, spread evenly over the slots of one shared agent, with results
+ * as of the call. All appear at once, since a running service would call monitors without results silent. Creation
+ * itself is measured by another benchmark.
  */
 export async function addMonitors({ database, tenantId }: Installation, fleet: Fleet): Promise<void> {
   await inTransaction(database, (run) => insertMonitors(run, tenantId, fleet));
@@ -81,7 +80,7 @@ async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise
   );
 }
 
-/** A source that has said "up" for so long that another "up" is nothing new. */
+/** The state of a source that has been up for so long that another success changes nothing. */
 function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Fleet) {
   return stepSource(
     null,
@@ -100,7 +99,7 @@ function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Fl
   );
 }
 
-/** Monitors of one statement: pausing them one by one locks as few. */
+/** The monitors per statement; pausing them one by one locks as few. */
 const UNSCHEDULED_AT_ONCE = 1000;
 
 /**

@@ -5,14 +5,14 @@ const TICKS_PER_SECOND = 100;
 
 type Process = { pid: number; parent: number; cpuTicks: number };
 
-/** CPU seconds, user and system, of processes and all their descendants, those included that have ended. Linux only. */
+/** The CPU seconds (user and system) of processes and all their descendants, ended ones included. Linux only. */
 export async function cpuSecondsOf(roots: readonly number[]): Promise<number> {
   const tree = await listTree(roots);
   return tree.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) / TICKS_PER_SECOND;
 }
 
 /**
- * Memory of processes and all their descendants in MB (2^20 bytes), shared pages divided among those that share them
+ * The memory of processes and all their descendants in MB (2^20 bytes); shared pages are divided among their users
  * (PSS).
  */
 export async function memoryMbOf(roots: readonly number[]): Promise<number> {
@@ -43,8 +43,8 @@ async function listProcesses(): Promise<Process[]> {
 }
 
 /**
- * Null for a process that has just ended. The name in parentheses may hold anything, so that fields count from the last
- * one.
+ * Parses proc(5) stat; null for a process that has just ended. The name in parentheses may hold anything, so fields
+ * count from the last one.
  */
 function parseStat(pid: number, stat: string): Process | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

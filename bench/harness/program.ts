@@ -3,18 +3,18 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Harness } from './harness.ts';
 
-/** A program of the project while it runs. */
+/** A running program of the project. */
 export type Program = { pid: number; output: () => string; isRunning: () => boolean; exited: Promise<unknown> };
 
 /** The project's root. */
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Longer than any of our programs takes to finish what it is doing. */
+/** The time that a program has to finish its work, in milliseconds. */
 const STOP_WITHIN_MS = 30_000;
 
 /**
- * Starts `node <args>` in the project's root with only the given environment; it is stopped with the harness, as an
- * operator would.
+ * Starts `node <args>` in the project's root with the given environment only; the harness stops it as an operator
+ * would.
  */
 export function startProgram(harness: Harness, args: readonly string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, args, {
@@ -41,7 +41,7 @@ export function startProgram(harness: Harness, args: readonly string[], env: Rec
   };
 }
 
-/** A child that is spoken to: it answers each message with one. */
+/** A child process that answers each message with one. */
 export type Child<Answer> = { pid: number; ready: Answer; ask: <Reply>(message: object) => Promise<Reply> };
 
 /** Forks one of `bench/children`; its first message says that it is ready. */

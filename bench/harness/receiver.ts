@@ -6,12 +6,11 @@ import { newDirectory, type Installation } from './installation.ts';
 import { forkChild } from './program.ts';
 import type { Service } from './running-service.ts';
 
-/** When the first `monitor.down` of a target came in at a path, in Unix milliseconds. */
+/** The first arrival of a target's `monitor.down` at a path, in Unix milliseconds. */
 export type Arrival = { path: string; target: string; atMs: number };
 
 /**
- * An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are
- * never answered.
+ * An https receiver in its own process; senders must trust `caFile`. Paths that begin with `hang` are never answered.
  */
 export type Receiver = { url: (path: string) => string; caFile: string; arrivals: () => Promise<Arrival[]> };
 
@@ -23,7 +22,7 @@ export async function startReceiver(harness: Harness): Promise<Receiver> {
   return { url: (path) => `${child.ready}${path}`, caFile, arrivals: () => child.ask<Arrival[]>({}) };
 }
 
-/** Makes a webhook channel for all monitors through the API. */
+/** Creates a webhook channel for all monitors through the API. */
 export async function addChannel({ token }: Installation, service: Service, url: string): Promise<void> {
   const created = await fetch(`${service.url}/v1/channels`, {
     method: 'POST',

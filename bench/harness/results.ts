@@ -3,13 +3,13 @@ import { runOn } from '../../models/sql.ts';
 
 export type StoredChecks = { monitors: number; perMonitor: number; fromMs: number; everyMs: number };
 
-/** Rows of one statement: it has to end within the pool's patience. */
+/** The rows per statement, which has to end within the pool's timeout. */
 const ROWS_AT_ONCE = 500_000;
 
 /**
- * Stores checks of monitors 1 to n by one agent in the order of their time, as evaluators do: most of them up, with
- * latencies that vary as those of a website do; one in a hundred down, and timings kept of those and of one in ten
- * others, as they are at an interval of a minute.
+ * Stores checks of monitors 1 to n by one agent in time order, as evaluators do. Most are up, with latencies that vary
+ * like a website's, and one in a hundred is down. Timings are stored for those and for one in ten others, as at an
+ * interval of a minute.
  */
 export async function fillWithResults(
   database: Database,

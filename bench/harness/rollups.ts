@@ -12,10 +12,10 @@ const KINDS = [
 ] as const;
 
 /**
- * Writes the roll-ups of `days` whole days before `untilMs` (a midnight, UTC) of monitors 1 to n, each watched by one
- * agent once a minute, and says that checks are rolled up until then. An hour's latencies lie in 20 buckets, a day's in
- * 30. Rows lie in the order of their time, as the service writes them; indexes are made when a month is full, without
- * which millions of rows would take an hour.
+ * Writes roll-ups of `days` whole days before `untilMs` (a midnight, UTC) for monitors 1 to n, each checked by one
+ * agent once a minute. It also records that checks are rolled up until then. An hour's latencies fill 20 buckets, a
+ * day's 30. Rows are in time order, as the service writes them; indexes are built when a month is complete, because
+ * millions of rows would take an hour otherwise.
  */
 export async function fillWithRollups(
   database: Database,
@@ -53,7 +53,7 @@ async function listPartitions(run: Run, table: string): Promise<Partition[]> {
   });
 }
 
-/** Takes an empty partition out while `fill` writes to it, unlogged: it gets its indexes where it comes back. */
+/** Detaches an empty partition while `fill` writes to it, unlogged; it gets its indexes when it is attached again. */
 async function withoutIndexes(
   run: Run,
   { table, name, bounds }: Partition,

@@ -11,17 +11,17 @@ export type Service = { program: Program; url: string; readyAfterMs: number; scr
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 20;
 
-/** Starts the whole service and waits until `/readyz` says that it is. */
+/** Starts the whole service, and waits until `/readyz` succeeds. */
 export function startService(harness: Harness, env: Record<string, string>): Promise<Service> {
   return start(harness, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
 }
 
-/** Starts one of the processes of a fleet alone. */
+/** Starts one process of a fleet alone, as the Procfile does. */
 export function startProcess(harness: Harness, name: ProcessName, env: Record<string, string>): Promise<Service> {
   return start(harness, FLEET[name], env);
 }
 
-/** `PORT` is where the API answers, `METRICS_PORT` where a worker does: the one of the two that a process knows. */
+/** Starts a process. `PORT` is the API's port and `METRICS_PORT` a worker's; each process reads one of them. */
 async function start(harness: Harness, args: readonly string[], env: Record<string, string>): Promise<Service> {
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;

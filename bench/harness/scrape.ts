@@ -9,14 +9,14 @@ export function readScrape(text: string): Scrape {
   );
 }
 
-/** How much a counter grew between two scrapes, over all its labels. */
+/** The growth of a counter between two scrapes, over all its labels. */
 export function growth(name: string, before: Scrape, after: Scrape): number {
   return totalOf(name, after) - totalOf(name, before);
 }
 
 /**
- * A percentile of what a histogram saw between two scrapes, in the unit of its buckets; straight lines inside a bucket.
- * The largest observation (`share` 1) is the upper edge of its bucket.
+ * A percentile of a histogram between two scrapes, in the unit of its buckets, with linear interpolation. The largest
+ * observation (`share` 1) is the upper edge of its bucket.
  */
 export function histogramPercentile(name: string, share: number, [before, after]: readonly [Scrape, Scrape]): number {
   const buckets = [...after.keys()]

@@ -5,12 +5,12 @@ import type { Harness } from './harness.ts';
 import { newDirectory } from './installation.ts';
 import { forkChild } from './program.ts';
 
-/** When a delivery first came in at a path, in Unix milliseconds. */
+/** The first arrival of a delivery at a path, in Unix milliseconds. */
 export type SinkArrival = { path: string; id: string; atMs: number };
 
 /**
- * An https receiver in a process of its own; `caFile` is what a sender must trust. Paths that begin with `hang` are
- * answered after 8 s.
+ * An https receiver in its own process; senders must trust `caFile`. Paths that begin with `hang` are answered after 8
+ * s.
  */
 export type Sink = {
   pid: number;

@@ -2,12 +2,11 @@ import type { Harness } from './harness.ts';
 import { forkChild, type Child } from './program.ts';
 
 /**
- * Addresses of the loopback network that the target listens on, so that no pair of address and port comes back while it
- * still lingers.
+ * Loopback addresses that the target listens on, so that no pair of address and port is reused while it still lingers.
  */
 const ADDRESSES = 8;
 
-/** A Node http server in a process of its own, which no CPU figure includes; each URL ends with `/m/`. */
+/** A Node http server in its own process, which no CPU figure includes; each URL ends with `/m/`. */
 export type Target = { urls: string[]; child: Child<string[]> };
 
 /** Starts a target that answers 200 with 100 bytes; given `failEvery` n, it fails on every nth path. */

@@ -2,16 +2,16 @@ import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
 import { monitorId } from './monitors.ts';
 
-/** Monitors 1 to n over a window of whole intervals, in Unix milliseconds: every one of them is due once in each. */
+/** A window of whole intervals for monitors 1 to n, in Unix milliseconds: each is due once per interval. */
 export type TickWindow = { monitors: number; intervalSeconds: number; fromMs: number; toMs: number };
 
 /**
- * `missed` counts pairs of a monitor and an interval without a result; `fewest` and `most` are the intervals that one
- * monitor was checked in.
+ * `missed` counts pairs of monitor and interval without a result; `fewest` and `most` are a single monitor's intervals
+ * with one.
  */
 export type TickCount = { due: number; missed: number; fewest: number; most: number };
 
-/** Counts the stored results of a window by their due times, monitor by monitor and interval by interval. */
+/** Counts the stored results of a window by due time, per monitor and interval. */
 export async function countTicks(
   database: Database,
   { monitors, intervalSeconds, fromMs, toMs }: TickWindow,

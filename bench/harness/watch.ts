@@ -6,30 +6,25 @@ import type { RunningFleet } from './fleet.ts';
 import { cpuSecondsOf, memoryMbOf } from './process-tree.ts';
 import type { Scrape } from './scrape.ts';
 
-/** How often the witness asks to be woken up, in milliseconds. */
+/** The interval at which the witness process wakes up, in milliseconds. */
 const WITNESS_MS = 10;
 
-/** What is watched: processes by name, the fleet among them, and Redis where queues live in it. */
+/** The watched processes by name, the fleet among them, and Redis if the queues use it. */
 export type Watched = { processes: Readonly<Record<string, number>>; fleet: RunningFleet; redis: Redis };
 
-/**
- * One sample: memory of each process and of Redis' data in MB, CPU seconds so far, and what check and evaluate count.
- */
+/** One sample: memory of each process and of Redis in MB, CPU seconds so far, and counters of check and evaluate. */
 export type Sample = {
   atMs: number;
   memoryMb: Readonly<Record<string, number>>;
   cpuSeconds: Readonly<Record<string, number>>;
-  /** CPU seconds of the whole machine, of all its processes. */
+  /** CPU seconds of all processes of the machine. */
   machineSeconds: number;
   redisMb: number;
   check: Scrape;
   evaluate: Scrape;
 };
 
-/**
- * Samples everything for so long, at the beginning, at the end and every `everyMs`; `wokeLateMs` is how late an idle
- * process woke up meanwhile (p99).
- */
+/** Takes samples for a duration, every `everyMs`; `wokeLateMs` is how late an idle process woke up meanwhile (p99). */
 export async function watch(
   watched: Watched,
   { forMs, everyMs }: { forMs: number; everyMs: number },

@@ -8,12 +8,11 @@ import { DIST, stampSources } from './stamp.ts';
 
 type Chunk = { file: string; isEntry?: boolean; imports?: string[]; css?: string[] };
 
-/** Pages that a first visit shows: who is not signed in sees the first, everybody else mostly the second. */
+/** Pages that a first visit can show: the sign-in page, or the overview for users with a session. */
 const FIRST_PAGES = ['pages/sign-in.tsx', 'pages/overview.tsx'];
 
 /**
- * The files that a first visit loads: the page, its styles, everything that it imports at once, and the pages that it
- * shows first.
+ * Lists the files that a first visit loads. They are the HTML page, its styles, all static imports and the first pages.
  */
 async function listFirstLoad(folder: string, files: readonly FileSize[]): Promise<FileSize[]> {
   const manifest: Record<string, Chunk> = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
@@ -31,19 +30,16 @@ async function listFirstLoad(folder: string, files: readonly FileSize[]): Promis
 
 const CONSOLE = fileURLToPath(new URL('..', import.meta.url));
 
-/**
- * What a person's browser loads before the first page shows, at most, in bytes of gzip: twice what phones take in a
- * second of 3G.
- */
+/** The most that a browser may load before the first page appears, in bytes of gzip: about two seconds on 3G. */
 const FIRST_LOAD_LIMIT = 200_000;
 
-/** What was built: all files, and those that a first visit needs. */
+/** The files of a build, and those among them that a first visit needs. */
 export type Built = { files: readonly FileSize[]; firstLoad: readonly FileSize[] };
 
 /**
- * Builds the console into `console/dist`, in one step for who reads it, so that several may do so at a time. Null where
- * the bundler cannot be loaded, as in an install without development dependencies. Rejects where the sources do not
- * compile, or a first visit would load too much.
+ * Builds the console and replaces `console/dist` in one step, so several builds may run at a time. Returns null if the
+ * bundler is not installed, as without development dependencies. Throws if the sources do not compile or a first visit
+ * would load too much.
  */
 export async function buildConsole(): Promise<Built | null> {
   const bundle = await loadBundler();
@@ -51,7 +47,7 @@ export async function buildConsole(): Promise<Built | null> {
   const stamp = await stampSources();
   const outDir = await mkdtemp(join(CONSOLE, '.dist-'));
   try {
-    // Who builds is not always who serves.
+    // The server may run as another user.
     await chmod(outDir, 0o755);
     await bundle(outDir);
     const files = await compressFiles(outDir);
@@ -68,7 +64,7 @@ export async function buildConsole(): Promise<Built | null> {
   }
 }
 
-/** The bundler and its plug-in have programs of their own for each platform, which an install may leave out. */
+/** Loads the bundler and its plug-in; null if either is missing, since their platform binaries are optional. */
 async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | null> {
   const loaded = await Promise.all([import('vite'), import('@tailwindcss/vite')]).catch(() => null);
   if (loaded === null) return null;
@@ -88,14 +84,14 @@ async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | n
         manifest: 'manifest.json',
         target: 'es2023',
         cssTarget: ['chrome123', 'firefox121', 'safari17.5'],
-        // A `data:` URL would need more than the page's policy allows.
+        // The page's content security policy forbids `data:` URLs.
         assetsInlineLimit: 0,
         modulePreload: { polyfill: false },
       },
     });
 }
 
-/** Another build may have put its own there in the meantime: of two that are the same either will do. */
+/** Replaces a folder. A parallel build may have put its own output there in the meantime; both are equal. */
 async function replaceFolder(from: string, to: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const aside = `${from}-old`;
@@ -117,10 +113,10 @@ function ignoreMissing(error: unknown): void {
 
 const COMPRESSIBLE = /\.(js|css|html|svg|json)$/;
 
-/** Sizes of a file in bytes: as it is, and as it goes over the line. */
+/** Sizes of a file in bytes, plain and compressed. */
 type FileSize = { path: string; bytes: number; gzip: number; brotli: number };
 
-/** Puts a `.br` and a `.gz` beside each file of a folder that gets smaller by it, and gives the sizes of those. */
+/** Writes a `.br` and a `.gz` file beside each compressible file of a folder, and returns the sizes. */
 async function compressFiles(folder: string): Promise<FileSize[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Where the built console lies. */
+/** The folder of the built console. */
 export const DIST = join(ROOT, 'console', 'dist');
 
 /**
- * What a build is made of: the console itself, the rules that it shares with the service, and what is installed. Of the
- * API it has types alone, which leave no trace.
+ * The sources of a build: the console, the rules it shares with the service, and the installed packages. The API adds
+ * types alone, which leave no trace.
  */
 const SOURCES = [
   'console/**/*.{ts,tsx,css,html,js,svg,json}',
@@ -20,13 +20,13 @@ const SOURCES = [
 ];
 const MADE = ['console/dist/**', 'console/.dist-*/**'];
 
-/** Whether the console was built from what lies there now. */
+/** Whether the console was built from the present sources. */
 export async function isConsoleBuilt(): Promise<boolean> {
   const [built, current] = await Promise.all([readFile(join(DIST, 'stamp'), 'utf8').catch(() => null), stampSources()]);
   return built === current;
 }
 
-/** A hash of everything that the console is built from. */
+/** Returns a hash of all sources of the console. */
 export async function stampSources(): Promise<string> {
   const paths: string[] = [];
   for await (const path of glob(SOURCES, { cwd: ROOT, exclude: MADE })) paths.push(path);

@@ -2,23 +2,21 @@ import type { paths } from '../../api/schema.generated.ts';
 import type { Page } from './pages.ts';
 import { request, requestPage, type Query, type RequestOptions } from './request.ts';
 
-export type { Schemas } from './shapes.ts';
-
 type Method = 'get' | 'post' | 'patch' | 'delete';
 type PathsWith<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, object> ? P : never }[keyof paths];
 type Operation<M extends Method, P extends PathsWith<M>> = paths[P][M];
 
 type JsonOf<R> = R extends { content: { 'application/json': infer Json } } ? Json : undefined;
 type Good = 200 | 201 | 202 | 204;
-/** What a good answer of an operation holds; undefined where it is empty. */
+/** The body of an operation's successful response; undefined if it is empty. */
 export type Answer<O> = O extends { responses: infer R }
   ? { [S in keyof R & Good]: JsonOf<R[S]> }[keyof R & Good]
   : never;
-/** What an operation is sent. */
+/** The body of an operation's request. */
 export type Body<O> = O extends { requestBody?: { content: { 'application/json': infer Json } } } ? Json : never;
 type QueryOf<O> = O extends { parameters: { query?: infer Q } } ? (Q extends object ? Q : never) : never;
 
-/** `path` has what stands in braces in the path. */
+/** `path` has the values of the parameters in the path. */
 export type Options<O> = {
   path?: Readonly<Record<string, string>>;
   query?: QueryOf<O>;
@@ -27,13 +25,13 @@ export type Options<O> = {
 };
 
 /**
- * The API below `/v1`, by the description: `api.get('/monitors/{id}', { path: { id } })`. Rejects with a `Failure` at
- * every answer that is no good one; a 401 of an ended session leads to the sign-in page as well.
+ * The API below `/v1`, typed by its description: `api.get('/monitors/{id}', { path: { id } })`. Rejects with a
+ * `Failure` for every response that is no success; a 401 of an ended session leads to the sign-in page as well.
  */
 export const api = {
   get: <P extends PathsWith<'get'>>(path: P, options?: Options<Operation<'get', P>>) =>
     send<Answer<Operation<'get', P>>>('GET', path, options),
-  /** A page of a list, with the cursor of the next one. */
+  /** Requests one page of a list, and returns it with the cursor of the next one. */
   page: <P extends PathsWith<'get'>>(
     path: P,
     options: Options<Operation<'get', P>> = {},
@@ -57,7 +55,7 @@ function fill(path: string, params: Readonly<Record<string, string>> = {}): stri
 }
 
 function sentOf({ query, body, signal }: Sent): RequestOptions {
-  // The description's types of queries are objects of texts, numbers and truth values.
+  // Queries in the description are objects of strings, numbers and booleans.
   return {
     ...(query !== undefined && { query: query as Query }),
     ...(body !== undefined && { body }),

@@ -1,11 +1,11 @@
-/** What the API answered instead of what was asked for; `status` is 0 where no answer came. */
+/** An error response of the API; `status` is 0 if no response came. */
 export class Failure extends Error {
   readonly status: number;
-  /** To be quoted to the operator of the service; null where no answer came. */
+  /** The request id to quote to the operator; null if no response came. */
   readonly requestId: string | null;
-  /** Seconds until the same request may be accepted; null where that was not said. */
+  /** Seconds until the same request may be accepted; null if the response did not say. */
   readonly retryAfter: number | null;
-  /** The whole answer, for those that say more than a sentence. */
+  /** The whole body, for errors that carry more than a sentence. */
   readonly body: Readonly<Record<string, unknown>>;
 
   constructor(
@@ -20,16 +20,16 @@ export class Failure extends Error {
   }
 }
 
-/** The sentence to show for anything that was thrown. */
+/** Returns the sentence to show for any thrown value. */
 export function sentenceOf(error: unknown): string {
-  if (error instanceof Failure) return capitalise(error.message);
+  if (error instanceof Failure) return capitalize(error.message);
   return 'Something went wrong in this page: reload it, and tell us if it happens again';
 }
 
 /**
- * The API's complaints by the field that each begins with, and the rest in one. Fields are written as the API writes
- * them: `check_spec.ping.count`, `monitor_ids[2]`. A complaint about a part of a field that is asked for belongs to
- * that field.
+ * Splits an error of the API by field: each sentence goes to the field that it begins with, all others to `rest`.
+ * Fields are named as in the API: `check_spec.ping.count`, `monitor_ids[2]`. A sentence about part of a listed field
+ * belongs to that field.
  */
 export function problemsByField(
   error: unknown,
@@ -45,12 +45,12 @@ export function problemsByField(
       .filter((name) => subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`))
       .toSorted((a, b) => b.length - a.length)[0];
     if (field === undefined) rest.push(sentence);
-    else byField[field] = byField[field] === undefined ? capitalise(sentence) : `${byField[field]}; ${sentence}`;
+    else byField[field] = byField[field] === undefined ? capitalize(sentence) : `${byField[field]}; ${sentence}`;
   }
-  return { byField, rest: rest.length === 0 ? null : capitalise(rest.join('; ')) };
+  return { byField, rest: rest.length === 0 ? null : capitalize(rest.join('; ')) };
 }
 
-/** A text that begins with a capital letter, as sentences do. */
-export function capitalise(text: string): string {
+/** Returns the text with its first letter in upper case. */
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

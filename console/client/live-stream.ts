@@ -1,106 +1,121 @@
-/** What the stream reports. Of what was deleted only `id` and `deleted` come. */
+/** The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`. */
 export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent';
 export type Change = { kind: LiveKind; data: { id: string; deleted?: boolean } };
 
 type StreamEvents = {
-  /** Whether changes are sent as they happen. */
+  /** Reports whether changes arrive as they happen. */
   onLive: (isLive: boolean) => void;
-  /** Everything may have changed. */
+  /** Anything may have changed. */
   onReset: () => void;
-  /** What has changed, the oldest first: many changes at once come together. */
+  /** A batch of changes, the oldest first. */
   onChanges: (changes: readonly Change[]) => void;
 };
 
 const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent'];
 
-/** A stream that was refused or lost for good is tried again after so long. */
+/** The delay before a refused or lost stream is opened again. */
 const RETRY_MS = 30_000;
-/** A page that is hidden for this long needs no stream, in milliseconds. */
+/** The time after which a hidden page closes its stream. */
 const HIDDEN_MS = 60_000;
-/**
- * A single change is reported within a frame; in a storm so long passes from one batch to the next, for each draws the
- * page anew.
- */
-const GATHER_MS = { first: 16, next: 250 } as const;
+/** Delays of a batch of changes: a frame for the first one, longer for the next ones, since each redraws the page. */
+const BATCH_MS = { first: 16, next: 250 } as const;
 
 /**
- * The stream of changes, for as long as the page is visible: browsers have six connections for all tabs of a host that
- * speaks HTTP/1.1.
+ * The stream of changes, open while the page is visible. Over HTTP/1.1 a browser has six connections for all tabs of a
+ * host.
  */
-export function openStream({ onLive, onReset, onChanges }: StreamEvents): { close: () => void } {
-  const changes = gatherChanges(onChanges);
-  const timers = new Set<ReturnType<typeof setTimeout>>();
-  let source: EventSource | null = null;
-  const later = (run: () => void, ms: number) => {
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      run();
-    }, ms);
-    timers.add(timer);
-  };
-  const disconnect = () => {
-    source?.close();
-    source = null;
-    timers.forEach(clearTimeout);
-    timers.clear();
-  };
-  const connect = () => {
-    disconnect();
-    const opened = new EventSource('/v1/live');
-    source = opened;
-    opened.addEventListener('ready', () => {
+export class LiveStream {
+  readonly #events: StreamEvents;
+  readonly #changes: ChangeBatch;
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  #source: EventSource | null = null;
+
+  constructor(events: StreamEvents) {
+    this.#events = events;
+    this.#changes = new ChangeBatch(events.onChanges);
+    document.addEventListener('visibilitychange', this.#followVisibility);
+    this.#connect();
+  }
+
+  close(): void {
+    document.removeEventListener('visibilitychange', this.#followVisibility);
+    this.#disconnect();
+    this.#changes.stop();
+  }
+
+  #connect(): void {
+    this.#disconnect();
+    const source = new EventSource('/v1/live');
+    this.#source = source;
+    const { onLive, onReset } = this.#events;
+    source.addEventListener('ready', () => {
       onLive(true);
       onReset();
     });
-    opened.addEventListener('reset', ({ data }) => {
+    source.addEventListener('reset', ({ data }) => {
       onLive(true);
-      later(onReset, JSON.parse(data).wait_ms ?? 0);
+      this.#after(JSON.parse(data).wait_ms ?? 0, onReset);
     });
-    opened.addEventListener('error', () => {
+    source.addEventListener('error', () => {
       onLive(false);
-      // The browser comes back by itself, unless the answer was no stream.
-      if (opened.readyState === EventSource.CLOSED) later(connect, RETRY_MS);
+      // The browser reconnects by itself, unless the response was no stream.
+      if (source.readyState === EventSource.CLOSED) this.#after(RETRY_MS, () => this.#connect());
     });
     for (const kind of KINDS)
-      opened.addEventListener(kind, ({ data }) => changes.add({ kind, data: JSON.parse(data) }));
-  };
-  const follow = () => {
-    if (document.hidden) later(() => document.hidden && disconnect(), HIDDEN_MS);
-    else if (source === null) {
-      onLive(false);
-      connect();
+      source.addEventListener(kind, ({ data }) => this.#changes.add({ kind, data: JSON.parse(data) }));
+  }
+
+  #disconnect(): void {
+    this.#source?.close();
+    this.#source = null;
+    this.#timers.forEach(clearTimeout);
+    this.#timers.clear();
+  }
+
+  readonly #followVisibility = (): void => {
+    if (document.hidden) this.#after(HIDDEN_MS, () => document.hidden && this.#disconnect());
+    else if (this.#source === null) {
+      this.#events.onLive(false);
+      this.#connect();
     }
   };
-  document.addEventListener('visibilitychange', follow);
-  connect();
-  return {
-    close() {
-      document.removeEventListener('visibilitychange', follow);
-      disconnect();
-      changes.stop();
-    },
-  };
+
+  #after(ms: number, run: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, ms);
+    this.#timers.add(timer);
+  }
 }
 
-function gatherChanges(onChanges: StreamEvents['onChanges']): { add: (change: Change) => void; stop: () => void } {
-  let gathered: Change[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let flushedAtMs = 0;
-  const flush = () => {
-    const batch = gathered;
-    gathered = [];
-    flushedAtMs = performance.now();
-    onChanges(batch);
-  };
-  return {
-    add(change) {
-      gathered.push(change);
-      // By a timer: a hidden page gets no animation frames.
-      if (gathered.length === 1)
-        timer = setTimeout(flush, Math.max(GATHER_MS.first, flushedAtMs + GATHER_MS.next - performance.now()));
-    },
-    stop() {
-      clearTimeout(timer);
-    },
-  };
+/** Collects changes and reports them in batches, the first one within a frame. */
+class ChangeBatch {
+  readonly #onChanges: StreamEvents['onChanges'];
+  #changes: Change[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #flushedAtMs = 0;
+
+  constructor(onChanges: StreamEvents['onChanges']) {
+    this.#onChanges = onChanges;
+  }
+
+  add(change: Change): void {
+    this.#changes.push(change);
+    if (this.#changes.length > 1) return;
+    const delayMs = Math.max(BATCH_MS.first, this.#flushedAtMs + BATCH_MS.next - performance.now());
+    // By a timer: a hidden page gets no animation frames.
+    this.#timer = setTimeout(() => this.#flush(), delayMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #flush(): void {
+    const batch = this.#changes;
+    this.#changes = [];
+    this.#flushedAtMs = performance.now();
+    this.#onChanges(batch);
+  }
 }

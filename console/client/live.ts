@@ -1,26 +1,23 @@
 import { batch, signal } from '@preact/signals';
-import { openStream, type Change, type LiveKind } from './live-stream.ts';
+import { LiveStream, type Change, type LiveKind } from './live-stream.ts';
 import { listAll } from './pages.ts';
 import { request, requestPage, type Query, type RequestOptions } from './request.ts';
 import { session } from './session-state.ts';
 import type { Incident, Monitor, Schemas } from './shapes.ts';
 
-export type { LiveKind } from './live-stream.ts';
-export type { Incident, Monitor } from './shapes.ts';
-
-/** Whether what is shown is what is: by the stream, asked every few seconds, or not at all at the moment. */
+/** Where the shown data come from: the stream, polling, or nowhere while the service is away. */
 export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');
 
 /**
- * All monitors, in the order of the API; null until they are there. A new list at every change: its rows are the same
- * where they did not change.
+ * All monitors in the order of the API; null until they are loaded. Every change makes a new list that shares its
+ * unchanged rows.
  */
 export const monitors = signal<readonly Monitor[] | null>(null);
 
-/** The open incident of each monitor that has one, by the monitor's id. */
+/** The open incidents by the id of their monitor. */
 export const openIncidents = signal<ReadonlyMap<string, Incident>>(new Map());
 
-/** What went wrong when the monitors were asked for last; null where nothing did. */
+/** The error of the last attempt to load the monitors; null after a success. */
 export const monitorsError = signal<unknown>(null);
 
 type Listener = (kind: LiveKind, data: Change['data']) => void;
@@ -28,17 +25,17 @@ type Listener = (kind: LiveKind, data: Change['data']) => void;
 const listeners = new Set<Listener>();
 
 /**
- * Questions for everything that are under way, the oldest first, each with what the stream has sent since: an answer
- * may be older than that.
+ * Requests for everything that are under way, the oldest first. Each collects the changes that the stream sends
+ * meanwhile, since its response may be older than those.
  */
 const underWay = new Set<Change[]>();
 
-/** Without a stream everything is asked for again after so long. */
+/** The interval at which everything is loaded again while there is no stream. */
 const POLL_MS = 10_000;
 
 /**
- * Is notified of every change while a page is shown; gives back how to stop. While there is no stream no change is
- * received: pages ask anew by themselves where it matters.
+ * Calls a listener for every change on the stream, and returns how to stop. Without a stream there are no calls; pages
+ * that need them poll.
  */
 export function onChange(listener: Listener): () => void {
   listeners.add(listener);
@@ -46,17 +43,18 @@ export function onChange(listener: Listener): () => void {
 }
 
 /**
- * Keeps the monitors as they are until it is stopped; then they are forgotten, for the next person may be another.
+ * Keeps the monitors up to date until the returned function is called. Then it clears them, since the next user may be
+ * another.
  */
 export function startLive(): () => void {
   const controller = new AbortController();
   const reload = () => void loadAll(controller.signal);
-  // Of the first two, what is asked for at once and what the stream begins with, the second waits: rows are to be
-  // there, and it finds little that is new.
+  // The stream's first event asks for everything, too. It waits for the initial load, and then finds little that is
+  // new.
   let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
     first = null;
   });
-  const stream = openStream({
+  const stream = new LiveStream({
     onLive: (isLive) => (liveState.value = isLive ? 'live' : 'polling'),
     onReset: () => (first === null ? reload() : void first.then(reload)),
     onChanges: (changes) => {
@@ -79,13 +77,13 @@ export function startLive(): () => void {
   };
 }
 
-/** Asks for all monitors and open incidents anew. */
+/** Loads all monitors and open incidents again. */
 export async function loadAll(abort = new AbortController().signal): Promise<void> {
   const since: Change[] = [];
   underWay.add(since);
   try {
     const [overview, incidents] = await takeEarly(() => askForAll({ signal: abort }));
-    // Reading thousands and drawing them anew would be one long frame.
+    // Parsing and rendering thousands of rows at once would be one long frame.
     await new Promise((resolve) => setTimeout(resolve));
     if (abort.aborted || !underWay.has(since)) return;
     forgetUpTo(since);
@@ -116,11 +114,11 @@ function askForAll(options: RequestOptions): Promise<Everything> {
   ]);
 }
 
-/** What was requested before the session was known; null once it is taken. */
+/** The responses that were requested before the session was known; null once they are used. */
 const early: { answers: Promise<Everything> | null } = { answers: null };
 
 /**
- * Asks for what the first page needs while it is still asked who is there: of a stranger nothing is reported, and
+ * Requests the data of the first page while the session is still loading. Without a session the API refuses, and
  * nothing is lost.
  */
 export function askEarly(): void {
@@ -134,7 +132,7 @@ async function takeEarly(ask: () => Promise<Everything>): Promise<Everything> {
   return answers === null ? await ask() : await answers.catch(ask);
 }
 
-/** Whatever was asked before has nothing newer to say. */
+/** Drops all requests up to the answered one: their responses have nothing newer. */
 function forgetUpTo(answered: Change[]): void {
   for (const since of underWay) {
     underWay.delete(since);
@@ -142,12 +140,12 @@ function forgetUpTo(answered: Change[]): void {
   }
 }
 
-/** Puts rows of monitors in place of the ones that are shown, as after a change by this very page. */
+/** Puts rows of monitors in place of the shown ones, as after a change by this page. */
 export function putMonitors(changed: readonly Monitor[], deleted: readonly string[] = []): void {
   const rows = monitors.peek();
   if (rows === null) return;
   const gone = new Set(deleted);
-  // Of one that changed more than once the last counts.
+  // Of several changes of a monitor the last one counts.
   const fresh = new Map(changed.filter(({ id }) => !gone.has(id)).map((row) => [row.id, row]));
   const remaining: Monitor[] = [];
   for (const row of rows) {
@@ -157,12 +155,12 @@ export function putMonitors(changed: readonly Monitor[], deleted: readonly strin
   monitors.value = [...remaining, ...fresh.values()];
 }
 
-/** Puts what has changed in its place, all of it as one: a storm of a thousand is one new list. */
+/** Applies a batch of changes as one update: a thousand changes make one new list. */
 function take(changes: readonly Change[]): void {
   const rows = changes.filter(({ kind }) => kind === 'monitor').map(({ data }) => data);
   const incidents = changes.filter(({ kind }) => kind === 'incident').map(({ data }) => data as Incident);
   batch(() => {
-    // The stream's rows are the overview's (watchLive in the API's description).
+    // The stream sends the same rows as the overview (watchLive in the API's description).
     if (rows.length > 0)
       putMonitors(
         rows.filter(({ deleted }) => deleted !== true).map((row) => row as Monitor),
@@ -181,7 +179,7 @@ function putIncidents(incidents: readonly Incident[]): void {
   openIncidents.value = open;
 }
 
-/** Rows that did not change stay the very same, and so what is drawn of them; where none did, so does the list. */
+/** Reuses the row objects that did not change, and the list itself if none did, so that nothing is redrawn. */
 function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): readonly Monitor[] {
   const known = new Map(before.map((row) => [row.id, row]));
   const remaining = after.map((row) => {
@@ -193,7 +191,7 @@ function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): 
     : remaining;
 }
 
-/** A row of the overview has nothing but texts, numbers and nulls. */
+/** Compares two rows. A row of the overview has only strings, numbers and nulls. */
 function isSame(a: Monitor, b: Monitor): boolean {
   for (const name in b) if (a[name as keyof Monitor] !== b[name as keyof Monitor]) return false;
   return true;

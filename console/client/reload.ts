@@ -1,14 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { liveState, onChange, type LiveKind } from './live.ts';
+import type { LiveKind } from './live-stream.ts';
+import { liveState, onChange } from './live.ts';
 
-/** A storm of changes is asked for once in so long. */
+/** The delay that turns many changes into one reload. */
 const GATHER_MS = 300;
-/** Without a stream what is shown is asked for again after so long. */
+/** The interval of reloads while there is no stream. */
 const POLL_MS = 10_000;
 
 /**
- * Asks anew when something of a kind changes, when the stream is back, and every few seconds while there is none;
- * `concerns` says which changes matter.
+ * Reloads after changes of the given kinds, after the stream has come back, and every 10 s without it. `concerns` says
+ * which changes matter.
  */
 export function useReload(
   load: { reload: () => Promise<void> },
@@ -44,7 +45,7 @@ export function useReload(
   }, []);
 }
 
-/** Asks anew every so often while `isWanted`, for what no stream reports, such as a delivery that is under way. */
+/** Reloads at an interval while `isWanted`, for data that the stream does not report, such as deliveries. */
 export function usePoll(load: { reload: () => Promise<void> }, isWanted: boolean, everyMs: number): void {
   const latest = useRef(load);
   latest.current = load;

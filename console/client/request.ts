@@ -4,18 +4,18 @@ import { csrfToken, endSession } from './session-state.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** `answersOwn401`: the caller treats an answer of 401 by itself, as the sign-in form does. */
+/** `answersOwn401`: the caller handles a 401 itself, as the sign-in form does. */
 export type RequestOptions = { query?: Query; body?: unknown; signal?: AbortSignal; answersOwn401?: boolean };
 
-/** Longer than any operation takes that is described; then the network has swallowed it. */
+/** The timeout of a request, longer than any documented operation takes. */
 const PATIENCE_MS = 30_000;
 
-/** One request below `/v1` as the person who is signed in. Rejects with a `Failure` unless the answer is a good one. */
+/** Sends a request below `/v1` with the user's session. Rejects with a `Failure` unless the response is a success. */
 export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
   return (await requestPage<T>(method, path, options)).answer;
 }
 
-/** The same, with the cursor of the page after this one, where the answer is a page of a list. */
+/** Sends a request, and returns the response with the cursor of the next page if it is a list. */
 export async function requestPage<T>(
   method: string,
   path: string,
@@ -38,7 +38,7 @@ export async function requestPage<T>(
   throw failureOf(response, json ?? {});
 }
 
-/** An answer with all of its body: a connection can break in between as well. */
+/** Returns a response with its whole body, because the connection can break in between. */
 async function reach(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
   try {
     const response = await ((init.method === 'GET' ? takeEarlyAnswer(url) : undefined) ?? fetch(url, init));
@@ -80,20 +80,18 @@ function queryText(query: Query = {}): string {
 }
 
 declare global {
-  /** Answers that `early.js` asked for before the console was there, by their addresses. */
+  /** Responses that `early.js` requested before the console was loaded, by URL. */
   var spotcheckEarlyAnswers: Map<string, Promise<Response>> | undefined;
 }
 
-/**
- * The answer to what was asked for before the console was there; undefined where it was not, or is taken.
- */
+/** Takes the response that `early.js` requested for a URL; undefined if there is none or it is taken. */
 function takeEarlyAnswer(url: string): Promise<Response> | undefined {
   const answer = globalThis.spotcheckEarlyAnswers?.get(url);
   globalThis.spotcheckEarlyAnswers?.delete(url);
   return answer;
 }
 
-/** Drops all of it: what was not taken at once is soon too old. */
+/** Drops all early responses, which soon become stale. */
 export function forgetEarlyAnswers(): void {
   globalThis.spotcheckEarlyAnswers = undefined;
 }

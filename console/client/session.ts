@@ -2,21 +2,21 @@ import { Failure } from './failure.ts';
 import { request } from './request.ts';
 import { endSession, session, type Session } from './session-state.ts';
 
-/** Asks who is signed in. Rejects where the service does not say. */
+/** Loads the session. Rejects if the service does not say whether there is one. */
 export async function loadSession(): Promise<void> {
   try {
     session.value = await request<Session>('GET', '/session', { answersOwn401: true });
   } catch (error) {
-    // Where there are no sessions at all no user is signed in either.
+    // An installation without sessions answers 404.
     if (!(error instanceof Failure && (error.status === 401 || error.status === 404))) throw error;
     endSession();
   }
 }
 
-/** What became of an attempt to sign in: done, or the second factor is asked for. */
+/** The result of a sign-in: signed in, or the code of the second factor is needed. */
 export type SignInOutcome = 'signed-in' | 'code-required';
 
-/** Signs in; rejects with the API's sentence where that does not work. */
+/** Signs in; rejects with the API's error otherwise. */
 export async function signIn(credentials: { email: string; password: string; code?: string }): Promise<SignInOutcome> {
   try {
     session.value = await request<Session>('POST', '/session', { body: credentials, answersOwn401: true });
@@ -33,7 +33,7 @@ export async function signIn(credentials: { email: string; password: string; cod
   }
 }
 
-/** Signs out here; what other devices have stays. */
+/** Signs out on this device; other sessions stay. */
 export async function signOut(): Promise<void> {
   await request('DELETE', '/session', { answersOwn401: true });
   endSession();

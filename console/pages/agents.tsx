@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { api, type Schemas } from '../client/api.ts';
+import { api } from '../client/api.ts';
 import { usePoll, useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { ButtonLink } from '../parts/button.tsx';
 import { Loaded, useLoad, Outdated } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';
@@ -12,7 +13,7 @@ import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
 
-/** The stream reports agents that come and go, not of every check-in. */
+/** The stream reports agents that come online or go offline, but not every check-in. */
 const POLL_MS = 30_000;
 
 const COLUMNS: readonly Column<Agent>[] = [
@@ -33,7 +34,7 @@ const COLUMNS: readonly Column<Agent>[] = [
   },
 ];
 
-/** The locations that check: the account's own, and those that everybody shares. */
+/** The page of all agents: the account's own, and those that all accounts share. */
 export function AgentsPage() {
   const load = useLoad((signal) => api.get('/agents', { signal }), []);
   useReload(load, ['agent']);
@@ -104,10 +105,10 @@ function None() {
 
 export type Agent = Schemas['Agent'];
 
-/** An agent that did not check in for so long, in seconds, counts as offline (docs/agents.md). */
+/** The time without a check-in after which an agent counts as offline, in seconds (docs/agents.md). */
 const OFFLINE_AFTER_SECONDS = 90;
 
-/** Whether an agent is there. */
+/** A badge with the state of an agent: online, offline or never seen. */
 export function AgentState({ agent: { last_seen_at: lastSeenAt } }: { agent: Agent }) {
   if (lastSeenAt === null) return <Badge tone="warning">Never seen</Badge>;
   return clock.value - lastSeenAt < OFFLINE_AFTER_SECONDS ? (
@@ -117,7 +118,7 @@ export function AgentState({ agent: { last_seen_at: lastSeenAt } }: { agent: Age
   );
 }
 
-/** What an agent says that it can check; null while it has said nothing. */
+/** The types of checks that an agent reports it can run; null until it has reported any. */
 export function capabilitiesOf({ capabilities }: Agent): readonly string[] | null {
   return Array.isArray(capabilities) ? capabilities.filter((each) => typeof each === 'string') : null;
 }

@@ -12,9 +12,9 @@ import { Moment } from '../parts/time.tsx';
 import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
-import { ChannelState, destinationOf, TYPES, type Channel } from './channels/types.tsx';
+import { ChannelState, destinationOf, TYPES, type Channel } from './channels/words.tsx';
 
-/** Where alerts go. */
+/** The page of all channels. */
 export function ChannelsPage() {
   const load = useLoad((signal) => api.get('/channels', { signal }), []);
   useReload(load, ['channel']);

@@ -12,7 +12,7 @@ import { isFound, listOperations, type Description } from './docs/description.ts
 import { OperationPart } from './docs/operation.tsx';
 import { Prose } from './docs/prose.tsx';
 
-/** The API as its own description has it; for everybody, as the description is. */
+/** The reference of the API, made from its description; open to everybody, like the description itself. */
 export function DocsPage({ query }: PageProps) {
   const load = useLoad((signal) => request<Description>('GET', '/openapi.json', { signal }), []);
   const isOpen = session.value === null;
@@ -60,7 +60,7 @@ function Docs({ description, first }: { description: Description; first: string 
   const show = (id: string) => {
     open.value = new Set([...open.value, id]);
     setQuery({ operation: id });
-    // It has to be there before it can be gone to.
+    // It has to be rendered before it can be scrolled to.
     requestAnimationFrame(() => {
       const part = document.querySelector(`#operation-${CSS.escape(id)}`);
       part?.scrollIntoView();

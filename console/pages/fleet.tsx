@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../client/api.ts';
+import { api } from '../client/api.ts';
 import { usePoll } from '../client/reload.ts';
 import { signedIn } from '../client/session-state.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
@@ -98,7 +99,7 @@ const QUEUES: readonly Column<Queue>[] = [
   },
 ];
 
-/** How the installation is doing, for those who run it. */
+/** The page on which operators see the state of the installation. */
 export function FleetPage() {
   return (
     <Page
@@ -181,7 +182,7 @@ function Shown() {
   );
 }
 
-/** Those that are late come first, then by name. */
+/** Sorts late processes first, then by name. */
 function byLateness(a: Process, b: Process): number {
   return (
     Number(isLate(b.lateness, 'lateness') || isLate(b.evaluation_lag, 'lag')) -

@@ -1,20 +1,19 @@
-import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { monitors, openIncidents } from '../client/live.ts';
 import { useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
-import { Button, ButtonLink, IconButton } from '../parts/button.tsx';
-import { Choices } from '../parts/choices.tsx';
+import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { SelectField } from '../parts/field.tsx';
-import { BackToNewest, FurtherBack, FROM_THE_NEWEST } from '../parts/further-back.tsx';
 import { Loaded, useLoad, Outdated } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
+import { BackToNewest, FurtherBack } from '../parts/paging.tsx';
+import { Badge, StatusMark } from '../parts/status.tsx';
+import { STATUSES } from '../parts/statuses.ts';
 import { useRowKeys } from '../parts/table.tsx';
+import { formatDateTime, formatDuration, formatShort, Since } from '../parts/time.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
-import { navigate, setQuery } from '../shell/router.ts';
-import { MonitorDialog } from './channels/monitor-choice.tsx';
+import { navigate } from '../shell/router.ts';
 import {
   findIncidents,
   isNarrow,
@@ -22,76 +21,10 @@ import {
   type Filter,
   type Found,
   type Incident,
-  PERIODS,
-} from './incidents/questions.ts';
-import { IncidentRow } from './incidents/row.tsx';
+  IncidentFilters,
+} from './incidents/filter.tsx';
 
-const STATUSES = [
-  { value: '', label: 'All' },
-  { value: 'open', label: 'Open' },
-  { value: 'resolved', label: 'Resolved' },
-];
-const ACKNOWLEDGED = [
-  { value: '', label: 'Acknowledged?' },
-  { value: 'false', label: 'Not acknowledged' },
-  { value: 'true', label: 'Acknowledged' },
-];
-const WHEN = [
-  { value: '', label: 'Any time' },
-  ...Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
-];
-
-/** Narrows the list; all of it stands in the address. */
-function IncidentFilters({ filter }: { filter: Filter }) {
-  const isChoosing = useSignal(false);
-  const change = (part: Readonly<Record<string, string>>) => setQuery({ ...FROM_THE_NEWEST, ...part });
-  const monitor = (monitors.value ?? []).find(({ id }) => id === filter.monitorId);
-  return (
-    <div class="mb-4 flex flex-wrap items-center gap-2" role="search" aria-label="Incidents">
-      <Choices
-        label="Which incidents"
-        choices={STATUSES}
-        value={filter.status}
-        onValue={(status) => change({ status })}
-      />
-      <span class="inline-flex min-w-0 items-center">
-        <Button onClick={() => (isChoosing.value = true)} class="max-w-64 font-normal" aria-haspopup="dialog">
-          {filter.monitorId === '' ? 'All monitors' : (monitor?.name ?? 'One monitor')}
-        </Button>
-        {filter.monitorId !== '' && (
-          <IconButton icon="close" label="All monitors" onClick={() => change({ monitor_id: '' })} />
-        )}
-      </span>
-      <SelectField
-        label="When"
-        hideLabel
-        class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
-        options={WHEN}
-        value={filter.period}
-        onValue={(period) => change({ period })}
-      />
-      <SelectField
-        label="Acknowledged"
-        hideLabel
-        class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
-        options={ACKNOWLEDGED}
-        value={filter.acknowledged}
-        onValue={(acknowledged) => change({ acknowledged })}
-      />
-      {isChoosing.value && (
-        <MonitorDialog
-          onClose={() => (isChoosing.value = false)}
-          onChosen={(id) => {
-            isChoosing.value = false;
-            change({ monitor_id: id });
-          }}
-        />
-      )}
-    </div>
-  );
-}
-
-/** All incidents: what is open first, then what was, day by day. */
+/** The page of all incidents: open ones first, then the others by day. */
 export function IncidentsPage({ query }: PageProps) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findIncidents(filter, signal), [JSON.stringify(filter)]);
@@ -107,7 +40,7 @@ export function IncidentsPage({ query }: PageProps) {
   );
 }
 
-/** Whatever is looked for; keeps its place while it is on its way. */
+/** The number of open incidents; a blank line until it is known, so that nothing moves. */
 function countOpen(): string {
   if (monitors.value === null) return '\u00a0';
   const { size } = openIncidents.value;
@@ -156,7 +89,7 @@ function Group({ title, incidents }: { title: string; incidents: readonly Incide
 
 const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
 
-/** By the day, of the reader, on which they began; the order stays. */
+/** Groups incidents by the day on which they began, in the user's time zone; the order stays. */
 function groupByDay(incidents: readonly Incident[]): { day: string; incidents: Incident[] }[] {
   const groups: { day: string; incidents: Incident[] }[] = [];
   const now = Date.now();
@@ -201,4 +134,55 @@ function FirstMonitor(): ComponentChildren {
       New monitor
     </ButtonLink>
   ) : null;
+}
+
+const TINTS: Record<Incident['state'], string> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
+
+/** Resolved incidents show the time only, since their day is the heading above. */
+const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+
+/** One incident in a list: monitor, reason, locations and duration. */
+function IncidentRow({ incident }: { incident: Incident }) {
+  const { status, state } = incident;
+  const isOpen = status === 'open';
+  return (
+    <a
+      href={`/incidents/${incident.id}`}
+      data-row
+      class={
+        'grid grid-cols-[1.5rem_minmax(0,1fr)_auto] items-start gap-x-1 px-3 py-2.5 text-ink hover:bg-hover ' +
+        `focus-visible:-outline-offset-2 md:gap-x-2 md:px-4 ${isOpen ? TINTS[state] : ''}`
+      }
+    >
+      <StatusMark status={state} class={`mt-1 size-3.5 ${isOpen ? '' : 'opacity-60'}`} />
+      <span class="min-w-0">
+        <span class="flex min-w-0 items-center gap-2">
+          <span class="clipped text-sm font-medium">{incident.monitor_name}</span>
+          {isOpen && incident.acknowledged_at !== null && <Badge tone="good">Acknowledged</Badge>}
+        </span>
+        <span class="clipped block text-xs text-soft">
+          {incident.reason}
+          {incident.sources_down.length > 0 && ` · ${formatLocations(incident.sources_down)}`}
+        </span>
+      </span>
+      <span class="whitespace-nowrap text-right text-xs">
+        <span class={`block text-[0.8125rem] leading-[1.4] ${isOpen ? `font-medium ${STATUSES[state].text}` : ''}`}>
+          <span class={isOpen ? 'hidden sm:inline' : 'sr-only'}>{`${STATUSES[state].label} for `}</span>
+          {isOpen ? <Since at={incident.started_at} /> : formatDuration(incident.duration_seconds)}
+        </span>
+        <time
+          class="text-soft"
+          dateTime={new Date(incident.started_at * 1000).toISOString()}
+          title={formatDateTime(incident.started_at)}
+        >
+          {isOpen ? formatShort(incident.started_at) : TIME.format(incident.started_at * 1000)}
+        </time>
+      </span>
+    </a>
+  );
+}
+
+/** The names of up to three locations, or their number. */
+function formatLocations(names: readonly string[]): string {
+  return names.length <= 3 ? names.join(', ') : `${names.length} locations`;
 }

@@ -2,20 +2,21 @@ import { useSignal } from '@preact/signals';
 import { Failure, problemsByField } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import { loadSession } from '../client/session.ts';
+import { useFormAction } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
-import { FormError, TextField } from '../parts/field.tsx';
+import { TextField, Form, FormError } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
 import type { PageProps } from '../paths.ts';
 import { OpenFrame } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
 
-/** What an invitation says to who has its link. */
+/** An invitation, as the API returns it for the token of its link. */
 type Invitation = { email: string; role: 'owner' | 'editor' | 'viewer'; tenant: { name: string } };
 
 const ROLES = { owner: 'as an owner', editor: 'to watch and change things', viewer: 'to watch' } as const;
 
-/** Where the link of an invitation leads: who comes chooses a password, and is in. */
+/** The page of an invitation's link: the invited person chooses a password and is signed in. */
 export function InvitationPage({ params }: PageProps) {
   const token = params['token'] ?? '';
   const invitation = useLoad(
@@ -48,33 +49,20 @@ export function InvitationPage({ params }: PageProps) {
 function Acceptance({ invitation, token }: { invitation: Invitation; token: string }) {
   const name = useSignal('');
   const password = useSignal('');
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
-  const accept = async () => {
-    isBusy.value = true;
-    error.value = null;
-    try {
+  const formAction = useFormAction();
+  const accept = () =>
+    formAction.run(async () => {
       await request('POST', '/invitations/accept', {
         body: { token, name: name.value.trim(), password: password.value },
         answersOwn401: true,
       });
       await loadSession();
       navigate('/', { replace: true });
-    } catch (failure) {
-      error.value = failure;
-    }
-    isBusy.value = false;
-  };
-  const { byField, rest } = problemsByField(error.value, ['name', 'password']);
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'password']);
   return (
     <OpenFrame title={`Join ${invitation.tenant.name}`} lead={`You are invited ${ROLES[invitation.role]}.`}>
-      <form
-        class="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void accept();
-        }}
-      >
+      <Form class="flex flex-col gap-4" onSubmit={accept}>
         <TextField label="E-mail" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
         <TextField
           label="Name"
@@ -97,10 +85,10 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
           onValue={(value) => (password.value = value)}
         />
         <FormError text={rest} />
-        <Button type="submit" tone="primary" busy={isBusy.value} class="w-full">
+        <Button type="submit" tone="primary" busy={formAction.isBusy.value} class="w-full">
           Join
         </Button>
-      </form>
+      </Form>
     </OpenFrame>
   );
 }

@@ -1,16 +1,16 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { api } from '../client/api.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
-import { withFollowing, type Surroundings } from '../forms/monitor-defaults.ts';
-import { draftOf, emptyDraft, type MonitorType } from '../forms/monitor-draft.ts';
-import { TYPES } from '../forms/words.ts';
-import { ViewOnly } from '../parts/empty.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
+import { ViewOnly } from '../parts/object-page.tsx';
 import { Page } from '../parts/page.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
+import { withFollowing, type Surroundings } from './monitor-form/defaults.ts';
+import { draftOf, emptyDraft, type MonitorType } from './monitor-form/draft.ts';
 import { MonitorForm } from './monitor-form/form.tsx';
+import { TYPES } from './monitor-form/words.ts';
 
-/** Where a monitor is made, or with an id in the address changed. */
+/** The page that creates a monitor or, with an id in the address, edits one. */
 export function MonitorFormPage({ params, query }: PageProps) {
   const id = params['id'];
   const load = useLoad(
@@ -68,7 +68,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
   );
 }
 
-/** Links may ask for a type. */
+/** The type that a link asks for, `http` by default. */
 function typeOf(requested: string | undefined): MonitorType {
   return requested !== undefined && Object.hasOwn(TYPES, requested) ? (requested as MonitorType) : 'http';
 }

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/failure.ts';
 import { monitors, openIncidents } from '../client/live.ts';
-import { EmptyPage } from '../parts/empty.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import { EmptyPage } from '../parts/object-page.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { STATUSES } from '../parts/statuses.ts';
 import { formatShort } from '../parts/time.tsx';
@@ -25,16 +25,16 @@ import { useMonitor } from './monitor/use-monitor.ts';
 
 const NEWEST: CheckChoice = { verdict: '', source: '', span: null };
 
-/** What is asked for "now" comes within seconds: then the list is polled, in milliseconds. */
+/** Delays in milliseconds at which the list is polled after "Check now": results arrive within seconds. */
 const POLLS_AFTER_MS = [700, 1500, 3000, 6000, 11_000];
 
-/** A monitor: how it is and was, what was seen of it, and how it is watched. */
+/** The page of one monitor: status, response times, uptime, incidents, checks and settings. */
 export function MonitorPage({ params, query }: PageProps) {
   const id = params['id'] ?? '';
-  return <Whole key={id} id={id} query={query} />;
+  return <MonitorView key={id} id={id} query={query} />;
 }
 
-function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
+function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   const shown = readShown(query);
   const view = readView(query);
   const loads = useMonitor(id, shown, { withTimings: view.name === 'phases' });
@@ -59,15 +59,15 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   };
   useTitle(row === null ? 'Monitor' : `${STATUSES[row.status].label} · ${row.name}`);
   useEffect(() => {
-    // A change of state comes from results that are there by now.
+    // The results that changed the status are stored by now.
     if (status !== undefined && newest.checks.peek() !== null) void newest.refresh();
   }, [status]);
   if (isDeleted) return <Gone />;
   if (row === null || whole === null)
     return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
-  // Its own row is newer than what was asked for.
+  // The row from the stream is newer than the loaded details.
   const monitor = { ...whole, ...row };
-  // Of what was never checked there is nothing to see.
+  // A draft was never checked: there is nothing to show.
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
   const words = wordsOf(answer?.shown ?? shown, formatShort);
   const list = incidents.value.value;
@@ -127,7 +127,7 @@ function Whole({ id, query }: { id: string; query: PageProps['query'] }) {
   );
 }
 
-/** What is watched; a page can be opened from here. */
+/** The target of a monitor, as a link if it is a web page. */
 function Target({ target, type }: { target: string; type: string }) {
   const isLink = /^https?:\/\//.test(target);
   return (

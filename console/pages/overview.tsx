@@ -1,30 +1,30 @@
 import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { loadAll, monitors, monitorsError, openIncidents, type Monitor } from '../client/live.ts';
+import { loadAll, monitors, monitorsError, openIncidents } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
+import type { Monitor } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
-import { useTitle } from '../parts/page.tsx';
+import { useTitle, useWide } from '../parts/page.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
-import { useWide } from '../parts/wide.ts';
 import { type PageProps, PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
 import { Histories } from './overview/histories.ts';
 import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
-import { countStatuses, select, summarise, type Selection } from './overview/selection.ts';
+import { countStatuses, select, summarize, type Selection } from './overview/selection.ts';
 
-/** The monitor that the keyboard is at, by its id; it is still there when one comes back from its page. */
+/** The id of the monitor that the keyboard has selected; it survives a visit to its page. */
 const cursor = signal<string | null>(null);
 
-/** All monitors at a glance. */
+/** The page of all monitors. */
 export function OverviewPage({ query }: PageProps) {
   const { value: all } = monitors;
   const counts = countStatuses(all ?? []);
-  const title = summarise(counts);
+  const title = summarize(counts);
   useTitle(all === null ? 'Monitors' : title);
   if (all === null)
     return monitorsError.value === null ? (
@@ -126,7 +126,7 @@ function Listing({
   );
 }
 
-/** What is chosen anew is read from its beginning. */
+/** Scrolls to the top when the selection changes. */
 function useFromTop(part: RefObject<HTMLElement | null>, choice: string): void {
   const shown = useRef(choice);
   useEffect(() => {
@@ -135,7 +135,7 @@ function useFromTop(part: RefObject<HTMLElement | null>, choice: string): void {
   }, [choice]);
 }
 
-/** Only to those who may make one; `isShort` leaves a sign of it where there is little room. */
+/** A button for roles that may create monitors; `isShort` shows an icon only on narrow screens. */
 function NewMonitor({ isShort = false }: { isShort?: boolean }) {
   useShortcut('n', 'New monitor', () => canWrite() && navigate(PATHS.monitorNew));
   return canWrite() ? (

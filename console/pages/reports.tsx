@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { formatPercent } from '../../core/statistics/reports/content.ts';
-import { api, type Schemas } from '../client/api.ts';
+import { api } from '../client/api.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { Button } from '../parts/button.tsx';
 import { Choices } from '../parts/choices.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -14,7 +15,7 @@ import { formatPeriod, isPeriod, KINDS } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
 
-/** How many more each step back shows. */
+/** How many more reports each click shows. */
 const STEP = 13;
 
 const CHOICES = [
@@ -44,7 +45,7 @@ const COLUMNS: readonly Column<Report>[] = [
   { head: 'Monitors', cell: ({ summary }) => summary.monitors.toLocaleString(), align: 'right', wideOnly: true },
 ];
 
-/** The weeks and months that are over, newest first. */
+/** The page of all reports, newest first. */
 export function ReportsPage({ query }: PageProps) {
   const wanted = useSignal(STEP);
   const period = isPeriod(query['period']) ? query['period'] : '';

@@ -29,7 +29,7 @@ const PARTS: readonly Part[] = [
   { section: 'audit-log', label: 'Audit log', Shown: AuditLogSettings, forOwners: true },
 ];
 
-/** What one sets for oneself, and owners for the account; each part has an address of its own. */
+/** The page of settings for the user and the account; each section has its own address. */
 export function SettingsPage({ params, query }: PageProps) {
   const { user, tenant } = signedIn();
   const isOwner = user.role === 'owner';
@@ -40,7 +40,7 @@ export function SettingsPage({ params, query }: PageProps) {
     label,
   }));
   useEffect(() => {
-    // On a phone there is no room for all of them.
+    // On a phone not all tabs are visible.
     document
       .querySelector('nav[aria-label="Settings"] [aria-current]')
       ?.scrollIntoView({ block: 'nearest', inline: 'center' });

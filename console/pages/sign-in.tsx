@@ -2,37 +2,33 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { problemsByField } from '../client/failure.ts';
 import { signIn } from '../client/session.ts';
+import { useFormAction } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
-import { FormError, TextField } from '../parts/field.tsx';
+import { TextField, Form, FormError } from '../parts/field.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { OpenFrame } from '../shell/open-frame.tsx';
 
-/** The way in: address and password, then the code where there is a second factor. */
+/** The sign-in page: address and password, then the code if there is a second factor. */
 export function SignInPage() {
   const email = useSignal('');
   const password = useSignal('');
   const code = useSignal('');
   const asksCode = useSignal(false);
-  const isBusy = useSignal(false);
-  const error = useSignal<unknown>(null);
+  const { isBusy, error, run } = useFormAction();
   useTitle('Sign in');
 
-  const submit = async () => {
-    isBusy.value = true;
-    error.value = null;
-    try {
+  const submit = () =>
+    run(async () => {
       const outcome = await signIn({
         email: email.value.trim(),
         password: password.value,
         ...(asksCode.value && { code: code.value.trim() }),
+      }).catch((failure: unknown) => {
+        code.value = '';
+        throw failure;
       });
       asksCode.value = outcome === 'code-required';
-    } catch (failure) {
-      error.value = failure;
-      code.value = '';
-    }
-    isBusy.value = false;
-  };
+    });
   const startAnew = () => {
     asksCode.value = false;
     code.value = '';
@@ -47,13 +43,7 @@ export function SignInPage() {
         lead: 'The six digits that your authenticator app shows now. A recovery code does as well.',
       })}
     >
-      <form
-        class="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit();
-        }}
-      >
+      <Form class="flex flex-col gap-4" onSubmit={submit}>
         {asksCode.value ? (
           <CodeField value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
         ) : (
@@ -91,7 +81,7 @@ export function SignInPage() {
             Back
           </Button>
         )}
-      </form>
+      </Form>
     </OpenFrame>
   );
 }

@@ -1,47 +1,41 @@
-import { useSignal, type ReadonlySignal } from '@preact/signals';
+import { useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { sentenceOf } from '../client/failure.ts';
 import { toast } from './toast.tsx';
 
-/** The action of a button: whether it is under way, and how to begin. */
+/** What a button does: whether it is under way, and how to start it. */
 export type Action = { isBusy: ReadonlySignal<boolean>; run: (work: () => Promise<void>) => Promise<void> };
 
-/** Does one thing at a time; what goes wrong is reported at the edge of the page. */
-export function useAction(): Action {
+/** Runs one piece of work at a time. A failure goes to `onFailure`, by default to a toast. */
+export function useAction(onFailure: (failure: unknown) => void = showFailure): Action {
   const isBusy = useSignal(false);
   const run = async (work: () => Promise<void>) => {
     if (isBusy.peek()) return;
     isBusy.value = true;
     try {
       await work();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
+    } catch (failure) {
+      onFailure(failure);
     }
     isBusy.value = false;
   };
   return { isBusy, run };
 }
 
-/** The action of a form: whether it is under way, and how it failed the last time. */
-export type FormAction = {
-  isBusy: ReadonlySignal<boolean>;
-  error: ReadonlySignal<unknown>;
-  run: (work: () => Promise<void>) => Promise<void>;
-};
+/** What a form does on submit; `error` is the failure of the last attempt, null before and while another one runs. */
+export type FormAction = Action & { error: Signal<unknown> };
 
-/** Runs one action at a time and keeps its failure, to be shown in the form. */
+/** Runs one submit at a time and keeps its failure, for the form to show. */
 export function useFormAction(): FormAction {
-  const isBusy = useSignal(false);
   const error = useSignal<unknown>(null);
-  const run = async (work: () => Promise<void>) => {
-    if (isBusy.value) return;
-    isBusy.value = true;
-    error.value = null;
-    try {
-      await work();
-    } catch (failure) {
-      error.value = failure;
-    }
-    isBusy.value = false;
-  };
-  return { isBusy, error, run };
+  const { isBusy, run } = useAction((failure) => (error.value = failure));
+  const submit = (work: () => Promise<void>) =>
+    run(() => {
+      error.value = null;
+      return work();
+    });
+  return { isBusy, error, run: submit };
+}
+
+function showFailure(failure: unknown): void {
+  toast(sentenceOf(failure), 'bad');
 }

@@ -20,8 +20,8 @@ type Common = { tone?: Tone; size?: keyof typeof SIZES; icon?: IconName; childre
 type ButtonProps = Common & Omit<ButtonHTMLAttributes, 'size' | 'icon' | 'class'> & { busy?: boolean };
 
 /**
- * A button; while `busy` it says so, keeps its width and cannot be pressed again. It keeps the keyboard as well, which
- * browsers take from what is disabled.
+ * A button. While `busy` it shows a spinner, keeps its width and focus, and ignores clicks; `disabled` would lose the
+ * focus.
  */
 export function Button({
   tone = 'plain',
@@ -40,7 +40,7 @@ export function Button({
       type={type}
       aria-disabled={busy || undefined}
       aria-busy={busy}
-      onClick={busy ? hold : onClick}
+      onClick={busy ? ignoreClick : onClick}
       class={`${SHAPE} ${SIZES[size]} ${TONES[tone]} ${extra}`}
     >
       {busy ? <Spinner /> : icon !== undefined && <Icon name={icon} />}
@@ -49,7 +49,7 @@ export function Button({
   );
 }
 
-function hold(event: Event): void {
+function ignoreClick(event: Event): void {
   event.preventDefault();
 }
 
@@ -70,7 +70,7 @@ export function ButtonLink({
   );
 }
 
-/** A button of a sign only; `label` is what it does. */
+/** A button with an icon only; `label` names it. */
 export function IconButton({
   icon,
   label,
@@ -92,7 +92,7 @@ export function IconButton({
   );
 }
 
-/** Turns while something is under way. */
+/** A spinner for work that is under way. */
 export function Spinner() {
   return (
     <span

@@ -5,7 +5,7 @@ type ChoicesProps<T extends string> = {
   onValue: (value: T) => void;
 };
 
-/** A few things of which one is shown, as buttons in a row. */
+/** A row of buttons of which one is selected. */
 export function Choices<T extends string>({ label, choices, value, onValue }: ChoicesProps<T>) {
   return (
     <div
@@ -31,7 +31,7 @@ export function Choices<T extends string>({ label, choices, value, onValue }: Ch
   );
 }
 
-/** Parts of a page that have addresses of their own. */
+/** Links to the sections of a page. */
 export function Tabs({
   label,
   tabs,

@@ -3,17 +3,17 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 
-/** Said so long that it was copied, in milliseconds. */
+/** How long "Copied" is shown, in milliseconds. */
 const SAID_MS = 2000;
 
-/** Copies a text; `box` is where it stands, to be marked where there is no clipboard. */
+/** Copies a text; `box` is its element, which is selected if there is no clipboard. */
 export type Copying<E extends HTMLElement> = {
   box: RefObject<E | null>;
   isCopied: ReadonlySignal<boolean>;
   copy: () => void;
 };
 
-/** A text to take along, and whether that was done a moment ago. */
+/** Copies a text to the clipboard, and tells for two seconds that it did. */
 export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
   const box = useRef<E>(null);
   const isCopied = useSignal(false);
@@ -24,7 +24,7 @@ export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Without https there is no clipboard, and people may have forbidden it: then it is marked, to be copied by hand.
+      // The clipboard needs https and may be forbidden: then select the text, to be copied by hand.
       if (box.current !== null) window.getSelection()?.selectAllChildren(box.current);
       return;
     }
@@ -36,7 +36,7 @@ export function useCopy<E extends HTMLElement>(text: string): Copying<E> {
   return { box, isCopied, copy: () => void copy() };
 }
 
-/** The button of what can be copied. */
+/** The button that copies. */
 export function CopyButton({
   copying: { isCopied, copy },
   ...style
@@ -53,7 +53,7 @@ export function CopyButton({
   );
 }
 
-/** Something to take along, such as a command or a token, and a button that copies it. */
+/** A text such as a command or a token, with a button that copies it. */
 export function CopyText({ text, label }: { text: string; label: string }) {
   const copying = useCopy<HTMLElement>(text);
   return (

@@ -2,12 +2,9 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from './button.tsx';
-import { FormError } from './field.tsx';
+import { Form, FormError } from './field.tsx';
 
-/**
- * A question or form over the page. It has the keyboard while it is there; Escape, its cross and the dark around it
- * close it.
- */
+/** A modal dialog. Escape, the close button and a click on the backdrop close it. */
 export function Dialog({
   title,
   onClose,
@@ -25,12 +22,12 @@ export function Dialog({
   const titleId = useId();
   const latest = useRef(onClose);
   latest.current = onClose;
-  // Who marks text and lets go beside the dialog does not mean to close it: the press has to have begun there as well.
+  // Selecting text may end beside the dialog; only a press that also began there closes it.
   const isPressedBeside = useRef(false);
   useEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
-    // Browsers close it by themselves at a second Escape, whatever the first was answered with.
+    // Browsers close the dialog on a second Escape, whatever the handler of the first did.
     const reopen = () => {
       current.showModal();
       latest.current();
@@ -41,7 +38,7 @@ export function Dialog({
     return () => {
       current.removeEventListener('close', reopen);
       current.close();
-      // Browsers do that by themselves only for a dialog that is still in the page.
+      // Browsers restore the focus only for a dialog that is still in the page.
       if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     };
   }, []);
@@ -79,9 +76,11 @@ export function Dialog({
 type Question = { title: string; text: ComponentChildren; action: string; tone?: 'primary' | 'danger' };
 const openQuestion = signal<(Question & { answer: (yes: boolean) => void }) | null>(null);
 
-/** Asks before something that cannot be taken back; true = go on. `action` says on the button what will be done. */
+/**
+ * Asks for confirmation before an action; resolves to true if the user confirms. `action` is the label of the button.
+ */
 export function confirm(question: Question): Promise<boolean> {
-  // Of two questions at once the first one is not asked any more.
+  // A new confirmation cancels the open one.
   openQuestion.peek()?.answer(false);
   return new Promise((resolve) => {
     openQuestion.value = {
@@ -94,8 +93,8 @@ export function confirm(question: Question): Promise<boolean> {
   });
 }
 
-/** Where questions appear; the layout has one. */
-export function Questions() {
+/** The open confirmation, if any; the layout renders it once. */
+export function ConfirmDialog() {
   if (openQuestion.value === null) return null;
   const { title, text, action, tone = 'danger', answer } = openQuestion.value;
   return (
@@ -118,19 +117,19 @@ export function Questions() {
 
 type FormDialogProps = {
   title: string;
-  /** What the button does, in its own words. */
+  /** The label of the submit button. */
   action: string;
   tone?: 'primary' | 'danger';
   isBusy: boolean;
   canSubmit?: boolean;
-  /** What is wrong with the whole; null where nothing is. */
+  /** The error of the form as a whole; null if there is none. */
   error: string | null;
   onSubmit: () => void;
   onClose: () => void;
   children: ComponentChildren;
 };
 
-/** A few fields over the page, which Enter sends as well. */
+/** A modal dialog with a form. */
 export function FormDialog({
   title,
   action,
@@ -156,17 +155,10 @@ export function FormDialog({
         </>
       }
     >
-      <form
-        id={id}
-        class="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSubmit();
-        }}
-      >
+      <Form id={id} class="flex flex-col gap-4" onSubmit={onSubmit}>
         {children}
         <FormError text={error} />
-      </form>
+      </Form>
     </Dialog>
   );
 }

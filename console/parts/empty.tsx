@@ -1,9 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { ButtonLink } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
-import { Page } from './page.tsx';
 
-/** What stands where nothing is yet: what would be here, and the way there. */
+/** A placeholder for an empty list: what it would show, and how to begin. */
 export function Empty({
   icon,
   title,
@@ -24,37 +22,5 @@ export function Empty({
       <div class="mt-1 text-sm text-soft text-pretty">{children}</div>
       {action !== undefined && <div class="mt-5 flex flex-wrap justify-center gap-2">{action}</div>}
     </div>
-  );
-}
-
-type EmptyPageProps = {
-  title: string;
-  back: { label: string; href: string };
-  icon: IconName;
-  heading: string;
-  children: ComponentChildren;
-};
-
-/** A page that cannot show what it is for: why, and the way to the list that it belongs to. */
-export function EmptyPage({ title, back, icon, heading, children }: EmptyPageProps) {
-  return (
-    <Page title={title} back={back}>
-      <Empty
-        icon={icon}
-        title={heading}
-        action={<ButtonLink href={back.href}>All {back.label.toLowerCase()}</ButtonLink>}
-      >
-        {children}
-      </Empty>
-    </Page>
-  );
-}
-
-/** A page that only those see who may change things; `who` says what they do there. */
-export function ViewOnly({ who, ...page }: Omit<EmptyPageProps, 'heading' | 'children'> & { who: string }) {
-  return (
-    <EmptyPage {...page} heading="View only">
-      Owners and editors of the account {who}.
-    </EmptyPage>
   );
 }

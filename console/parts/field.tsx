@@ -1,4 +1,4 @@
-import type { ComponentChildren, InputHTMLAttributes, SelectHTMLAttributes, TextareaHTMLAttributes } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
@@ -6,27 +6,25 @@ const INPUT =
   'w-full min-w-0 rounded-md border bg-surface px-3 text-sm text-ink placeholder:text-soft/80 ' +
   'disabled:opacity-60 focus-visible:outline-2 focus-visible:-outline-offset-1 focus-visible:outline-focus';
 
-type Common = {
+/** The properties that all fields share. */
+export type FieldProps = {
   label: string;
   value: string;
   onValue: (value: string) => void;
-  /** What to write, and what comes of it. */
+  /** Help for filling it in. */
   hint?: ComponentChildren;
-  /** What is wrong with it, a whole sentence; null or undefined where nothing is. */
+  /** The error as a sentence; null or undefined if there is none. */
   error?: string | null | undefined;
-  /** For those who find it by itself: the label is heard, not seen. */
+  /** Hides the label from sight, but not from screen readers. */
   hideLabel?: boolean;
   class?: string;
 };
 
-type Frame = Pick<Common, 'label' | 'hint' | 'error' | 'hideLabel' | 'class'> & {
+type Frame = Pick<FieldProps, 'label' | 'hint' | 'error' | 'hideLabel' | 'class'> & {
   children: (input: { id: string; 'aria-describedby': string; 'aria-invalid': boolean }) => ComponentChildren;
 };
 
-/**
- * A label, whatever is filled in, and below it what is wrong or what to write; for kinds of input that have no part of
- * their own.
- */
+/** A label, an input, and below it the error or the hint. For inputs that have no component of their own. */
 export function Field({ label, hint, error, hideLabel = false, class: extra = '', children }: Frame) {
   const id = useId();
   const isWrong = error !== null && error !== undefined && error !== '';
@@ -71,7 +69,7 @@ type InputRest = Pick<
   | 'step'
 > & { type?: 'text' | 'password' | 'number' | 'url' | 'email' };
 
-/** A line of text; what is not named here is as inputs have it. */
+/** A line of text; further properties go to the input. */
 export function TextField({
   label,
   value,
@@ -82,8 +80,8 @@ export function TextField({
   class: extra,
   type = 'text',
   ...rest
-}: Common & InputRest) {
-  // Preact's types have a shape for each type of input, and none for what is one of several.
+}: FieldProps & InputRest) {
+  // Preact types each type of input separately, but not a union of them.
   return (
     <Field
       {...{ label, hint, error }}
@@ -104,7 +102,7 @@ export function TextField({
   );
 }
 
-/** Several lines of text; `mono` for what machines read. */
+/** A multi-line text; `mono` is for code. */
 export function TextArea({
   label,
   value,
@@ -115,7 +113,7 @@ export function TextArea({
   class: extra,
   mono = false,
   ...rest
-}: Common & { mono?: boolean } & Omit<TextareaHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
+}: FieldProps & { mono?: boolean } & Omit<TextareaHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
   return (
     <Field
       {...{ label, hint, error }}
@@ -136,91 +134,29 @@ export function TextArea({
   );
 }
 
-/** One of a few. */
-export function SelectField({
-  label,
-  value,
-  onValue,
-  hint,
-  error,
-  hideLabel,
-  class: extra,
-  options,
-  ...rest
-}: Common & { options: readonly { value: string; label: string }[] } & Omit<
-    SelectHTMLAttributes,
-    'value' | 'label' | 'class' | 'role'
-  >) {
+/** The classes of an input, for inputs that have no component of their own. */
+export function inputClass({ 'aria-invalid': isWrong = false }: { 'aria-invalid'?: boolean }): string {
+  return `${INPUT} ${isWrong ? 'border-down' : 'border-line-strong'}`;
+}
+
+type FormProps = { id?: string; class: string; onSubmit: () => unknown; children: ComponentChildren };
+
+/** A form that is submitted by script. */
+export function Form({ onSubmit, children, ...rest }: FormProps) {
   return (
-    <Field
-      {...{ label, hint, error }}
-      {...(hideLabel !== undefined && { hideLabel })}
-      {...(extra !== undefined && { class: extra })}
+    <form
+      {...rest}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void onSubmit();
+      }}
     >
-      {(input) => (
-        <span class="relative block">
-          <select
-            {...rest}
-            {...input}
-            value={value}
-            onChange={(event) => onValue(event.currentTarget.value)}
-            class={`${inputClass(input)} h-9 appearance-none pr-8`}
-          >
-            {options.map((option) => (
-              <option key={option.value} value={option.value}>
-                {option.label}
-              </option>
-            ))}
-          </select>
-          <Icon name="down" class="pointer-events-none absolute right-2.5 top-2.5 size-4 text-soft" />
-        </span>
-      )}
-    </Field>
+      {children}
+    </form>
   );
 }
 
-/** Yes or no, with what yes means. */
-export function CheckField({
-  label,
-  checked,
-  onChecked,
-  hint,
-  error,
-  disabled = false,
-}: {
-  label: string;
-  checked: boolean;
-  onChecked: (checked: boolean) => void;
-  hint?: ComponentChildren;
-  error?: string | null;
-  disabled?: boolean;
-}) {
-  const id = useId();
-  return (
-    <div class="flex gap-2.5">
-      <input
-        id={id}
-        type="checkbox"
-        checked={checked}
-        disabled={disabled}
-        aria-describedby={`${id}-note`}
-        aria-invalid={Boolean(error)}
-        onChange={(event) => onChecked(event.currentTarget.checked)}
-        class="mt-0.5 size-[1.125rem] shrink-0 accent-accent"
-      />
-      <div>
-        <label for={id} class="text-sm font-medium">
-          {label}
-        </label>
-        <div id={`${id}-note`} class={`text-[0.8125rem] leading-5 ${error ? 'text-down' : 'text-soft'} empty:hidden`}>
-          {error ?? hint}
-        </div>
-      </div>
-    </div>
-  );
-}
-
-/** What is wrong with the whole, above the buttons of a form. */
+/** The error of a form as a whole, shown above its buttons; nothing where `text` is null. */
 export function FormError({ text }: { text: string | null }) {
   return text === null ? null : (
     <p role="alert" class="flex gap-2 rounded-md bg-down-tint px-3 py-2 text-sm text-down">
@@ -228,9 +164,4 @@ export function FormError({ text }: { text: string | null }) {
       <span>{text}</span>
     </p>
   );
-}
-
-/** How what is filled in looks, for kinds of input that have no part of their own. */
-export function inputClass({ 'aria-invalid': isWrong = false }: { 'aria-invalid'?: boolean }): string {
-  return `${INPUT} ${isWrong ? 'border-down' : 'border-line-strong'}`;
 }

@@ -1,4 +1,4 @@
-/** Drawn on 20 x 20, as one line; what they say is said in words beside them or in the label of their button. */
+/** Paths on a 20 x 20 grid, each drawn as one line. A text or label beside the icon says the same. */
 const LINES = {
   monitors: 'M2.5 10.5h3.2l2-5.5 3.2 10 2.2-6 1 1.5h3.4',
   incidents: 'M10 3.2 17.5 16h-15L10 3.2ZM10 8v3.6M10 13.9v.1',
@@ -59,7 +59,7 @@ export function Icon({ name, class: className = 'size-4' }: { name: IconName; cl
   );
 }
 
-/** Our sign. */
-export function Mark({ class: className = 'size-6' }: { class?: string }) {
+/** The logo. */
+export function Logo({ class: className = 'size-6' }: { class?: string }) {
   return <img src="/favicon.svg" alt="" width="24" height="24" class={className} />;
 }

@@ -7,10 +7,9 @@ import { Empty } from './empty.tsx';
 import { Icon } from './icon.tsx';
 
 /**
- * Something that is asked of the API: `value` is the last answer, also while it is asked anew or could not be had anew.
- * Where something else could not be had than what the last answer was to, there is none: a failure is shown rather than
- * another question's answer. `isBusy` while anything is asked; `isLoading` only until there is an answer to what the
- * keys ask for now, so not while it is asked anew because something changed.
+ * Data from the API. `value` is the last response, and stays during reloads and after failed ones. A failure for new
+ * keys clears it, so that data for other keys are never shown. `isBusy`: a request is under way. `isLoading`: there is
+ * no response for the present keys yet.
  */
 export type Load<T> = {
   value: ReadonlySignal<T | null>;
@@ -20,15 +19,13 @@ export type Load<T> = {
   reload: () => Promise<void>;
 };
 
-/**
- * Asks when the page appears and whenever one of `keys` changes; an answer that a later one has overtaken is dropped.
- */
+/** Loads data on mount and when one of `keys` changes; a response that a later one has overtaken is dropped. */
 export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: readonly unknown[]): Load<T> {
   const value = useSignal<T | null>(null);
   const error = useSignal<unknown>(null);
   const isBusy = useSignal(true);
   const isLoading = useSignal(true);
-  // Of what was asked for with these keys: how often, and which question was answered last.
+  // Counts the requests for these keys, and remembers which one was answered last.
   const generation = useMemo(() => ({ requests: 0, answered: 0, ending: new AbortController() }), keys);
   const valued = useRef(generation);
   const reload = useCallback(async () => {
@@ -60,7 +57,7 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
   return { value, error, isBusy, isLoading, reload };
 }
 
-/** Shows what was loaded; before that a placeholder of the same height, or what went wrong and a way to try again. */
+/** Shows loaded data; until then a placeholder of the same height, or the error with a retry button. */
 export function Loaded<T>({
   load,
   children,
@@ -76,7 +73,7 @@ export function Loaded<T>({
   return <Placeholder class={height} />;
 }
 
-/** What went wrong while loading, and a way to try again. */
+/** The error of a load, with a retry button. */
 export function FailedLoad({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   return (
     <Empty
@@ -93,7 +90,7 @@ export function FailedLoad({ error, onRetry }: { error: unknown; onRetry: () => 
   );
 }
 
-/** Keeps the place of what is on its way; it shows after a moment only. */
+/** A placeholder of the same height; its progress bar appears after a moment. */
 export function Placeholder({ class: className = 'h-64' }: { class?: string }) {
   return (
     <div class={`late relative overflow-hidden ${className}`} role="status" aria-label="Loading">
@@ -104,7 +101,7 @@ export function Placeholder({ class: className = 'h-64' }: { class?: string }) {
   );
 }
 
-/** Says that what is shown could not be asked for anew; nothing while it could, or where nothing is shown yet. */
+/** A warning that the shown data could not be reloaded; nothing after a success or before the first data. */
 export function Outdated({ load }: { load: Pick<Load<unknown>, 'value' | 'error' | 'isBusy' | 'reload'> }) {
   if (load.error.value === null || load.value.value === null) return null;
   return (

@@ -1,10 +1,11 @@
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 type PageProps = {
   title: string;
-  /** Where one came from, shown above the title. */
+  /** A link above the title. */
   back?: { label: string; href: string };
   /** Buttons beside the title. */
   actions?: ComponentChildren;
@@ -13,7 +14,7 @@ type PageProps = {
   children: ComponentChildren;
 };
 
-/** A page's frame: its title, also in the browser's tab, and its width. */
+/** The frame of a page: title, document title and width. */
 export function Page({ title, back, actions, lead, children }: PageProps) {
   useTitle(title);
   return (
@@ -39,7 +40,7 @@ export function Page({ title, back, actions, lead, children }: PageProps) {
   );
 }
 
-/** A part of a page with a heading of its own. */
+/** A section of a page with a heading. */
 export function Section({
   title,
   lead,
@@ -65,14 +66,26 @@ export function Section({
   );
 }
 
-/** A surface that lies on the page. */
+/** A raised surface. */
 export function Card({ children, class: className = 'p-4 md:p-5' }: { children: ComponentChildren; class?: string }) {
   return <div class={`rounded-xl border border-line bg-surface ${className}`}>{children}</div>;
 }
 
-/** Says in the browser's tab where one is. */
+/** Sets the title of the browser's tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Spotcheck`;
   }, [title]);
+}
+
+/** Tailwind's `md` breakpoint. */
+const query = window.matchMedia('(width >= 48rem)');
+const isWide = signal(query.matches);
+query.addEventListener('change', () => {
+  isWide.value = query.matches;
+});
+
+/** Whether the screen is wider than a phone's; follows changes. */
+export function useWide(): boolean {
+  return isWide.value;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../client/api.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { STATUSES, type Status } from './statuses.ts';
 
 /** The mark of a status; unless `silent`, screen readers announce its name. */
@@ -26,7 +26,7 @@ export function StatusMark({
   );
 }
 
-/** Sign and name of a status. */
+/** The mark and name of a status. */
 export function StatusLabel({ status }: { status: Status }) {
   const { label, text } = STATUSES[status];
   return (
@@ -44,7 +44,7 @@ const TONES = {
   bad: 'bg-down-tint text-down',
 } as const;
 
-/** A word or two about a thing, beside its name. */
+/** A short label beside a name. */
 export function Badge({ tone = 'plain', children }: { tone?: keyof typeof TONES; children: ComponentChildren }) {
   return (
     <span class={`inline-block whitespace-nowrap rounded px-1.5 text-xs font-medium leading-5 ${TONES[tone]}`}>
@@ -55,10 +55,10 @@ export function Badge({ tone = 'plain', children }: { tone?: keyof typeof TONES;
 
 type Verdict = Schemas['Vote'];
 
-/** What a check says, in words. */
+/** Labels of verdicts. */
 export const VERDICTS: Record<Verdict, string> = { up: 'Up', degraded: 'Degraded', down: 'Down', none: 'No vote' };
 
-/** The sign of a verdict; a check that said nothing has that of what is not known. */
+/** The mark of a verdict; no vote has the mark of pending. */
 export function VerdictMark({ verdict, class: className = 'mt-1 size-3' }: { verdict: Verdict; class?: string }) {
   return (
     <span class="inline-flex" title={VERDICTS[verdict]}>

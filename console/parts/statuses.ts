@@ -2,7 +2,7 @@ import type { Schemas } from '../client/shapes.ts';
 
 export type Status = Schemas['Monitor']['status'];
 
-/** What each status is called, its colours, and a sign of its own: colour alone says nothing to one in twelve. */
+/** The label, colors and mark of each status. Marks differ in shape, for users who do not see colors. */
 export const STATUSES: Record<Status, { label: string; text: string; fill: string; sign: string }> = {
   down: { label: 'Down', text: 'text-down', fill: 'text-down-fill', sign: 'M8 1.2 14.8 8 8 14.8 1.2 8Z' },
   degraded: { label: 'Degraded', text: 'text-degraded', fill: 'text-degraded-fill', sign: 'M8 2 15 14.2H1Z' },
@@ -21,5 +21,5 @@ export const STATUSES: Record<Status, { label: string; text: string; fill: strin
   },
 };
 
-/** From what needs a person to what does not. */
+/** Statuses by urgency, the worst first. */
 export const STATUS_ORDER: readonly Status[] = ['down', 'degraded', 'pending', 'up', 'paused'];

@@ -4,9 +4,9 @@ import { useShortcut } from '../shell/keys.tsx';
 export type Column<T> = {
   head: string;
   cell: (row: T) => ComponentChildren;
-  /** Numbers stand on the right. */
+  /** Numbers are right-aligned. */
   align?: 'left' | 'right';
-  /** Left out where there is little room. */
+  /** Hidden on narrow screens. */
   wideOnly?: boolean;
   class?: string;
 };
@@ -20,8 +20,8 @@ type TableProps<T> = {
 };
 
 /**
- * A table of up to some hundreds of rows; the caption is heard, not seen. With `hrefOf` the first cell leads somewhere,
- * and the whole row with it.
+ * A table of up to some hundreds of rows; only screen readers announce the caption. With `hrefOf` the whole row is a
+ * link.
  */
 export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T>) {
   return (
@@ -76,10 +76,7 @@ function alignmentOf({ align, wideOnly = false }: { align?: 'left' | 'right'; wi
   return `${align === 'right' ? 'text-right' : ''} ${wideOnly ? 'hidden md:table-cell' : ''}`;
 }
 
-/**
- * Lets `j` and `k` walk along the rows of a list: elements with `data-row`, which take the focus, so that Enter opens
- * them. `what` is what a row is.
- */
+/** Lets `j` and `k` move the focus between elements with `data-row`, which Enter then opens. `what` names a row. */
 export function useRowKeys(list: RefObject<HTMLElement | null>, what: string): void {
   const walk = (step: number) => {
     const rows = [...(list.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** The current second, which moves every ten: everything that says "ago" follows it. */
+/** The current Unix second, updated every ten seconds; all relative times follow it. */
 export const clock = signal(Math.floor(Date.now() / 1000));
 setInterval(() => {
   clock.value = Math.floor(Date.now() / 1000);
@@ -13,7 +13,7 @@ const UNITS: readonly [seconds: number, short: string, long: string][] = [
   [1, 's', 'second'],
 ];
 
-/** A length of time in its two largest units: `3 d 4 h`, `12 min`, `8 s`. */
+/** Formats a duration in its two largest units: `3 d 4 h`, `12 min`, `8 s`. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const index = UNITS.findIndex(([size]) => whole >= size);
@@ -25,7 +25,7 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(whole / first[0])} ${first[1]}${lesser}`;
 }
 
-/** How long ago a moment was: `just now`, `4 min ago`; of what is to come `in 4 min`. */
+/** Formats a relative time: `just now`, `4 min ago`, `in 4 min`. */
 export function formatAgo(at: number, now: number): string {
   const seconds = now - at;
   if (Math.abs(seconds) < 10) return 'just now';
@@ -41,22 +41,22 @@ const SHORT = new Intl.DateTimeFormat(undefined, {
 });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
-/** A moment (Unix seconds) in this person's own time, whole. */
+/** Formats Unix seconds in the user's time zone, in full. */
 export function formatDateTime(at: number): string {
   return DATE_TIME.format(at * 1000);
 }
 
-/** The same without year and seconds, for lists. */
+/** Formats Unix seconds without year and seconds, for lists. */
 export function formatShort(at: number): string {
   return SHORT.format(at * 1000);
 }
 
-/** A UTC day, as days are counted in reports and strips. */
+/** Formats a UTC day, as reports count days. */
 export function formatDay(at: number): string {
   return DAY.format(at * 1000);
 }
 
-/** A moment (Unix seconds): how long ago, and when exactly for who points at it. With `exact` the other way round. */
+/** A relative time, with the exact time as its tooltip. With `exact` it is the other way round. */
 export function Moment({ at, exact = false }: { at: number; exact?: boolean }) {
   const ago = formatAgo(at, clock.value);
   return (
@@ -66,7 +66,7 @@ export function Moment({ at, exact = false }: { at: number; exact?: boolean }) {
   );
 }
 
-/** How long something has lasted since a moment (Unix seconds). */
+/** The duration since a moment (Unix seconds). */
 export function Since({ at }: { at: number }) {
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={`since ${formatDateTime(at)}`}>
@@ -75,7 +75,7 @@ export function Since({ at }: { at: number }) {
   );
 }
 
-/** Milliseconds as people read them: `87 ms`, `1.2 s`. */
+/** Formats milliseconds: `87 ms`, `1.2 s`. */
 export function formatLatency(ms: number): string {
   if (ms < 10) return `${Math.round(ms * 10) / 10} ms`;
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;

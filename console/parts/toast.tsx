@@ -7,10 +7,10 @@ type Toast = { id: number; text: string; tone: 'good' | 'bad' };
 const toasts = signal<readonly Toast[]>([]);
 const counter = { last: 0 };
 
-/** Long enough to be read twice; what went wrong stays until it is closed. */
+/** How long a success is shown, in milliseconds; errors stay until they are closed. */
 const STAY_MS = 5000;
 
-/** Shows what was done, or what went wrong, at the edge of the page, and to readers of the screen. */
+/** Shows a message at the edge of the page, which screen readers announce. */
 export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   counter.last += 1;
   const id = counter.last;
@@ -22,7 +22,7 @@ function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }
 
-/** Where toasts appear; the layout has one. */
+/** The shown toasts; the layout renders them once. */
 export function Toasts() {
   return (
     <div

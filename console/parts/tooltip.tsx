@@ -2,19 +2,16 @@ import { signal } from '@preact/signals';
 
 const shown = signal<{ x: number; y: number; text: string } | null>(null);
 
-/**
- * Shows a few words above a point of the window; null takes them away. For what is pointed at only: the same has to be
- * readable without.
- */
+/** Shows a tooltip above a point of the window; null hides it. Its text has to be available without a pointer, too. */
 export function showTooltip(tooltip: { x: number; y: number; text: string } | null): void {
   shown.value = tooltip;
 }
 
-/** Where they appear; the layout has one. */
+/** The shown tooltip; the layout renders it once. */
 export function Tooltip() {
   if (shown.value === null) return null;
   const { x, y, text } = shown.value;
-  // Not beyond the edges.
+  // Keep it within the window.
   const left = Math.min(Math.max(x, 80), window.innerWidth - 80);
   return (
     <div

@@ -3,31 +3,31 @@ import { formatDay } from './time.tsx';
 import { showTooltip } from './tooltip.tsx';
 
 /**
- * The days of a strip, the oldest first, each with its uptime in percent; null where nothing is known of it. `firstDay`
- * is the first one's beginning, Unix seconds.
+ * The uptime of each day in percent, the oldest first; null if it is unknown. `firstDay` is the start of the first one,
+ * Unix seconds.
  */
 export type UptimeDays = { firstDay: number; uptime: readonly (number | null)[] };
 
 const CLASSES = ['none', 'up', 'some', 'much'] as const;
 type DayClass = (typeof CLASSES)[number];
-const COLOURS: Record<DayClass, string> = {
+const COLORS: Record<DayClass, string> = {
   none: 'fill-nothing',
   up: 'fill-up-soft',
   some: 'fill-degraded-fill',
   much: 'fill-down-fill',
 };
 
-/** Below this share of a day, in percent, it counts as bad and not as spoilt: more than a quarter of an hour. */
+/** The uptime in percent below which a day counts as bad: more than a quarter of an hour down. */
 const MUCH_BELOW = 99;
 
 /**
- * One unit a day, of which a fifth is the gap; a bad day is higher than a good one, so that it is seen without colours
- * as well.
+ * The top of each class of day; a day is one unit wide, a fifth of it gap. Bad days are taller, so that they stand out
+ * without colors.
  */
 const TOPS: Record<DayClass, number> = { none: 7, up: 3, some: 1.5, much: 0 };
 const HEIGHT = 16;
 
-/** Ninety days in as many strokes. `days` null = on its way: its place is kept. */
+/** The uptime of ninety days as bars; `days` is null while they load. */
 export const UptimeStrip = memo(function UptimeStrip({
   days,
   class: className = 'h-4 w-full',
@@ -49,13 +49,13 @@ export const UptimeStrip = memo(function UptimeStrip({
     >
       {CLASSES.map((name) => {
         const points = outlineDays(days.uptime, name);
-        return points === '' ? null : <polygon key={name} class={COLOURS[name]} points={points} />;
+        return points === '' ? null : <polygon key={name} class={COLORS[name]} points={points} />;
       })}
     </svg>
   );
 });
 
-/** The day that is pointed at. */
+/** Shows a tooltip for the day at the pointer. */
 function showDay(
   { firstDay, uptime }: UptimeDays,
   { currentTarget, clientX, pointerType }: { currentTarget: SVGElement; clientX: number; pointerType: string },
@@ -71,7 +71,7 @@ function showDay(
   });
 }
 
-/** The strip in a sentence. */
+/** Describes the strip in a sentence. */
 function describeDays({ uptime }: UptimeDays): string {
   const known = uptime.filter((percent) => percent !== null);
   const bad = known.filter((percent) => percent < 100).length;
@@ -82,9 +82,8 @@ function describeDays({ uptime }: UptimeDays): string {
 }
 
 /**
- * All days of a class as one outline: along the middle from day to day over their upper halves, and back below their
- * lower ones. A path would be the obvious thing, but its `d` is a style to browsers: a screen of them takes a tenth of
- * a second to work out.
+ * Outlines all days of a class as one polygon. A path would be natural, but browsers treat its `d` as a style, which
+ * takes a tenth of a second for a screen of strips.
  */
 function outlineDays(uptime: readonly (number | null)[], name: DayClass): string {
   const [top, middle, bottom] = [TOPS[name], HEIGHT / 2, HEIGHT - TOPS[name]];
@@ -102,7 +101,7 @@ function classOf(percent: number | null): DayClass {
   return percent >= MUCH_BELOW ? 'some' : 'much';
 }
 
-/** Draws a part anew only where one of its properties is another than before. */
+/** Renders a component again only if one of its properties has changed. */
 export function memo<Props extends object>(part: (props: Props) => VNode | null): ComponentType<Props> {
   return class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Readonly<Props>): boolean {

@@ -5,30 +5,30 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 type VirtualListProps<T> = {
   label: string;
   rows: readonly T[];
-  /** All rows are as high, in pixels. */
+  /** The height of every row in pixels. */
   rowHeight: number;
   keyOf: (row: T) => string;
   render: (row: T) => VNode;
-  /** What `render` looks at beside the row: with another one all are drawn anew. */
+  /** Values that `render` uses beside the row; a change renders all rows again. */
   drawnWith: readonly unknown[];
-  /** Called with the rows that are shown, from the first to the one after the last. */
+  /** Called with the range of rendered rows; the end is exclusive. */
   onShown?: (from: number, to: number) => void;
-  /** The key of the row that the keyboard is at: it is brought into sight whenever it is another one; null = none. */
+  /** The key of the selected row, which is scrolled into view when it changes; null = none. */
   current?: string | null;
 };
 
-/** Rows beyond the edges that are drawn as well, so that a turn of the wheel finds them there. */
+/** Rows that are rendered beyond the edges, so that scrolling finds them there. */
 const OVERSCAN = 4;
 
-/** More rows than this are not drawn in one frame beside those in sight. */
+/** More new rows than this are rendered in a second frame. */
 const MOST_FRESH = 2 * OVERSCAN;
 
-/** Rows that are remembered while one scrolls. */
+/** The number of rendered rows that are cached. */
 const MOST_DRAWN = 200;
 
 /**
- * A list of any length in the nearest scrolled box: only the visible rows are in the page, and screen readers
- * announce how many there are.
+ * A list of any length in the closest scrollable element. Only visible rows are in the page, and screen readers
+ * announce the total.
  */
 export function VirtualList<T>({
   label,
@@ -48,7 +48,7 @@ export function VirtualList<T>({
   useLayoutEffect(() => {
     const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
     if (index >= 0) scrollToRow(box.current, index * rowHeight, rowHeight);
-    // Rows that move must not carry away who reads elsewhere.
+    // Not when rows move: the user may be reading elsewhere.
   }, [current]);
   const draw = useDrawn(render, drawnWith);
   return (
@@ -68,7 +68,7 @@ export function VirtualList<T>({
   );
 }
 
-/** What is drawn of a row stays the very same while the row does, wherever it comes to stand, and costs nothing. */
+/** Caches the rendering of rows, so that an unchanged row costs nothing wherever it moves. */
 function useDrawn<T>(draw: (row: T) => VNode, drawnWith: readonly unknown[]): (row: T) => VNode {
   const drawn = useMemo(() => new Map<T, VNode>(), drawnWith);
   return (row) => {
@@ -97,7 +97,7 @@ function useRange(
       const to = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + beyond));
       const fresh = to - from - Math.max(0, Math.min(to, current.to) - Math.max(from, current.from));
       if (beyond > 0 && fresh > MOST_FRESH) {
-        // After a leap what is in sight comes first, and what is beyond in a frame of its own.
+        // After a jump, render the visible rows first and the others in the next frame.
         show(0);
         widening ??= setTimeout(() => {
           widening = undefined;

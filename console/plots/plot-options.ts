@@ -3,35 +3,35 @@ import { colorOf } from '../shell/theme.ts';
 import type { Line, Span } from './series.ts';
 import { formatTick, tickSteps, labelTicks } from './time-labels.ts';
 
-/** Stretches that lie behind the lines, as those in which the monitor was down. */
+/** A span that is shaded behind the lines, such as an outage. */
 export type Shade = Span & { tone: 'down' | 'degraded' };
 
-/** What a plot asks for while it is drawn: what changes without a new plot. */
+/** What can change without a new plot. */
 export type Painted = { shades: readonly Shade[]; picked: Span | null };
 
 type OptionsInput = {
   size: { width: number; height: number };
   span: Span;
   lines: readonly Line[];
-  /** The dots of each line, by its position. */
+  /** The isolated points of each line, by position. */
   loners: readonly (readonly number[])[];
-  /** Two neighbours of `lines` between which there is colour; the first is the upper one. */
+  /** The positions of two adjacent `lines` with a filled area between them; the first is the upper one. */
   filled: readonly [upper: number, lower: number] | null;
   painted: () => Painted;
   onHover: (index: number | null) => void;
   onZoom: (span: Span) => void;
 };
 
-/** Room left and right of what is plotted, in pixels, for what is to stand exactly above or below it. */
+/** The margins of the plot in pixels, for elements that align with it. */
 export const PLOT_MARGINS = { left: 52, right: 10 } as const;
 
-/** Half of a time's label, without the margin that it may take, in pixels. */
+/** Half the width of a tick's label beyond the margin, in pixels. */
 const LABEL_OVERHANG = 8;
 
 /** A drag of fewer pixels is a click. */
 const DRAG_MIN = 6;
 
-/** A plot of milliseconds over time, in the colours of the theme in force. */
+/** The options of a plot of milliseconds over time, in the colors of the theme. */
 export function plotOptions({
   size,
   span,
@@ -55,7 +55,7 @@ export function plotOptions({
       y: false,
       drag: { x: true, y: false, setScale: false, dist: DRAG_MIN },
       points: { size: 7 },
-      // Zooming back has buttons and a key; two clicks are two clicks.
+      // A double click does not reset the zoom: there are buttons and a key for that.
       bind: { dblclick: () => null },
     },
     scales: {
@@ -76,13 +76,13 @@ export function plotOptions({
     ],
     series: [
       {},
-      ...lines.map(({ name, colour, width, dash, isFilled = false }, index) => ({
+      ...lines.map(({ name, color, width, dash, isFilled = false }, index) => ({
         label: name,
-        stroke: colorOf(colour),
+        stroke: colorOf(color),
         width,
         ...(dash !== undefined && { dash: [...dash] }),
-        ...(isFilled && { fill: colorOf(colour) }),
-        points: { show: true, size: 5, fill: colorOf(colour), filter: () => [...(loners[index] ?? [])] },
+        ...(isFilled && { fill: colorOf(color) }),
+        points: { show: true, size: 5, fill: colorOf(color), filter: () => [...(loners[index] ?? [])] },
       })),
     ],
     ...(filled !== null && {
@@ -107,7 +107,7 @@ export function plotOptions({
   };
 }
 
-/** What would reach beyond the edge is left out: half a label says nothing. */
+/** Leaves out labels that would be cut off at the edge. */
 function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
   const end = plot.width - PLOT_MARGINS.left - PLOT_MARGINS.right;
   return labelTicks(ticks).map((label, index) =>
@@ -117,12 +117,12 @@ function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
 
 function paintBehind(plot: uPlot, { shades, picked }: Painted): void {
   const { ctx, bbox } = plot;
-  const paint = ({ from, to }: Span, colour: string) => {
+  const paint = ({ from, to }: Span, color: string) => {
     const left = Math.max(bbox.left, plot.valToPos(from, 'x', true));
     const right = Math.min(bbox.left + bbox.width, plot.valToPos(to, 'x', true));
     if (right < bbox.left || left > bbox.left + bbox.width) return;
-    ctx.fillStyle = colour;
-    // What was short must be seen as well.
+    ctx.fillStyle = color;
+    // A short span must be visible, too.
     ctx.fillRect(left, bbox.top, Math.max(2 * uPlot.pxRatio, right - left), bbox.height);
   };
   ctx.save();

@@ -1,22 +1,19 @@
-/**
- * One line of a plot; its values stand beside the plot's moments, null where there is none. `colour` is a variable of
- * the theme.
- */
+/** One line of a plot, with a value for each of the plot's moments or null. `color` is a variable of the theme. */
 export type Line = {
   name: string;
   values: readonly (number | null)[];
-  colour: string;
+  color: string;
   width: number;
   dash?: readonly number[];
-  /** Whether there is colour from the line down to zero; what is painted later covers it. */
+  /** Whether the area below the line is filled; lines that are painted later cover it. */
   isFilled?: boolean;
-  /** What each moment is reported as, where a line stands on others and `values` is how high. */
+  /** The displayed values, if `values` are heights in a stack. */
   labels?: readonly (number | null)[];
 };
 
 /**
- * Lines one upon the other, the first at the bottom, in the order in which they are painted: the highest first. At a
- * moment at which none has a value there is nothing; at others what is missing is no height.
+ * Stacks lines, the first at the bottom, and returns them in painting order, the highest first. A missing value counts
+ * as zero, unless all are missing.
  */
 export function stackLines(lines: readonly Line[]): Line[] {
   const heights: (number | null)[] = [];
@@ -32,12 +29,12 @@ export function stackLines(lines: readonly Line[]): Line[] {
     .toReversed();
 }
 
-/** A stretch of a plot in Unix seconds. */
+/** A span of a plot in Unix seconds. */
 export type Span = { from: number; to: number };
 
 /**
- * Values as the plot takes them: a hole that is no longer than `bridgedSeconds` is not there at all (undefined), for a
- * monitor that is checked every five minutes has no gap of four; a longer one (null) breaks the line.
+ * Turns short gaps into undefined, which the plot bridges, and keeps long ones as null, which break the line.
+ * `bridgedSeconds` is the longest short gap: a monitor at five minutes has no gap of four.
  */
 export function bridgeHoles(
   moments: readonly number[],
@@ -55,7 +52,7 @@ export function bridgeHoles(
   return bridged;
 }
 
-/** The positions of values that no line leads to or from: only a dot shows them. */
+/** The positions of values without neighbors, which only a dot can show. */
 export function listLoners(bridged: readonly (number | null | undefined)[]): number[] {
   const known = bridged.flatMap((value, index) => (value === undefined ? [] : [{ value, index }]));
   return known.flatMap(({ value, index }, position) =>
@@ -65,16 +62,13 @@ export function listLoners(bridged: readonly (number | null | undefined)[]): num
   );
 }
 
-/**
- * A stretch around `centre` that is `factor` times as long, at least `shortest` seconds, and does not reach beyond
- * `latest`.
- */
+/** Scales a span by `factor` around `center`, to at least `shortest` seconds and not beyond `latest`. */
 export function scaleSpan(
   { from, to }: Span,
-  { centre, factor, shortest, latest }: { centre: number; factor: number; shortest: number; latest: number },
+  { center, factor, shortest, latest }: { center: number; factor: number; shortest: number; latest: number },
 ): Span {
   const length = Math.max(shortest, (to - from) * factor);
-  const share = to === from ? 0.5 : (centre - from) / (to - from);
-  const end = Math.min(latest, Math.round(centre - share * length) + Math.round(length));
+  const share = to === from ? 0.5 : (center - from) / (to - from);
+  const end = Math.min(latest, Math.round(center - share * length) + Math.round(length));
   return { from: end - Math.round(length), to: end };
 }

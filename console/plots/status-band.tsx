@@ -1,11 +1,11 @@
-import type { Schemas } from '../client/api.ts';
-import { count } from '../pages/monitor/figures.ts';
+import type { Schemas } from '../client/shapes.ts';
+import { count } from '../parts/figures.ts';
 import { formatDateTime, formatDuration } from '../parts/time.tsx';
 import type { Span } from './series.ts';
 
-/** What a stretch of the band says. */
+/** The states of the band. */
 export type BandState = 'up' | 'none' | 'degraded' | 'down';
-/** Stretches in the order in which they are painted: what comes later covers. */
+/** A span of the band; later parts cover earlier ones. */
 export type BandPart = Span & { state: BandState; note?: string };
 
 const STYLES: Record<BandState, string> = {
@@ -17,8 +17,8 @@ const STYLES: Record<BandState, string> = {
 const WORDS: Record<BandState, string> = { up: 'Up', none: 'Nothing known', degraded: 'Degraded', down: 'Down' };
 
 /**
- * How a monitor was, second by second, over a stretch of time; what is bad is higher, so that it is seen without
- * colours as well, and never thinner than a line.
+ * The status of a monitor over time. Bad spans are taller, so that they stand out without colors, and never narrower
+ * than a line.
  */
 export function StatusBand({ parts, span, label }: { parts: readonly BandPart[]; span: Span; label: string }) {
   const length = span.to - span.from;
@@ -57,15 +57,15 @@ type Step = Pick<Schemas['StatsPoint'], 'at' | 'uptime_percent'>;
 
 type BandInput = {
   steps: readonly Step[];
-  /** When the service itself stood still. */
+  /** The service's own outages. */
   gaps: readonly Span[];
   incidents: readonly Incident[];
   span: Span;
-  /** Incidents before it are not among them: there steps say for how much of them the monitor was down. */
+  /** Older incidents are not listed: there the uptime of each step is used instead. */
   knownFrom: number;
 };
 
-/** Of a window: where something is known, by the steps of its series, and the incidents to the second over it. */
+/** The parts of the band: known and unknown steps of the series, and over them the incidents to the second. */
 export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput): BandPart[] {
   const parts: BandPart[] = [];
   steps.forEach(({ at, uptime_percent: uptime }, index) => {
@@ -89,13 +89,13 @@ export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput
       note: reason,
     }))
     .filter(({ from, to }) => to >= span.from && from <= span.to)
-    // What is down lies above what is degraded.
+    // Down is painted over degraded.
     .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
   const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'we stood still ourselves' }));
   return [...parts, ...still, ...old, ...exact];
 }
 
-/** The band in a sentence. */
+/** Describes the band in a sentence. */
 export function describeBand(incidents: readonly Incident[], { from, to }: Span, words: string): string {
   const within = incidents.filter(({ started_at: start, resolved_at: end }) => (end ?? to) >= from && start <= to);
   if (within.length === 0) return `Status in ${words}: no incident`;

@@ -34,7 +34,7 @@ const WHOLE_DAY = new Intl.DateTimeFormat(undefined, {
   timeZone: 'UTC',
 });
 
-/** What stands below the ticks of a time axis (Unix seconds): midnights by their day. */
+/** Labels the ticks of a time axis (Unix seconds); a midnight shows its day. */
 export function labelTicks(ticks: readonly number[]): string[] {
   const every = (ticks[1] ?? 0) - (ticks[0] ?? 0);
   if (every >= 28 * DAY_SECONDS) return ticks.map((at) => MONTH.format(at * 1000));
@@ -42,12 +42,12 @@ export function labelTicks(ticks: readonly number[]): string[] {
   return ticks.map((at) => (isMidnight(at) ? DAY.format(at * 1000) : TIME.format(at * 1000)));
 }
 
-/** A step of a series: when it began, or the day that it is. Days are UTC's, as everywhere in reports. */
+/** Labels a step of a series: its start, or its UTC day. */
 export function labelStep(at: number, stepSeconds: number): string {
   return stepSeconds >= DAY_SECONDS ? WHOLE_DAY.format(at * 1000) : MOMENT.format(at * 1000);
 }
 
-/** A single moment to the second: of today its time alone. */
+/** Labels a moment to the second; today's ones without the date. */
 export function labelMoment(at: number): string {
   const isToday = new Date(at * 1000).toDateString() === new Date().toDateString();
   return (isToday ? SECOND : DAY_SECOND).format(at * 1000);
@@ -58,7 +58,7 @@ function isMidnight(at: number): boolean {
   return date.getHours() === 0 && date.getMinutes() === 0;
 }
 
-/** A measured time: of answers in milliseconds and seconds, of jobs in minutes and seconds. */
+/** Formats milliseconds of any length: `87 ms`, `1.2 s`, `3 min 20 s`. */
 export function formatMs(ms: number): string {
   if (ms === 0) return '< 1 ms';
   if (ms < MINUTE_MS) return formatLatency(ms);
@@ -66,14 +66,14 @@ export function formatMs(ms: number): string {
   return `${Math.floor(seconds / 60)} min${seconds % 60 === 0 ? '' : ` ${seconds % 60} s`}`;
 }
 
-/** How far ticks of an axis may be apart: round milliseconds, and where there are minutes round minutes. */
+/** The possible distances between ticks: round milliseconds, or round minutes for long durations. */
 export function tickSteps(highestMs: number): number[] {
   if (highestMs > 2 * MINUTE_MS)
     return [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880, 10_080].map((minutes) => minutes * MINUTE_MS);
   return [0.1, 1, 10, 100, 1000, 10_000].flatMap((power) => [power, 2 * power, 5 * power]);
 }
 
-/** The same for the ticks of an axis, where there is little room. */
+/** Formats the label of a tick, as short as possible. */
 export function formatTick(ms: number): string {
   if (ms === 0) return '0';
   if (ms < 1000) return `${Number(ms.toPrecision(4))} ms`;

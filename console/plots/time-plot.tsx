@@ -1,39 +1,39 @@
+import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
-import { useScheme } from './colours.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
+import './colors.css';
 // oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
 import './plot.css';
+import uPlot from 'uplot';
+import { theme } from '../shell/theme.ts';
 import { plotOptions, type Painted } from './plot-options.ts';
 import { bridgeHoles, listLoners, type Line, type Span } from './series.ts';
 
 type TimePlotProps = {
-  /** What is plotted, for those who hear it. */
+  /** The name of the plot for screen readers. */
   label: string;
-  /** The moments of the values, Unix seconds, ascending. */
+  /** The times of the values, Unix seconds, ascending. */
   moments: readonly number[];
   lines: readonly Line[];
   filled?: readonly [upper: number, lower: number] | null;
   span: Span;
-  /** Holes up to this many seconds are no gaps. */
+  /** The longest gap that a line bridges. */
   bridgedSeconds: number;
   height: number;
-  /** What is said of a moment, by its position. */
+  /** Describes the values at a position. */
   describe: (index: number) => string;
-  /** The position that is pointed at, and what is called with another one. */
+  /** The position at the pointer. */
   hovered: number | null;
   onHover: (index: number | null) => void;
   onPick: (index: number) => void;
   onZoom: (span: Span) => void;
-  /** Keys beyond the arrows: `in` and `out` around the position pointed at, `reset` to where it began. */
+  /** Zooms by key: `in` and `out` around the pointer, `reset` to the full range. */
   onKeyZoom: (way: 'in' | 'out' | 'reset') => void;
-  /** A button or finger went down: what is plotted is to stay until it is up. */
+  /** Called when a button or finger goes down; the data should not change until it is up. */
   onPress: () => void;
 } & Painted;
 
-/**
- * Lines over time: pointed at by mouse, finger and arrow keys, zoomed by dragging over a stretch, with two fingers and
- * with + and -.
- */
+/** Lines over time. They can be explored by mouse, touch and arrow keys, and zoomed by dragging, pinching, + and -. */
 export function TimePlot(props: TimePlotProps) {
   const {
     label,
@@ -57,7 +57,7 @@ export function TimePlot(props: TimePlotProps) {
   const latest = useRef(props);
   latest.current = props;
   const scheme = useScheme();
-  const shape = lines.map(({ name, colour }) => `${name} ${colour}`).join();
+  const shape = lines.map(({ name, color }) => `${name} ${color}`).join();
   useLayoutEffect(() => {
     const { current: box } = host;
     if (box === null) return undefined;
@@ -75,7 +75,7 @@ export function TimePlot(props: TimePlotProps) {
     });
     const made = new uPlot(options, [[...xs], ...values], box);
     plot.current = made;
-    // New values do not take away the view of the reader.
+    // Keep the pointer where it is when values change.
     if (pointed !== null && xs[pointed] !== undefined)
       made.setCursor({ left: made.valToPos(xs[pointed], 'x'), top: 0 });
     const stop = followFingers(made, (zoomed) => latest.current.onZoom(zoomed));
@@ -87,7 +87,7 @@ export function TimePlot(props: TimePlotProps) {
       made.destroy();
       plot.current = null;
     };
-    // Values that change while it stands are new dots as well, which are part of its options.
+    // Changed values need a new plot, because its dots are part of its options.
   }, [shape, scheme, height, moments, lines, span.from, span.to, bridgedSeconds]);
   useEffect(() => plot.current?.redraw(false), [shades, picked]);
   const point = (index: number | null) => {
@@ -143,10 +143,7 @@ export function TimePlot(props: TimePlotProps) {
 
 type Finger = { x: number; value: number };
 
-/**
- * Two fingers move what lies under them; when they leave, `onZoom` receives the stretch that is left. Gives back how to
- * stop.
- */
+/** Zooms and pans with two fingers; `onZoom` receives the new span when they leave. Returns how to stop. */
 function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
   const { over } = plot;
   const fingers = new Map<number, Finger>();
@@ -156,7 +153,7 @@ function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
     if (event.pointerType !== 'touch') return;
     fingers.set(event.pointerId, { x: at(event), value: plot.posToVal(at(event), 'x') });
     isPinching = fingers.size === 2;
-    // The first finger moved nothing; from here on both hold what is under them now.
+    // The first finger moved nothing: both start at what is under them now.
     for (const finger of fingers.values()) finger.value = plot.posToVal(finger.x, 'x');
   };
   const move = (event: PointerEvent) => {
@@ -181,11 +178,24 @@ function followFingers(plot: uPlot, onZoom: (span: Span) => void): () => void {
   };
 }
 
-/** The stretch in which each finger is over the moment that it took hold of. */
+/** Scales the plot so that each finger stays over the moment that it touched. */
 function pinch(plot: uPlot, [a, b]: readonly Finger[]): void {
   if (a === undefined || b === undefined || Math.abs(a.x - b.x) < 8 || a.value === b.value) return;
   const perPixel = (b.value - a.value) / (b.x - a.x);
   if (perPixel <= 0) return;
   const min = a.value - a.x * perPixel;
   plot.setScale('x', { min, max: min + plot.over.clientWidth * perPixel });
+}
+
+const darkQuery = window.matchMedia('(prefers-color-scheme: dark)');
+const isSystemDark = signal(darkQuery.matches);
+darkQuery.addEventListener('change', () => {
+  isSystemDark.value = darkQuery.matches;
+});
+
+/** Returns the color scheme in force; a canvas has to be painted again when it changes. */
+function useScheme(): 'light' | 'dark' {
+  const { value: chosen } = theme;
+  if (chosen !== 'system') return chosen;
+  return isSystemDark.value ? 'dark' : 'light';
 }

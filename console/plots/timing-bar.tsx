@@ -1,10 +1,11 @@
-import type { Schemas } from '../client/api.ts';
+// oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
+import './colors.css';
+import type { Schemas } from '../client/shapes.ts';
 import { formatLatency } from '../parts/time.tsx';
-import { lineColour } from './colours.ts';
 
 type Timings = Schemas['PhasesMs'];
 
-/** The steps of an exchange, in their order, and what each is. */
+/** The steps of a request in order, with labels. */
 export const TIMINGS: readonly { name: keyof Timings; label: string; is: string }[] = [
   { name: 'dns_ms', label: 'DNS', is: 'looking the name up' },
   { name: 'connect_ms', label: 'Connect', is: 'opening the connection' },
@@ -18,12 +19,12 @@ export function hasTimings(timings: Timings | null): timings is Timings {
   return timings !== null && TIMINGS.some(({ name }) => timings[name] !== null);
 }
 
-/** How long all steps took together, in milliseconds. */
+/** The sum of all steps in milliseconds. */
 export function sumTimings(timings: Timings): number {
   return TIMINGS.reduce((sum, { name }) => sum + (timings[name] ?? 0), 0);
 }
 
-/** Where the time of an exchange went: one bar, as long as its share of `fullMs`, and each step in figures. */
+/** A bar of the steps of a request, its width relative to `fullMs`, and the duration of each. */
 export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs: number; label: string }) {
   const shown = TIMINGS.filter(({ name }) => timings[name] !== null);
   return (
@@ -35,7 +36,7 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
             class="h-full"
             style={{
               width: `${((timings[name] ?? 0) / Math.max(fullMs, 1)) * 100}%`,
-              background: `var(--${timingColour(name)})`,
+              background: `var(--${timingColor(name)})`,
             }}
           />
         ))}
@@ -45,7 +46,7 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
           <div key={name} class="flex items-center gap-1.5" title={`${word}: ${is}`}>
             <span
               class="size-2 rounded-[2px]"
-              style={{ background: `var(--${timingColour(name)})` }}
+              style={{ background: `var(--${timingColor(name)})` }}
               aria-hidden="true"
             />
             <dt class="text-soft">{word}</dt>
@@ -57,7 +58,15 @@ export function TimingBar({ timings, fullMs, label }: { timings: Timings; fullMs
   );
 }
 
-/** The colour of a step. */
-export function timingColour(name: keyof Timings): string {
-  return lineColour(TIMINGS.findIndex((timing) => timing.name === name) + 1);
+/** The color of a step. */
+export function timingColor(name: keyof Timings): string {
+  return lineColor(TIMINGS.findIndex((timing) => timing.name === name) + 1);
+}
+
+/** The number of line colors; further lines start over. */
+const COLORS = 6;
+
+/** The name of the color of the nth line, from 0. */
+export function lineColor(index: number): string {
+  return `plot-${(index % COLORS) + 1}`;
 }

@@ -15,7 +15,7 @@ const THEMES: readonly { value: Theme; label: string; icon: IconName }[] = [
 
 const ITEM = 'flex w-full items-center gap-2.5 rounded-md px-2.5 py-2 text-left text-sm hover:bg-hover';
 
-/** Who is signed in, how it looks, and the way out. */
+/** The menu of the signed-in user: theme, keyboard shortcuts and sign-out. */
 export function AccountMenu({ id }: { id: string }) {
   const box = useRef<HTMLDivElement>(null);
   const { user, tenant } = signedIn();

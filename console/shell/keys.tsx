@@ -5,15 +5,15 @@ import { navigate } from './router.ts';
 
 type Shortcut = { keys: string; does: string; run: () => void };
 
-/** A key that follows another has so long, in milliseconds. */
+/** The longest pause between two keys of a sequence, in milliseconds. */
 const SEQUENCE_MS = 1200;
 
 const shortcuts = new Set<Shortcut>();
 const isHelpOpen = signal(false);
 
 /**
- * Makes keys do something while a page or part is shown: one key (`j`), or one after another (`g o`). They rest while
- * a field or a dialog has the focus.
+ * Registers a keyboard shortcut while a component is shown: one key (`j`), or a sequence (`g o`). Shortcuts are off
+ * while a field or a dialog has the focus.
  */
 export function useShortcut(keys: string, does: string, run: () => void): void {
   useEffect(() => {
@@ -23,7 +23,7 @@ export function useShortcut(keys: string, does: string, run: () => void): void {
   });
 }
 
-/** Listens to the keyboard, once. */
+/** Starts to handle keyboard shortcuts. */
 export function listenToKeys(): void {
   let first: { key: string; atMs: number } | null = null;
   window.addEventListener('keydown', (event) => {
@@ -36,7 +36,7 @@ export function listenToKeys(): void {
       document.querySelector('dialog[open]') !== null
     )
       return;
-    // What the keyboard is at may have a use for Enter of its own.
+    // The focused element may handle Enter itself.
     if (
       event.key === 'Enter' &&
       event.target instanceof Element &&
@@ -55,7 +55,7 @@ export function listenToKeys(): void {
   });
 }
 
-/** The keys that are known everywhere. */
+/** The shortcuts that work everywhere. */
 export function CommonKeys({ items }: { items: readonly { letter: string; label: string; href: string }[] }) {
   useShortcut('?', 'Show these keys', () => {
     isHelpOpen.value = true;
@@ -70,7 +70,7 @@ export function CommonKeys({ items }: { items: readonly { letter: string; label:
   );
 }
 
-/** Opens the list of keys. */
+/** Opens the list of shortcuts. */
 export function showKeys(): void {
   isHelpOpen.value = true;
 }
@@ -116,7 +116,7 @@ function find(keys: string): Shortcut | null {
   return [...shortcuts].findLast((shortcut) => shortcut.keys === keys) ?? null;
 }
 
-/** Whether something is filled in here: what is typed is meant for it. */
+/** Whether an element takes text, so that keys are meant for it. */
 export function isWriting(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLInputElement ||

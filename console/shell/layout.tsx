@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { liveState } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
-import { Questions } from '../parts/dialog.tsx';
+import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Toasts } from '../parts/toast.tsx';
 import { Tooltip } from '../parts/tooltip.tsx';
@@ -12,7 +12,7 @@ import { CommonKeys } from './keys.tsx';
 import { PhoneNavigation, SideNavigation, listNavigation, type NavigationItem } from './navigation-bars.tsx';
 import { cameBack, route } from './router.ts';
 
-/** The frame around every page of who is signed in: navigation beside it, or below it on a phone. */
+/** The frame of every page for signed-in users, with navigation at the side, or at the bottom on a phone. */
 export function Layout({ children }: { children: ComponentChildren }) {
   const items = listNavigation();
   const { page, path } = route.value;
@@ -49,17 +49,17 @@ export function Layout({ children }: { children: ComponentChildren }) {
       <PhoneNavigation items={items} isAt={isAt} />
       <AccountMenu id="account" />
       <CommonKeys items={items} />
-      <Questions />
+      <ConfirmDialog />
       <Tooltip />
       <Toasts />
     </div>
   );
 }
 
-/** How far each page was scrolled when it was left. */
+/** The scroll position of each page when it was left. */
 const positions = new Map<string, number>();
 
-/** After going elsewhere the page begins at its top, and the keyboard with it; coming back it is where it was left. */
+/** Scrolls a new page to its top and focuses it; after going back it restores the scroll position. */
 function useMainFocus(path: string) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -78,7 +78,7 @@ function useMainFocus(path: string) {
   return main;
 }
 
-/** What is shown may be old, and at night that matters. */
+/** A warning that the shown data may be old. */
 function ConnectionNotice() {
   if (liveState.value !== 'away') return null;
   return (
@@ -94,7 +94,7 @@ function ConnectionNotice() {
   );
 }
 
-/** Who was handed a password should not keep it. */
+/** A reminder to change a password that was handed out. */
 function PasswordNotice() {
   if (signedIn().user.password_changed_at !== null || PAGES.settingsSection === undefined) return null;
   return (

@@ -1,15 +1,15 @@
 import { liveState } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
-import { Icon, Mark, type IconName } from '../parts/icon.tsx';
+import { Icon, Logo, type IconName } from '../parts/icon.tsx';
 import { PATHS, type PageName } from '../paths.ts';
 import { PAGES } from '../routes.ts';
 
-/** How many pages the navigation shows on a phone; the rest is one tap further. */
+/** The number of pages in the navigation on a phone; the others are in a menu. */
 const PHONE_ITEMS = 4;
 
 type NavigationProps = { items: readonly NavigationItem[]; isAt: (item: NavigationItem) => boolean };
 
-/** The navigation beside the page, where there is room. */
+/** The navigation at the side, on wide screens. */
 export function SideNavigation({ items, isAt }: NavigationProps) {
   const { user } = signedIn();
   return (
@@ -18,7 +18,7 @@ export function SideNavigation({ items, isAt }: NavigationProps) {
       class="hidden w-52 shrink-0 flex-col border-r border-line bg-surface px-2.5 py-4 md:flex print:hidden"
     >
       <a href={PATHS.overview} class="mb-5 flex items-center gap-2 rounded-md px-2 text-ink">
-        <Mark />
+        <Logo />
         <span class="heading text-[1.0625rem]">Spotcheck</span>
       </a>
       <ul class="flex flex-1 flex-col gap-0.5 overflow-y-auto">
@@ -52,7 +52,7 @@ export function SideNavigation({ items, isAt }: NavigationProps) {
   );
 }
 
-/** The navigation below the page, within reach of a thumb. */
+/** The navigation at the bottom, on phones. */
 export function PhoneNavigation({ items, isAt }: NavigationProps) {
   const shown = items.slice(0, PHONE_ITEMS);
   const hidden = items.slice(PHONE_ITEMS);
@@ -117,7 +117,7 @@ const LIVE_TEXTS = {
   away: { dot: 'bg-down-fill', text: 'No connection' },
 } as const;
 
-/** Whether what is shown is what is. */
+/** The state of the connection. */
 function LiveSign() {
   const { dot, text } = LIVE_TEXTS[liveState.value];
   return (
@@ -141,7 +141,7 @@ function Initial({ name }: { name: string }) {
   );
 }
 
-/** An entry of the navigation: `letter` leads there after `g`; `pages` are those at which one is there. */
+/** An entry of the navigation: `letter` is its shortcut after `g`; it is highlighted on all of `pages`. */
 export type NavigationItem = {
   page: PageName;
   label: string;
@@ -169,7 +169,7 @@ const ITEMS: readonly Omit<NavigationItem, 'href'>[] = [
   { page: 'fleet', label: 'Fleet', icon: 'fleet', letter: 'f', pages: ['fleet'], forOperators: true },
 ];
 
-/** The pages that this person can go to. */
+/** The entries that the user may open. */
 export function listNavigation(): NavigationItem[] {
   const { is_operator: isOperator } = signedIn().user;
   return ITEMS.filter(

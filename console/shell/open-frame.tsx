@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { Mark } from '../parts/icon.tsx';
+import { Logo } from '../parts/icon.tsx';
 
-/** The frame of pages for those who are not signed in. */
+/** The frame of pages for users without a session. */
 export function OpenFrame({
   title,
   lead,
@@ -12,11 +12,11 @@ export function OpenFrame({
   children: ComponentChildren;
 }) {
   return (
-    // From the top, for what is centred moves with all that comes to stand below it.
+    // Aligned to the top: centered content would move when an error appears below it.
     <main class="grid h-full content-start justify-items-center overflow-y-auto px-4 pb-8 pt-[max(2rem,16vh)]">
       <div class="w-full max-w-[22rem]">
         <div class="mb-7 flex items-center gap-2.5">
-          <Mark class="size-8" />
+          <Logo class="size-8" />
           <span class="heading text-lg">Spotcheck</span>
         </div>
         <h1 class="heading text-2xl">{title}</h1>

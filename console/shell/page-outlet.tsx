@@ -8,10 +8,8 @@ import type { PageProps } from '../paths.ts';
 import type { Page } from '../routes.ts';
 import { route } from './router.ts';
 
-/**
- * Keeps a page that broke from taking the whole console with it. `path` is where one is: elsewhere it is tried anew.
- */
-class Fault extends Component<{ path: string; children: ComponentChildren }, { error: unknown; path: string }> {
+/** Catches errors of a page, so that the rest of the console keeps working. Another `path` resets it. */
+class ErrorBoundary extends Component<{ path: string; children: ComponentChildren }, { error: unknown; path: string }> {
   override state = { error: null as unknown, path: this.props.path };
 
   static override getDerivedStateFromProps(props: { path: string }, state: { error: unknown; path: string }) {
@@ -45,11 +43,11 @@ const loaded = new Map<Page, ComponentType<PageProps>>();
 
 /** Loads a page before it is opened. */
 export function preload(page: Page): void {
-  // Where it fails, going there tries again and says so.
+  // A failure is shown when the page is opened, which tries again.
   void fetchPage(page).catch(() => undefined);
 }
 
-/** Shows the page of the current route; one that is on its way keeps its place free. */
+/** Shows the page of the current route, and a placeholder while it loads. */
 export function PageOutlet({ page }: { page: Page }) {
   const arrived = useSignal<Page | null>(null);
   const error = useSignal<unknown>(null);
@@ -66,15 +64,14 @@ export function PageOutlet({ page }: { page: Page }) {
     if (!loaded.has(page)) void fetch();
   }, [page]);
   const { path, params, query } = route.value;
-  // What has arrived before is there at once, so that coming back finds it as it was left; anything else is drawn once
-  // it arrives.
+  // A loaded page is rendered at once, so that going back restores it; others are rendered when they arrive.
   const isHere = arrived.value === page || loaded.has(page);
   const Shown = isHere ? loaded.get(page) : undefined;
   if (Shown !== undefined) {
     return (
-      <Fault path={path}>
+      <ErrorBoundary path={path}>
         <Shown key={path} params={params} query={query} />
-      </Fault>
+      </ErrorBoundary>
     );
   }
   return error.value === null ? (

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { PATHS, type PageName } from '../paths.ts';
 
-/** Where one is: the page that the address belongs to (null = none), what stood for its `:names`, and the query. */
+/** The current page (null = unknown), the values of its `:names`, and the query. */
 export type Route = {
   path: string;
   page: PageName | null;
@@ -11,7 +11,7 @@ export type Route = {
 
 const address = signal(window.location.pathname + window.location.search);
 
-/** Where one is now. */
+/** The current route. */
 export const route = computed<Route>(() => {
   const url = new URL(address.value, window.location.origin);
   const path = url.pathname.length > 1 ? url.pathname.replace(/\/+$/, '') : url.pathname;
@@ -19,30 +19,32 @@ export const route = computed<Route>(() => {
   return { path, page, params, query: Object.fromEntries(url.searchParams) };
 });
 
-/** Whether one came here by the browser's back or forward: then the page is to be as it was left. */
+/** Whether the browser's back or forward led here; then the page restores its scroll position. */
 export const cameBack = signal(false);
 
-/** The question before another page is shown; null = none. */
-const keeper = signal<(() => Promise<boolean>) | null>(null);
+/** The confirmation before another page is shown; null = none. */
+const leaveGuard = signal<(() => Promise<boolean>) | null>(null);
 
-/** Sets a question before another page is shown, until the answer is yes or what comes back is called. */
-export function askBeforeLeaving(mayLeave: () => Promise<boolean>): () => void {
+/**
+ * Sets a confirmation before another page is shown. It ends when the user confirms or the returned function is called.
+ */
+export function guardLeaving(mayLeave: () => Promise<boolean>): () => void {
   const own = async () => {
-    const isFree = await mayLeave();
-    if (isFree && keeper.value === own) keeper.value = null;
-    return isFree;
+    const mayGo = await mayLeave();
+    if (mayGo && leaveGuard.value === own) leaveGuard.value = null;
+    return mayGo;
   };
-  keeper.value = own;
+  leaveGuard.value = own;
   return () => {
-    if (keeper.value === own) keeper.value = null;
+    if (leaveGuard.value === own) leaveGuard.value = null;
   };
 }
 
-/** Goes to a page of the console; with `replace` the way back leads past where one is. */
+/** Goes to a page of the console; `replace` replaces the history entry. */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (to === window.location.pathname + window.location.search) return;
-  if (keeper.value !== null && new URL(to, window.location.origin).pathname !== route.value.path) {
-    void keeper.value().then((isFree) => isFree && navigate(to, { replace }));
+  if (leaveGuard.value !== null && new URL(to, window.location.origin).pathname !== route.value.path) {
+    void leaveGuard.value().then((mayGo) => mayGo && navigate(to, { replace }));
     return;
   }
   window.history[replace ? 'replaceState' : 'pushState'](null, '', to);
@@ -50,10 +52,7 @@ export function navigate(to: string, { replace = false }: { replace?: boolean } 
   address.value = to;
 }
 
-/**
- * Changes the query of the page one is on, without a step in the history unless that is wanted; empty values are left
- * out.
- */
+/** Changes the query of the current page; empty values are removed. It adds a history entry only with `isStep`. */
 export function setQuery(
   change: Readonly<Record<string, string>>,
   { isStep = false }: { isStep?: boolean } = {},
@@ -65,14 +64,14 @@ export function setQuery(
   navigate(route.value.path + (text === '' ? '' : `?${text}`), { replace: !isStep });
 }
 
-/** Lets links to pages of the console lead there without loading anew; all others are the browser's. */
+/** Handles clicks on links to pages of the console without a page load; the browser handles all others. */
 export function followLinks(): void {
   window.history.scrollRestoration = 'manual';
   window.addEventListener('popstate', () => {
-    if (keeper.value !== null && window.location.pathname !== route.value.path) {
-      // The browser has gone already: it is called back until there is an answer.
+    if (leaveGuard.value !== null && window.location.pathname !== route.value.path) {
+      // The browser has gone back already: undo it until the user has answered.
       window.history.pushState(null, '', address.value);
-      void keeper.value().then((isFree) => isFree && window.history.back());
+      void leaveGuard.value().then((mayGo) => mayGo && window.history.back());
       return;
     }
     cameBack.value = true;
@@ -103,7 +102,7 @@ export function followLinks(): void {
   });
 }
 
-/** The first page, by the order of the table, that an address belongs to: `/monitors/new` is no monitor. */
+/** Finds the first page in the table that matches a path: `/monitors/new` comes before `/monitors/:id`. */
 function findPage(path: string): { page: PageName | null; params: Record<string, string> } {
   const segments = path.split('/');
   for (const page of Object.keys(PATHS) as PageName[]) {

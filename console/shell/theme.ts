@@ -1,16 +1,16 @@
 import { signal } from '@preact/signals';
 import { request } from '../client/request.ts';
 
-/** As the system has it, or as chosen. */
+/** The user's choice of a theme. */
 export type Theme = 'system' | 'light' | 'dark';
 
-/** The name under which early.js looks for it before anything is painted. */
+/** The key in local storage, which early.js reads before anything is painted. */
 const KEY = 'theme';
 
 /** The theme in force. */
 export const theme = signal<Theme>(storedTheme());
 
-/** Takes a theme, here and for the next visit of this browser. */
+/** Applies a theme in this browser. */
 export function applyTheme(chosen: Theme): void {
   theme.value = chosen;
   const { dataset } = document.documentElement;
@@ -20,17 +20,17 @@ export function applyTheme(chosen: Theme): void {
     if (chosen === 'system') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, chosen);
   } catch {
-    // Without storage it holds until the page is left.
+    // Without storage the choice lasts until the page is left.
   }
 }
 
-/** Takes a theme and keeps it for the person, on all devices. */
+/** Applies a theme, and stores it for the user on all devices. */
 export async function chooseTheme(chosen: Theme): Promise<void> {
   applyTheme(chosen);
   await request('PATCH', '/user', { body: { theme: chosen } });
 }
 
-/** A colour of the theme in force as `rgb(...)`, for what is painted on a canvas: `up-fill`, `line`, `soft`, ... */
+/** Resolves a color variable of the theme (`up-fill`, `line`, `soft`, ...) to `rgb(...)`, for a canvas. */
 export function colorOf(name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(--${name})`;

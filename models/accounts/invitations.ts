@@ -42,17 +42,9 @@ export const MOST_INVITATIONS = 100;
 /** How many people an account can have. */
 export const MOST_MEMBERS = 1000;
 
-type InvitationRow = {
-  id: string;
-  email: string;
-  role: Role;
-  invited_by: string | null;
-  created_at: number;
-  expires_at: number;
-};
-
-const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS invited_by, i.created_at,
-                 i.expires_at`;
+/** The columns of an `Invitation`: of `invitations` as `i`, and of who invited as `u`. */
+const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS "invitedBy",
+  i.created_at AS "createdAt", i.expires_at AS "expiresAt"`;
 
 /** What the link of a new invitation ends with: 32 random bytes, shown once and never stored. */
 export function generateInvitationToken(): string {
@@ -98,19 +90,19 @@ export async function createInvitation(
     if ((open?.count ?? 0) >= MOST_INVITATIONS) return 'too_many';
     const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenantId]);
     if ((people?.count ?? 0) + (open?.count ?? 0) >= MOST_MEMBERS) return 'full';
-    const [row] = await run<InvitationRow>(
+    const [invitation] = await run<Invitation>(
       `WITH i AS (INSERT INTO invitations (id, tenant_id, email, role, fingerprint, invited_by, created_at, expires_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *)
        SELECT ${COLUMNS} FROM i LEFT JOIN users u ON u.id = i.invited_by`,
       [id, tenantId, email, role, fingerprintOf(token), invitedBy, now, now + GOOD_SECONDS],
     );
-    if (row === undefined) throw new Error('An invitation was not stored');
+    if (invitation === undefined) throw new Error('An invitation was not stored');
     await recordChange(run, database, {
       tenantId,
       object: { kind: 'invitation', id, name: email },
-      changes: madeWith({ email, role, expires_at: row.expires_at }, { url: token }),
+      changes: madeWith({ email, role, expires_at: invitation.expiresAt }, { url: token }),
     });
-    return invitationOf(row);
+    return invitation;
   });
 }
 
@@ -120,12 +112,11 @@ export async function listInvitations(
   tenantId: string,
   nowMs: number,
 ): Promise<Invitation[]> {
-  const rows = await runOn(database.pool)<InvitationRow>(
+  return await runOn(database.pool)<Invitation>(
     `SELECT ${COLUMNS} FROM invitations i LEFT JOIN users u ON u.id = i.invited_by
      WHERE i.tenant_id = $1 AND i.accepted_at IS NULL AND i.expires_at > $2 ORDER BY i.created_at, i.id`,
     [tenantId, Math.floor(nowMs / 1000) - KEPT_SECONDS],
   );
-  return rows.map(invitationOf);
 }
 
 /** Takes an invitation back; false when the account has no open one of that id. */
@@ -208,38 +199,11 @@ export async function acceptInvitation(
 }
 
 async function readOpen(run: Run, token: string, nowMs: number): Promise<OpenInvitation | null> {
-  const [row] = await run<{
-    id: string;
-    tenant_id: string;
-    tenant_name: string;
-    email: string;
-    role: Role;
-    expires_at: number;
-  }>(
-    `SELECT i.id, i.tenant_id, t.name AS tenant_name, i.email, i.role, i.expires_at FROM invitations i JOIN tenants t
-     ON t.id = i.tenant_id
+  const [invitation] = await run<OpenInvitation>(
+    `SELECT i.id, i.tenant_id AS "tenantId", t.name AS "tenantName", i.email, i.role, i.expires_at AS "expiresAt"
+     FROM invitations i JOIN tenants t ON t.id = i.tenant_id
      WHERE i.fingerprint = $1 AND i.accepted_at IS NULL AND i.expires_at > $2`,
     [fingerprintOf(token), Math.floor(nowMs / 1000)],
   );
-  return row === undefined
-    ? null
-    : {
-        id: row.id,
-        tenantId: row.tenant_id,
-        tenantName: row.tenant_name,
-        email: row.email,
-        role: row.role,
-        expiresAt: row.expires_at,
-      };
-}
-
-function invitationOf({
-  id,
-  email,
-  role,
-  invited_by: invitedBy,
-  created_at: createdAt,
-  expires_at: expiresAt,
-}: InvitationRow): Invitation {
-  return { id, email, role, invitedBy, createdAt, expiresAt };
+  return invitation ?? null;
 }

@@ -4,8 +4,8 @@ import { recordChange, type Recording } from './audit-log.ts';
 import { memberObject } from './recorded-fields.ts';
 
 /**
- * Records a change of a person who is known by their id alone, where the caller stands: what is left out of `changes`
- * changed nothing that shows.
+ * Records a change of a person who is known by id alone, in the caller's transaction. `changes` is absent where nothing
+ * changed that shows.
  */
 export async function recordMemberChange(
   run: Run,

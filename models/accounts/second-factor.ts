@@ -5,8 +5,8 @@ import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
 
 /**
- * What a person's codes are made from (RFC 6238), in base32, and as it is stored; `confirmedAt` in Unix seconds, null =
- * it waits for its first code.
+ * What a person's codes are made from (RFC 6238), in base32, and its stored form. `confirmedAt` is in Unix seconds;
+ * null = no code has confirmed it yet.
  */
 export type SecondFactor = { secret: string; sealed: string; confirmedAt: number | null };
 

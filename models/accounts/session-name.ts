@@ -8,17 +8,17 @@ const MARK_LENGTH = 6;
 const MOST_MARKS = 7;
 
 /**
- * The name that a process gives its sessions at PostgreSQL, such as `spotcheck:mK3_x9,Q-71ba`: behind the colon a mark
- * for each of the first seven keys of its ring, in order. A mark is derived from the key and says nothing of it; it
- * lets a change of keys see what others run on.
+ * The name that a process gives its sessions at PostgreSQL, such as `spotcheck:mK3_x9,Q-71ba`. Behind the colon is a
+ * mark for each of the first seven keys of its ring, in order. A mark is derived from the key and says nothing of it;
+ * it lets a change of keys see what others run on.
  */
 export function sessionNameOf(secrets: SecretBox): string {
   return `${SESSION_NAME}:${marksOf(secrets).join(',')}`;
 }
 
 /**
- * How the ring of a session of that name stands to ours: whether it lacks the key that we seal with, or has it and
- * seals with another.
+ * Compares the key ring of a session of that name with ours. It may lack the key that we seal with, or have it and seal
+ * with another.
  */
 export function compareRing(sessionName: string, secrets: SecretBox): 'same' | 'lacks_key' | 'seals_with_other' {
   const [current] = marksOf(secrets);

@@ -17,10 +17,10 @@ export type Session = {
   userAgent: string | null;
 };
 
-/** Whom a session's secret speaks for. */
+/** The person and the account of a session. */
 export type SessionHolder = { sessionId: string; user: User; tenant: Tenant };
 
-/** A session without a request for so long is over, and so is one that began so long ago, in seconds. */
+/** A session is over this long after its last request, and at the latest this long after it began, in seconds. */
 export const IDLE_SECONDS = 14 * 86_400;
 export const LIFETIME_SECONDS = 90 * 86_400;
 
@@ -185,7 +185,7 @@ export async function deleteOverSessions(database: Pick<Database, 'pool'>, nowMs
 }
 
 /**
- * Ends a person's sessions but one, where the caller stands (a transaction or none); null keeps none. How many it were.
+ * Ends a person's sessions but one (null = all), in the caller's transaction or none; returns how many.
  */
 export async function endOtherSessions(
   run: Run,

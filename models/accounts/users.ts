@@ -44,7 +44,7 @@ export async function createUser(database: Pick<Database, 'pool' | 'author'>, us
   });
 }
 
-/** The same where the caller stands (a transaction or none). */
+/** The same in the caller's transaction, or in none. */
 export async function insertUser(run: Run, user: NewUser): Promise<User | null> {
   const now = Math.floor(user.nowMs / 1000);
   const [row] = await run<UserRow>(

@@ -1,10 +1,7 @@
 import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
 import { goneWith, madeWith, type FieldChanges, type Fields } from '../../core/accounts/field-changes.ts';
-import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
-import { listAliveAgents } from '../../core/monitors/defaults.ts';
-import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { recordChange } from '../accounts/audit-log.ts';
-import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import { behind, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
@@ -26,9 +23,6 @@ export type Agent = {
 };
 
 export type AgentFilter = { kind?: 'tenant' | 'first_party'; region?: string };
-
-/** What a shared agent probes today. */
-const SHARED_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'];
 
 /** The agents that a tenant may use: the shared ones and its own, by creation, then id. */
 export async function listAgents(
@@ -72,7 +66,7 @@ export type NewAgent = {
   nowMs: number;
 };
 
-/** Stores a customer's agent, where the caller stands (a transaction or none). */
+/** Stores a customer's agent, in the caller's transaction or in none. */
 export async function createAgent(database: Database, agent: NewAgent, transaction?: Transaction): Promise<Agent> {
   const { nowMs, ...values } = agent;
   return agentOf(
@@ -180,7 +174,7 @@ async function changeOne(database: Database, sql: string, bind: readonly unknown
   });
 }
 
-/** Shared agents belong to nobody, and are in no log. */
+/** Shared agents belong to no account, and are in no log. */
 async function recordAgent(
   run: Run,
   database: Database,
@@ -191,103 +185,6 @@ async function recordAgent(
 
 function agentFields({ name, region }: Pick<Agent, 'name' | 'region'>): Fields {
   return { name, region };
-}
-
-/** A shared agent, and since when its region is given up, in Unix seconds; null = it is not. */
-export type SharedAgent = Agent & { retiredAt: number | null };
-
-/**
- * The shared agent of a region, made on its first appearance; two processes of one region are one agent. A region that
- * was given up stays so: it cannot be chosen and has no monitors.
- */
-export async function registerSharedAgent(
-  database: Database,
-  shared: { newId: string; region: string; version: string; arch: string; nowMs: number },
-): Promise<SharedAgent> {
-  const [row] = await runOn(database.pool)<{ id: string }>(
-    `INSERT INTO agents (id, kind, name, region, capabilities, version, arch, last_seen_at, created_at)
-     VALUES ($1, 'first_party', $2, $2, $3, $4, $5, $6, $6)
-     ON CONFLICT (region) WHERE kind = 'first_party'
-     DO UPDATE SET capabilities = excluded.capabilities, version = excluded.version, arch = excluded.arch,
-       last_seen_at = excluded.last_seen_at
-     RETURNING id`,
-    [
-      shared.newId,
-      shared.region,
-      JSON.stringify(SHARED_CAPABILITIES),
-      shared.version,
-      shared.arch,
-      Math.floor(shared.nowMs / 1000),
-    ],
-  );
-  const record = await database.records.agents.findByPk(row?.id ?? shared.newId, { rejectOnEmpty: true });
-  return { ...agentOf(record), retiredAt: record.revokedAt };
-}
-
-/** Updates when an agent was last at work. */
-export async function updateLastSeenAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
-  await runOn(database.pool)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [
-    agentNo,
-    Math.floor(nowMs / 1000),
-  ]);
-}
-
-/** Records that an agent of ours left out checks for want of time (Unix milliseconds). */
-export async function updateBehindAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
-  await runOn(database.pool)('UPDATE agents SET behind_at = greatest(behind_at, $2) WHERE no = $1', [agentNo, nowMs]);
-}
-
-/**
- * The region of every agent that checks for the queue, by its number: the shared ones, and the service itself. Check
- * queues are named by it.
- */
-export async function listCheckRegions(database: Database): Promise<Map<number, string>> {
-  const records = await database.records.agents.findAll({ where: { kind: ['first_party', 'service'] } });
-  return new Map(records.map((record) => [record.no, record.region ?? record.name]));
-}
-
-/** Gives the default sources to agent-checked monitors that were made before the first shared agent came. */
-export async function assignMissingSources(
-  database: Database,
-  { choose, nowMs }: { choose: (monitorId: string, sharedAgentIds: string[]) => string[]; nowMs: number },
-): Promise<ScheduleChange> {
-  const change = noScheduleChange();
-  const shared = await database.records.agents.findAll({ where: { kind: 'first_party', revokedAt: null } });
-  if (shared.length === 0) return change;
-  const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
-  const alive = listAliveAgents(shared, nowMs);
-  const orphans = await runOn(database.pool)<{
-    no: number;
-    id: string;
-    type: MonitorType;
-    target: string;
-    enabled: boolean;
-    interval_seconds: number;
-  }>(
-    `SELECT no, id, type, target, enabled, interval_seconds FROM monitors m
-     WHERE awaits_sources AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
-  );
-  for (const orphan of orphans) {
-    const agentNos = choose(orphan.id, alive).flatMap((id) => numbers.get(id) ?? []);
-    const scheduled = await inTransaction(database, async (run) => {
-      // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
-      await run('UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false WHERE no = $1', [
-        orphan.no,
-        agentNos.length,
-      ]);
-      return await scheduleMonitor(run, {
-        monitorNo: orphan.no,
-        agentNos,
-        intervalSeconds: orphan.interval_seconds,
-        scheduled: isScheduled(orphan),
-        isChanged: true,
-        nowMs,
-      });
-    });
-    change.occupied.push(...scheduled.occupied);
-    change.rechecks.push(...scheduled.rechecks);
-  }
-  return change;
 }
 
 function visibleTo(tenantId: string): WhereOptions<InferAttributes<AgentRecord>> {
@@ -304,38 +201,29 @@ function agentOf(record: AgentRecord): Agent {
   return agent;
 }
 
+/** An agent as results are shown with. */
+export type NamedAgent = { id: string; name: string };
+
+/** An agent's short number, of any tenant; null where there is none of that id. */
+export async function findAgentNo(database: Pick<Database, 'pool'>, id: string): Promise<number | null> {
+  const [row] = await runOn(database.pool)<{ no: number }>('SELECT no FROM agents WHERE id = $1', [id]);
+  return row?.no ?? null;
+}
+
 /**
- * A shared agent as operators see it; `monitors` is how many it watches. Times are Unix seconds; null = never, or it is
- * not.
+ * The agents that a tenant's results may come from, by short number: its own, the shared ones and the service itself.
+ * Deleted ones are missing.
  */
-type FleetAgent = {
-  id: string;
-  name: string;
-  region: string;
-  version: string | null;
-  lastSeenAt: number | null;
-  offlineSince: number | null;
-  retiredAt: number | null;
-  monitors: number;
-};
-
-/** Customers' agents, of which operators see only how many there are. */
-type CustomersAgents = { total: number; offline: number };
-
-/** The shared agents by region, and how many the customers have. */
-export async function readFleet(
-  database: Pick<Database, 'pool'>,
-): Promise<{ agents: FleetAgent[]; customersAgents: CustomersAgents }> {
-  const run = runOn(database.pool);
-  const agents = await run<FleetAgent>(
-    `SELECT a.id, a.name, a.region, a.version, a.last_seen_at AS "lastSeenAt", a.offline_at / 1000 AS "offlineSince",
-     a.revoked_at AS "retiredAt",
-            (SELECT count(*) FROM monitor_sources s WHERE s.agent_no = a.no AND s.phase IS NOT NULL) AS monitors
-     FROM agents a WHERE a.kind = 'first_party' ORDER BY a.region`,
+export async function nameAgents(database: Pick<Database, 'pool'>, tenantId: string): Promise<Map<number, NamedAgent>> {
+  const rows = await runOn(database.pool)<NamedAgent & { no: number }>(
+    'SELECT no, id, name FROM agents WHERE tenant_id = $1 OR tenant_id IS NULL',
+    [tenantId],
   );
-  const [customersAgents = { total: 0, offline: 0 }] = await run<CustomersAgents>(
-    `SELECT count(*) AS total, count(*) FILTER (WHERE offline_at IS NOT NULL) AS offline FROM agents
-     WHERE kind = 'tenant' AND revoked_at IS NULL AND last_seen_at IS NOT NULL`,
-  );
-  return { agents, customersAgents };
+  return new Map(rows.map(({ no, id, name }) => [no, { id, name }]));
+}
+
+/** The agent whose source a heartbeat, a domain, a dns or a vendor monitor has: the service itself. */
+export async function findServiceAgent(database: Pick<Database, 'pool'>): Promise<NamedAgent | null> {
+  const [row] = await runOn(database.pool)<NamedAgent>(`SELECT id, name FROM agents WHERE kind = 'service'`);
+  return row ?? null;
 }

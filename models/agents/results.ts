@@ -26,22 +26,9 @@ export type ReportedMonitor = {
   certificate: { target: string; expiresAt: number } | null;
 };
 
-type MonitorRow = {
-  no: number;
-  id: string;
-  type: MonitorType;
-  target: string;
-  has_secrets: boolean;
-  interval_seconds: number;
-  timeout_ms: number;
-  down_after_failures: number;
-  checks_version: number;
-  created_at: number;
-  given_version: number | null;
-  given_at: number | null;
-  given_before: number | null;
-  certificate_target: string | null;
-  expires_at: number | null;
+type MonitorRow = Omit<ReportedMonitor, 'certificate'> & {
+  certificateTarget: string | null;
+  certificateExpiresAt: number | null;
 };
 
 /** Those of the monitors named that are checked now and have the agent for a source, by their ids. */
@@ -52,10 +39,11 @@ export async function listReportedMonitors(
 ): Promise<Map<string, ReportedMonitor>> {
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
-    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS has_secrets, m.interval_seconds,
-        m.timeout_ms, m.down_after_failures, m.checks_version, m.created_at, s.given_version, s.given_at,
-          s.given_before,
-             c.target AS certificate_target, c.expires_at
+    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS "hasSecrets",
+             m.interval_seconds AS "intervalSeconds", m.timeout_ms AS "timeoutMs",
+             m.down_after_failures AS "downAfterFailures", m.checks_version AS "checksVersion",
+             m.created_at * 1000 AS "createdAtMs", s.given_version AS "givenVersion", s.given_at AS "givenAtMs",
+             s.given_before AS "givenBefore", c.target AS "certificateTarget", c.expires_at AS "certificateExpiresAt"
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
            WHERE m.id = ANY($2::text[]) AND m.enabled`,
@@ -95,58 +83,27 @@ export async function listStoredDueTimes(
   return new Map(rows.map(({ key, times }) => [key, times ?? []]));
 }
 
-/** Where an agent stands as a source of some monitors, by their numbers. */
+/** The state of an agent as a source of some monitors, by their numbers. */
 export async function listRecheckedSources(
   database: Database,
   agentNo: number,
   monitorNos: readonly number[],
 ): Promise<Map<number, RecheckedSource>> {
-  const { rows } = await database.pool.query<{
-    no: number;
-    state: SourceState | null;
-    interval_seconds: number;
-    down_after_failures: number;
-    up_after_successes: number;
-  }>({
+  const { rows } = await database.pool.query<RecheckedSource['rule'] & { no: number; state: SourceState | null }>({
     name: 'list-rechecked-sources',
-    text: `SELECT m.no, s.state, m.interval_seconds, m.down_after_failures, m.up_after_successes
+    text: `SELECT m.no, s.state, m.interval_seconds AS "intervalSeconds", m.down_after_failures AS "downAfterFailures",
+             m.up_after_successes AS "upAfterSuccesses"
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no WHERE s.agent_no = $1
              AND s.monitor_no = ANY($2::int[])`,
     values: [agentNo, monitorNos],
   });
-  return new Map(
-    rows.map((row) => [
-      row.no,
-      {
-        state: row.state,
-        rule: {
-          downAfterFailures: row.down_after_failures,
-          upAfterSuccesses: row.up_after_successes,
-          intervalSeconds: row.interval_seconds,
-        },
-      },
-    ]),
-  );
+  return new Map(rows.map(({ no, state, ...rule }) => [no, { state, rule }]));
 }
 
-function monitorOf(row: MonitorRow): ReportedMonitor {
-  return {
-    no: row.no,
-    id: row.id,
-    type: row.type,
-    target: row.target,
-    hasSecrets: row.has_secrets,
-    intervalSeconds: row.interval_seconds,
-    timeoutMs: row.timeout_ms,
-    downAfterFailures: row.down_after_failures,
-    checksVersion: row.checks_version,
-    createdAtMs: row.created_at * 1000,
-    givenVersion: row.given_version,
-    givenAtMs: row.given_at,
-    givenBefore: row.given_before,
-    certificate:
-      row.certificate_target === null || row.expires_at === null
-        ? null
-        : { target: row.certificate_target, expiresAt: row.expires_at },
-  };
+function monitorOf({
+  certificateTarget: target,
+  certificateExpiresAt: expiresAt,
+  ...monitor
+}: MonitorRow): ReportedMonitor {
+  return { ...monitor, certificate: target === null || expiresAt === null ? null : { target, expiresAt } };
 }

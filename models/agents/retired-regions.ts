@@ -9,8 +9,8 @@ import type { IdPrefix } from '../secrets/ids.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /**
- * A region that is to be given up, and where its monitors shall go: to one region, or null = those without another
- * location to one that is alive.
+ * A region that is to be given up, and the region that its monitors go to. Null: only those without another location go
+ * to one, which is alive.
  */
 export type Retirement = { region: string; moveTo: string | null; nowMs: number };
 
@@ -18,9 +18,9 @@ export type Retirement = { region: string; moveTo: string | null; nowMs: number 
 export type RetirementObstacle = 'no such region' | 'no such target' | 'target is away' | 'nowhere to go';
 
 /**
- * What giving a region up means: how many monitors it watches and how many of them nothing else does; how many get
- * another location for it, and of how many `down_min_sources` falls to the locations left (D-12). `isGivenUp`: it was
- * before, and these monitors are what is left of it.
+ * What giving up a region would do. `monitors`: how many it watches. `onlySource`: how many of them nothing else
+ * watches. `moved`: how many get another location for it. `quorumLowered`: of how many `down_min_sources` falls to the
+ * locations left (D-12). `isGivenUp`: it was before, and these monitors are what is left of it.
  */
 export type RetirementPlan = {
   region: string;
@@ -76,9 +76,9 @@ export async function planRetirement(
 }
 
 /**
- * Gives a region up, as planned: from now on it cannot be chosen, and up to `limit` monitors leave it, a hundred in a
- * transaction, each recorded in its account's audit log. Returns what that means for the queue and how many monitors
- * are left: called again it goes on.
+ * Gives up a region, so that it cannot be chosen from now on, and moves up to `limit` of its monitors. They leave it a
+ * hundred in a transaction, each recorded in its account's audit log. Returns what that means for the queue and how
+ * many monitors are left: called again it goes on.
  */
 export async function retireRegion(
   database: Database,

@@ -10,8 +10,8 @@ import { PING_AVAILABILITY } from '../heartbeats/ping-availability.ts';
 import type { Run } from '../sql.ts';
 
 /**
- * What a poll of the agents found: ping availability as it was last recorded, whether anything is to be decided, and
- * whether there is any customer's agent.
+ * What a poll of the agents found: the last recorded ping availability, whether anything is to be decided, and whether
+ * any customer has an agent.
  */
 export type AgentPoll = { availability: CheckInAvailability; isDue: boolean; hasOwn: boolean };
 
@@ -29,20 +29,6 @@ export type ChangedAgent = {
 };
 
 /**
- * Of the agent `a`, Unix milliseconds: check-ins are stored in whole seconds, and this is the latest moment that one
- * can have been.
- */
-const LAST_SEEN_MS = '(a.last_seen_at * 1000 + 999)';
-
-/** Who can fall silent: has checked in, may still do so, and is no part of the service itself. */
-const IS_WATCHED = `a.kind <> 'service' AND a.revoked_at IS NULL AND a.last_seen_at IS NOT NULL`;
-
-/** Has checked in since its silence began. */
-const IS_BACK = `${LAST_SEEN_MS} > a.offline_at - ${OFFLINE_AFTER_MS}`;
-
-const SILENT_SINCE = `greatest(${LAST_SEEN_MS}, d.resumed_at)`;
-
-/**
  * Agents that went offline longer ago than this are no part of what happens now, in milliseconds: silence is reported
  * by half of it.
  */
@@ -55,30 +41,33 @@ const LATELY_MS = 300_000;
  * check-in would have to be written with every check-in.
  */
 export async function pollAgents(database: Database, nowMs: number): Promise<AgentPoll | null> {
-  const { rows } = await database.pool.query<{ at: number; resumed_at: number; has_own: boolean; is_due: boolean }>({
+  const { rows } = await database.pool.query<CheckInAvailability & Omit<AgentPoll, 'availability'>>({
     name: 'poll-agents',
-    text: `SELECT d.at, d.resumed_at, coalesce(bool_or(a.kind = 'tenant'), false) AS has_own,
-                  coalesce(bool_or(CASE WHEN a.offline_at IS NOT NULL THEN ${IS_BACK}
-                                        ELSE ${SILENT_SINCE} <= d.at - ${OFFLINE_AFTER_MS}
-                                             AND (a.held_until IS DISTINCT
-                                               FROM ${SILENT_SINCE} + ${OFFLINE_AFTER_MS + HOLD_MS}
-                                               OR a.held_until <= d.at) END), false) AS is_due
-           FROM (SELECT least(at, $2::bigint) AS at, resumed_at FROM service_marks WHERE name = $1) d LEFT JOIN agents a
-             ON ${IS_WATCHED}
-           GROUP BY d.at, d.resumed_at`,
+    text: `SELECT w.at AS "atMs", w.resumed_at AS "availableSinceMs",
+                  coalesce(bool_or(a.kind = 'tenant'), false) AS "hasOwn",
+                  coalesce(bool_or(CASE
+                    WHEN a.offline_at IS NOT NULL THEN a.last_seen_ms > a.offline_at - ${OFFLINE_AFTER_MS}
+                    ELSE silent_since <= w.at - ${OFFLINE_AFTER_MS}
+                      AND (a.held_until IS DISTINCT FROM silent_since + ${OFFLINE_AFTER_MS + HOLD_MS}
+                        OR a.held_until <= w.at) END), false) AS "isDue"
+           FROM (SELECT least(at, $2::bigint) AS at, resumed_at FROM service_marks WHERE name = $1) w
+             LEFT JOIN watched_agents a ON true,
+             LATERAL (SELECT greatest(a.last_seen_ms, w.resumed_at) AS silent_since) AS silence
+           GROUP BY w.at, w.resumed_at`,
     values: [PING_AVAILABILITY, nowMs],
   });
   const [row] = rows;
   if (row === undefined) return null;
-  return { availability: { atMs: row.at, availableSinceMs: row.resumed_at }, isDue: row.is_due, hasOwn: row.has_own };
+  const { isDue, hasOwn, ...availability } = row;
+  return { availability, isDue, hasOwn };
 }
 
 /** All agents that are online, and those that went offline lately or are back. */
 export async function listWatchedAgents(run: Run, nowMs: number): Promise<WatchedAgent[]> {
   return await run<WatchedAgent>(
-    `SELECT a.no, ${LAST_SEEN_MS} AS "lastSeenAtMs", a.offline_at AS "offlineAtMs", a.held_until AS "heldUntilMs"
-     FROM agents a
-     WHERE ${IS_WATCHED} AND (a.offline_at IS NULL OR a.offline_at >= $1 OR ${IS_BACK})`,
+    `SELECT no, last_seen_ms AS "lastSeenAtMs", offline_at AS "offlineAtMs", held_until AS "heldUntilMs"
+     FROM watched_agents
+     WHERE offline_at IS NULL OR offline_at >= $1 OR last_seen_ms > offline_at - ${OFFLINE_AFTER_MS}`,
     [nowMs - LATELY_MS],
   );
 }
@@ -101,8 +90,9 @@ export async function updateToOffline(run: Run, silent: SilenceDecision['offline
   );
   return await run<ChangedAgent>(
     `WITH silent AS (
-       SELECT a.no, k.offline_at FROM unnest($1::int[], $2::bigint[]) AS k (no, offline_at) JOIN agents a ON a.no = k.no
-       WHERE ${IS_WATCHED} AND a.offline_at IS NULL AND ${LAST_SEEN_MS} <= k.offline_at - ${OFFLINE_AFTER_MS}
+       SELECT a.no, k.offline_at
+       FROM unnest($1::int[], $2::bigint[]) AS k (no, offline_at) JOIN watched_agents a ON a.no = k.no
+       WHERE a.offline_at IS NULL AND a.last_seen_ms <= k.offline_at - ${OFFLINE_AFTER_MS}
        ORDER BY a.no FOR NO KEY UPDATE OF a
      )
      UPDATE agents a SET offline_at = s.offline_at FROM silent s WHERE a.no = s.no
@@ -116,8 +106,8 @@ export async function updateToOffline(run: Run, silent: SilenceDecision['offline
 export async function updateToOnline(run: Run, nos: readonly number[]): Promise<ChangedAgent[]> {
   return await run<ChangedAgent>(
     `WITH back AS (
-       SELECT a.no, greatest(a.last_seen_at * 1000, a.offline_at) AS at FROM agents a
-       WHERE a.no = ANY($1::int[]) AND ${IS_WATCHED} AND ${IS_BACK} ORDER BY a.no FOR NO KEY UPDATE
+       SELECT no, greatest(last_seen_at * 1000, offline_at) AS at FROM watched_agents
+       WHERE no = ANY($1::int[]) AND last_seen_ms > offline_at - ${OFFLINE_AFTER_MS} ORDER BY no FOR NO KEY UPDATE
      )
      UPDATE agents a SET offline_at = NULL FROM back b WHERE a.no = b.no
      RETURNING a.id, a.tenant_id AS "tenantId", a.name, a.region, a.last_seen_at AS "lastSeenAt", b.at AS "atMs"`,
@@ -129,8 +119,9 @@ export async function updateToOnline(run: Run, nos: readonly number[]): Promise<
 export async function updateHeldUntil(run: Run, held: SilenceDecision['held']): Promise<number> {
   const rows = await run<{ no: number }>(
     `WITH held AS (
-       SELECT a.no, k.held_until FROM unnest($1::int[], $2::bigint[]) AS k (no, held_until) JOIN agents a ON a.no = k.no
-       WHERE ${IS_WATCHED} AND a.offline_at IS NULL AND a.held_until IS DISTINCT FROM k.held_until
+       SELECT a.no, k.held_until
+       FROM unnest($1::int[], $2::bigint[]) AS k (no, held_until) JOIN watched_agents a ON a.no = k.no
+       WHERE a.offline_at IS NULL AND a.held_until IS DISTINCT FROM k.held_until
        ORDER BY a.no FOR NO KEY UPDATE OF a
      )
      UPDATE agents a SET held_until = h.held_until FROM held h WHERE a.no = h.no RETURNING a.no`,

@@ -1,5 +1,5 @@
 import type { AdvisorySubject } from '../../core/checks/domain/advisory.ts';
-import type { Monitor, MonitorType } from '../../core/monitors/monitor.ts';
+import type { Monitor } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -19,20 +19,10 @@ export type Advisory = {
 };
 
 /**
- * Expiries closer together than this are one and the same, in seconds: sources of a date differ in its time of day, and
+ * Expiries closer together than this are one and the same, in seconds. Sources of a date differ in its time of day, and
  * no renewal is so short.
  */
 const SAME_EXPIRY_SECONDS = 2 * 86_400;
-
-type WarnedRow = {
-  no: number;
-  id: string;
-  tenant_id: string;
-  name: string;
-  type: MonitorType;
-  target: string;
-  warn_days: number;
-};
 
 /** An advisory that was sent, at `saidAtMs` (Unix milliseconds). */
 export type SaidAdvisory = Omit<Advisory, 'monitorNo'> & { saidAtMs: number };
@@ -58,22 +48,15 @@ export async function listWarnedMonitors(
   database: Database,
   { afterNo, limit }: { afterNo: number; limit: number },
 ): Promise<WarnedMonitor[]> {
-  const rows = await runOn(database.pool)<WarnedRow>(
-    `SELECT no, id, tenant_id, name, type, target, (check_spec #>> '{domain,warnDays}')::int AS warn_days FROM monitors
+  return await runOn(database.pool)<WarnedMonitor>(
+    `SELECT no, id, tenant_id AS "tenantId", name, type, target,
+            (check_spec #>> '{domain,warnDays}')::int AS "warnDays"
+     FROM monitors
      WHERE enabled AND check_spec ? 'domain' AND no > $1 AND type IN ('http', 'domain') AND target <> ''
        AND (check_spec #>> '{domain,warnDays}')::int >= 1
      ORDER BY no LIMIT $2`,
     [afterNo, limit],
   );
-  return rows.map((row) => ({
-    no: row.no,
-    id: row.id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    type: row.type,
-    target: row.target,
-    warnDays: row.warn_days,
-  }));
 }
 
 /**
@@ -84,8 +67,8 @@ export async function listCertificates(
   database: Database,
   monitorNos: readonly number[],
 ): Promise<WarnedCertificate[]> {
-  const rows = await runOn(database.pool)<{ monitor_no: number; name: string; expires_at: number }>(
-    `SELECT DISTINCT ON (c.monitor_no) c.monitor_no, c.name, c.expires_at
+  return await runOn(database.pool)<WarnedCertificate>(
+    `SELECT DISTINCT ON (c.monitor_no) c.monitor_no AS "monitorNo", c.name, c.expires_at AS "expiresAt"
      FROM certificates c
      JOIN monitors m ON m.no = c.monitor_no AND m.target = c.target
      JOIN monitor_sources s ON s.monitor_no = c.monitor_no AND s.agent_no = c.agent_no
@@ -93,7 +76,6 @@ export async function listCertificates(
      ORDER BY c.monitor_no, c.expires_at, c.name`,
     [monitorNos],
   );
-  return rows.map((row) => ({ monitorNo: row.monitor_no, name: row.name, expiresAt: row.expires_at }));
 }
 
 /**
@@ -103,13 +85,7 @@ export async function listCertificates(
  */
 export async function recordAdvisories(run: Run, advisories: readonly Advisory[], nowMs: number): Promise<Advisory[]> {
   if (advisories.length === 0) return [];
-  const rows = await run<{
-    monitor_no: number;
-    subject: AdvisorySubject;
-    name: string;
-    expires_at: number;
-    threshold: number;
-  }>(
+  return await run<Advisory>(
     `WITH wanted AS (
        SELECT k.* FROM json_to_recordset($1::json) AS k ("monitorNo" int, subject text, name text, "expiresAt" bigint,
          threshold smallint)
@@ -124,14 +100,7 @@ export async function recordAdvisories(run: Run, advisories: readonly Advisory[]
        WHERE a.monitor_no = w."monitorNo" AND a.subject = w.subject AND a.name = w.name
          AND abs(a.expires_at - w."expiresAt") <= ${SAME_EXPIRY_SECONDS} AND a.threshold <= w.threshold)
      ON CONFLICT DO NOTHING
-     RETURNING monitor_no, subject, name, expires_at, threshold`,
+     RETURNING monitor_no AS "monitorNo", subject, name, expires_at AS "expiresAt", threshold`,
     [JSON.stringify(advisories), nowMs],
   );
-  return rows.map((row) => ({
-    monitorNo: row.monitor_no,
-    subject: row.subject,
-    name: row.name,
-    expiresAt: row.expires_at,
-    threshold: row.threshold,
-  }));
 }

@@ -9,15 +9,6 @@ import { runOn, type Run } from '../sql.ts';
 export const HEALED =
   'failures = 0, failing_since = NULL, failing_told_at = NULL, last_error = NULL, last_error_at = NULL';
 
-/** Whether a channel has failed since it was last well. */
-export const IS_AILING = '(failures > 0 OR last_error IS NOT NULL)';
-
-/**
- * Whether what comes of an attempt says anything of its channel. Of a chat that was lost or ended meanwhile it does
- * not: the attempt began before that, and why the chat gets nothing any more must stay to be read.
- */
-export const TAKES_ALERTS = `(type = 'webhook' OR (enabled AND status = 'connected'))`;
-
 /**
  * A channel after a delivery there came to nothing: how many did in a row, since when, and whether its owner was
  * notified. Times are Unix milliseconds.
@@ -33,7 +24,7 @@ export type FailingChannel = {
 };
 
 /**
- * Records that a delivery to a channel came to nothing, with the sentence that its owner reads; null where the channel
+ * Records that a delivery to a channel came to nothing, with the sentence that its owner reads. Null where the channel
  * is gone, or is a chat that was lost or ended meanwhile.
  */
 export async function recordFailure(
@@ -41,9 +32,9 @@ export async function recordFailure(
   failed: { channelId: string; error: string; atMs: number },
 ): Promise<FailingChannel | null> {
   const [row] = await runOn(database.pool)<FailingChannel>(
-    `UPDATE channels SET failures = failures + 1, failing_since = coalesce(failing_since, $3), last_error = $2,
-     last_error_at = $3
-     WHERE id = $1 AND ${TAKES_ALERTS}
+    `UPDATE channels c SET failures = failures + 1, failing_since = coalesce(failing_since, $3), last_error = $2,
+       last_error_at = $3
+     WHERE id = $1 AND takes_alerts(c)
      RETURNING id, tenant_id AS "tenantId", name, type, failures, failing_since AS "failingSinceMs",
        failing_told_at IS NOT NULL AS "isNotified"`,
     [failed.channelId, failed.error, failed.atMs],

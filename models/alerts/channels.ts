@@ -61,7 +61,7 @@ export async function countChannels(database: Database, tenantId: string): Promi
 }
 
 /**
- * Stores a channel with its routing and connect code in one transaction; throws `TooManyChannels` where the tenant has
+ * Stores a channel with its routing and connect code in one transaction. Throws `TooManyChannels` where the tenant has
  * all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel): Promise<Channel> {

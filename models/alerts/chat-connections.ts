@@ -18,22 +18,12 @@ export type LostConnection = { channelId: string; connection: string; problem: s
 export type CodedChannel = ConnectedChannel & { connection: string | null };
 
 /**
- * What a connect code is good for. `taken`: it was unused until now; `used` tells its channel as well, for a caller
+ * The result of using a connect code. `taken`: it was unused until now; `used` has its channel as well, for a request
  * that comes twice.
  */
 export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | { outcome: 'expired' | 'unknown' };
 
-type CodedRow = {
-  id: string;
-  tenant_id: string;
-  name: string;
-  all_monitors: boolean;
-  enabled: boolean;
-  connection: string | null;
-  used_at: number | null;
-  expires_at: number;
-};
-type ChatRow = { name: string; all_monitors: boolean; enabled: boolean };
+type CodedRow = CodedChannel & { usedAt: number | null; expiresAt: number };
 type LostRow = LostChannel & { tookAlerts: boolean };
 
 /** What owners read of why a chat's own people ended its alerts. */
@@ -119,18 +109,17 @@ export async function takeConnectCode(
   code: { fingerprint: Uint8Array; type: ChannelType; nowMs: number },
 ): Promise<TakenCode> {
   const [row] = await run<CodedRow>(
-    `SELECT c.id, c.tenant_id, c.name, c.all_monitors, c.enabled, coalesce(c.chat_id, c.sealed_url) AS connection,
-     k.used_at, k.expires_at
+    `SELECT c.id, c.tenant_id AS "tenantId", c.name, c.all_monitors AS "allMonitors", c.enabled,
+            coalesce(c.chat_id, c.sealed_url) AS connection, k.used_at AS "usedAt", k.expires_at AS "expiresAt"
      FROM connect_codes k JOIN channels c ON c.id = k.channel_id
      WHERE k.fingerprint = $1 AND c.type = $2 FOR NO KEY UPDATE`,
     [code.fingerprint, code.type],
   );
   if (row === undefined) return { outcome: 'unknown' };
-  const { id, tenant_id: tenantId, name, all_monitors: allMonitors, enabled, connection } = row;
-  const channel = { id, tenantId, name, allMonitors, enabled, connection };
-  if (row.used_at !== null) return { outcome: 'used', channel };
+  const { usedAt, expiresAt, ...channel } = row;
+  if (usedAt !== null) return { outcome: 'used', channel };
   const nowSeconds = Math.floor(code.nowMs / 1000);
-  if (row.expires_at <= nowSeconds) return { outcome: 'expired' };
+  if (expiresAt <= nowSeconds) return { outcome: 'expired' };
   await run('UPDATE connect_codes SET used_at = $2 WHERE fingerprint = $1', [code.fingerprint, nowSeconds]);
   return { outcome: 'taken', channel };
 }
@@ -206,23 +195,25 @@ async function resumeChat(run: Run, chatId: string, tools: LossTools): Promise<C
   );
   for (const channel of resumed)
     await recordConnection(run, { channel, actor: systemActor('Telegram'), ...CONNECTED }, tools);
-  const rows = await run<ChatRow>(
-    `SELECT name, all_monitors, enabled FROM channels WHERE chat_id = $1 AND type = 'telegram' ORDER BY created_at, id`,
+  const channels = await run<ChatChannel>(
+    `SELECT name, all_monitors AS "allMonitors", enabled FROM channels WHERE chat_id = $1 AND type = 'telegram'
+     ORDER BY created_at, id`,
     [chatId],
   );
-  return { outcome: 'no_code', chatId, channels: rows.map(chatChannel) };
+  return { outcome: 'no_code', chatId, channels };
 }
 
-/** Channels that took no alerts before are reported to nobody: nothing is new about them. */
+/** Channels that took no alerts before are not reported: nothing is new about them. */
 async function disableChat(
   run: Run,
   { chatId, loss }: { chatId: string; loss: keyof typeof ENDED },
   tools: LossTools,
 ): Promise<{ channels: ChatChannel[]; deliveries: NewDelivery[] }> {
-  const rows = await run<ChatRow & LostRow>(
+  const rows = await run<ChatChannel & LostRow>(
     `UPDATE channels SET enabled = false, last_error = $2, last_error_at = $3
      WHERE chat_id = $1 AND type = 'telegram' AND enabled
-     RETURNING id, tenant_id AS "tenantId", name, type, all_monitors, enabled, status = 'connected' AS "tookAlerts"`,
+     RETURNING id, tenant_id AS "tenantId", name, type, all_monitors AS "allMonitors", enabled,
+       status = 'connected' AS "tookAlerts"`,
     [chatId, ENDED[loss], tools.nowMs],
   );
   for (const channel of rows)
@@ -237,7 +228,7 @@ async function disableChat(
       tools,
     );
   return {
-    channels: rows.map(chatChannel),
+    channels: rows.map(({ name, allMonitors, enabled }) => ({ name, allMonitors, enabled })),
     deliveries: await insertLossDeliveries(run, channelsIn(rows), { ...tools, loss, lastError: ENDED[loss] }),
   };
 }
@@ -255,8 +246,8 @@ type Connection = {
 };
 
 /**
- * What happens to a channel in its chat is no request of the account: it is recorded as what the chat's service
- * reported, or we saw.
+ * Records what happened to a channel in its chat. It is no request of the account: its author is the chat's service
+ * that reported it, or ourselves.
  */
 async function recordConnection(
   run: Run,
@@ -274,8 +265,4 @@ function channelsIn(rows: readonly LostRow[]): LostChannel[] {
   return rows
     .filter(({ tookAlerts }) => tookAlerts)
     .map(({ id, tenantId, name, type }) => ({ id, tenantId, name, type }));
-}
-
-function chatChannel({ name, all_monitors: allMonitors, enabled }: ChatRow): ChatChannel {
-  return { name, allMonitors, enabled };
 }

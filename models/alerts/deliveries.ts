@@ -1,11 +1,6 @@
-import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import type { Database } from '../database.ts';
-import { readSummary } from '../incidents/storms.ts';
 import { runOn, type Run } from '../sql.ts';
-import { HEALED, IS_AILING, TAKES_ALERTS } from './channel-health.ts';
-import { IS_FOR_CHAT, IS_OVERTAKEN, supersedeClaimed } from './superseding.ts';
-import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
 /**
  * One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. It is due at once unless
@@ -21,68 +16,6 @@ export type NewDelivery = {
   dueAtMs?: number;
 };
 
-/** One attempt that its holder alone may make. */
-export type ClaimedAttempt = {
-  deliveryId: string;
-  tenantId: string;
-  channelId: string;
-  monitorId: string | null;
-  channelType: ChannelType;
-  event: StoredMessage['event'];
-  message: StoredMessage;
-  /** From 1; attempts that were cut short by the end of their worker count. */
-  attempt: number;
-  /** Attempts of earlier rounds: 0 unless the delivery was asked for again after it had ended. */
-  attemptsBefore: number;
-  /** Null where there is none, or where its key is missing from the ring. */
-  webhook: OpenedWebhook | null;
-  /**
-   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook; null for webhooks, and
-   * where nothing is connected.
-   */
-  connection: string | null;
-  /** Why the channel takes nothing any more; null = it does. */
-  refusal: string | null;
-  /**
-   * Whether a chat would be notified of a monitor about which there is a newer change by now, or which is gone. Never
-   * of webhooks: their receivers tell by the sequence.
-   */
-  isOvertaken: boolean;
-};
-
-/**
- * What one who requested an attempt got; null where everything that is due is claimed, or has to wait for its turn.
- * `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been overtaken by another's
- * claim.
- */
-export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
-
-/** What came of an attempt, as it is stored. `nextAttemptAtMs` is null unless the outcome is `retry`. */
-export type RecordedAttempt = {
-  deliveryId: string;
-  attempt: number;
-  outcome: 'delivered' | 'retry' | 'failed';
-  statusCode: number | null;
-  durationMs: number;
-  error: string | null;
-  response: string | null;
-  finishedAtMs: number;
-  nextAttemptAtMs: number | null;
-};
-
-/** In the order of the parameters of the statement that records attempts, an array each. */
-const RECORDED_COLUMNS = [
-  'deliveryId',
-  'attempt',
-  'outcome',
-  'statusCode',
-  'durationMs',
-  'error',
-  'response',
-  'finishedAtMs',
-  'nextAttemptAtMs',
-] as const satisfies readonly (keyof RecordedAttempt)[];
-
 /** A channel's longest due delivery, the number of its next attempt, and how many of the channel are overdue. */
 export type OverdueChannel = {
   channelId: string;
@@ -96,59 +29,6 @@ export type OverdueChannel = {
  * A delivery without a live job is due for longer than this, in milliseconds: its job is then taken for lost.
  */
 const OVERDUE_MS = 10_000;
-
-/**
- * Commits its transaction asynchronously, without waiting for the disk, which was half of what claim and record took.
- * What a crash of PostgreSQL takes back is an attempt's claim or its record; the attempt is then made once more under
- * the same `delivery_id`, which receivers are told to expect. It is a part of the statement because one of its own
- * would cost as much as it saves.
- */
-const ASYNC_COMMIT = `async_commit AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))`;
-
-/** Whether a delivery `d` of a requested channel `a` is due at the time $2 and unclaimed. */
-const IS_DUE =
-  `d.channel_id = a.channel_id AND d.outcome = 'pending' AND d.next_attempt_at <= $2 AND coalesce(d.claimed_until, ` +
-  '0) <= $2';
-
-/**
- * Whether a delivery `e` is on its first attempt: not begun, or claimed. A claim or a record that is not
- * committed yet leaves it in either.
- */
-const IS_ON_FIRST_ATTEMPT =
-  `e.outcome = 'pending' AND (e.attempts = e.attempts_before OR (e.attempts = e.attempts_before + 1 AND ` +
-  'e.claimed_until > $2))';
-
-/**
- * Whether `d` has to wait for the first attempt at an earlier delivery: of its monitor to its channel, or the one
- * before it in a replay. OFFSET keeps it a look into the index for each candidate: made a join, it would read all that
- * is pending.
- */
-const IS_WAITING = `(EXISTS (
-  SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.no < d.no
-    AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)
-  OR (d.after_id IS NOT NULL AND EXISTS (SELECT FROM deliveries e WHERE e.id = d.after_id
-    AND ${IS_ON_FIRST_ATTEMPT} OFFSET 0)))`;
-
-type ClaimedRow = {
-  id: string;
-  tenant_id: string;
-  channel_id: string;
-  monitor_id: string | null;
-  type: ChannelType;
-  event: StoredMessage['event'];
-  message: StoredMessage;
-  attempts: number;
-  attempts_before: number;
-  enabled: boolean;
-  status: ChannelStatus;
-  sealed_url: string | null;
-  sealed_signing_secret: string | null;
-  sealed_previous_secret: string | null;
-  connection: string | null;
-  is_overtaken: boolean | null;
-};
-
-type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { requested: string; has_more: boolean };
 
 /** Writes deliveries, in the order given, in the transaction of the change that causes them. */
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {
@@ -164,203 +44,47 @@ export async function insertDeliveries(run: Run, deliveries: readonly NewDeliver
 }
 
 /**
- * Claims attempts for `claimMs` and opens their rows: for each time that a channel is named that of another delivery,
- * the longest due first. The claims come in the order of the names. Of one monitor none is claimed before the first
- * attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder never
- * answered for expires, and its attempt stays counted. Retries to chats that a newer change superseded are dropped,
- * and a chat that asked to be left alone has nothing to claim until then.
+ * Drops what a newer change of a monitor supersedes (D-50): retries of its events to a chat that no worker is making
+ * just now. Their outcome is `superseded`. Run in the transaction that writes the newer ones.
  */
-export async function claimDeliveries(
-  database: Database,
-  channelIds: readonly string[],
-  when: { nowMs: number; claimMs: number },
-): Promise<Claim[]> {
-  const requested = Map.groupBy(channelIds, (channelId) => channelId);
-  const byLanes = Map.groupBy(requested.keys(), (channelId) => requested.get(channelId)?.length ?? 0);
-  const rows: RequestedRow[] = [];
-  for (const [lanes, group] of byLanes) rows.push(...(await claimEach(database, { channelIds: group, lanes }, when)));
-  const found = Map.groupBy(await fillSummaries(database, rows, when.nowMs), (row) => row.requested);
-  const withMore = new Set(rows.filter((row) => row.has_more).map((row) => row.requested));
-  return channelIds.map((channelId) => {
-    const row = found.get(channelId)?.shift();
-    return {
-      claimed: row === undefined || row.id === null ? null : claimedOf(database, row),
-      hasMore: withMore.has(channelId),
-    };
-  });
-}
-
-/**
- * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was reported
- * once is sent again as it was.
- */
-async function fillSummaries(
-  database: Database,
-  rows: readonly RequestedRow[],
+export async function supersedeRetries(
+  run: Run,
+  newer: readonly { channelId: string; monitorId: string }[],
   nowMs: number,
-): Promise<RequestedRow[]> {
-  const filled: RequestedRow[] = [];
-  for (const row of rows) {
-    if (row.id === null || row.message.event !== 'summary' || row.attempts_before > 0) {
-      filled.push(row);
-      continue;
-    }
-    const message = await readSummary(database, row.id, row.message);
-    if (message.monitors > 0) filled.push({ ...row, message });
-    else await supersedeClaimed(runOn(database.pool), { deliveryId: row.id, attempt: row.attempts, nowMs });
-  }
-  return filled;
-}
-
-/**
- * Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel.
- * 1. `requested`: the channels, without chats that asked for a pause.
- * 2. `superseded`: due retries to chats that a newer change overtook are ended.
- * 3. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
- *    skipped.
- * 4. `claimed`, `opened`: they are claimed, their attempts counted and opened.
- * 5. With each the way to its receiver, and whether its channel has more that is due.
- */
-async function claimEach(
-  database: Database,
-  { channelIds, lanes }: { channelIds: readonly string[]; lanes: number },
-  { nowMs, claimMs }: { nowMs: number; claimMs: number },
-): Promise<RequestedRow[]> {
-  // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
-  return await runOn(database.pool)<RequestedRow>(
-    `WITH requested AS (
-       SELECT channel_id FROM unnest($1::text[]) AS named (channel_id)
-       WHERE NOT EXISTS (SELECT FROM channels c WHERE c.id = named.channel_id AND c.quiet_until > $2)
-     ), superseded AS (
-       UPDATE deliveries SET outcome = 'superseded', finished_at = $2
-       WHERE id = ANY (ARRAY (
-         SELECT d.id FROM (SELECT a.channel_id FROM requested a JOIN channels c ON c.id = a.channel_id
-           WHERE c.type <> 'webhook' OFFSET 0) a, deliveries d
-         WHERE ${IS_DUE} AND d.attempts > d.attempts_before AND ${IS_OVERTAKEN} FOR NO KEY UPDATE OF d SKIP LOCKED))
-       RETURNING id
-     ), next AS MATERIALIZED (
-       SELECT n.id FROM requested a, LATERAL (
-         SELECT d.id FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
-           AND NOT ${IS_WAITING}
-         ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
-       ) n
-     ), ${ASYNC_COMMIT}, claimed AS (
-       UPDATE deliveries d SET attempts = d.attempts + 1, claimed_until = $2::bigint + $3
-       FROM async_commit WHERE d.id = ANY (ARRAY (SELECT id FROM next))
-       RETURNING d.id, d.tenant_id, d.channel_id, d.monitor_id, d.event, d.message, d.attempts, d.attempts_before,
-         d.next_attempt_at
-     ), opened AS (
-       INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
-     )
-     SELECT a.channel_id AS requested, d.*, c.type, CASE
-       WHEN c.type <> 'webhook' THEN ${IS_OVERTAKEN} END AS is_overtaken,
-            CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
-            c.enabled, c.status, c.sealed_url, c.sealed_signing_secret,
-            CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS sealed_previous_secret,
-            EXISTS (SELECT FROM deliveries d WHERE ${IS_DUE} AND d.id <> ALL (ARRAY (SELECT id FROM next))) AS has_more
-     FROM requested a LEFT JOIN (claimed d JOIN channels c ON c.id = d.channel_id AND c.id = ANY ($1))
-       ON d.channel_id = a.channel_id
-     ORDER BY d.next_attempt_at, d.id`,
-    [channelIds, nowMs, claimMs, lanes],
+): Promise<void> {
+  if (newer.length === 0) return;
+  await run(
+    `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
+     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n
+     WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
+       AND d.event LIKE 'monitor.%'
+       AND d.attempts > d.attempts_before AND coalesce(d.claimed_until, 0) <= $3`,
+    [newer.map(({ channelId }) => channelId), newer.map(({ monitorId }) => monitorId), nowMs],
   );
 }
 
-function claimedOf(database: Database, row: ClaimedRow): ClaimedAttempt {
-  return {
-    deliveryId: row.id,
-    tenantId: row.tenant_id,
-    channelId: row.channel_id,
-    monitorId: row.monitor_id,
-    channelType: row.type,
-    event: row.event,
-    message: row.message,
-    attempt: row.attempts,
-    attemptsBefore: row.attempts_before,
-    webhook: openSecrets(database, row),
-    connection: row.connection,
-    refusal: refusalOf(row),
-    isOvertaken: row.is_overtaken === true,
-  };
-}
-
 /**
- * Writes what came of claimed attempts and what becomes of their deliveries, in one statement; says of each whether the
- * delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
- * attempt is recorded, and the delivery stays the other's. A retry to a chat that has a newer change of the monitor by
- * now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
- * statement more.
- * 1. `made`: the attempts as rows.
- * 2. `recorded`: what came of each is written at it.
- * 3. `healed`: channels that were failing and took one, locked in one order.
- * 4. Deliveries whose newest attempt it is are finished, superseded, or due again.
- */
-export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
-  // Asked for by `outcome`, the planner may read the whole index of what is pending, of which its statistics know
-  // nothing in a storm.
-  const rows = await runOn(database.pool)<{ id: string; attempts: number }>(
-    `WITH made AS MATERIALIZED (
-       SELECT * FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],
-         $7::text[], $8::bigint[], $9::bigint[])
-         AS m (delivery_id, attempt, outcome, status_code, duration_ms, error, response, finished_at, next_attempt_at)
-     ), ${ASYNC_COMMIT}, recorded AS (
-       UPDATE delivery_attempts a SET duration_ms = m.duration_ms, outcome = m.outcome, status_code = m.status_code,
-         error = m.error, response = m.response
-       FROM made m WHERE a.delivery_id = m.delivery_id AND a.attempt = m.attempt
-     ), healed AS (
-       UPDATE channels SET ${HEALED}
-       WHERE id = ANY (ARRAY (
-         SELECT id FROM channels
-         WHERE id IN (SELECT d.channel_id FROM deliveries d JOIN made m ON m.delivery_id = d.id
-           WHERE m.outcome = 'delivered') AND ${IS_AILING} AND ${TAKES_ALERTS}
-         ORDER BY id FOR NO KEY UPDATE))
-     )
-     UPDATE deliveries d
-     SET outcome = CASE WHEN m.outcome <> 'retry' THEN m.outcome WHEN ${IS_FOR_CHAT}
-       AND ${IS_OVERTAKEN} THEN 'superseded' ELSE 'pending' END, claimed_until = NULL,
-         next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at), finished_at = CASE WHEN m.outcome <> 'retry'
-           OR (${IS_FOR_CHAT} AND ${IS_OVERTAKEN}) THEN m.finished_at END
-     FROM async_commit, made m WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
-     RETURNING d.id, d.attempts`,
-    RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
-  );
-  const recorded = new Set(rows.map(({ id, attempts }) => `${id}-${attempts}`));
-  return made.map(({ deliveryId, attempt }) => recorded.has(`${deliveryId}-${attempt}`));
-}
-
-/**
- * Channels with deliveries that should long have been attempted and that no worker has claimed, the longest due first:
- * their jobs were lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is
- * left to the holder of the claim.
+ * Channels with deliveries that are long overdue and that no worker has claimed, the longest due first. Their jobs were
+ * lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is left to the
+ * holder of the claim.
  */
 export async function listOverdueChannels(
   database: Database,
   { nowMs, limit }: { nowMs: number; limit: number },
 ): Promise<OverdueChannel[]> {
-  const rows = await runOn(database.pool)<{
-    channel_id: string;
-    id: string;
-    attempts: number;
-    due_at: number;
-    deliveries: number;
-  }>(
-    `SELECT d.channel_id, longest.id, longest.attempts, longest.next_attempt_at AS due_at, d.deliveries
+  return await runOn(database.pool)<OverdueChannel>(
+    `SELECT d.channel_id AS "channelId", longest.id AS "deliveryId", longest.attempts + 1 AS attempt,
+            longest.next_attempt_at AS "dueAtMs", d.deliveries
      FROM (SELECT channel_id, min(next_attempt_at) AS due_at,
-       count(*) FILTER (WHERE next_attempt_at <= $1) AS deliveries
+             count(*) FILTER (WHERE next_attempt_at <= $1) AS deliveries
            FROM deliveries WHERE outcome = 'pending' AND next_attempt_at <= $2
            GROUP BY channel_id HAVING min(next_attempt_at) <= $1 AND coalesce(max(claimed_until), 0) <= $2
            ORDER BY due_at LIMIT $3) d,
      LATERAL (SELECT id, attempts, next_attempt_at FROM deliveries
               WHERE channel_id = d.channel_id AND outcome = 'pending' ORDER BY next_attempt_at, id LIMIT 1) longest
-     ORDER BY due_at`,
+     ORDER BY longest.next_attempt_at`,
     [nowMs - OVERDUE_MS, nowMs, limit],
   );
-  return rows.map((row) => ({
-    channelId: row.channel_id,
-    deliveryId: row.id,
-    attempt: row.attempts + 1,
-    dueAtMs: row.due_at,
-    deliveries: row.deliveries,
-  }));
 }
 
 /**
@@ -369,30 +93,10 @@ export async function listOverdueChannels(
 export async function countPendingDeliveries(
   database: Database,
 ): Promise<{ pending: number; oldestCreatedAtMs: number | null }> {
-  const [row] = await runOn(database.pool)<{ pending: number; oldest: number | null }>(
-    `SELECT count(*) AS pending, min(created_at) AS oldest FROM deliveries WHERE outcome = 'pending'`,
+  const [counted] = await runOn(database.pool)<{ pending: number; oldestCreatedAtMs: number | null }>(
+    `SELECT count(*) AS pending, min(created_at) AS "oldestCreatedAtMs" FROM deliveries WHERE outcome = 'pending'`,
   );
-  return { pending: row?.pending ?? 0, oldestCreatedAtMs: row?.oldest ?? null };
-}
-
-/** A missing key is an operator's mistake that can be mended: the attempt fails, the delivery is retried. */
-function openSecrets(database: Database, row: ClaimedRow): ClaimedAttempt['webhook'] {
-  if (row.sealed_url === null || row.sealed_signing_secret === null) return null;
-  try {
-    return openWebhook(database, {
-      channelId: row.channel_id,
-      url: row.sealed_url,
-      signingSecret: row.sealed_signing_secret,
-      previousSecret: row.sealed_previous_secret,
-    });
-  } catch {
-    return null;
-  }
-}
-
-function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | null {
-  if (!channel.enabled) return 'The channel is disabled';
-  return channel.status === 'connected' ? null : 'The channel is not connected';
+  return counted ?? { pending: 0, oldestCreatedAtMs: null };
 }
 
 /** Deliveries of one channel that are kept, beside those that are not finished. */

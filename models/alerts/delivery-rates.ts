@@ -7,7 +7,7 @@ import { insertDeliveries, type NewDelivery } from './deliveries.ts';
 export type ChangeDelivery = NewDelivery & { monitorId: string };
 
 /**
- * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320); what
+ * Gives deliveries the moments at which they are due, so that no account and no monitor exceeds its rate (D-320). What
  * need not wait has none. One statement, in whose order the rows of all accounts and monitors are locked until the
  * transaction ends: to be called before others are.
  */
@@ -37,7 +37,7 @@ export async function scheduleAtRate<Delivery extends ChangeDelivery>(
 /**
  * Writes scheduled deliveries and returns those that are new. One that has to wait takes the place of what waits for
  * the same channel about the same monitor: of both only the newer is sent, when the older was due, and how many it
- * stands for is recorded.
+ * replaces is recorded.
  */
 export async function insertAtRate(run: Run, deliveries: readonly ChangeDelivery[]): Promise<NewDelivery[]> {
   const waiting = Map.groupBy(

@@ -17,7 +17,7 @@ export type Delivery = {
   outcome: DeliveryOutcome;
   /** Of all rounds, those that were cut short included. */
   attemptCount: number;
-  /** How many other changes of its monitor it stands for: those that came while it waited for its turn. */
+  /** How many other changes of its monitor it took in: those that came while it waited for its rate. */
   merged: number;
   /** What went wrong last, as a sentence; null where nothing did. */
   lastError: string | null;
@@ -136,6 +136,9 @@ export async function reopenDelivery(
  * included). Each waits for the first attempt at the one before it, so that they are sent in the order in which they
  * were made; each is due a millisecond later, the last of them now. Returns how many, and the first. One statement: of
  * two that ask at once each gets what the other has not.
+ * 1. `failed`: the failed ones of that time, locked in the order in which they were made.
+ * 2. `due`: each with its moment, and the one before it.
+ * 3. `reopened`: they are pending again; their attempts so far are those of earlier rounds.
  */
 export async function replayDeliveries(
   database: Database,

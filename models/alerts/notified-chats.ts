@@ -4,7 +4,7 @@ import type { Run } from '../sql.ts';
 export type Recovery = { channelId: string; monitorId: string; sequence: number };
 
 /**
- * A summary gathers for so long at the most before its first attempt, in milliseconds: a chat may ask to be left alone,
+ * A summary gathers no longer than this before its first attempt, in milliseconds. A chat may have asked for a pause,
  * and a queue may be away.
  */
 const SUMMARY_OPEN_MS = 86_400_000;
@@ -13,11 +13,15 @@ const SUMMARY_OPEN_MS = 86_400_000;
 const CLOCKS_DIFFER_MS = 60_000;
 
 /**
- * Which of these recoveries their chats wait for: those where the chat itself was notified, alone or in a summary, of
- * any trouble since the monitor was up last, whatever pauses lie between. What is older than the record of deliveries
- * (`recordSinceMs`, Unix milliseconds) counts as notified where the channel was there. Run it in the transaction that
- * writes the recoveries, with their monitors locked. One statement, however many monitors recover at once: a delivery
- * is found by the moment that it shares with its transition, and summaries are read only where that finds none.
+ * The recoveries among these that their chats wait for: the chat was notified of trouble since the monitor was up last.
+ * Alone or in a summary, and whatever pauses lie between. What is older than the record of deliveries (`recordSinceMs`,
+ * Unix milliseconds) counts as notified where the channel was there. Run it in the transaction that writes the
+ * recoveries, with their monitors locked. One statement, however many monitors recover at once.
+ * 1. `requested`: the recoveries, a row for each chat.
+ * 2. `bad`: of each monitor the transitions to trouble since it was up last.
+ * 3. `gathered`: what summaries to these chats held in that time; it is read only where a chat had no delivery.
+ * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
+ *    by the moment that it shares with its transition, or with a summary that holds it.
  */
 export async function listAwaitedRecoveries(
   run: Run,

@@ -5,7 +5,7 @@ import { runOn, type Run } from '../sql.ts';
  * Telegram offers an update again for a day at the most. Twice that, for clocks and nights in which it was away; and
  * far less than the quiet week after which it numbers from anywhere, so that no new update is taken for an old one.
  */
-const GOOD_FOR_MS = 2 * 86_400_000;
+const UPDATE_GOOD_FOR_MS = 2 * 86_400_000;
 
 /** A bot's update, by the bot's name and the update's number. */
 export type BotUpdate = { bot: string; updateId: number; nowMs: number };
@@ -20,7 +20,7 @@ export async function takeUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate):
     `INSERT INTO telegram_updates AS u (bot, update_id, at) VALUES ($1, $2, $3)
      ON CONFLICT (bot, update_id) DO UPDATE SET at = EXCLUDED.at WHERE u.at <= $3::bigint - $4
      RETURNING bot`,
-    [bot, updateId, nowMs, GOOD_FOR_MS],
+    [bot, updateId, nowMs, UPDATE_GOOD_FOR_MS],
   );
   return rows.length > 0;
 }
@@ -29,7 +29,36 @@ export async function takeUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate):
 export async function deleteOldUpdates(database: Database, nowMs: number): Promise<number> {
   const [row] = await runOn(database.pool)<{ deleted: number }>(
     'WITH gone AS (DELETE FROM telegram_updates WHERE at <= $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
-    [nowMs - GOOD_FOR_MS],
+    [nowMs - UPDATE_GOOD_FOR_MS],
   );
   return row?.deleted ?? 0;
+}
+
+/**
+ * An older record of where polling continues says nothing of what comes, in milliseconds. Telegram keeps updates for a
+ * day, and after a quiet week it numbers them from anywhere.
+ */
+const POLL_GOOD_FOR_MS = 86_400_000;
+
+/** The first update that has not been asked for yet; null = whatever Telegram still keeps. */
+export async function findNextUpdate(run: Run, { bot, nowMs }: { bot: string; nowMs: number }): Promise<number | null> {
+  const [row] = await run<{ next_update_id: number }>(
+    'SELECT next_update_id FROM telegram_polls WHERE bot = $1 AND at > $2',
+    [bot, nowMs - POLL_GOOD_FOR_MS],
+  );
+  return row?.next_update_id ?? null;
+}
+
+/**
+ * Lets polling go on behind an update, in the transaction of what that changes; false where it has been there before.
+ */
+export async function passUpdate(run: Run, { bot, updateId, nowMs }: BotUpdate): Promise<boolean> {
+  const rows = await run<{ bot: string }>(
+    `INSERT INTO telegram_polls AS p (bot, next_update_id, at) VALUES ($1, $2::bigint + 1, $3)
+     ON CONFLICT (bot) DO UPDATE SET next_update_id = EXCLUDED.next_update_id, at = EXCLUDED.at
+     WHERE p.next_update_id < EXCLUDED.next_update_id OR p.at <= $3::bigint - $4
+     RETURNING bot`,
+    [bot, updateId, nowMs, POLL_GOOD_FOR_MS],
+  );
+  return rows.length > 0;
 }

@@ -107,7 +107,7 @@ function sealSigningSecret(database: Database, id: string, signingSecret: string
 }
 
 /**
- * The row and field that a sealed value of a webhook is bound to; a previous secret stays bound to the field that it
+ * The row and field that a sealed value of a webhook is bound to. A previous secret stays bound to the field that it
  * came from.
  */
 export function webhookContext(channelId: string, field: 'url' | 'signing_secret'): string {

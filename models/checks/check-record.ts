@@ -5,7 +5,7 @@ import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
-/** A check as it is stored;; `agentNo` breaks ties of its moment, and `source` has nulls once the agent is deleted. */
+/** A check as it is stored; `agentNo` breaks ties of its moment, and `source` has nulls once the agent is deleted. */
 export type StoredCheck = {
   atMs: number;
   agentNo: number;
@@ -37,19 +37,15 @@ export type CheckQuery = {
 /** What is asked for within one stretch of days. */
 type Stretch = { query: CheckQuery; fromMs: number; toMs: number; limit: number };
 
-type CheckRow = {
-  at: number;
-  agent_no: number;
-  source_id: string | null;
-  source_name: string | null;
-  latency_ms: number | null;
-  http_status: number | null;
+type CheckRow = Pick<StoredCheck, 'atMs' | 'agentNo' | 'httpStatus' | 'latencyMs'> & {
+  sourceId: string | null;
+  sourceName: string | null;
   verdict: number;
   cause: number | null;
   detail: { reason?: string | null; cause?: string; phases?: string; dns?: StoredAnswers } | null;
 };
 
-/** Each stretch of days that is read is so many times as long as the one after it. */
+/** Each stretch of days that is read is longer than the one after it by this factor. */
 const STRETCH_GROWTH = 4;
 
 const VERDICTS: readonly Vote[] = ['none', 'up', 'degraded', 'down'];
@@ -116,8 +112,8 @@ async function listFailures(
 }
 
 function selectFrom(source: string): string {
-  return `SELECT r.due_at AS at, r.agent_no, a.id AS source_id, a.name AS source_name, r.latency_ms, r.http_status,
-      r.verdict, r.cause, r.detail
+  return `SELECT r.due_at AS "atMs", r.agent_no AS "agentNo", a.id AS "sourceId", a.name AS "sourceName",
+            r.latency_ms AS "latencyMs", r.http_status AS "httpStatus", r.verdict, r.cause, r.detail
           FROM ${source} LEFT JOIN agents a ON a.no = r.agent_no`;
 }
 
@@ -147,17 +143,14 @@ function binds(): { bind: unknown[]; bound: (value: unknown) => string } {
   return { bind, bound: (value) => `$${bind.push(value)}` };
 }
 
-function checkOf(row: CheckRow): StoredCheck {
+function checkOf({ sourceId, sourceName, detail, ...row }: CheckRow): StoredCheck {
   return {
-    atMs: row.at,
-    agentNo: row.agent_no,
-    source: { id: row.source_id, name: row.source_name },
+    ...row,
+    source: { id: sourceId, name: sourceName },
     verdict: VERDICTS[row.verdict] ?? 'none',
-    cause: row.cause === null ? (row.detail?.cause ?? null) : decodeCause(row.cause),
-    reason: row.detail?.reason ?? null,
-    httpStatus: row.http_status,
-    latencyMs: row.latency_ms,
-    timings: row.detail?.phases === undefined ? null : readTimings(row.detail.phases),
-    dnsAnswers: row.detail?.dns ?? null,
+    cause: row.cause === null ? (detail?.cause ?? null) : decodeCause(row.cause),
+    reason: detail?.reason ?? null,
+    timings: detail?.phases === undefined ? null : readTimings(detail.phases),
+    dnsAnswers: detail?.dns ?? null,
   };
 }

@@ -20,19 +20,16 @@ export type CheckRequest = {
   sources: RequestedSource[];
 };
 
-type SourceRow = {
-  agent_no: number;
-  id: string;
-  kind: AgentKind;
+type SourceRow = Pick<RequestedSource, 'agentNo' | 'agentId' | 'kind'> & {
   capabilities: string[] | null;
-  secrets_withheld: Withholding | null;
-  has_secrets: boolean;
+  secretsWithheld: Withholding | null;
+  hasSecrets: boolean;
 };
 
 /**
- * Has every source of a monitor that can check it once more: those of the service as soon as the queue is notified,
- * customers' agents at their next check-in. Asking again before one has checked changes nothing for it. Null where the
- * tenant has no such monitor.
+ * Requests another check from every source of a monitor that can run it. Those of the service check as soon as the
+ * queue is notified, customers' agents at their next check-in. Asking again before one has checked changes nothing for
+ * it. Null where the tenant has no such monitor.
  */
 export async function requestCheck(
   database: Database,
@@ -54,8 +51,8 @@ export async function requestCheck(
          ELSE least(s.look_at, $2::bigint) END, asked_at = CASE a.kind WHEN 'tenant' THEN $2::bigint / 1000 END
        FROM requested k JOIN agents a ON a.no = k.agent_no JOIN monitors m ON m.no = k.monitor_no
        WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
-       RETURNING s.agent_no, a.id, a.kind, a.capabilities, a.secrets_withheld,
-         m.sealed_secrets IS NOT NULL AS has_secrets`,
+       RETURNING s.agent_no AS "agentNo", a.id AS "agentId", a.kind, a.capabilities,
+         a.secrets_withheld AS "secretsWithheld", m.sealed_secrets IS NOT NULL AS "hasSecrets"`,
       [monitor.no, nowMs],
     );
     if (rows.length > 0)
@@ -68,14 +65,7 @@ export async function requestCheck(
 }
 
 function requestedSource(row: SourceRow, { type }: CheckRequest['monitor']): RequestedSource {
-  const {
-    agent_no: agentNo,
-    id: agentId,
-    kind,
-    capabilities,
-    secrets_withheld: secretsWithheld,
-    has_secrets: hasSecrets,
-  } = row;
+  const { agentNo, agentId, kind, capabilities, secretsWithheld, hasSecrets } = row;
   const requested = { agentNo, agentId, kind };
   if (kind !== 'tenant') return { ...requested, state: 'asked', inability: null };
   const inability = findInability({ capabilities, secretsWithheld }, { type, hasSecrets });

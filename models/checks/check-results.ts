@@ -36,9 +36,9 @@ export function resultIdentity(result: MeasuredResult): string {
 }
 
 /**
- * What a row stores beside its columns: of a result that was not up its sentence, and its cause if that has no code; of
- * any that carries timings these, as one text, because an object would cost each row 14 bytes on average; of dns checks
- * the answers. Null = nothing.
+ * What a row stores beside its columns; null = nothing. Of a result that was not up its sentence, and its cause if that
+ * has no code; of dns checks the answers; of any that carries timings these, as one text, because an object would cost
+ * each row 14 bytes on average.
  */
 function detailOf({ verdict, cause, reason, phases, dnsAnswers }: MeasuredResult): string | null {
   const taken =

@@ -1,6 +1,6 @@
 import type { ScheduleSlot } from '../../core/checks/slots.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
-import type { CheckSpec, CheckTarget, HttpMethod, MonitorSecrets, MonitorType } from '../../core/monitors/monitor.ts';
+import type { CheckTarget, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
 
@@ -20,32 +20,19 @@ export type DueCheck = {
   hasItsSecrets: boolean;
 };
 
-type DueRow = {
-  no: number;
-  id: string;
-  tenant_id: string;
-  name: string;
-  checks_version: number;
-  is_up: boolean;
-  bad_vote: Exclude<Verdict, 'up'> | null;
-  type: MonitorType;
-  target: string;
-  timeout_ms: number;
-  method: HttpMethod | null;
-  expected_status: string | null;
-  body_match: string | null;
-  follow_redirects: boolean;
-  check_spec: CheckSpec;
-  sealed_secrets: string | null;
-};
+/** A check as it comes, with the fields of its target, whose secrets are sealed. */
+type DueRow = Omit<DueCheck, 'target' | 'hasItsSecrets'> &
+  Omit<CheckTarget, 'secrets'> & { sealedSecrets: string | null };
 
-const DUE_COLUMNS = `m.no, m.id, m.tenant_id, m.name, m.checks_version, m.state = 'up' AS is_up, m.type, m.target,
-  m.timeout_ms, m.method, m.expected_status, m.body_match, m.follow_redirects, m.check_spec, m.sealed_secrets,
+const DUE_COLUMNS = `m.no AS "monitorNo", m.id AS "monitorId", m.tenant_id AS "tenantId", m.name,
+  m.checks_version AS "checksVersion", m.state = 'up' AS "isUp", m.type, m.target, m.timeout_ms AS "timeoutMs",
+  m.method, m.expected_status AS "expectedStatus", m.body_match AS "bodyMatch",
+  m.follow_redirects AS "followRedirects", m.check_spec AS "checkSpec", m.sealed_secrets AS "sealedSecrets",
   CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down'
-       WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS bad_vote`;
+       WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS "badVote"`;
 
 /**
- * The monitors that stand in a slot, in one indexed query, secrets opened: these values exist in clear in the probing
+ * The monitors of a slot, in one indexed query, secrets opened: these values exist in clear in the probing
  * process only.
  */
 export async function listDueChecks(database: Database, entry: ScheduleSlot): Promise<DueCheck[]> {
@@ -81,25 +68,21 @@ export async function claimRechecks(
 }
 
 function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
+  const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec, ...rest } = row;
+  const { sealedSecrets: _sealed, ...check } = rest;
   return {
-    monitorNo: row.no,
-    monitorId: row.id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    checksVersion: row.checks_version,
+    ...check,
     target: {
-      type: row.type,
-      target: row.target,
-      timeoutMs: row.timeout_ms,
-      method: row.method,
-      expectedStatus: row.expected_status,
-      bodyMatch: row.body_match,
-      followRedirects: row.follow_redirects,
-      checkSpec: row.check_spec,
+      type,
+      target,
+      timeoutMs,
+      method,
+      expectedStatus,
+      bodyMatch,
+      followRedirects,
+      checkSpec,
       secrets: secrets ?? {},
     },
-    isUp: row.is_up,
-    badVote: row.bad_vote,
     hasItsSecrets: secrets !== null,
   };
 }
@@ -113,20 +96,20 @@ export async function listNamesBySlot(
   agentNo: number,
   perSlot: number,
 ): Promise<Map<string, string[]>> {
-  const { rows } = await database.pool.query<{ interval_seconds: number; slot: number; names: string[] }>(
-    `SELECT s.interval_seconds, s.phase AS slot, (array_agg(m.name ORDER BY m.no))[1:$2::int] AS names
+  const { rows } = await database.pool.query<{ key: string; names: string[] }>(
+    `SELECT s.interval_seconds || '/' || s.phase AS key, (array_agg(m.name ORDER BY m.no))[1:$2::int] AS names
      FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
-     WHERE s.agent_no = $1 AND s.phase IS NOT NULL GROUP BY 1, 2`,
+     WHERE s.agent_no = $1 AND s.phase IS NOT NULL GROUP BY 1`,
     [agentNo, perSlot],
   );
-  return new Map(rows.map((row) => [`${row.interval_seconds}/${row.slot}`, row.names]));
+  return new Map(rows.map(({ key, names }) => [key, names]));
 }
 
 /** Null where they do not open: one monitor's lost key must not stop those that share its slot. */
 function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
-  if (row.sealed_secrets === null) return {};
+  if (row.sealedSecrets === null) return {};
   try {
-    return JSON.parse(database.secrets.open(row.sealed_secrets, secretsContext(row.id)));
+    return JSON.parse(database.secrets.open(row.sealedSecrets, secretsContext(row.monitorId)));
   } catch {
     return null;
   }

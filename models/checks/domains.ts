@@ -2,22 +2,18 @@ import type { DomainFacts } from '../../core/checks/domain/facts.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
-type DomainRow = {
-  name: string;
-  is_registered: boolean;
-  expires_at: number | null;
+type DomainRow = Omit<DomainFacts, 'registration'> & {
+  isRegistered: boolean;
+  expiresAt: number | null;
   registrar: string | null;
-  not_found_since: number | null;
-  answered_at: number | null;
-  failures: number;
-  failure: string | null;
-  next_look_at: number;
 };
 
 /** What is known of those of these domains that anything is known of. */
 export async function listDomains(database: Database, names: readonly string[]): Promise<DomainFacts[]> {
   const rows = await runOn(database.pool)<DomainRow>(
-    `SELECT name, is_registered, expires_at, registrar, not_found_since, answered_at, failures, failure, next_look_at
+    `SELECT name, is_registered AS "isRegistered", expires_at AS "expiresAt", registrar,
+            not_found_since AS "notFoundSinceMs", answered_at AS "answeredAtMs", failures, failure,
+            next_look_at AS "nextLookupAtMs"
      FROM domains WHERE name = ANY($1::text[])`,
     [names],
   );
@@ -85,14 +81,6 @@ export async function deleteOldDomains(database: Database, beforeMs: number): Pr
   return row?.deleted ?? 0;
 }
 
-function factsOf(row: DomainRow): DomainFacts {
-  return {
-    name: row.name,
-    registration: row.is_registered ? { expiresAt: row.expires_at, registrar: row.registrar } : null,
-    notFoundSinceMs: row.not_found_since,
-    answeredAtMs: row.answered_at,
-    failures: row.failures,
-    failure: row.failure,
-    nextLookupAtMs: row.next_look_at,
-  };
+function factsOf({ isRegistered, expiresAt, registrar, ...facts }: DomainRow): DomainFacts {
+  return { ...facts, registration: isRegistered ? { expiresAt, registrar } : null };
 }

@@ -23,11 +23,11 @@ export type MonitorSchedule = {
   nowMs: number;
 };
 
-type SourceRow = { agent_no: number; interval_seconds: number; slot: number | null };
+type SourceRow = { agentNo: number; intervalSeconds: number; slot: number | null };
 
 /**
- * Makes `monitor_sources` and the timings' counts say what the placement says, inside the caller's transaction, and
- * returns what that means for the queue. A source that stays where it is keeps its slot and its streaks; one that is
+ * Makes `monitor_sources` and the counts of slots match the placement, inside the caller's transaction, and returns
+ * what that means for the queue. A source that stays where it is keeps its slot and its streaks; one that is
  * no longer named is removed.
  */
 export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promise<ScheduleChange> {
@@ -36,33 +36,30 @@ export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promis
     {
       name: 'lock-sources',
       text:
-        'SELECT agent_no, interval_seconds, phase AS slot FROM monitor_sources WHERE monitor_no = $1 ORDER BY ' +
-        'agent_no FOR ' +
-        'UPDATE',
+        'SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot FROM monitor_sources ' +
+        'WHERE monitor_no = $1 ORDER BY agent_no FOR UPDATE',
     },
     [monitorNo],
   );
   const change = noScheduleChange();
-  const known = new Map(rows.map((row) => [row.agent_no, row]));
+  const known = new Map(rows.map((row) => [row.agentNo, row]));
   for (const row of rows) {
-    const stays = agentNos.includes(row.agent_no);
-    const keepsSlot = stays && wanted.scheduled && row.interval_seconds === intervalSeconds;
+    const stays = agentNos.includes(row.agentNo);
+    const keepsSlot = stays && wanted.scheduled && row.intervalSeconds === intervalSeconds;
     if (row.slot !== null && !keepsSlot) {
-      const left = { agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot };
+      const left = { agentNo: row.agentNo, intervalSeconds: row.intervalSeconds, slot: row.slot };
       if (await leaveSlot(run, left)) change.emptied.push(left);
     }
     if (!stays)
       await run(
         { name: 'delete-source', text: 'DELETE FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2' },
-        [monitorNo, row.agent_no],
+        [monitorNo, row.agentNo],
       );
   }
   for (const agentNo of agentNos.toSorted((a, b) => a - b)) {
     const before = known.get(agentNo);
     const stays =
-      before !== undefined &&
-      before.interval_seconds === intervalSeconds &&
-      (before.slot !== null) === wanted.scheduled;
+      before !== undefined && before.intervalSeconds === intervalSeconds && (before.slot !== null) === wanted.scheduled;
     const isChanged = wanted.scheduled && (wanted.isChanged || before === undefined);
     if (stays && !isChanged) continue;
     const taken = wanted.scheduled && !stays ? await takeSlot(run, { agentNo, intervalSeconds }) : null;
@@ -109,10 +106,10 @@ export async function scheduleRechecks(run: Run, rechecks: readonly PlannedReche
 
 /** Every slot that has monitors: what the queue must hold a job scheduler for. */
 export async function listOccupiedSlots(database: Database): Promise<ScheduleSlot[]> {
-  const rows = await runOn(database.pool)<{ agent_no: number; interval_seconds: number; slot: number }>(
-    'SELECT agent_no, interval_seconds, phase AS slot FROM schedule_phases WHERE monitors > 0',
+  return await runOn(database.pool)<ScheduleSlot>(
+    `SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot FROM schedule_phases
+     WHERE monitors > 0`,
   );
-  return rows.map((row) => ({ agentNo: row.agent_no, intervalSeconds: row.interval_seconds, slot: row.slot }));
 }
 
 /**

@@ -10,9 +10,8 @@ type AnsweredResult = { monitorNo: number; agentNo: number; dueAtMs: number; ans
 export type Sealed<Result extends AnsweredResult> = Omit<Result, 'answer'> & { answer: null; sealedAnswer?: string };
 
 /**
- * Seals what results saw of answers for their way through the queue (D-17), as outcomes of previews: what a server
- * answers belongs to the monitor's owner alone. Bound to its result, so that it opens as no other's. Most results saw
- * nothing.
+ * Seals what results saw of answers for their way through the queue (D-17), as previews do. What a server answers
+ * belongs to the monitor's owner alone. Bound to its result, so that it opens as no other's. Most results saw nothing.
  */
 export function sealAnswers<Result extends AnsweredResult>(
   { secrets }: Secrets,

@@ -1,46 +1,22 @@
-import type { VendorDocumentRecord, VendorDocumentStore, VendorFailure } from '../../core/checks/vendor/document.ts';
-import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
+import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/checks/vendor/document.ts';
 import type { Database } from '../database.ts';
 
 /** Stored documents of unwatched pages, of one tenant: more than a minute's reads. */
 export const MOST_UNWATCHED = 12;
-
-type PageRow = {
-  url: string;
-  snapshot: VendorSnapshot | null;
-  etag: string | null;
-  last_modified: string | null;
-  fetched_at: number | null;
-  asked_at: number;
-  latency_ms: number;
-  failure: VendorFailure | null;
-  failures: number;
-  retry_at: number | null;
-};
 
 /** What is known of the documents at some URLs; one that was never asked for is absent. */
 export async function listVendorDocumentRecords(
   database: Database,
   urls: readonly string[],
 ): Promise<VendorDocumentRecord[]> {
-  const { rows } = await database.pool.query<PageRow>({
+  const { rows } = await database.pool.query<VendorDocumentRecord>({
     name: 'list-vendor-pages',
-    text: `SELECT url, snapshot, etag, last_modified, fetched_at, asked_at, latency_ms, failure, failures, retry_at
+    text: `SELECT url, snapshot, etag, last_modified AS "lastModified", fetched_at AS "fetchedAtMs",
+             asked_at AS "requestedAtMs", latency_ms AS "latencyMs", failure, failures, retry_at AS "retryAtMs"
            FROM vendor_pages WHERE url = ANY($1::text[]) AND asked_at IS NOT NULL`,
     values: [urls],
   });
-  return rows.map((row) => ({
-    url: row.url,
-    snapshot: row.snapshot,
-    etag: row.etag,
-    lastModified: row.last_modified,
-    fetchedAtMs: row.fetched_at,
-    requestedAtMs: row.asked_at,
-    latencyMs: row.latency_ms,
-    failure: row.failure,
-    failures: row.failures,
-    retryAtMs: row.retry_at,
-  }));
+  return rows;
 }
 
 /** The documents of vendors' pages as all processes share them. */

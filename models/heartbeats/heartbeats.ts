@@ -17,28 +17,14 @@ import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
 export type TokenPing = { token: string; ping: Ping };
 
 /**
- * What became of a ping: committed; a failure that this heartbeat does not take; one that would change something but
- * exceeds the rate limit and counts as a sign of life alone (`limited`); or no heartbeat has its token.
+ * What became of a ping. `taken`: committed. `refused`: a failure that this heartbeat does not take. `limited`: it
+ * would change something but exceeds the rate limit, and only moves the deadline. `unknown`: no heartbeat has its
+ * token.
  */
 export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
 
-type HeartbeatRow = {
-  monitor_no: number;
-  token_fingerprint: Buffer;
-  interval_seconds: number;
-  grace_seconds: number;
-  max_duration_seconds: number | null;
-  fail_enabled: boolean;
-  is_paused: boolean;
-  verdict: 'up' | 'down' | null;
-  heard_at: number;
-  last_signal: string | null;
-  due_at: number | null;
-  overrun_at: number | null;
-  run_started_at: number | null;
-  rows_used_up?: number | null;
-  bytes_used_up?: number | null;
-};
+/** A heartbeat as it comes; the marks of its rates are there where they are asked for. */
+type HeartbeatRow = Heartbeat & Partial<PingMarks> & { monitorNo: number; tokenFingerprint: Buffer };
 
 /** A ping that is to be written. */
 type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
@@ -46,13 +32,16 @@ type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number
 /** What is left of a body for which there is no room, in characters. */
 const SHORT_BODY = 200;
 
-const COLUMNS = `monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds, fail_enabled,
-                 is_paused, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at`;
+const COLUMNS = `monitor_no AS "monitorNo", token_fingerprint AS "tokenFingerprint",
+  interval_seconds AS "intervalSeconds", grace_seconds AS "graceSeconds",
+  max_duration_seconds AS "maxDurationSeconds", fail_enabled AS "failEnabled", is_paused AS "isPaused", verdict,
+  heard_at AS "receivedAtMs", last_signal AS "lastSignal", due_at AS "dueAtMs", overrun_at AS "overrunAtMs",
+  run_started_at AS "runStartedAtMs"`;
 
 /**
- * Takes pings that came at `nowMs`, in their order, in one transaction: the rows of all heartbeats that they name are
- * locked in the order of their numbers, so that batches of several processes never wait for each other in a circle.
- * Returns the outcome of each; what was taken is committed. A day without a partition gets one.
+ * Takes pings that came at `nowMs`, in their order, in one transaction. The heartbeats that they name are locked in the
+ * order of their numbers, so that batches of several processes never wait for each other in a circle. Returns the
+ * outcome of each; what was taken is committed. A day without a partition gets one.
  */
 export async function takePings(
   database: Database,
@@ -72,14 +61,14 @@ export async function takePings(
 async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): Promise<PingOutcome[]> {
   const named = pings.map(({ token, ping }) => ({ ping, fingerprint: fingerprintOf(token) }));
   const rows = await run<HeartbeatRow>(
-    `SELECT ${COLUMNS}, rows_used_up, bytes_used_up FROM heartbeats WHERE token_fingerprint = ANY($1::bytea[])
-     ORDER BY monitor_no FOR NO KEY UPDATE`,
+    `SELECT ${COLUMNS}, rows_used_up AS "rowsUsedUpMs", bytes_used_up AS "bytesUsedUpMs" FROM heartbeats
+     WHERE token_fingerprint = ANY($1::bytea[]) ORDER BY monitor_no FOR NO KEY UPDATE`,
     [named.map(({ fingerprint }) => fingerprint)],
   );
   const found = new Map(
     rows.map((row) => [
-      row.token_fingerprint.toString('hex'),
-      { monitorNo: row.monitor_no, heartbeat: heartbeatOf(row), marks: marksOf(row), isChanged: false },
+      row.tokenFingerprint.toString('hex'),
+      { monitorNo: row.monitorNo, heartbeat: heartbeatOf(row), marks: marksOf(row), isChanged: false },
     ]),
   );
   const stored: PingRow[] = [];
@@ -121,6 +110,12 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
   return outcomes;
 }
 
+/**
+ * Stores what a batch changed, in one statement.
+ * 1. `moved`: the heartbeats with their new deadlines and rates.
+ * 2. `stored`: the pings.
+ * 3. Of pings that may change the state an observation each, which the evaluator decides.
+ */
 async function storeBatch(
   run: Run,
   heartbeats: readonly { monitorNo: number; heartbeat: Heartbeat; marks: PingMarks }[],
@@ -189,7 +184,9 @@ export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number)
     nowMs,
   );
   await run(
-    `INSERT INTO heartbeats (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    `INSERT INTO heartbeats (monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds,
+       fail_enabled, is_paused, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
      ON CONFLICT (monitor_no) DO UPDATE SET
        interval_seconds = excluded.interval_seconds, grace_seconds = excluded.grace_seconds,
          max_duration_seconds = excluded.max_duration_seconds,
@@ -220,22 +217,11 @@ function settingsOf({ intervalSeconds, heartbeatGraceSeconds, checkSpec }: Monit
   return { intervalSeconds, graceSeconds: heartbeatGraceSeconds ?? 0, maxDurationSeconds, failEnabled };
 }
 
-function marksOf({ rows_used_up: rowsUsedUpMs = null, bytes_used_up: bytesUsedUpMs = null }: HeartbeatRow): PingMarks {
+function marksOf({ rowsUsedUpMs = null, bytesUsedUpMs = null }: HeartbeatRow): PingMarks {
   return { rowsUsedUpMs, bytesUsedUpMs };
 }
 
 function heartbeatOf(row: HeartbeatRow): Heartbeat {
-  return {
-    intervalSeconds: row.interval_seconds,
-    graceSeconds: row.grace_seconds,
-    maxDurationSeconds: row.max_duration_seconds,
-    failEnabled: row.fail_enabled,
-    isPaused: row.is_paused,
-    verdict: row.verdict,
-    receivedAtMs: row.heard_at,
-    lastSignal: row.last_signal,
-    dueAtMs: row.due_at,
-    overrunAtMs: row.overrun_at,
-    runStartedAtMs: row.run_started_at,
-  };
+  const { monitorNo: _no, tokenFingerprint: _token, rowsUsedUpMs: _rows, bytesUsedUpMs: _bytes, ...heartbeat } = row;
+  return heartbeat;
 }

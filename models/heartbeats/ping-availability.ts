@@ -10,8 +10,8 @@ import { storeProof } from '../system/write-proof.ts';
 export const PING_AVAILABILITY = 'pings';
 
 /**
- * Pings must have been available this much longer than a deadline before that is called missed, in milliseconds: a ping
- * that came in time may still be on its way into the database.
+ * A deadline is called missed once pings were available this much longer, in milliseconds. A ping that came in time may
+ * still be on its way into the database.
  */
 export const COMMIT_SLACK_MS = 200;
 
@@ -55,8 +55,8 @@ export async function recordPingAvailability(
 }
 
 /**
- * Ends ping availability for all processes, because pings that came in this stretch (Unix milliseconds) were not
- * stored: no deadline after its beginning counts until they are forgiven.
+ * Ends ping availability for all processes, because pings of this stretch (Unix milliseconds) were not stored. No
+ * deadline after its beginning counts until they are forgiven.
  */
 export async function recordLostPings(
   database: Database,
@@ -110,6 +110,8 @@ async function restoreAvailability(database: Database, now: () => number): Promi
  * touches the stretch, the ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on
  * top. Heartbeats are taken by number, so that no two statements deadlock; one that is forgiven twice,
  * because a process died over it, only waits a little longer.
+ * 1. `overlapping`: the next heartbeats whose time touches the stretch, locked.
+ * 2. `forgiven`: their deadlines move behind the stretch, and those of runs under way by its length.
  */
 async function forgive(
   run: Run,

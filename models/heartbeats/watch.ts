@@ -1,5 +1,5 @@
 import type { HeartbeatSettings } from '../../core/heartbeats/deadlines.ts';
-import type { HeartbeatObservation, HeartbeatOutcome } from '../../core/heartbeats/judge.ts';
+import type { HeartbeatObservation } from '../../core/heartbeats/judge.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
 import { COMMIT_SLACK_MS, PING_AVAILABILITY } from './ping-availability.ts';
@@ -14,9 +14,9 @@ export type PendingObservation = {
 };
 
 /**
- * Whether a deadline may be taken or an observation waits to be decided (`due`), nothing of the kind (`quiet`), or no
- * heartbeat waits for a ping at all (`none`): one prepared statement, because it is asked all the time and the answer
- * is mostly no. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
+ * Polls what is to be done. `due`: a deadline may be taken, or an observation waits to be decided. `quiet`: neither.
+ * `none`: no heartbeat waits for a ping at all. One prepared statement, because it runs all the time and mostly finds
+ * nothing. The smallest deadline comes from its index, where EXISTS would be planned as a scan of the table.
  */
 export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
@@ -34,7 +34,11 @@ export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet
 /**
  * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how
  * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that could
- * not be stored, ping availability stands still, and with it everything beyond.
+ * not be stored, ping availability does not advance, and no later deadline is taken.
+ * 1. `missed`: heartbeats with a deadline before the end of ping availability, locked; what another process holds is
+ *    skipped.
+ * 2. `reported`: they are down, and wait for nothing until the next ping.
+ * 3. `inserted`: an observation of each, which the evaluator decides.
  */
 export async function takeMissed(run: Run, limit: number): Promise<number> {
   const [row] = await run<{ missed: number }>(
@@ -56,27 +60,18 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
   return row?.missed ?? 0;
 }
 
-type ObservationRow = {
-  at: number;
-  monitor_no: number;
-  outcome: HeartbeatOutcome;
-  exit_status: number | null;
-  duration_ms: number | null;
-  first_line: string | null;
-  interval_seconds: number;
-  grace_seconds: number;
-  max_duration_seconds: number | null;
-  fail_enabled: boolean;
-  agent_no: number;
-  checks_version: number;
-};
+/** An observation as it comes, with the settings of its heartbeat. */
+type ObservationRow = Omit<HeartbeatObservation, 'type'> &
+  HeartbeatSettings &
+  Pick<PendingObservation, 'monitorNo' | 'agentNo' | 'checksVersion'>;
 
 /** The oldest observations that are not decided, at most `limit`. They stay until `deleteObservations` is called. */
 export async function listPendingObservations(run: Run, limit: number): Promise<PendingObservation[]> {
   const rows = await run<ObservationRow>(
-    `SELECT o.at, o.monitor_no, o.sight AS outcome, o.exit_status, o.duration_ms, o.first_line, h.interval_seconds,
-     h.grace_seconds, h.max_duration_seconds, h.fail_enabled,
-            s.agent_no, m.checks_version
+    `SELECT o.monitor_no AS "monitorNo", s.agent_no AS "agentNo", m.checks_version AS "checksVersion",
+            o.sight AS outcome, o.at AS "startedAt", o.duration_ms AS "latencyMs", o.exit_status AS "exitStatus",
+            o.first_line AS "firstLine", h.interval_seconds AS "intervalSeconds", h.grace_seconds AS "graceSeconds",
+            h.max_duration_seconds AS "maxDurationSeconds", h.fail_enabled AS "failEnabled"
      FROM heartbeat_observations o
      JOIN heartbeats h ON h.monitor_no = o.monitor_no
      JOIN monitor_sources s ON s.monitor_no = o.monitor_no
@@ -84,25 +79,16 @@ export async function listPendingObservations(run: Run, limit: number): Promise<
      ORDER BY o.at, o.monitor_no LIMIT $1`,
     [limit],
   );
-  return rows.map((row) => ({
-    monitorNo: row.monitor_no,
-    agentNo: row.agent_no,
-    checksVersion: row.checks_version,
-    observation: {
-      type: 'heartbeat',
-      outcome: row.outcome,
-      startedAt: row.at,
-      latencyMs: row.duration_ms,
-      exitStatus: row.exit_status,
-      firstLine: row.first_line,
-    },
-    settings: {
-      intervalSeconds: row.interval_seconds,
-      graceSeconds: row.grace_seconds,
-      maxDurationSeconds: row.max_duration_seconds,
-      failEnabled: row.fail_enabled,
-    },
-  }));
+  return rows.map(({ intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled, ...row }) => {
+    const { monitorNo, agentNo, checksVersion, ...observation } = row;
+    return {
+      monitorNo,
+      agentNo,
+      checksVersion,
+      observation: { type: 'heartbeat', ...observation },
+      settings: { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled },
+    };
+  });
 }
 
 /** Removes what was decided and committed. */

@@ -4,7 +4,6 @@ import { freshnessMs } from '../../core/incidents/quorum.ts';
 import type { GaugeName, SourceState } from '../../core/incidents/source-state.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
-import type { AgentKind } from '../agents/record.ts';
 import type { Run } from '../sql.ts';
 import { findUncheckedFrom } from '../statistics/overload.ts';
 
@@ -23,10 +22,10 @@ export type LockedSource = {
 };
 
 /**
- * `slot` is where a source stands in the schedule of an agent of ours; null where it has none, and for customers'
- * agents, who keep their own. `behindAtMs`: when its agent last left out checks for want of time (null = never).
- * `wasNotCounted`: it is recorded as one that did not count when a sweep last decided its monitor, or whose agent went
- * offline since.
+ * A source with what scheduling knows of it. `slot`: its slot in the schedule of an agent of ours; null where it has
+ * none, and for customers' agents, which keep their own schedule. `behindAtMs`: when its agent last left out checks for
+ * want of time (null = never). `wasNotCounted`: it did not count when a sweep last decided its monitor, or its agent
+ * went offline since.
  */
 export type ScheduledSource = Source & { slot: number | null; wasNotCounted: boolean; behindAtMs: number | null };
 
@@ -53,70 +52,6 @@ export type EvaluatedMonitor = {
   uncheckedFrom: MonitorState | null;
 };
 
-type SourceRow = {
-  monitor_no: number;
-  agent_no: number;
-  state: SourceState | null;
-  monitor_state: MonitorState;
-  state_since: number;
-  checks_version: number;
-  interval_seconds: number;
-  down_after_failures: number;
-  up_after_successes: number;
-};
-
-type MonitorRow = {
-  no: number;
-  id: string;
-  tenant_id: string;
-  name: string;
-  type: MonitorType;
-  target: string;
-  interval_seconds: number;
-  down_after_failures: number;
-  up_after_successes: number;
-  down_min_sources: number;
-  dependencies: string[] | null;
-  state: MonitorState;
-  state_since: number;
-  sequence: number;
-};
-
-type VoterRow = {
-  monitor_no: number;
-  agent_no: number;
-  name: string;
-  kind: AgentKind;
-  is_online: boolean;
-  state: SourceState | null;
-  slot: number | null;
-  was_unheard: boolean;
-  behind_at: number | null;
-  newest_at: number | null;
-};
-
-/** A heartbeat is down at the first ping missed and up at the first that comes (D-29), whatever its fields say. */
-const THRESHOLDS = `CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.down_after_failures END AS down_after_failures,
-                    CASE m.type WHEN 'heartbeat' THEN 1 ELSE m.up_after_successes END AS up_after_successes`;
-
-/**
- * Of an agent: the watch of the agents did not find it silent (D-56), and its token is still good. The service itself
- * is always online.
- */
-const IS_ONLINE = '(a.offline_at IS NULL AND a.revoked_at IS NULL)';
-
-/** From when results of the monitor `m` count at the time $1 (`freshnessMs`). */
-const FRESH_SINCE = '$1::bigint - greatest(3 * m.interval_seconds, m.interval_seconds + 60) * 1000';
-
-/** Of a source of the monitor `m`, at the time $1: it has a result that is recent enough to count (D-41). */
-const IS_RECENT = `EXISTS (SELECT 1 FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
-                                AND r.due_at >= ${FRESH_SINCE})`;
-
-/**
- * Of an agent: it left out checks for want of time for as short a while ago as a result of the monitor `m` would count.
- */
-const IS_BEHIND = `coalesce(a.behind_at >= ${FRESH_SINCE}, false)`;
-
 /**
  * Locks the sources of a batch in the order of their numbers, so that two evaluators never deadlock. Results of one
  * source are so applied one batch after the other. Sources of paused or deleted monitors are not returned.
@@ -125,26 +60,17 @@ export async function lockSources(
   run: Run,
   keys: readonly { monitorNo: number; agentNo: number }[],
 ): Promise<LockedSource[]> {
-  const rows = await run<SourceRow>(
-    `SELECT s.monitor_no, s.agent_no, s.state, m.state AS monitor_state, m.state_since, m.checks_version,
-     m.interval_seconds, ${THRESHOLDS}
+  return await run<LockedSource>(
+    `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", s.state, m.state AS "monitorState",
+            m.state_since AS "monitorStateSinceMs", m.checks_version AS "checksVersion",
+            failures_until_down(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
+            m.interval_seconds AS "intervalSeconds"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
      JOIN monitors m ON m.no = s.monitor_no AND m.enabled
      ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s`,
     [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo)],
   );
-  return rows.map((row) => ({
-    monitorNo: row.monitor_no,
-    agentNo: row.agent_no,
-    state: row.state,
-    monitorState: row.monitor_state,
-    monitorStateSinceMs: row.state_since,
-    checksVersion: row.checks_version,
-    downAfterFailures: row.down_after_failures,
-    upAfterSuccesses: row.up_after_successes,
-    intervalSeconds: row.interval_seconds,
-  }));
 }
 
 /**
@@ -156,15 +82,17 @@ export async function findNewestResults(
   keys: readonly { monitorNo: number; agentNo: number }[],
   sinceMs: number,
 ): Promise<Map<string, number>> {
-  const rows = await run<{ monitor_no: number; agent_no: number; newest_at: number | null }>(
-    `SELECT k.monitor_no, k.agent_no,
+  const rows = await run<{ monitorNo: number; agentNo: number; newestAtMs: number | null }>(
+    `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo",
             (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = k.monitor_no AND r.agent_no = k.agent_no
-              AND r.due_at >= $3) AS newest_at
+              AND r.due_at >= $3) AS "newestAtMs"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)`,
     [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs],
   );
   return new Map(
-    rows.flatMap((row) => (row.newest_at === null ? [] : [[`${row.monitor_no}/${row.agent_no}`, row.newest_at]])),
+    rows.flatMap(({ monitorNo, agentNo, newestAtMs }) =>
+      newestAtMs === null ? [] : [[`${monitorNo}/${agentNo}`, newestAtMs]],
+    ),
   );
 }
 
@@ -176,44 +104,32 @@ export async function lockMonitors(
   monitorNos: readonly number[],
   nowMs: number,
 ): Promise<EvaluatedMonitor[]> {
-  const monitors = await run<MonitorRow>(
-    `SELECT m.no, m.id, m.tenant_id, m.name, m.type, m.target, m.interval_seconds, ${THRESHOLDS}, m.down_min_sources,
-            m.check_spec -> 'dependencies' AS dependencies, m.state, m.state_since, m.sequence
+  const monitors = await run<Omit<EvaluatedMonitor, 'sources' | 'uncheckedFrom'>>(
+    `SELECT m.no, m.id, m.tenant_id AS "tenantId", m.name, m.type, m.target, m.interval_seconds AS "intervalSeconds",
+            failures_until_down(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
+            m.type = 'heartbeat' AS "waitsForPings", coalesce(m.check_spec -> 'dependencies', '[]') AS "dependencyIds",
+            m.down_min_sources AS quorum, m.state, m.state_since AS "stateSinceMs", m.sequence
      FROM monitors m WHERE m.no = ANY($1::int[]) AND m.enabled ORDER BY m.no FOR NO KEY UPDATE`,
     [monitorNos],
   );
   if (monitors.length === 0) return [];
-  const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.interval_seconds)));
-  const voters = await run<VoterRow>(
-    `SELECT s.monitor_no, s.agent_no, a.name, a.kind, ${IS_ONLINE} AS is_online, s.state, s.phase AS slot,
-     s.was_unheard,
-     a.behind_at,
+  const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.intervalSeconds)));
+  const voters = await run<ScheduledSource & { monitorNo: number }>(
+    `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, is_online(a) AS online, s.state,
+            CASE WHEN a.kind <> 'tenant' THEN s.phase END AS slot, s.was_unheard AS "wasNotCounted",
+            a.behind_at AS "behindAtMs",
             (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
-              AND r.due_at >= $2) AS newest_at
+              AND r.due_at >= $2) AS "newestAtMs"
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[])
-       ORDER BY s.monitor_no, s.agent_no`,
+     ORDER BY s.monitor_no, s.agent_no`,
     [monitors.map((monitor) => monitor.no), horizonMs],
   );
-  const sources = Map.groupBy(voters, (voter) => voter.monitor_no);
+  const sources = Map.groupBy(voters, (voter) => voter.monitorNo);
   const uncheckedFrom = await findUncheckedFrom(run, monitors);
-  return monitors.map((row) => ({
-    no: row.no,
-    id: row.id,
-    tenantId: row.tenant_id,
-    name: row.name,
-    type: row.type,
-    target: row.target,
-    intervalSeconds: row.interval_seconds,
-    downAfterFailures: row.down_after_failures,
-    upAfterSuccesses: row.up_after_successes,
-    waitsForPings: row.type === 'heartbeat',
-    dependencyIds: row.dependencies ?? [],
-    quorum: row.down_min_sources,
-    state: row.state,
-    stateSinceMs: row.state_since,
-    sequence: row.sequence,
-    sources: (sources.get(row.no) ?? []).map(sourceOf),
-    uncheckedFrom: uncheckedFrom.get(row.no) ?? null,
+  return monitors.map((monitor) => ({
+    ...monitor,
+    sources: sources.get(monitor.no) ?? [],
+    uncheckedFrom: uncheckedFrom.get(monitor.no) ?? null,
   }));
 }
 
@@ -225,7 +141,7 @@ export type FirstFailureEvidence = Partial<Record<GaugeName, (FailureEvidence & 
 
 /**
  * Writes the states of sources that changed, and what they saw at their first failures, with one statement. The latter
- * stands in a column of its own, which is read only where an incident wants it: the state is read with every batch.
+ * is in a column of its own, which is read only where an incident wants it: the state is read with every batch.
  */
 export async function storeSourceStates(
   run: Run,
@@ -278,7 +194,7 @@ export async function updateNotCounted(
   );
 }
 
-/** Writes where monitors stand after their transitions, with one statement. */
+/** Writes the states of monitors after their transitions, with one statement. */
 export async function storeMonitorStates(
   run: Run,
   monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[],
@@ -298,24 +214,16 @@ export type StalePage = { stale: number[]; lastNo: number | null };
 const MAX_NO = 2 ** 31 - 1;
 
 /**
- * The sources of the stretch from $3 to $4. Named wherever sources are read, for what a plan hashes it reads whole, and
- * of all monitors that costs more than all the rest.
- */
-const SOURCES = '(SELECT * FROM monitor_sources WHERE monitor_no > $3 AND monitor_no <= $4)';
-
-/**
- * Of a source: it is recorded as one that did not count. Read from an index of few, so that the source's row need not
- * be read.
- */
-const IS_NOT_COUNTED =
-  `EXISTS (SELECT 1 FROM ${SOURCES} u WHERE u.monitor_no = s.monitor_no AND u.agent_no = s.agent_no AND ` +
-  'u.was_unheard)';
-
-/**
- * Of the next `limit` monitors those that time or an edit may have changed although no result said so, by number:
- * decided ones of which a source has no result recent enough (once only where its agent is behind) or an agent offline,
- * those of which a source counts again, undecided ones past their patience, and those edited since
+ * The next `limit` monitors, by number, that time or an edit may have changed although no result said so. These are
+ * decided ones of which an agent is offline, or a source has no recent result (once only where its agent is behind);
+ * those of which a source counts again; undecided ones past their patience; and those edited since
  * `editedSinceSeconds`.
+ * 1. `sources`: those of the monitors of this page. Every part reads these: what a plan hashes it reads whole, and the
+ *    sources of all monitors would cost more than all the rest.
+ * 2. `not_counted`: those that did not count in the last decision, from an index of few, so that the rows of the others
+ *    need not be read for it.
+ * 3. `doubted`: the monitors of the page that one of the reasons applies to.
+ * 4. Of these the ones that are scheduled, or have no sources at all.
  */
 export async function listStaleMonitors(
   run: Run,
@@ -327,19 +235,30 @@ export async function listStaleMonitors(
   ]);
   const lastNo = last?.no ?? null;
   const rows = await run<{ no: number }>(
-    `SELECT d.no FROM (
+    `WITH sources AS NOT MATERIALIZED (
+       SELECT monitor_no, agent_no, phase, was_unheard FROM monitor_sources WHERE monitor_no > $3 AND monitor_no <= $4
+     ), not_counted AS NOT MATERIALIZED (
+       SELECT monitor_no, agent_no FROM sources WHERE was_unheard
+     ), doubted AS NOT MATERIALIZED (
        SELECT DISTINCT m.no
-       FROM monitors m LEFT JOIN ${SOURCES} s ON s.monitor_no = m.no LEFT JOIN agents a ON a.no = s.agent_no
-       WHERE m.no > $3 AND m.no <= $4 AND m.enabled AND m.target <> ''
-         AND (m.updated_at >= $2
-           OR (m.state = 'pending' AND $1::bigint - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
-           OR (m.state IN ('up', 'degraded', 'down') AND (s.monitor_no IS NULL OR NOT ${IS_ONLINE} OR NOT (${IS_RECENT}
-             OR (${IS_BEHIND} AND ${IS_NOT_COUNTED}))))
-           OR (${IS_NOT_COUNTED} AND ${IS_ONLINE} AND ${IS_RECENT}))
-     ) d
-     WHERE EXISTS (SELECT 1 FROM ${SOURCES} s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL) OR NOT EXISTS (SELECT 1
-       FROM ${SOURCES} s WHERE s.monitor_no = d.no)
-     ORDER BY d.no`,
+       FROM monitors m LEFT JOIN sources s ON s.monitor_no = m.no LEFT JOIN agents a ON a.no = s.agent_no, LATERAL (
+         SELECT EXISTS (SELECT FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+                  AND r.due_at >= fresh_since(m.interval_seconds, $1)) AS is_recent,
+                coalesce(a.behind_at >= fresh_since(m.interval_seconds, $1), false) AS is_behind,
+                EXISTS (SELECT FROM not_counted n WHERE n.monitor_no = s.monitor_no AND n.agent_no = s.agent_no)
+                  AS was_not_counted
+       ) source
+       WHERE m.no > $3 AND m.no <= $4 AND m.enabled AND m.target <> '' AND (
+         m.updated_at >= $2
+         OR (m.state = 'pending' AND $1 - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
+         OR (m.state IN ('up', 'degraded', 'down') AND (
+           s.monitor_no IS NULL OR NOT is_online(a) OR NOT (is_recent OR (is_behind AND was_not_counted))))
+         OR (was_not_counted AND is_online(a) AND is_recent))
+     )
+     SELECT no FROM doubted d
+     WHERE EXISTS (SELECT FROM sources s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL)
+       OR NOT EXISTS (SELECT FROM sources s WHERE s.monitor_no = d.no)
+     ORDER BY no`,
     [when.nowMs, when.editedSinceSeconds, when.afterNo, lastNo ?? MAX_NO],
   );
   return { stale: rows.map(({ no }) => no), lastNo };
@@ -353,23 +272,10 @@ export async function listSilentAfterOverload(run: Run, nowMs: number): Promise<
   const rows = await run<{ no: number }>(
     `SELECT m.no FROM unchecked_times u JOIN monitors m ON m.no = u.monitor_no AND m.sequence = u.sequence
      WHERE u.ended_at IS NULL AND m.enabled AND NOT EXISTS (
-       SELECT FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no
-         AND a.behind_at >= ${FRESH_SINCE})
+       SELECT FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
+       WHERE s.monitor_no = m.no AND a.behind_at >= fresh_since(m.interval_seconds, $1))
      ORDER BY m.no`,
     [nowMs],
   );
   return rows.map(({ no }) => no);
-}
-
-function sourceOf(voter: VoterRow): ScheduledSource {
-  return {
-    agentNo: voter.agent_no,
-    name: voter.name,
-    online: voter.is_online,
-    newestAtMs: voter.newest_at,
-    state: voter.state,
-    slot: voter.kind === 'tenant' ? null : voter.slot,
-    wasNotCounted: voter.was_unheard,
-    behindAtMs: voter.behind_at,
-  };
 }

@@ -28,22 +28,6 @@ export type IncidentFilter = {
   untilSeconds?: number;
 };
 
-/** What `INCIDENT_COLUMNS` reads. */
-export type IncidentRow = {
-  id: string;
-  monitor_id: string;
-  monitor_name: string;
-  state: 'down' | 'degraded';
-  reason: string;
-  sources_down: string[];
-  started_at: number;
-  detected_at: number;
-  resolved_at: number | null;
-  resolution: 'recovered' | 'paused' | 'deleted' | null;
-  acknowledged_at: number | null;
-  acknowledged_by: string | null;
-};
-
 /** A transition as it is written (D-43). `reason` and `cause` are null where no result decided it. */
 export type NewTransition = {
   monitorId: string;
@@ -61,10 +45,10 @@ export type NewTransition = {
 /** Of transitions that a request caused. */
 const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 
-/** Everything of an incident that is shown. */
-export const INCIDENT_COLUMNS =
-  'id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at, resolved_at, resolution, ' +
-  'acknowledged_at, acknowledged_by';
+/** The columns of a `ListedIncident`. */
+export const INCIDENT_COLUMNS = `id, monitor_id AS "monitorId", monitor_name AS "monitorName", state, reason,
+  sources_down AS "sourcesDown", started_at AS "startedAtMs", detected_at AS "detectedAtMs",
+  resolved_at AS "resolvedAtMs", resolution, acknowledged_at AS "acknowledgedAtMs", acknowledged_by AS "acknowledgedBy"`;
 
 /** Writes transitions, with one statement. */
 export async function insertTransitions(run: Run, transitions: readonly NewTransition[]): Promise<void> {
@@ -111,7 +95,7 @@ export async function listIncidents(
   // A monitor's have an index of their own, which a condition that may be none would not find.
   const [name, ofMonitor] =
     monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
-  const rows = await runOn(database.pool)<IncidentRow>(
+  return await runOn(database.pool)<ListedIncident>(
     {
       name,
       text: `SELECT ${INCIDENT_COLUMNS} FROM incidents
@@ -136,7 +120,6 @@ export async function listIncidents(
       acknowledged ?? null,
     ],
   );
-  return rows.map(incidentOf);
 }
 
 async function resolveIncident(
@@ -152,22 +135,4 @@ async function resolveIncident(
     },
     [ended.monitorId, ended.atMs, ended.resolution],
   );
-}
-
-/** An incident out of its row. */
-export function incidentOf(row: IncidentRow): ListedIncident {
-  return {
-    id: row.id,
-    monitorId: row.monitor_id,
-    monitorName: row.monitor_name,
-    state: row.state,
-    reason: row.reason,
-    sourcesDown: row.sources_down,
-    startedAtMs: row.started_at,
-    detectedAtMs: row.detected_at,
-    resolvedAtMs: row.resolved_at,
-    resolution: row.resolution,
-    acknowledgedAtMs: row.acknowledged_at,
-    acknowledgedBy: row.acknowledged_by,
-  };
 }

@@ -4,7 +4,7 @@ import type { MonitorState } from '../../core/incidents/state.ts';
 import type { Delivery } from '../alerts/delivery-record.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
-import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
+import { INCIDENT_COLUMNS, type ListedIncident } from './history.ts';
 
 type Key = { tenantId: string; id: string };
 
@@ -32,11 +32,11 @@ export type IncidentDelivery = Pick<
 
 /** One incident of a tenant, its monitor deleted or not; null when the tenant has no such incident. */
 export async function findIncident(database: Database, { tenantId, id }: Key): Promise<ListedIncident | null> {
-  const [row] = await runOn(database.pool)<IncidentRow>(
+  const [incident] = await runOn(database.pool)<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2`,
     [id, tenantId],
   );
-  return row === undefined ? null : incidentOf(row);
+  return incident ?? null;
 }
 
 /**
@@ -70,7 +70,7 @@ export async function listIncidentTransitions(
 }
 
 /**
- * What was sent because of an incident, in the order in which it was written, `limit` at most; what retention has
+ * What was sent because of an incident, in the order in which it was written, `limit` at most. What retention has
  * deleted is missing, and so are channels that are gone. `untilMs`: when it was decided that the incident is over; null
  * while it is not.
  */

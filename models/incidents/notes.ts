@@ -3,7 +3,7 @@ import { recordChange } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { INCIDENT_COLUMNS, incidentOf, type IncidentRow, type ListedIncident } from './history.ts';
+import { INCIDENT_COLUMNS, type ListedIncident } from './history.ts';
 
 /** A note at an incident; `author` is the name of the token. */
 export type IncidentNote = { id: string; author: string; text: string; createdAtMs: number };
@@ -118,11 +118,11 @@ async function recordIncident(
 
 /** Of two who write to an incident at once the second waits. */
 async function lockIncident(run: Run, { tenantId, id }: Key): Promise<ListedIncident | null> {
-  const [row] = await run<IncidentRow>(
+  const [incident] = await run<ListedIncident>(
     `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE`,
     [id, tenantId],
   );
-  return row === undefined ? null : incidentOf(row);
+  return incident ?? null;
 }
 
 async function hasNote(run: Run, incidentId: string, { author, text }: IncidentNote): Promise<boolean> {

@@ -4,9 +4,9 @@ import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
 /**
- * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order: of each monitor the
- * last one before the window and all in it; an empty list where there is none. Two looks into one index for each
- * monitor, however long its history.
+ * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order. Of each monitor the
+ * last one before the window and all in it; an empty list where there is none. Two index lookups for each monitor,
+ * however long its history.
  */
 export async function readStateHistories(
   database: Pick<Database, 'pool'>,

@@ -20,9 +20,9 @@ export type SummarisedChange = {
 };
 
 /**
- * How many monitors of each tenant have changed since a moment in a way that chats are notified of (D-44), what the
- * caller's transaction wrote included. Until that ends no other one counts for these tenants: two that are under way at
- * once know of each other's monitors.
+ * Counts the monitors of each tenant that changed since a moment in a way that chats are notified of (D-44). What the
+ * caller's transaction wrote is included, and until that ends no other one counts for these tenants: two at once know
+ * of each other's monitors.
  */
 export async function countChangedMonitors(
   run: Run,
@@ -51,15 +51,14 @@ export async function listNewestSummaries(
   run: Run,
   channelIds: readonly string[],
 ): Promise<Map<string, NewestSummary>> {
-  const rows = await run<{ channel_id: string; delivery_id: string; due_at: number; is_open: boolean }>(
-    `SELECT s.channel_id, s.delivery_id, s.due_at, d.outcome = 'pending' AND d.attempts = 0 AS is_open
+  const rows = await run<NewestSummary & { channelId: string }>(
+    `SELECT s.channel_id AS "channelId", s.delivery_id AS "deliveryId", s.due_at AS "dueAtMs",
+            d.outcome = 'pending' AND d.attempts = 0 AS "isOpen"
      FROM summaries s JOIN deliveries d ON d.id = s.delivery_id
      WHERE s.channel_id = ANY ($1::text[]) ORDER BY s.channel_id FOR SHARE OF d`,
     [channelIds],
   );
-  return new Map(
-    rows.map((row) => [row.channel_id, { deliveryId: row.delivery_id, dueAtMs: row.due_at, isOpen: row.is_open }]),
-  );
+  return new Map(rows.map(({ channelId, ...summary }) => [channelId, summary]));
 }
 
 /**

@@ -18,9 +18,9 @@ export type WithIncident = { incident: { id: string; startedAtMs: number } | nul
 type IncidentOfTenant = Incident & { tenantId: string };
 
 /**
- * Writes the transitions of a batch and does to the monitors' incidents what they mean, each monitor's in the order
- * given; returns them with their incidents. Three statements, however many transitions: where everything fails at once
- * the alerts wait for them. The caller holds the monitors' locks.
+ * Writes the transitions of a batch, opens and resolves the incidents that they mean, and returns them with their
+ * incidents. Each monitor's are taken in the order given. Three statements, however many transitions: where everything
+ * fails at once the alerts wait for them. The caller holds the monitors' locks.
  */
 export async function recordTransitions<Decided extends DecidedTransition>(
   run: Run,

@@ -83,8 +83,8 @@ export async function createMonitor(
 }
 
 /**
- * Changes a monitor all or nothing (D-07): `decide` sees the monitor, locked until it is stored, and returns what it
- * shall become, or throws to leave it as it is. Returns null when the tenant has no such monitor. A change of what is
+ * Changes a monitor all or nothing (D-07). `decide` sees the monitor, locked until it is stored, and returns what it
+ * becomes, or throws to leave it as it is. Returns null when the tenant has no such monitor. A change of what is
  * measured clears the sources' streaks (D-43).
  */
 export async function updateMonitor(

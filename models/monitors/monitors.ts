@@ -71,8 +71,8 @@ export async function findMonitors(
 }
 
 /**
- * One monitor of a tenant with its secrets in clear, for who probes what an edit would make of it; null when the tenant
- * has no such monitor.
+ * One monitor of a tenant with its secrets in clear, for a preview of an edit; null when the tenant has no such
+ * monitor.
  */
 export async function findWholeMonitor(
   database: Database,

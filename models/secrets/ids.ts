@@ -28,8 +28,8 @@ export function createIdSource(): (prefix: IdPrefix) => string {
 }
 
 /**
- * How much randomness is fetched at a time: an id takes 16 bytes, and fetching each for itself was a tenth of what a
- * small request costs.
+ * How much randomness is fetched at a time, in bytes. An id takes 16, and fetching each for itself was a tenth of what
+ * a small request costs.
  */
 const POOL_BYTES = 4096;
 

@@ -102,7 +102,7 @@ const UNKNOWN_USER_HASH = formOf(Buffer.alloc(16), Buffer.alloc(PARAMETERS.tagLe
 
 /**
  * True when the password is the one that was hashed; false also for a hash in an unknown form. Null stands for the hash
- * of an unknown user: the same work is done for it, so that no time tells who is.
+ * of an unknown user: the same work is done for it, so that its duration does not show who is one.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const [algorithm, memory, passes, salt = '', tag = ''] = (stored ?? UNKNOWN_USER_HASH).split('$');

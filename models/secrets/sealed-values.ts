@@ -87,9 +87,9 @@ export type ResealedBatch = {
 };
 
 /**
- * Seals the next values of a kind with the ring's first key, those in rows behind `after` (null = from the beginning):
- * what is sealed with it already or opens with no key stays as it is. One statement, in which a row that is not as it
- * was read any more is left alone: the later write wins.
+ * Seals the next values of a kind with the ring's first key, those in rows behind `after` (null = from the beginning).
+ * What is sealed with it already, or opens with no key, stays as it is. A row that was changed since it was read is
+ * left alone: the later write wins.
  */
 export async function resealBatch(database: Database, kind: SealedKind, after: string | null): Promise<ResealedBatch> {
   const { table, column, only, contextOf } = SEALED_COLUMNS[kind];
@@ -186,9 +186,8 @@ export async function forgetPreviousSecrets(database: Database, nowMs: number): 
 }
 
 /**
- * How many sessions of other processes are on this database whose rings lack the key that we seal with, or have it and
- * seal with another one. A process that has asked nothing for half a minute may have no session: none seen is no proof
- * that there is none.
+ * Counts sessions of other processes whose rings lack the key that we seal with, or have it and seal with another one.
+ * A process that was idle for half a minute may have no session: zero is no proof that there is none.
  */
 export async function countForeignSessions(database: Database): Promise<{ lackKey: number; sealWithOther: number }> {
   const rows = await runOn(database.pool)<{ name: string }>(

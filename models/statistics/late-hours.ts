@@ -39,10 +39,10 @@ export async function insertLateHours(
 export type RemadeHours = { taken: number; setAside: SetAsideHour[] };
 
 /**
- * Makes some of the hours again that results came late for or that were set aside until now, and the days that they
- * belong to; none are taken where there are none, or another process is at it. What is taken leaves its list in the
- * same transaction, and what is inserted meanwhile stays. Hours that are not rolled up yet wait for that; those that
- * fail are set aside for longer each time.
+ * Makes hours again that results came late for or that were set aside until now, and the days that they belong to. A
+ * few at a time; none where there are none, or another process is at it. What is taken leaves its list in the same
+ * transaction, and what is inserted meanwhile stays. Hours that are not rolled up yet wait for that; those that fail
+ * are set aside for longer each time.
  */
 export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
   return await inTransaction(database, async (run) => {
@@ -76,7 +76,13 @@ export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: n
 
 type TakenHour = SourceKey & { atMs: number; attempts: number };
 
-/** An hour that was set aside waits for its time also where results came late for it. */
+/**
+ * Takes hours off their lists. An hour that was set aside waits for its time also where results came late for it.
+ * 1. `taken`: the next late hours that are rolled up and not set aside, locked; what is being inserted is skipped.
+ * 2. `late`: they leave their list.
+ * 3. `due`: the next hours that were set aside until now.
+ * 4. `retried`: these, and those of `taken` that were set aside before, leave the other list with their attempts.
+ */
 async function takeHours(run: Run, untilMs: number, nowMs: number): Promise<TakenHour[]> {
   return await run<TakenHour>(
     `WITH taken AS MATERIALIZED (

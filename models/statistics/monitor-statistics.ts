@@ -14,8 +14,7 @@ import {
 } from './statistics.ts';
 
 /**
- * What came of a monitor's checks in all, and step by step and source by source in order of both; steps without checks
- * are left out.
+ * The results of a monitor's checks in all, and by step and source in order of both. Steps without checks are left out.
  */
 export type MonitorStatistics = { total: Tally; points: SeriesPoint[] };
 
@@ -25,9 +24,9 @@ export type MonitorStatistics = { total: Tally; points: SeriesPoint[] };
 type CountedRow = TallyRow & { at: number; agent_no: number };
 
 /**
- * What `sumTallies` says of one monitor in `[fromMs, toMs)`, and its series by the step, read once: roll-ups come as
- * they are and are added up here, where histograms cost a tenth of what taking them apart costs the database. A step
- * that the window cuts holds what lies in the window. `rolledMs` is what `rolledUntilMs` says.
+ * Reads what `sumTallies` says of one monitor in `[fromMs, toMs)`, and its series by the step, at once. Roll-ups are
+ * added up here, where histograms cost a tenth of what taking them apart costs the database. A step that the window
+ * cuts holds what lies in the window. `rolledMs` is what `rolledUntilMs` says.
  */
 export async function readStatistics(
   database: Pick<Database, 'pool'>,

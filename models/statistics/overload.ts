@@ -90,8 +90,8 @@ export async function watchOverload(run: Run, nowMs: number): Promise<OverloadSt
 const MOST_LISTED = 500;
 
 /**
- * When monitors of an account, or one of them, were not checked in time in `[fromMs, toMs)`: as service gaps, in order,
- * each stretch once whatever the number of monitors. One that lasts ends at `nowMs`.
+ * The times in `[fromMs, toMs)` in which monitors of an account, or one of them, were not checked in time. As service
+ * gaps, in order, each stretch once whatever the number of monitors. One that lasts ends at `nowMs`.
  */
 export async function listOverloadGaps(
   run: Run,

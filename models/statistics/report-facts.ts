@@ -29,8 +29,8 @@ type ReportedMonitor = {
 };
 
 /**
- * Works out the report of a period that has ended, of the tenant's monitors that exist now and were created before its
- * end, by their creation. Null where there are none. Reads only: of 1,000 monitors and a month about three seconds.
+ * Works out a tenant's report of a period that has ended. It has the monitors that exist now and were created before
+ * its end, by their creation; null where there are none. Reads only: of 1,000 monitors and a month about three seconds.
  */
 export async function composeReport(
   database: Database,

@@ -16,23 +16,16 @@ export type Report = {
 /** The same in full; `details` is null of a report that was made without. */
 export type FullReport = Report & { details: ReportDetails | null };
 
-type ReportRow = {
-  id: string;
-  period: ReportPeriod;
-  period_start: number;
-  period_end: number;
-  created_at: number;
-  content: ReportContent;
-};
-
-const COLUMNS = 'id, period, period_start, period_end, created_at, content';
+/** The columns of a `Report`. */
+const COLUMNS = `id, period, period_start AS "periodStart", period_end AS "periodEnd", created_at AS "createdAt",
+  content`;
 
 /** A tenant's reports, newest first; `before` is the last one of the page before. */
 export async function listReports(
   database: Database,
   query: { tenantId: string; period?: ReportPeriod; before?: { createdAt: number; id: string }; limit?: number },
 ): Promise<Report[]> {
-  const rows = await runOn(database.pool)<ReportRow>(
+  return await runOn(database.pool)<Report>(
     `SELECT ${COLUMNS} FROM reports
      WHERE tenant_id = $1 AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3::text)) AND ($5::text IS NULL
        OR period = $5)
@@ -45,7 +38,6 @@ export async function listReports(
       query.period ?? null,
     ],
   );
-  return rows.map(reportOf);
 }
 
 /** One report of a tenant in full; null when it has none of that id. */
@@ -53,17 +45,16 @@ export async function findReport(
   database: Database,
   key: { tenantId: string; id: string },
 ): Promise<FullReport | null> {
-  const [row] = await runOn(database.pool)<ReportRow & { details: ReportDetails | null }>(
+  const [report] = await runOn(database.pool)<FullReport>(
     `SELECT ${COLUMNS}, details FROM reports WHERE tenant_id = $1 AND id = $2`,
     [key.tenantId, key.id],
   );
-  return row === undefined ? null : { ...reportOf(row), details: row.details };
+  return report ?? null;
 }
 
 /**
- * The tenants that have not got the report of one of these periods, which are the newest of their kinds: as reports are
- * made in order, no other tenant misses any. A tenant misses none of a period that ended before it came, or before its
- * first monitor did.
+ * The tenants that miss the report of one of these periods, the newest of their kinds. As reports are made in order, no
+ * other tenant misses any. A tenant misses none of a period that ended before it came, or before its first monitor did.
  */
 export async function listTenantsWithout(
   database: Database,
@@ -71,7 +62,7 @@ export async function listTenantsWithout(
 ): Promise<{ id: string; createdAt: number }[]> {
   return await runOn(database.pool)<{ id: string; createdAt: number }>(
     `SELECT t.id, t.created_at AS "createdAt" FROM tenants t
-     WHERE EXISTS (SELECT FROM ${WINDOWS} WHERE ${isMissing('t.id', 't.created_at')})
+     WHERE EXISTS (SELECT FROM missing_reports(t.id, t.created_at, $1, $2, $3))
      ORDER BY t.created_at, t.id`,
     columnsOf(newest),
   );
@@ -84,8 +75,8 @@ export async function listMissingReports(
   windows: readonly ReportWindow[],
 ): Promise<ReportWindow[]> {
   return await runOn(database.pool)<ReportWindow>(
-    `SELECT w.period, w.period_start AS "startSeconds", w.period_end AS "endSeconds" FROM ${WINDOWS}
-     WHERE ${isMissing('$4::text', '$5::bigint')} ORDER BY w.position`,
+    `SELECT period, period_start AS "startSeconds", period_end AS "endSeconds"
+     FROM missing_reports($4, $5, $1, $2, $3) ORDER BY ordinal`,
     [...columnsOf(windows), tenant.id, tenant.createdAt],
   );
 }
@@ -124,32 +115,10 @@ export async function insertReport(
   return rows.length > 0;
 }
 
-const WINDOWS =
-  'unnest($1::text[], $2::bigint[], $3::bigint[]) WITH ORDINALITY AS w (period, period_start, period_end, position)';
-
-/** Of a tenant by the SQL of its id and of its creation. */
-function isMissing(tenantId: string, createdAt: string): string {
-  return `w.period_end > ${createdAt}
-    AND NOT EXISTS (SELECT FROM reports r WHERE r.tenant_id = ${tenantId} AND r.period = w.period
-      AND r.period_start = w.period_start)
-    AND EXISTS (SELECT FROM monitors m WHERE m.tenant_id = ${tenantId} AND m.created_at < w.period_end)`;
-}
-
 function columnsOf(windows: readonly ReportWindow[]): unknown[] {
   return [
     windows.map(({ period }) => period),
     windows.map(({ startSeconds }) => startSeconds),
     windows.map(({ endSeconds }) => endSeconds),
   ];
-}
-
-function reportOf(row: ReportRow): Report {
-  return {
-    id: row.id,
-    period: row.period,
-    periodStart: row.period_start,
-    periodEnd: row.period_end,
-    createdAt: row.created_at,
-    content: row.content,
-  };
 }

@@ -26,9 +26,9 @@ const FIRST_RETRY_MS = 60_000;
 const LONGEST_RETRY_MS = 6 * 3_600_000;
 
 /**
- * Makes roll-ups of all sources at once and, where that fails because of what is stored, of halves of them, down to the
- * single sources that fail: those are returned, and all others are made. Any other failure is thrown. Runs in the
- * caller's transaction.
+ * Makes roll-ups of all sources but those of which that fails because of what is stored, and returns these. All at once
+ * first; then halves, down to the single sources that fail. Any other failure is thrown. Runs in the caller's
+ * transaction.
  */
 export async function makeWithoutFaulty(
   run: Run,

@@ -1,9 +1,9 @@
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { bucketSql, isTimed, timingsOfCheck, rawChecks, storedTimings } from '../checks/raw-checks.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { makeWithoutFaulty, setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
+import { storedTimings, timingsOfCheck } from './timing-sums.ts';
 
 /** Name of the mark that says how far checks are rolled up: what ends before it is, hours and days. */
 const MARK = 'rollups';
@@ -11,7 +11,7 @@ const MARK = 'rollups';
 /** Name of the mark that is there while runs fail as a whole, and says since when. */
 const FAILING_MARK = 'rollups_failing';
 
-/** An hour is rolled up once it is over for so long, in milliseconds. */
+/** An hour is rolled up this long after its end, in milliseconds. */
 const SETTLED_AFTER_MS = 90_000;
 
 /**
@@ -33,12 +33,19 @@ const PATIENCE_MS = 600_000;
 const MAX_STATEMENT_MS = 600_000;
 const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL work_mem = '64MB'"];
 
+/**
+ * Whether a row is of one of the sources that are made alone, by `keyColumns`. The first half narrows each partition by
+ * its index.
+ */
+const IS_AMONG_KEYS =
+  'monitor_no = ANY ($3::int[]) AND (monitor_no, agent_no) IN (SELECT * FROM unnest($3::int[], $4::int[]))';
+
 /** What is to be made: one hour or day, of every monitor and source, or of these only. */
 export type RollupScope = { atMs: number; only?: readonly SourceKey[] };
 
 /**
- * What came of asking for the next hour: it was rolled up, but for the sources that were set aside; it is not over yet,
- * or transactions are open that may hold results of it; or another process is at it.
+ * The outcome of a request for the next hour. `rolled`: it was rolled up, but for the sources that were set aside.
+ * `early`: it is not over yet, or open transactions may hold results of it. `busy`: another process is at it.
  */
 export type NextHour =
   | { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] }
@@ -101,9 +108,9 @@ export async function beginRollups(run: Run, fromMs: number): Promise<void> {
 }
 
 /**
- * Rolls up the oldest hour that is not, and its day with the last of its hours, in one transaction with the mark:
- * whatever breaks it off leaves nothing, and the hour is made the next time. Of two processes that do so at once one
- * finds the other busy.
+ * Rolls up the oldest hour that is not, and its day with the last of its hours. One transaction with the mark: whatever
+ * breaks it off leaves nothing, and the hour is made the next time. Of two processes that do so at once one finds the
+ * other busy.
  */
 export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<NextHour> {
   return await inTransaction(database, async (_, client) => {
@@ -125,7 +132,7 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
 
 /**
  * Takes the right to make roll-ups for the caller's transaction, and returns until when they are made, in Unix
- * milliseconds; null where another process has it, or it was never said where they begin.
+ * milliseconds. Null where another process has it, or no beginning was ever recorded.
  */
 export async function holdMark(run: Run): Promise<number | null> {
   const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
@@ -198,20 +205,20 @@ async function listSourcesOfDay(run: Run, atMs: number): Promise<SourceKey[]> {
  */
 export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<number> {
   const { up, degraded, down, none } = VERDICT_CODES;
-  const checks = `(${rawChecks({ from: '$1::bigint', to: '$2::bigint', ...(only && { only: isAmongKeys }) })}) r`;
+  const checks = `observed_checks($1, $2) ${only === undefined ? '' : `WHERE ${IS_AMONG_KEYS}`}`;
   return await store(run, {
     table: 'hourly_rollups',
     from: 'checks',
     bind: [atMs, atMs + HOUR_MS, ...keyColumns(only)],
     // Each check is read once: whether it has a latency is part of what it is grouped by.
-    grouped: `SELECT monitor_no, agent_no, CASE WHEN ${isTimed('r')} THEN ${bucketSql('latency_ms')} END AS bucket,
+    grouped: `SELECT monitor_no, agent_no, CASE WHEN is_timed(verdict) THEN latency_bucket(latency_ms) END AS bucket,
                      count(*) FILTER (WHERE verdict = ${up}) AS up,
                        count(*) FILTER (WHERE verdict = ${degraded}) AS degraded,
                      count(*) FILTER (WHERE verdict = ${down}) AS down,
                        count(*) FILTER (WHERE verdict = ${none}) AS none, count(*) AS n
               FROM ${checks} GROUP BY 1, 2, 3`,
-    timings: `SELECT r.monitor_no, r.agent_no, ${timingsOfCheck('r')} AS phases FROM ${checks} WHERE ${isTimed('r')}
-        AND r.phases IS NOT NULL`,
+    timings: `SELECT monitor_no, agent_no, ${timingsOfCheck()} AS phases FROM (SELECT * FROM ${checks}) r
+      WHERE is_timed(verdict) AND phases IS NOT NULL`,
   });
 }
 
@@ -219,7 +226,7 @@ export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<n
  * Makes the roll-ups of a day of those of its hours, in place of those that were there; returns how many were written.
  */
 export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<number> {
-  const where = `h.at >= $1::bigint AND h.at < $2::bigint ${only === undefined ? '' : `AND ${isAmongKeys('h')}`}`;
+  const where = `h.at >= $1::bigint AND h.at < $2::bigint ${only === undefined ? '' : `AND ${IS_AMONG_KEYS}`}`;
   return await store(run, {
     table: 'daily_rollups',
     from: 'rollups',
@@ -245,6 +252,12 @@ type Parts = {
   timings: string;
 };
 
+/**
+ * Writes roll-ups in place of those that were there, in one statement, and returns how many.
+ * 1. `checks`: of each source the verdicts, and its histogram as two arrays, of rows that are grouped by bucket.
+ * 2. `timed`: of each source the sums of its timings.
+ * 3. `stored`: both together as rows.
+ */
 async function store(run: Run, { table, from, bind, grouped, timings }: Parts): Promise<number> {
   const [row] = await run<{ rows: number }>(
     `WITH checks AS (
@@ -267,10 +280,6 @@ async function store(run: Run, { table, from, bind, grouped, timings }: Parts): 
     bind,
   );
   return row?.rows ?? 0;
-}
-
-function isAmongKeys(alias: string): string {
-  return `(${alias}.monitor_no, ${alias}.agent_no) IN (SELECT * FROM unnest($3::int[], $4::int[]))`;
 }
 
 function keyColumns(only: RollupScope['only']): unknown[] {

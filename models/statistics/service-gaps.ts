@@ -14,7 +14,7 @@ import { MARKS } from '../system/service-marks.ts';
 export type { GapKind, ServiceGap };
 
 /**
- * The gaps that touch the window [fromMs, toMs), oldest first, whole and not merged: kinds overlap, and a gap may begin
+ * The gaps that touch the window [fromMs, toMs), oldest first, whole and not merged. Kinds overlap, and a gap may begin
  * before the window and end after it. One that lasts ends at `nowMs`.
  */
 export async function listServiceGaps(
@@ -57,24 +57,22 @@ export async function pageServiceGaps(
 }
 
 /**
- * A shared agent whose last check-in was this much before the newest one, in seconds, is not there any more, and its
- * checks are nobody's.
+ * A shared agent whose last check-in was this much before the newest one, in seconds, is gone, and no agent
+ * runs its checks.
  */
 const GONE_AFTER_SECONDS = 60;
 
-type WatchRow = {
-  checked_at: number | null;
-  evaluated_at: number | null;
-  due_since: number | null;
-  due_interval: number | null;
-  shortest_interval: number | null;
-  checks_open: number | null;
-  evaluation_open: number | null;
+type WatchRow = Pick<WatchedService, 'checkedAtMs' | 'evaluatedAtMs'> & {
+  dueSinceMs: number | null;
+  dueIntervalSeconds: number | null;
+  shortestIntervalSeconds: number | null;
+  checksOpenSinceMs: number | null;
+  evaluationOpenSinceMs: number | null;
 };
 
 /**
- * Polls our own activity, records it, and records the gaps that follow from it, in one transaction: of two that
- * poll at once the second sees what the first one recorded. The caller says what it found in the queue.
+ * Reads when the service was last active, and records that and the gaps that follow, in one transaction. Of two that do
+ * so at once the second sees what the first one recorded. The caller says what it found in the queue.
  */
 export async function watchService(
   database: Database,
@@ -86,16 +84,17 @@ export async function watchService(
       [MARKS.sweep],
     );
     const [row] = await run<WatchRow>(
-      `SELECT (SELECT at FROM service_marks WHERE name = '${MARKS.checks}') AS checked_at,
-              (SELECT at FROM service_marks WHERE name = '${MARKS.evaluation}') AS evaluated_at,
-              (SELECT at FROM service_marks WHERE name = '${MARKS.due}') AS due_since,
-              (SELECT interval_seconds FROM service_marks WHERE name = '${MARKS.due}') AS due_interval,
+      `SELECT (SELECT at FROM service_marks WHERE name = '${MARKS.checks}') AS "checkedAtMs",
+              (SELECT at FROM service_marks WHERE name = '${MARKS.evaluation}') AS "evaluatedAtMs",
+              (SELECT at FROM service_marks WHERE name = '${MARKS.due}') AS "dueSinceMs",
+              (SELECT interval_seconds FROM service_marks WHERE name = '${MARKS.due}') AS "dueIntervalSeconds",
               (SELECT min(p.interval_seconds) FROM schedule_phases p JOIN agents a ON a.no = p.agent_no
                WHERE p.monitors > 0 AND (a.kind = 'service' OR (a.kind = 'first_party'
                      AND a.last_seen_at >= (SELECT max(last_seen_at) FROM agents
-                       WHERE kind = 'first_party') - $1::bigint))) AS shortest_interval,
-              (SELECT started_at FROM service_gaps WHERE kind = 'checks' AND ended_at IS NULL) AS checks_open,
-              (SELECT started_at FROM service_gaps WHERE kind = 'evaluation' AND ended_at IS NULL) AS evaluation_open`,
+                       WHERE kind = 'first_party') - $1::bigint))) AS "shortestIntervalSeconds",
+              (SELECT started_at FROM service_gaps WHERE kind = 'checks' AND ended_at IS NULL) AS "checksOpenSinceMs",
+              (SELECT started_at FROM service_gaps WHERE kind = 'evaluation'
+               AND ended_at IS NULL) AS "evaluationOpenSinceMs"`,
       [GONE_AFTER_SECONDS],
     );
     const before: WatchedService = {
@@ -103,19 +102,20 @@ export async function watchService(
       resumedAtMs: sweep?.resumed_at ?? null,
       ...watchedOf(row),
     };
-    const step = stepWatch(before, { ...evidence, shortestIntervalSeconds: row?.shortest_interval ?? null });
+    const step = stepWatch(before, { ...evidence, shortestIntervalSeconds: row?.shortestIntervalSeconds ?? null });
     await writeStep(run, { before, step, nowMs: evidence.nowMs });
     return step;
   });
 }
 
 function watchedOf(row: WatchRow | undefined): Omit<WatchedService, 'sweptAtMs' | 'resumedAtMs'> {
-  const isDue = row !== undefined && row.due_since !== null && row.due_interval !== null;
+  const { dueSinceMs = null, dueIntervalSeconds = null } = row ?? {};
+  const isDue = dueSinceMs !== null && dueIntervalSeconds !== null;
   return {
-    checkedAtMs: row?.checked_at ?? null,
-    evaluatedAtMs: row?.evaluated_at ?? null,
-    due: isDue ? { sinceMs: row.due_since ?? 0, intervalSeconds: row.due_interval ?? 0 } : null,
-    availableSinceMs: { checks: row?.checks_open ?? null, evaluation: row?.evaluation_open ?? null },
+    checkedAtMs: row?.checkedAtMs ?? null,
+    evaluatedAtMs: row?.evaluatedAtMs ?? null,
+    due: isDue ? { sinceMs: dueSinceMs, intervalSeconds: dueIntervalSeconds } : null,
+    availableSinceMs: { checks: row?.checksOpenSinceMs ?? null, evaluation: row?.evaluationOpenSinceMs ?? null },
   };
 }
 

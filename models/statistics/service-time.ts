@@ -6,15 +6,15 @@ import { pullBackTimes } from '../system/future-times.ts';
 import { MARKS } from '../system/service-marks.ts';
 
 /**
- * The marks of the service's time: `time` is a moment by PostgreSQL's clock (`at`) and the same in the service's time
- * (`resumed_at`); `time agreed` when some process last found that the two agree with its own; `time set` when the
- * service's time was last set, in that time itself, and what it was just before.
+ * The names of the marks of the service's time. `time` is a moment by PostgreSQL's clock (`at`) and the same in the
+ * service's time (`resumed_at`). `time agreed` is when a process last found that the two agree with its own. `time set`
+ * is when the service's time was last set, in that time itself, and what it was just before.
  */
 const TIME = { corrected: 'time', agreed: 'time agreed', set: 'time set' } as const;
 
 const DATABASE_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::double precision';
 
-/** After a setting, times of before may still be written for so long, in milliseconds. */
+/** How long after a setting times of before it may still be written, in milliseconds. */
 const AFTERMATH_MS = 60_000;
 
 /** Reads PostgreSQL's clock and the marks of the service's time, with one statement. */
@@ -57,7 +57,7 @@ export async function recordAgreement(database: Pick<Database, 'pool'>, { databa
 }
 
 /**
- * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did, and records the moment as
+ * Corrects the service's time for a step of PostgreSQL's clock, so that it goes on as it did. The moment is recorded as
  * a gap of the clock. False where another process was quicker, or the clock was set once more.
  */
 export async function correctTime(
@@ -149,13 +149,13 @@ export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
 }
 
 /**
- * A setting of the time, or a stand-still of ours, may have been a mistake that is soon mended: the shortest that is
- * suspect, in milliseconds.
+ * The shortest jump of the time that is suspect, in milliseconds. A setting of the clock, or a standstill of ours, may
+ * have been a mistake that is soon mended.
  */
 const SUSPECT_JUMP_MS = 3_600_000;
 
 /**
- * True while the service's time is not sure enough for what cannot be taken back: PostgreSQL's clock was set and it is
+ * True while the service's time is not sure enough for what cannot be taken back. PostgreSQL's clock was set and has
  * not settled yet, or within the last `jumpWindowMs` the time jumped ahead by more than an hour.
  */
 export async function isTimeUncertain(

@@ -3,10 +3,10 @@ import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
 import { NO_LATENCIES, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { cutWindow, type Span, type Spans } from '../../core/statistics/rollup-spans.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { bucketSql, isTimed, timingsOfCheck, rawChecks, summedTimings } from '../checks/raw-checks.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 import { rolledUntilMs } from './rollups.ts';
+import { summedTimings, timingsOfCheck } from './timing-sums.ts';
 
 /**
  * What came of the checks of a stretch of time. `none` are those that could not tell. `latency` is that of the checks
@@ -76,8 +76,8 @@ export async function sumTallies(
 }
 
 /**
- * One statement over all spans: what was counted, and latencies by bucket, are each summed by the keys (their names and
- * what they are made of) in the database. Null where there is nothing to read.
+ * One statement that sums, over all spans and by the keys, what was counted and the latencies by bucket. Keys are given
+ * with what they are made of. Null where there is nothing to read.
  */
 export function tallySql(
   spans: Spans,
@@ -126,15 +126,15 @@ function rolledSource(table: string, { from, to }: { from: string; to: string })
   };
 }
 
-function rawSource(span: { from: string; to: string }): Source {
-  const checks = `(${rawChecks({ ...span, only: (alias) => `${alias}.monitor_no = ANY($1::int[])` })}) r`;
+function rawSource({ from, to }: { from: string; to: string }): Source {
+  const checks = `observed_checks(${from}, ${to}) WHERE monitor_no = ANY($1::int[])`;
   const { up, degraded, down, none } = VERDICT_CODES;
   return {
     tallies: `(verdict = ${up})::int AS up, (verdict = ${degraded})::int AS degraded, (verdict = ${down})::int AS down,
         (verdict = ${none})::int AS none,
-              ${timingsOfCheck('r')} AS phases FROM ${checks}`,
-    latencies: `${bucketSql('latency_ms')} AS bucket, 1 AS n FROM ${checks}
-        WHERE ${isTimed('r')} AND latency_ms IS NOT NULL`,
+              ${timingsOfCheck()} AS phases FROM ${checks}`,
+    latencies: `latency_bucket(latency_ms) AS bucket, 1 AS n FROM ${checks}
+      AND is_timed(verdict) AND latency_ms IS NOT NULL`,
   };
 }
 

@@ -18,7 +18,7 @@ const RECEIVED_ROOM_MS = 100;
 const MAX_STATEMENT_MS = 300_000;
 
 /**
- * Leaves nothing that lies ahead of a time that was set back, in the transaction that `client` is in: what was measured
+ * Leaves nothing that lies ahead of a time that was set back, in the transaction that `client` is in. What was measured
  * is taken away, for those moments come again; what was decided, and marks, become now; what is planned comes nearer by
  * as much. With `backMs` 0 it is for what was written since by who still held the old time, and leaves what is planned.
  */

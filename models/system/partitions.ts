@@ -55,8 +55,8 @@ export async function createRollupPartitions(database: Pick<Database, 'pool'>, a
 }
 
 /**
- * A transaction for each table: one for all would hold the lock of one while it waits for another, and queries take
- * them in any order.
+ * Creates partitions in a transaction for each table. One for all would hold the lock of one while it waits for
+ * another, and queries take them in any order.
  */
 async function create(
   database: Pick<Database, 'pool'>,
@@ -106,9 +106,8 @@ export async function dropOldPartitions(
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Has the indexes by time of the partitions around `atMs` learn what was written since they last did, so that an hour
- * is found without reading the whole day. Left for the next time where something else keeps a partition for long: it
- * costs time, nothing else.
+ * Brings the indexes by time of the partitions around `atMs` up to date, so that an hour is found without reading the
+ * whole day. Left for the next time where something else holds a partition for long: it costs time, nothing else.
  */
 export async function indexNewTimes(database: Pick<Database, 'pool'>, atMs: number): Promise<void> {
   try {

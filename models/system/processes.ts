@@ -5,8 +5,8 @@ import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
 /**
- * How a process did since its last update, in seconds: starts of checks after their due times, and evaluation after the
- * oldest probe of its batch. Null = there were none.
+ * How late a process was since its last update, in seconds; null = there was nothing to measure. `lateness`: starts of
+ * checks after their due times. `evaluationLag`: evaluation after the oldest probe of its batch.
  */
 export type ProcessFigures = { lateness: Spread | null; evaluationLag: Spread | null };
 

@@ -33,8 +33,8 @@ export async function upsertActivity(database: Database, name: Activity, nowMs: 
 const FIRST_START = 'first start';
 
 /**
- * Whether the first start of the installation is over, which it is for good whatever becomes of what it made; if not,
- * records that it has begun. What has a tenant already had its first start before that was recorded.
+ * Whether the first start of the installation is over, for good, whatever becomes of what it made. If not, records that
+ * it has begun. An installation with a tenant had its first start before that was recorded.
  */
 export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const { rows } = await database.pool.query<{ is_over: boolean }>(

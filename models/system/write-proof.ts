@@ -3,7 +3,7 @@ import { SharedCalls } from '../../core/shared-calls.ts';
 import { within } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 
-/** A proof holds for so long, and the next one begins no sooner, in milliseconds. */
+/** How long a proof holds, in milliseconds; the next one begins no sooner. */
 const HOLDS_MS = 1000;
 
 /** PostgreSQL has so long to store it, in milliseconds. */

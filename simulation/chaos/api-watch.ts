@@ -1,12 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { apiClient, listOf, type ApiClient } from '../../test/helpers/api-client.ts';
 
-/** What a client saw of the API during a run. */
+/** What a client observed of the API during a run. */
 export type ApiAnswers = {
-  /**
-   * Answers of the kind that no client should ever get, one line each: 5xx other than 503, which says that a server is
-   * away.
-   */
+  /** Responses that no client should get, one per line: 5xx other than 503, which says that a server is away. */
   faulty: readonly string[];
   /** Names of the monitors whose creation was confirmed. */
   created: readonly string[];
@@ -14,12 +11,12 @@ export type ApiAnswers = {
 
 export type ApiWatch = { answers: ApiAnswers; stop: () => Promise<void> };
 
-/** Between two requests, in milliseconds: a tenth of what the token may send. */
+/** The pause between two requests, in milliseconds: a tenth of the token's limit. */
 const PAUSE_MS = 1000;
 
 /**
- * Reads and writes all through a run, by whatever web processes there are in turn: drafts, which are not checked. No
- * answer is no fault where processes are killed.
+ * Reads and writes during a run, through all web processes in turn; the writes are drafts, which are not checked. A
+ * missing response is no fault when processes are killed.
  */
 export function watchApi(urls: () => string[], token: string): ApiWatch {
   const faulty: string[] = [];
@@ -53,7 +50,7 @@ export function watchApi(urls: () => string[], token: string): ApiWatch {
   };
 }
 
-/** The names of all monitors as the API tells them. */
+/** Lists the names of all monitors through the API. */
 export async function listNames(call: ApiClient): Promise<string[]> {
   return listOf(await call('GET', '/monitors')).map(({ name }) => String(name));
 }

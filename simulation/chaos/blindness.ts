@@ -4,40 +4,34 @@ import type { SufferedFault } from './inject.ts';
 /** A stretch of time, Unix milliseconds. */
 export type Span = { fromMs: number; toMs: number };
 
-/**
- * Locks of a killed worker's jobs run out after 15 s and are looked for every 5 s; a slot whose next tick was not in
- * the queue yet stands still so long.
- */
+/** How long a killed worker can block a slot: job locks expire after 15 s, and are looked for every 5 s. */
 const LOCK_MS = 20_000;
 
-/** An interval, and a process that has just started on a busy machine. */
+/** An interval, and the start of a process on a busy machine. */
 const AT_WORK_MS = 5000;
 
 /**
- * Connections are given up, opened anew and their work is tried again: 5 s for a command, 2 s between the evaluator's
- * attempts, up to 2 s between connections, an interval.
+ * The recovery of connections: 5 s per command, 2 s between the evaluator's attempts, up to 2 s between connections,
+ * and an interval.
  */
 const RECONNECTED_MS = 15_000;
 
-/** Reconcile comes every 10 s and may just have looked; what it adds fires an interval later. */
+/** The time until reconcile has repaired a schedule: it runs every 10 s, and what it adds fires an interval later. */
 const RECONCILED_MS = 25_000;
 
-/**
- * A killed node is missed after 3 s, and its replica elected within 2; a node that was back earlier is waited for as
- * long.
- */
+/** The time until a replica is master: 3 s until a killed node is missed, and 2 s for the election. */
 const PROMOTED_MS = 8000;
 
-/** What is measured goes to the evaluator's queue within 3 s, and is read there within a second or two. */
+/** The time that a result is under way: up to 3 s to the queue, and a second or two until it is read. */
 const IN_FLIGHT_MS = 6000;
 
-/** What was in hand when everything was lost, and fails a moment later, in milliseconds. */
+/** The time until work in hand fails after everything was lost, in milliseconds. */
 const IN_HAND_MS = 3000;
 
 /**
- * When we could not see, or not say what we saw: while something between a target and its stored state was away, and
- * until it was at work again. Of what happens then only its end is known. Who is not on that way (web, deliver, a
- * clock, the receiver) takes nothing from sight.
+ * The times at which we could not see, or not report what we saw. Something between a target and its stored state was
+ * away then, or was recovering; only the end of such a time is certain. Processes that are not on that path (web,
+ * deliver, a clock, the receiver) do not count.
  */
 export function blindSpans(suffered: readonly SufferedFault[]): Span[] {
   return mergeSpans([
@@ -46,10 +40,7 @@ export function blindSpans(suffered: readonly SufferedFault[]): Span[] {
   ]);
 }
 
-/**
- * Those faults that can take from the sight of a monitor that is watched from these regions: another region's check
- * process is not on its way.
- */
+/** The faults that can blind a monitor in these regions; another region's check process is not on its path. */
 export function faultsOnTheWay(suffered: readonly SufferedFault[], regions: readonly string[]): SufferedFault[] {
   return suffered.filter(({ fault }) => {
     const region = regionOf(fault);
@@ -57,7 +48,7 @@ export function faultsOnTheWay(suffered: readonly SufferedFault[], regions: read
   });
 }
 
-/** The region whose check process a fault befalls; undefined where it befalls something else. */
+/** The region of the check process that a fault hits; undefined for other faults. */
 function regionOf(fault: Fault): string | undefined {
   const befallen =
     fault.kind === 'kill' ? fault.process : fault.kind === 'slow-link' || fault.kind === 'lossy-link' ? fault.link : '';
@@ -95,14 +86,14 @@ function blindedBy({ fault, fromMs, toMs }: SufferedFault): Span[] {
 }
 
 /**
- * Of a Cluster a part: a node that comes back before it is missed is empty, and a replica that was promoted may lack
- * the latest.
+ * Whether a fault can empty Redis. In a Cluster a node that returns before it is missed is empty, and a promoted
+ * replica may lack the latest.
  */
 function emptiesRedis({ kind }: Fault): boolean {
   return kind === 'redis-restart' || kind === 'redis-flush' || kind === 'redis-node-kill' || kind === 'redis-promote';
 }
 
-/** Schedules come back by reconcile, which whoever would enqueue or do it may hold up in turn. */
+/** The time until schedules are repaired: reconcile does it, and faults of the processes involved delay it in turn. */
 function untilReconciled({ fromMs, toMs }: SufferedFault, suffered: readonly SufferedFault[]): Span {
   const hindrances = suffered.filter(({ fault }) => isOfReconcile(fault)).toSorted((a, b) => a.fromMs - b.fromMs);
   let endMs = toMs + RECONCILED_MS;
@@ -119,9 +110,8 @@ function isOfReconcile(fault: Fault): boolean {
 }
 
 /**
- * When what was measured may be lost: what a killed check process had in hand, and what an emptied Redis held. That is
- * the last seconds, and where nothing could be handed on or read at that time, because we were blind already, all since
- * then.
+ * The times whose results may be lost: in the hands of a killed check process, or in an emptied Redis. That is the last
+ * seconds; if nothing could be handed on or read then, everything since the blindness began.
  */
 export function lossySpans(suffered: readonly SufferedFault[]): Span[] {
   const blind = blindSpans(suffered);
@@ -136,7 +126,7 @@ export function lossySpans(suffered: readonly SufferedFault[]): Span[] {
   );
 }
 
-/** Spans in their order, those that touch as one. */
+/** Sorts spans, and merges those that touch. */
 export function mergeSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = [];
   for (const { fromMs, toMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs)) {
@@ -148,7 +138,7 @@ export function mergeSpans(spans: readonly Span[]): Span[] {
   return merged;
 }
 
-/** What of a span merged others leave free. */
+/** The gaps between merged spans within a span. */
 export function gapsBetween(merged: readonly Span[], within: Span): Span[] {
   const edges = [within.fromMs, ...merged.flatMap(({ fromMs, toMs }) => [fromMs, toMs]), within.toMs].map((ms) =>
     Math.min(Math.max(ms, within.fromMs), within.toMs),

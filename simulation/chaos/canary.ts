@@ -2,8 +2,7 @@ import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A process of its own that asks the targets' server as any prober on this machine would, and says each time how long
- * that took: `node canary.ts <url>`.
+ * A process that requests the targets' server as any prober would, and prints each duration: `node canary.ts <url>`.
  */
 const url = process.argv[2] ?? '';
 

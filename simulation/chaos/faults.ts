@@ -1,6 +1,6 @@
 import { drawsOf, type Draws } from './random.ts';
 
-/** What may befall the fleet, and for how long; in milliseconds. */
+/** A fault and its duration in milliseconds. */
 export type Fault =
   | { kind: 'kill'; process: string; forMs: number }
   | { kind: 'postgres-stop'; isHard: boolean; forMs: number }
@@ -24,23 +24,23 @@ export type FaultKind = Fault['kind'];
 /** One server, or a Cluster of three masters with a replica each. */
 export type RedisKind = 'server' | 'cluster';
 
-/** A fault and when it begins, in milliseconds since the script began. */
+/** A fault with its start, in milliseconds since the script began. */
 export type PlannedFault = { atMs: number; fault: Fault };
 
 export type PlanOptions = {
   seconds: number;
   processes: readonly string[];
-  /** Kinds that may occur; all that there are for such a Redis where it is left out. */
+  /** The kinds that may occur; by default all for this Redis. */
   kinds?: readonly FaultKind[] | undefined;
-  /** A server where it is left out. */
+  /** By default a single server. */
   redis?: RedisKind;
-  /** The longest that anything stays frozen or cut off, in milliseconds. */
+  /** The longest freeze or disconnection, in milliseconds. */
   longestMs: number;
-  /** Between the beginnings of two faults, in milliseconds: some come while others last. */
+  /** The time between the starts of two faults, in milliseconds; they may overlap. */
   apartMs: readonly [number, number];
 };
 
-/** How often each kind is drawn, in parts. */
+/** The relative frequency of each kind. */
 const PARTS = {
   kill: 8,
   'postgres-stop': 2,
@@ -59,19 +59,17 @@ const PARTS = {
   'redis-slot': 2,
 } as const satisfies Record<FaultKind, number>;
 
-/** The first one waits until the fleet is at work, and the last ones are over with the script. */
+/** The first fault starts when the fleet is at work; the last ones end with the script. */
 const FIRST_AT_MS = 4000;
 const LAST_BEFORE_MS = 1000;
 
-/** A process that was killed takes so long to be at work again, at the most: it is not killed before. */
+/** The longest restart of a killed process; it is not killed again before. */
 const STARTS_WITHIN_MS = 10_000;
 
-/** How a supervisor waits before it starts a process again. */
+/** The delay of a supervisor before it restarts a process. */
 const RESTART_MS = [1000, 10_000] as const;
 
-/**
- * Plans the faults of a seed. What one fault has in hand (a process, a server, a link) no other one touches meanwhile.
- */
+/** Plans the faults of a seed. A process, server or link that one fault uses is not touched by another. */
 export function planFaults(seed: number, options: PlanOptions): PlannedFault[] {
   // Other draws than those of the script, which would otherwise change with the fleet.
   const draws = drawsOf(seed ^ 0x5e_ed_fa_17);
@@ -101,7 +99,7 @@ const NOT_FOR: Readonly<Record<RedisKind, readonly FaultKind[]>> = {
 
 export const MASTERS = 3;
 
-/** Queues whose slots move, by their keys' tags. */
+/** The queues whose slots move, by the tags of their keys. */
 const MOVED = [
   '{spotcheck:evaluate}',
   '{spotcheck:deliver}',
@@ -150,23 +148,20 @@ function drawFault(draws: Draws, kind: FaultKind, { processes, longestMs, redis 
   }
 }
 
-/** The name of a way from a process to a server, or of the one to the receiver. */
+/** The name of the link from a process to a server, or to the receiver. */
 export function linkName(process: string, server: 'postgres' | 'redis'): string {
   return `${process}>${server}`;
 }
 
-/** Whose clock it is where it is everybody's: that of the only machine. */
+/** The owner of a fault of all clocks: that of the only machine. */
 export const ALL_CLOCKS = 'all';
 
-/**
- * By how much clocks are set, and set back again at the end: from what a broken time server does to what a dead battery
- * does.
- */
+/** The steps of clocks, from a broken time server to a dead battery; they are undone at the end. */
 const STEPS_SECONDS = [-86_400, -3600, -300, -30, -7, 7, 30, 300, 3600, 86_400];
 
 export const RECEIVER_LINK = 'receiver';
 
-/** A Cluster names its nodes itself, so that no link can be laid to them. */
+/** Draws a link that exists; a Cluster announces its nodes itself, so links to them are impossible. */
 function drawLink(draws: Draws, processes: readonly string[], redis: RedisKind | undefined): string {
   if (draws.isHit(0.15)) return RECEIVER_LINK;
   if (redis === 'cluster') return linkName(draws.pick(processes), 'postgres');
@@ -181,7 +176,7 @@ function holdOf(fault: Fault): string {
   return fault.kind.split('-')[0] ?? '';
 }
 
-/** One line that tells a fault. */
+/** Describes a fault in one line. */
 export function describeFault({ kind, forMs, ...rest }: Fault): string {
   const details = Object.entries(rest)
     .map(([name, value]) => ` ${name} ${value}`)

@@ -1,4 +1,4 @@
-/** What may be wrong with a run; each must be found 0 times. */
+/** The kinds of findings; each has to occur 0 times. */
 export const FINDINGS = [
   'outages missed',
   'recoveries missed',
@@ -22,10 +22,7 @@ export const FINDINGS = [
 
 export type Finding = (typeof FINDINGS)[number];
 
-/**
- * What a machine that is too slow for its own clients brings about as well: probes that time out, checks that come
- * late, locks that run out.
- */
+/** Findings that a machine too slow for its own clients also causes: probe timeouts, late checks, expired locks. */
 export const OF_TIME: ReadonlySet<Finding> = new Set([
   'outages missed',
   'recoveries missed',
@@ -39,5 +36,5 @@ export const OF_TIME: ReadonlySet<Finding> = new Set([
   'results lost',
 ]);
 
-/** One thing that was wrong, in words. */
+/** One finding, in words. */
 export type Found = { finding: Finding; text: string };

@@ -8,19 +8,17 @@ import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { ownEnvironment, ROOT } from '../../test/helpers/program.ts';
 import { REGIONS } from './script.ts';
 
-/** One process of the fleet: how it is started, and the environment of it alone. */
+/** One process of the fleet: its arguments and its own environment. */
 export type Member = { name: string; args: readonly string[]; env: Record<string, string> };
 
-/** Processes that a supervisor keeps: one that ends is started again. */
+/** Supervised processes: one that ends is started again. */
 export type Fleet = {
   names: readonly string[];
-  /** Kills a process as kill -9 does, and starts it again after a while; resolves when it is at work again. */
+  /** Kills a process as kill -9 does, and starts it again later; resolves when it is at work again. */
   kill: (name: string, restartAfterMs: number) => Promise<void>;
-  /** Where the API is at the moment, one address a web process; a process that is being started has none. */
+  /** The API's present addresses, one per web process; a starting process has none. */
   urls: () => string[];
-  /**
-   * What ended by itself after it had been at work, one line each: nothing that happens around a process may end it.
-   */
+  /** Processes that ended by themselves after they were at work, one per line; no fault around a process may end it. */
   ended: readonly string[];
 };
 
@@ -31,7 +29,7 @@ export type FleetSize = { web: number; evaluate: number; deliver: number };
 export const WHOLE_FLEET: FleetSize = { web: 2, evaluate: 2, deliver: 2 };
 export const SMALL_FLEET: FleetSize = { web: 1, evaluate: 2, deliver: 1 };
 
-/** What cannot start, because its servers are away, is tried again so soon, in milliseconds. */
+/** The delay before a process is started again whose servers were away, in milliseconds. */
 const TRY_AGAIN_MS = 1000;
 
 /** The processes of a fleet, one `check` for each region. */
@@ -49,9 +47,7 @@ export function listMembers({ web, evaluate, deliver }: FleetSize): Member[] {
   ];
 }
 
-/**
- * Starts all members, each with what it writes in a file of its own below the folder, and waits until they are at work.
- */
+/** Starts all members, each with a log file below the folder, and waits until they are at work. */
 export async function startFleet(
   harness: Harness,
   { members, folder }: { members: readonly Member[]; folder: string },
@@ -86,7 +82,7 @@ type Supervised = {
   url: () => string | null;
 };
 
-/** Keeps one process running until the harness is taken down. */
+/** Keeps one process running until the harness ends. */
 function superviseMember(
   harness: Harness,
   { member, folder, onEnd }: { member: Member; folder: string; onEnd: (line: string) => void },
@@ -99,14 +95,12 @@ function superviseMember(
   let atWork = Promise.withResolvers<void>();
   let isAtWork = false;
 
-  /**
-   * From now on it is waited for anew; who waits already, because it has not been at work since, waits for the same.
-   */
+  /** Starts a new wait; those who wait for the previous one wait for this one as well. */
   const awaitAnew = (): void => {
     if (isAtWork) atWork = Promise.withResolvers<void>();
     isAtWork = false;
   };
-  /** Resolves when the process is gone, with whether it had been at work. */
+  /** Resolves when the process has ended, with whether it had been at work. */
   const runOnce = async (): Promise<boolean> => {
     const started = spawn(process.execPath, member.args, {
       cwd: ROOT,

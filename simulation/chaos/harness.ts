@@ -15,16 +15,16 @@ import { startServers, type Servers } from './servers.ts';
 import { migrateDatabase, runBeside } from './single-process.ts';
 import { serveTargets, SLOW_FROM_MS, type Targets } from './targets.ts';
 
-/** Everything that a run consists of, at work. */
+/** All running parts of a run. */
 export type ChaosHarness = {
   servers: Servers;
   fleet: Fleet;
   links: ReadonlyMap<string, Link>;
-  /** The clocks of the processes, and of `postgres`, by their names; none where libfaketime is not installed. */
+  /** The clocks of the processes and of `postgres` by name; empty without libfaketime. */
   clocks: ReadonlyMap<string, SettableClock>;
   receiver: Receiver;
   targets: Targets;
-  /** Starts one more clock; what is returned ends it. */
+  /** Starts one more clock process; returns how to end it. */
   startSecondClock: () => Promise<() => Promise<void>>;
   call: ApiClient;
   /** The token of `call`. */
@@ -33,7 +33,7 @@ export type ChaosHarness = {
   monitorIds: readonly string[];
 };
 
-/** `disk`: where PostgreSQL keeps its data, `data` in the folder; null = on whatever disk the folder is. */
+/** `disk`: PostgreSQL keeps its data in `data` of this folder; null = on the disk of the run's folder. */
 export type ChaosHarnessOptions = {
   folder: string;
   size: FleetSize;
@@ -42,21 +42,21 @@ export type ChaosHarnessOptions = {
   disk: BoundedDisk | null;
 };
 
-/** Waits of the retries: together they outlast every single fault. */
+/** The delays of retries, which together outlast every fault. */
 const RETRY_SECONDS = '3,8,20';
 
-/** What is kept of PostgreSQL, in the run's folder. */
+/** PostgreSQL's folder in the run's folder. */
 export const DATA = 'data';
 
-/** All monitors are known to be up within this, in milliseconds. */
+/** The time within which all monitors are up, in milliseconds. */
 const UP_WITHIN_MS = 180_000;
 
 /** Requests that create monitors at a time. */
 const CREATED_AT_ONCE = 8;
 
 /**
- * Starts servers, fleet, receiver and targets, and makes the channel and the monitors of the scripts; all are up when
- * it resolves.
+ * Starts servers, fleet, receiver and targets, and creates the channel and monitors of the scripts; resolves when all
+ * are up.
  */
 export async function startChaosHarness(
   harness: Harness,
@@ -139,8 +139,7 @@ export async function startChaosHarness(
 }
 
 /**
- * A clock for each process and for PostgreSQL; Redis does not run with libfaketime, and measures no more than lengths
- * of time.
+ * Makes a clock for each process and for PostgreSQL. Redis does not run with libfaketime, and only measures durations.
  */
 async function makeClocks(harness: Harness, processes: readonly string[]): Promise<Map<string, SettableClock>> {
   const clocks = new Map<string, SettableClock>();

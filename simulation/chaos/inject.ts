@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ALL_CLOCKS, describeFault, type Fault, type FaultKind, type PlannedFault } from './faults.ts';
 import type { ChaosHarness } from './harness.ts';
 
-/** A fault as it was: from its beginning until what it took away was there again; Unix milliseconds. */
+/** A fault as it happened: from its start until everything worked again; Unix milliseconds. */
 export type SufferedFault = { fault: Fault; fromMs: number; toMs: number };
 
 type Injector<Kind extends FaultKind> = (harness: ChaosHarness, fault: Extract<Fault, { kind: Kind }>) => Promise<void>;
 
-/** How each kind is brought about; resolves when it is over. */
+/** The implementation of each kind of fault; resolves when it is over. */
 const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
   kill: ({ fleet }, { process, forMs }) => fleet.kill(process, forMs),
   'postgres-stop': ({ servers }, { isHard }) => servers.stopPostgres(isHard),
@@ -65,7 +65,7 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
   },
 };
 
-/** Brings about all planned faults, each in its time; resolves when the last one is over. */
+/** Injects all planned faults at their times; resolves when the last one is over. */
 export async function injectFaults(
   harness: ChaosHarness,
   planned: readonly PlannedFault[],
@@ -81,7 +81,7 @@ export async function injectFaults(
   return await Promise.all(suffered);
 }
 
-/** The one place where a fault meets the injector of its kind, which the type of the table guarantees. */
+/** Calls the implementation of a fault's kind; the type of the table guarantees that they match. */
 function inject(harness: ChaosHarness, fault: Fault): Promise<void> {
   const injector = INJECTORS[fault.kind] as Injector<FaultKind>;
   return injector(harness, fault);

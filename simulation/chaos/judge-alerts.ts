@@ -5,9 +5,8 @@ import type { Found } from './findings.ts';
 const NOTIFIED_STATES = new Set(['up', 'down', 'degraded', 'unknown']);
 
 /**
- * Holds what arrived against what was written: one delivery for each transition that is reported, taken by the receiver
- * at least once, and nothing else. A delivery may arrive again under its old id, because whoever sent it was killed
- * before it had written down that it arrived.
+ * Compares what arrived with what was stored: one delivery per reported transition, accepted at least once, and nothing
+ * else. A delivery may arrive again under its id, if its sender was killed before it could record the first arrival.
  */
 export function judgeAlerts({ record, received, pendingDeliveries }: Facts): Found[] {
   const accepted = new Set(received.filter(({ isAccepted }) => isAccepted).map(({ deliveryId }) => deliveryId));

@@ -4,29 +4,26 @@ import type { Found } from './findings.ts';
 import type { Transition } from './record.ts';
 import { conditionAt, type Condition, type MonitorScript } from './script.ts';
 
-/** Batching, evaluation and a busy machine, in milliseconds. */
+/** The delay of batching and evaluation on a busy machine, in milliseconds. */
 const LAG_MS = 6000;
 
-/** A probe of a target that says nothing ends with its timeout, just below the interval. */
+/** The duration of a probe of a silent target: its timeout, just below the interval. */
 const SILENT_MS = 5000;
 
-/** Clocks tell whole milliseconds. */
+/** The resolution of clocks. */
 const CLOCK_MS = 50;
 
-/**
- * A source without a result for so long is not fresh any more (D-41), in milliseconds: only then may anything be
- * unknown.
- */
+/** The age at which a source's result is stale (D-41), in milliseconds; only then may a monitor be unknown. */
 const FRESH_MS = 60_000;
 
-/** A result that was on its way while the monitor was called unknown is stored a little later, in milliseconds. */
+/** The delay of a result that was under way when the monitor became unknown, in milliseconds. */
 const UNDER_WAY_MS = 15_000;
 
 /**
- * Holds states against the script. Wherever a target stayed the same while we could see, for as long as its thresholds
- * ask, its monitor must say so at the end of that time, whatever was before: that an outage was over before we could
- * see again may be missed, that it lasted may not. And whatever was said must have had a reason at the moment of the
- * check that it rests on, blind or not: nothing that happens to us makes a healthy target down.
+ * Compares states with the script. A target that did not change while we could see, for as long as its thresholds need,
+ * must have the right state at the end of that time. An outage that ended while we were blind may be missed, but not
+ * one that lasts. Every state must rest on a check that saw it, blind or not: no fault of ours makes a healthy target
+ * down.
  */
 export function judgeGroundTruth(facts: Facts): { found: Found[]; figures: Record<string, number> } {
   const byMonitor = Map.groupBy(facts.record.transitions, ({ monitorId }) => monitorId);
@@ -89,9 +86,8 @@ function judgeTransition(
 }
 
 /**
- * Whether the last result that a vote rests on was made while the target was as bad as that. A single bad answer of a
- * good one makes no streak full but where we were blind within it: what was bad before, and what happened in between,
- * we did not see (D-250).
+ * Whether the last result of a vote was made while the target was that bad. A single bad response of a healthy target
+ * completes no streak, unless we were blind within it: we did not see what happened in between (D-250).
  */
 function isStreakFounded(
   facts: Facts,
@@ -113,14 +109,14 @@ function isStreakFounded(
   );
 }
 
-/** When we could not see a monitor, from the locations that watch it. */
+/** The times at which we could not see a monitor, over all its locations. */
 function blindTo({ regions }: MonitorScript, { suffered }: Facts): Span[] {
   return blindSpans(faultsOnTheWay(suffered, regions));
 }
 
 /**
- * Whether a result was made while the target was as bad as a vote says: it was due then, or at the most an interval
- * before, for a late check runs before the next (D-89).
+ * Whether a result was made while the target was that bad. It was due then or up to an interval before, since a late
+ * check runs before the next (D-89).
  */
 function wasBadAt(
   { beganAtMs, judgedAtMs }: Facts,
@@ -133,10 +129,7 @@ function wasBadAt(
   );
 }
 
-/**
- * Of what got better without having been unknown: whether its target was at any moment as good since it was called
- * worse.
- */
+/** Whether the target of an improved monitor had been that good at any time since it was called worse. */
 function wasAsGood(
   { beganAtMs, judgedAtMs }: Facts,
   script: MonitorScript,
@@ -154,7 +147,7 @@ function isAsBad(condition: Condition, vote: Condition): boolean {
   return condition === vote || (vote === 'degraded' && condition === 'down');
 }
 
-/** Whether some source of the monitor had no result of the last minute when it was decided. */
+/** Whether a source of the monitor had no result of the last minute when it was decided. */
 function wasSilent({ record }: Facts, { monitorId, detectedAtMs }: Transition): boolean {
   return record.sources
     .filter((source) => source.monitorId === monitorId)
@@ -171,8 +164,8 @@ function wasSilent({ record }: Facts, { monitorId, detectedAtMs }: Transition): 
 }
 
 /**
- * As many results as the threshold asks, one more for where in the interval the stretch began, and the way from a
- * result to a state.
+ * The time that the thresholds need: their number of results, one more for the phase of the interval, and the delay to
+ * a state.
  */
 function neededMs({ intervalSeconds, downAfterFailures, failure }: MonitorScript): number {
   return (downAfterFailures + 1) * intervalSeconds * 1000 + (failure === 'hang' ? SILENT_MS : 0) + LAG_MS;

@@ -3,8 +3,8 @@ import type { Found } from './findings.ts';
 import type { Incident, Transition } from './record.ts';
 
 /**
- * Holds the history against itself: transitions are a gapless chain from pending on, and incidents are what follows
- * from them (D-45), neither more nor less.
+ * Checks the history against itself: transitions form a gapless chain from pending, and incidents follow from them
+ * exactly (D-45).
  */
 export function judgeHistory({ record, monitorIds }: Facts): Found[] {
   const transitions = Map.groupBy(record.transitions, ({ monitorId }) => monitorId);

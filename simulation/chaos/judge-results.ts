@@ -4,18 +4,18 @@ import type { Found } from './findings.ts';
 import type { Result } from './record.ts';
 
 /**
- * A check that is late by up to a second runs at once, and else before the next one (D-89); where the machine itself
- * was slow, by as much later.
+ * The most that a check may be late: up to a second at once, or before the next one (D-89). A slow machine adds its
+ * delay.
  */
 const LATE_MS = 1000;
 
-/** Clocks tell whole milliseconds. */
+/** The resolution of clocks. */
 const CLOCK_MS = 50;
 
 /**
- * Holds stored results against what the targets were asked. A request whose result is nowhere was lost; that may befall
- * what a killed check process or an emptied Redis had in hand, and nothing else. And after everything is over each
- * source checks in each interval again.
+ * Compares stored results with the requests that targets received. A request without a result was lost, which may only
+ * happen in the hands of a killed check process or in an emptied Redis. In the quiet time after all faults each source
+ * checks in every interval.
  */
 export function judgeResults(facts: Facts): { found: Found[]; figures: Record<string, number> } {
   const lossy = lossySpans(facts.suffered);
@@ -62,9 +62,7 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
   return { found, figures };
 }
 
-/**
- * The requests that no result is left for: each takes the earliest that it can be of, which leaves later ones the most.
- */
+/** The requests without a result: each takes the earliest possible one, which leaves the most for later ones. */
 function withoutResult(requests: readonly number[], results: readonly Result[], lateMs: number): number[] {
   const due = results.map(({ dueAtMs }) => dueAtMs);
   let next = 0;

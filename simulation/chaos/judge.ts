@@ -6,9 +6,8 @@ import { judgeHistory } from './judge-history.ts';
 import { judgeResults } from './judge-results.ts';
 
 /**
- * A run's sheet: how often each thing was wrong, what it was, and how much was looked at. `isClean` = nothing was;
- * `isConclusive` = whatever was found is the service's: false where all of it is of time, and the machine was too slow
- * to tell.
+ * The findings of a run with their numbers, and how much was compared. `isClean`: there are none. `isConclusive`: false
+ * if all findings depend on time and the machine was too slow to tell.
  */
 export type Sheet = {
   isClean: boolean;

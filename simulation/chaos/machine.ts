@@ -5,13 +5,10 @@ import { fileURLToPath } from 'node:url';
 import type { Harness } from '../../bench/harness/harness.ts';
 import { SLOW_FROM_MS } from './targets.ts';
 
-/**
- * How the machine itself did: milliseconds in which even the simplest client took longer for an answer than half of
- * what a monitor takes for slow.
- */
+/** The milliseconds in which even the simplest client waited longer than half of a monitor's slow threshold. */
 export type Machine = { slowMs: () => number };
 
-/** Watches the machine by a client that shares no code with the probes. */
+/** Watches the machine with a client that shares no code with the probes. */
 export async function watchMachine(harness: Harness, targetUrl: string): Promise<Machine> {
   const child = spawn(process.execPath, [fileURLToPath(new URL('canary.ts', import.meta.url)), targetUrl], {
     stdio: ['ignore', 'pipe', 'inherit'],

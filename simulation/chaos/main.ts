@@ -55,7 +55,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 type Outcome = 'clean' | 'unclean' | 'inconclusive';
 
-/** One run; inconclusive = the machine was too slow to tell. */
+/** Runs one seed; inconclusive if the machine was too slow to tell. */
 async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
   write(`seed ${seed}`);
   const folder = await mkdtemp(join(tmpdir(), `spotcheck-chaos-${seed}-`));

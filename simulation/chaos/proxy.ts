@@ -2,21 +2,18 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Harness } from '../../bench/harness/harness.ts';
 
-/**
- * A way to a server that can be slow, or lose what is sent over it: to a TCP stream loss is a stall, and in the end a
- * reset.
- */
+/** A link to a server that can be slow or lose data; for a TCP stream loss is a stall, and finally a reset. */
 export type Link = {
   port: number;
-  /** Everything takes so much longer, in either direction, from now on; 0 = as fast as it can be. */
+  /** Delays everything by this much in both directions from now on; 0 = no delay. */
   slow: (delayMs: number) => void;
-  /** Nothing gets through any more, and nobody is notified. */
+  /** Lets nothing through any more, without closing connections. */
   stall: () => void;
-  /** Breaks off what is under way over the link, and lets through whatever comes anew. */
+  /** Resets the connections, and accepts new ones. */
   reset: () => void;
 };
 
-/** Lays a link to a port of 127.0.0.1. */
+/** Opens a link to a port of 127.0.0.1. */
 export async function layLink(harness: Harness, serverPort: number): Promise<Link> {
   const sockets = new Set<Socket>();
   const state = { delayMs: 0, isStalled: false };
@@ -85,7 +82,7 @@ export async function layLink(harness: Harness, serverPort: number): Promise<Lin
   };
 }
 
-/** The same URL by way of another port of 127.0.0.1. */
+/** The same URL with another port of 127.0.0.1. */
 export function byWayOf(url: string, { port }: Pick<Link, 'port'>): string {
   return Object.assign(new URL(url), { hostname: '127.0.0.1', port: `${port}` }).href;
 }

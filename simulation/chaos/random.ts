@@ -1,4 +1,4 @@
-/** Draws from one seed: the same seed gives the same draws in the same order. */
+/** Random draws that a seed determines. */
 export type Draws = {
   /** A whole number from `low` to `high`, both included. */
   between: (low: number, high: number) => number;
@@ -6,7 +6,7 @@ export type Draws = {
   isHit: (probability: number) => boolean;
 };
 
-/** Makes the draws of a seed (any whole number); 32 bits of state, as mulberry32 mixes them. */
+/** Makes the draws of a seed (any whole number), with the 32 bits of state of mulberry32. */
 export function drawsOf(seed: number): Draws {
   // Neighbouring seeds are to have nothing in common.
   let state = Math.imul(seed + 1, 0x9e_37_79_b1) >>> 0;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Harness } from '../../bench/harness/harness.ts';
 import { TestAuthority } from '../../test/helpers/certificates.ts';
 
-/** One message as it arrived; accepted where it was answered with 2xx. */
+/** One message as it arrived; accepted if it was answered with 2xx. */
 export type Received = {
   atMs: number;
   deliveryId: string;
@@ -17,7 +17,7 @@ export type Received = {
   isAccepted: boolean;
 };
 
-/** What the receiver does with a request: it takes the message, answers 500, holds the request, or breaks it off. */
+/** How the receiver treats a request: accept, answer 500, hold, or reset. */
 export type Manner = 'good' | 'error' | 'hang' | 'reset';
 
 export type Receiver = {
@@ -35,7 +35,7 @@ type Message = {
   detail: { sequence?: number };
 };
 
-/** Starts the receiver of all events; `caFile`, below the folder, is what a sender must trust. */
+/** Starts the receiver of all events; senders must trust `caFile`, which is below the folder. */
 export async function startReceiver(harness: Harness, folder: string): Promise<Receiver> {
   const authority = await TestAuthority.create();
   const caFile = join(folder, 'ca.pem');

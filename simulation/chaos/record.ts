@@ -1,9 +1,6 @@
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 
-/**
- * A change of state as the database tells it; `voters` are the sources whose vote counted, with the results that it
- * rests on.
- */
+/** A stored transition; `voters` are the sources whose vote counted, with their last results. */
 export type Transition = {
   monitorId: string;
   sequence: number;
@@ -28,7 +25,7 @@ export type Source = { monitorId: string; agentNo: number };
 /** A stored result; `verdict` in the words of probes, `none` = no vote. */
 export type Result = Source & { dueAtMs: number; verdict: 'none' | 'up' | 'degraded' | 'down' };
 
-/** All that the service has written down of a run. */
+/** Everything that the service stored during a run. */
 export type WrittenRecord = { transitions: Transition[]; incidents: Incident[]; sources: Source[]; results: Result[] };
 
 const VERDICTS = ['none', 'up', 'degraded', 'down'] as const;
@@ -37,7 +34,7 @@ type TransitionRow = Omit<Transition, 'voters'> & {
   evidence: { sources: { fresh: boolean; vote: string | null; decidedBy: { atMs: number }[] }[] };
 };
 
-/** Reads what was written since a moment (Unix milliseconds); of transitions and incidents all. */
+/** Reads what was stored since a moment (Unix milliseconds), and all transitions and incidents. */
 export async function readRecord(databaseUrl: string, sinceMs: number): Promise<WrittenRecord> {
   return await withClient(databaseUrl, async (client) => {
     const { rows: transitions } = await client.query<TransitionRow>(
@@ -75,11 +72,11 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
   });
 }
 
-/** What has to become quiet before a run can be judged. */
+/** What has to settle before a run can be judged. */
 export type ServiceStatus = { states: ReadonlyMap<string, string>; pendingDeliveries: number; oldestResultMs: number };
 
 /**
- * Reads where everything stands; `oldestResultMs` is the newest result of the source that reported least recently,
+ * Reads the state of the service; `oldestResultMs` is the newest result of the source that reported least recently,
  * Unix milliseconds.
  */
 export async function readServiceStatus(databaseUrl: string, sinceMs: number): Promise<ServiceStatus> {

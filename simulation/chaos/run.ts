@@ -21,33 +21,33 @@ export type RunOptions = {
   seconds: number;
   monitors: number;
   size: FleetSize;
-  /** What the queues are on. */
+  /** The backend of the queues. */
   redis?: RedisKind;
-  /** Kinds of faults that may occur; all where it is left out. */
+  /** The kinds of faults that may occur; by default all. */
   kinds?: readonly FaultKind[];
-  /** The longest that anything stays frozen or cut off, in milliseconds. */
+  /** The longest freeze or disconnection, in milliseconds. */
   longestMs: number;
-  /** Between the beginnings of two faults, in milliseconds. */
+  /** The time between the starts of two faults, in milliseconds. */
   apartMs: readonly [number, number];
-  /** How long every check must be made when it is due after all is over, in milliseconds. */
+  /** The quiet time after all faults in which every check has to be on time, in milliseconds. */
   quietMs: number;
-  /** Where logs and data go. */
+  /** The folder of logs and data. */
   folder: string;
   log: (line: string) => void;
 };
 
-/** A disk that is to be full at times: the data, a log of 256 MiB and half as much again at worst, and some. */
+/** The size of a disk that is filled at times, for the data, a log of 256 MiB plus half at worst, and a reserve. */
 const DISK_MIB = 640;
 
-/** After the last fault everything is whole again within this, in milliseconds. */
+/** The time after the last fault within which everything works again, in milliseconds. */
 const WHOLE_WITHIN_MS = 60_000;
 
-/** What was measured in the quiet stretch is stored within this after it, in milliseconds: batches wait for 3 s. */
+/** The time within which results of the quiet time are stored, in milliseconds: batches wait for 3 s. */
 const STORED_WITHIN_MS = 5000;
 
 /**
- * Runs the fleet through the faults of a seed and judges it; what was judged is kept beside the logs, in facts.json.
- * The same seed with the same options means the same script and the same faults.
+ * Runs the fleet through the faults of a seed and judges it; the facts are stored beside the logs, in facts.json. The
+ * same seed with the same options means the same script and the same faults.
  */
 export async function runChaos(harness: Harness, options: RunOptions): Promise<Sheet> {
   const {
@@ -121,8 +121,8 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
 }
 
 /**
- * Sends again what four faults in a row kept from the receiver, as its owner would from the record; false where there
- * is nothing of that. What failed earlier than after its last attempt stays failed, and the judge will find it lost.
+ * Replays deliveries whose attempts all failed during faults, as their owner would; false if there are none. What
+ * failed before its last attempt stays failed, and the judge finds it lost.
  */
 async function sendExhaustedAgain({ call }: ChaosHarness): Promise<boolean> {
   const exhausted: string[] = [];
@@ -139,8 +139,8 @@ async function sendExhaustedAgain({ call }: ChaosHarness): Promise<boolean> {
 }
 
 /**
- * Waits until each source has reported again, all states are what they should be and nothing waits to be reported; no
- * longer than the service has for that. What is not so by then the judge will find.
+ * Waits until each source has reported again, all states are right and no delivery is pending, up to the service's
+ * limit. The judge finds what is not settled by then.
  */
 async function settle(
   { servers, monitorIds }: ChaosHarness,

@@ -3,27 +3,27 @@ import { drawsOf, type Draws } from './random.ts';
 /** What a target does with a request. */
 export type Condition = 'up' | 'degraded' | 'down';
 
-/** A condition from one moment on, until the next step; milliseconds since the script began. */
+/** A condition from one moment until the next step; milliseconds since the script began. */
 export type ScriptStep = { fromMs: number; condition: Condition };
 
-/** One monitor, what it is set to, and what its target will do: the ground truth that the service is compared with. */
+/** One monitor, its settings, and what its target does: the ground truth that the service is compared with. */
 export type MonitorScript = {
   index: number;
   intervalSeconds: number;
   downAfterFailures: number;
-  /** Which of the two locations watch it, and how many of them must agree. */
+  /** The locations that check it. */
   regions: readonly string[];
   quorum: number;
-  /** How its target fails: with an answer, with a broken connection, or with silence. */
+  /** How its target fails: by status, by a reset, or by silence. */
   failure: 'status' | 'reset' | 'hang';
   steps: readonly ScriptStep[];
-  /** Moments at which the target fails one single request: no reason to call it down, for that takes two in a row. */
+  /** Moments at which the target fails a single request, which must not count as down: that takes two in a row. */
   blipsMs: readonly number[];
 };
 
 export const REGIONS = ['hanoi', 'lima'] as const;
 
-/** From outages that must be found to such as last through the longest fault, in milliseconds. */
+/** The lengths of stretches: from outages that must be found to such as outlast the longest fault, in milliseconds. */
 const STRETCH_MS = {
   up: [12_000, 40_000],
   degraded: [15_000, 30_000],
@@ -31,15 +31,15 @@ const STRETCH_MS = {
 } as const satisfies Record<Condition, readonly [number, number]>;
 
 /**
- * A blip keeps this far away from every step, in milliseconds: longer than any interval, so that the result before and
- * the one after it are good ones.
+ * The distance of a blip from every step, in milliseconds. It exceeds any interval, so the results before and after are
+ * good.
  */
 const BLIP_MARGIN_MS = 8000;
 
-/** What the targets end in. Most are well: that is what a false alarm is about. */
+/** The final conditions of targets. Most are up, since this is about false alarms. */
 const LAST: readonly Condition[] = ['up', 'up', 'up', 'up', 'up', 'up', 'up', 'down', 'down', 'degraded'];
 
-/** Writes the script of a seed: each target takes its steps until `untilMs` and then stays as it is. */
+/** Writes the script of a seed: each target takes its steps until `untilMs`, and then stays as it is. */
 export function writeScript(
   seed: number,
   { monitors, seconds }: { monitors: number; seconds: number },
@@ -83,7 +83,7 @@ function findBlips(draws: Draws, steps: readonly ScriptStep[], untilMs: number):
   });
 }
 
-/** What a target does at a moment of the script, blips left out. */
+/** The condition of a target at a moment of the script, without blips. */
 export function conditionAt({ steps }: Pick<MonitorScript, 'steps'>, atMs: number): Condition {
   return steps.findLast(({ fromMs }) => fromMs <= atMs)?.condition ?? 'up';
 }

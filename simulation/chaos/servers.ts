@@ -13,44 +13,41 @@ import { startRedisCluster, type RedisCluster } from '../../tools/redis-cluster.
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 import { MASTERS, type RedisKind } from './faults.ts';
 
-/** PostgreSQL and Redis of one run, and what may be done to them. */
+/** PostgreSQL and Redis of one run, and the faults that they support. */
 export type Servers = {
   databaseUrl: string;
   redisUrl: string;
-  /** Stops PostgreSQL, hard = without a checkpoint, so that it recovers; resolves when it works again. */
+  /** Stops PostgreSQL; hard = without a checkpoint, so that it recovers. Resolves when it works again. */
   stopPostgres: (isHard: boolean) => Promise<void>;
   freezePostgres: () => Promise<void>;
   thawPostgres: () => Promise<void>;
   /**
-   * Leaves PostgreSQL no room on its disk for the given milliseconds; resolves when it stores again. Only where it was
-   * given a disk that can be filled.
+   * Fills PostgreSQL's disk for the given milliseconds; resolves when it stores again. Only on a disk that can be
+   * filled.
    */
   fillDisk: (forMs: number) => Promise<void>;
-  /** Redis keeps nothing over a stop. */
+  /** Restarts Redis, which loses its data. */
   stopRedis: () => Promise<void>;
   startRedis: () => Promise<void>;
   freezeRedis: () => void;
   thawRedis: () => void;
   flushRedis: () => Promise<void>;
-  /** Where Redis is a Cluster. */
+  /** The Cluster, if Redis is one. */
   cluster: RedisCluster | null;
-  /** The index of one of the masters that there are at the moment. */
+  /** The index of one of the present masters. */
   findRedisMaster: (number: number) => Promise<number>;
 };
 
-/** Crash recovery on a busy disk included, in milliseconds. */
+/** The longest restart with crash recovery on a busy disk, in milliseconds. */
 const BACK_WITHIN_MS = 60_000;
 
-/** After this the nodes of a Cluster take one of them for dead, in milliseconds. */
+/** The time after which nodes of a Cluster consider one of them dead, in milliseconds. */
 const NODE_TIMEOUT_MS = 3000;
 
-/** Room that PostgreSQL gives back while it comes to stand is taken as soon, in milliseconds. */
+/** The interval at which freed space is filled again, in milliseconds. */
 const FILL_EVERY_MS = 200;
 
-/**
- * What servers run on: PostgreSQL's folder, the clock that it goes by, what Redis is, and its disk where that can be
- * filled.
- */
+/** What the servers run on: PostgreSQL's folder and clock, the kind of Redis, and a disk that can be filled. */
 export type ServerOptions = {
   folder: string;
   clock: SettableClock | undefined;
@@ -59,7 +56,7 @@ export type ServerOptions = {
 };
 
 /**
- * Starts both; every commit of PostgreSQL goes to the disk, which is in memory where it can be filled. Throws where
+ * Starts both servers. Commits of PostgreSQL go to the disk, which is in memory if it can be filled. Throws if
  * redis-server is not installed.
  */
 export async function startServers(harness: Harness, { folder, clock, kind, disk }: ServerOptions): Promise<Servers> {
@@ -146,7 +143,7 @@ function canStore(databaseUrl: string): Promise<boolean> {
   );
 }
 
-/** A session may end by itself at any moment. */
+/** Signals a process, which may have ended meanwhile. */
 function signalOne(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
@@ -155,7 +152,10 @@ function signalOne(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** PostgreSQL's sessions lead process groups of their own, so that a group's signal does not reach them. Linux only. */
+/**
+ * The child processes: PostgreSQL's sessions lead process groups of their own, which a group's signal does not reach.
+ * Linux only.
+ */
 async function childrenOf(parent: number): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const parents = await Promise.all(

@@ -15,7 +15,7 @@ export async function migrateDatabase(env: Record<string, string>): Promise<void
   if (status !== 0) throw new Error('the database could not be prepared');
 }
 
-/** Runs one more process of a kind beside the fleet, unsupervised; what is returned ends it. */
+/** Runs one more process beside the fleet, unsupervised; returns how to end it. */
 export async function runBeside(harness: Harness, { args, env }: Member): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, args, { cwd: ROOT, env: { ...ownEnvironment(), ...env }, stdio: 'ignore' });
   const exited = once(child, 'exit');

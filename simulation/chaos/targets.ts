@@ -4,24 +4,24 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Harness } from '../../bench/harness/harness.ts';
 import { conditionAt, type Condition, type MonitorScript } from './script.ts';
 
-/** One request that a target got, at which moment (Unix milliseconds), and how it was met. */
+/** One request to a target, its time (Unix milliseconds), and the condition that answered it. */
 export type TargetRequest = { index: number; atMs: number; met: Condition };
 
 export type Targets = {
   urlOf: (index: number) => string;
   requests: readonly TargetRequest[];
-  /** The script begins; until then all targets are up. */
+  /** Begins the script; until then all targets are up. */
   begin: (atMs: number) => void;
 };
 
-/** A degraded target answers after so long, in milliseconds; its monitor wants an answer within less. */
+/** The response time of a degraded target in milliseconds, above its monitor's threshold. */
 export const DEGRADED_AFTER_MS = 2400;
 export const SLOW_FROM_MS = 2000;
 
-/** A blip without a request is over after this, in milliseconds. */
+/** The end of a blip that had no request, in milliseconds. */
 const BLIP_OVER_AFTER_MS = 3000;
 
-/** Serves all targets of a script; nothing else decides how a request is met than the script and the moment. */
+/** Serves all targets of a script; the script and the time alone decide how a request is answered. */
 export async function serveTargets(harness: Harness, scripts: readonly MonitorScript[]): Promise<Targets> {
   const requests: TargetRequest[] = [];
   const sockets = new Set<Socket>();

@@ -7,22 +7,22 @@ import { createRandom, type Random } from './random.ts';
 import type { Script, Period } from './script.ts';
 import { timeoutMs, type Setting } from './setting.ts';
 
-/** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each of its locations. */
+/** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each location. */
 export type History = Stretch & { scripts: readonly Script[] };
 
 export type Stretch = { startMs: number; endMs: number };
 
-/** An answer takes this long, in milliseconds, and so much longer at each further location. */
+/** The duration of a check in milliseconds, increased by as much for each further location. */
 const ANSWER_MS = 80;
 const ANSWER_STEP_MS = 35;
 
 /**
- * The sweep is awake this long around the moments at which an absence may begin or end to count, in milliseconds,
+ * The time for which the sweep runs around the moments at which an absence may begin or end to count. In milliseconds,
  * beside an interval and a timeout.
  */
 const SWEEP_MARGIN_MS = 30_000;
 
-/** The monitor as it is created. */
+/** A new monitor. */
 export function createMonitor(setting: Setting, startMs: number): DecidedMonitor {
   const { intervalSeconds, downAfterFailures, upAfterSuccesses, quorum } = setting;
   return {
@@ -43,7 +43,7 @@ export function createMonitor(setting: Setting, startMs: number): DecidedMonitor
   };
 }
 
-/** Its locations, each with a stream of random numbers and a slot of its own. */
+/** Its locations, each with its own stream of random numbers and slot. */
 export function createLocations({ startMs, scripts }: History, setting: Setting, random: Random): Location[] {
   const { intervalSeconds } = setting;
   const monitorNo = random.below(100_000);
@@ -66,8 +66,8 @@ export function createLocations({ startMs, scripts }: History, setting: Setting,
 }
 
 /**
- * When a sweep may find something, in order: around the moments at which a location that goes away is offline, at which
- * its last result is too old, and at which it is back.
+ * The times at which a sweep may find something, in order: a location goes offline, its last result becomes stale, or
+ * it returns.
  */
 export function listSweptStretches(locations: readonly Location[], setting: Setting): Stretch[] {
   const { intervalSeconds } = setting;

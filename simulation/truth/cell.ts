@@ -4,19 +4,21 @@ import { createScorer, type Score } from './score.ts';
 import type { Setting } from './setting.ts';
 import { simulateMonitor } from './simulation.ts';
 
-/** A scenario under a setting; `scale` multiplies its hours, `stream` keeps the chances of two settings apart. */
+/**
+ * A scenario under a setting; `scale` multiplies its hours, and `stream` separates the random numbers of two settings.
+ */
 export type Cell = { seed: number; scenario: ScenarioName; setting: Setting; stream: number; scale: number };
 
 /** A history is a week. */
 const HISTORY_HOURS = 168;
 const HOUR_MS = 3_600_000;
 
-/** The beginning of every history, Unix milliseconds; any whole day would do. */
+/** The start of every history, Unix milliseconds; any whole day would do. */
 const START_MS = 1_700_006_400_000;
 
 /**
- * Simulates a scenario under a setting, week by week, until its hours are full. What happens depends on the seed, the
- * world and the number of locations only: settings see the same outages.
+ * Simulates a scenario under a setting, week by week, until its hours are full. Events depend only on the seed, the
+ * scenario and the number of locations, so that all settings see the same outages.
  */
 export function simulateCell({ seed, scenario, stream, scale, ...cell }: Cell): Score {
   const { hours, unfold, slotChoice = 'together' }: Scenario = SCENARIOS[scenario];

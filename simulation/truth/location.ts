@@ -4,12 +4,12 @@ import type { Verdict } from '../../core/checks/verdict.ts';
 import type { Random } from './random.ts';
 import type { Script, Period } from './script.ts';
 
-/** One check of a location: when it was due, what it said, and when it had come to that (Unix milliseconds). */
+/** One check of a location: due time, verdict and end (Unix milliseconds). */
 export type Check = { dueAtMs: number; verdict: Verdict; finishedAtMs: number };
 
 /**
- * Where a location stands in its script. `strayIn`: how many checks of this period come before the next stray one;
- * infinite where none does.
+ * The position of a location in its script. `strayIn`: the number of checks of this period before the next stray one;
+ * infinite if there is none.
  */
 export type Location = {
   tick: TickMoment;
@@ -21,7 +21,7 @@ export type Location = {
   periodIndex: number;
   strayIn: number;
   nextTickMs: number;
-  /** The recheck that is planned; infinite where none is. */
+  /** The planned recheck; infinite if there is none. */
   checkMs: number;
   absences: readonly Period[];
   absenceIndex: number;
@@ -48,7 +48,7 @@ export function nextCheckMs(location: Location): number {
   return Math.min(location.nextTickMs, location.checkMs);
 }
 
-/** Makes the next check; null where the location is away then. */
+/** Makes the next check; null while the location is away. */
 export function makeCheck(location: Location): Check | null {
   const dueAtMs = nextCheckMs(location);
   if (location.checkMs <= location.nextTickMs) location.checkMs = Number.POSITIVE_INFINITY;
@@ -62,16 +62,16 @@ export function makeCheck(location: Location): Check | null {
 }
 
 /**
- * When the next check is due that needs a check of its own, given that results of `steady` verdicts change nothing: one
- * of another verdict, a stray one, or the first of a period.
+ * The due time of the next check that may change something: another verdict, a stray one, or the first of a period.
+ * Results of `steady` verdicts change nothing.
  */
 export function nextChangeMs(location: Location, isSteady: (verdict: Verdict) => boolean): number {
   return Math.min(location.checkMs, endOfRun(location, isSteady));
 }
 
 /**
- * Makes, all at once, the ticks that come before the next change and have finished and been decided by `nowMs`,
- * `decideMs` after their end; returns when the newest of them was due, null where there was none.
+ * Skips all ticks before the next change that are decided by `nowMs`, `decideMs` after their end. Returns the due time
+ * of the newest one; null if there was none.
  */
 export function passRun(
   location: Location,
@@ -94,8 +94,8 @@ export function passRun(
 }
 
 /**
- * Whether the location's agent counts as online: it is there, or has not been missed for long enough (D-56). Ask in the
- * order of time.
+ * Whether the location's agent counts as online: it is there, or missed for too short a time (D-56). Call it in time
+ * order.
  */
 export function isOnline(location: Location, nowMs: number): boolean {
   let absence = location.absences[location.absenceIndex];
@@ -103,7 +103,7 @@ export function isOnline(location: Location, nowMs: number): boolean {
   return absence === undefined || nowMs < absence.startMs + OFFLINE_AFTER_MS;
 }
 
-/** The first tick after those that are all like the next one. */
+/** The first tick after those that equal the next one. */
 function endOfRun({ period, nextTickMs, strayIn, tick }: Location, isSteady: (verdict: Verdict) => boolean): number {
   if (period === null || nextTickMs >= period.endMs) return nextTickMs;
   const intervalMs = tick.intervalSeconds * 1000;

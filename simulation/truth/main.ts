@@ -24,7 +24,7 @@ if (!Number.isSafeInteger(seed) || !(scale > 0)) {
 
 const SCENARIO_NAMES = Object.keys(SCENARIOS).filter((name): name is ScenarioName => name in SCENARIOS);
 
-/** How many successes end a down, held against flapping. */
+/** The numbers of successes that end a down, compared for flapping. */
 const UP_AFTER = [1, 2, 3, 5] as const;
 const FLAPPING: readonly Setting[] = UP_AFTER.map((upAfterSuccesses) => ({ ...DEFAULT_SETTING, upAfterSuccesses }));
 
@@ -87,7 +87,7 @@ for (const intervalSeconds of INTERVALS) {
 print('## Flapping and successes');
 print(printFlapping(rows.slice(measured.length)));
 
-/** With one location nobody is blind, away or apart beside the others. */
+/** With one location there is no other one to disagree with. */
 function parseArguments(scenario: ScenarioName, { sources }: Setting): boolean {
   return sources > 1 || !['blind', 'one-away', 'apart', 'in-turn', 'partial'].includes(scenario);
 }

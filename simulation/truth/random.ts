@@ -6,13 +6,13 @@ export type Random = {
   below: (below: number) => number;
   /** Exponentially distributed around a mean. */
   exponential: (mean: number) => number;
-  /** How many tries come before the first that succeeds with the given chance; infinite where the chance is 0. */
+  /** The number of failures before the first success at the given chance; infinite if the chance is 0. */
   failuresBefore: (chance: number) => number;
 };
 
 /**
- * Makes the stream of some seeds: sfc32, begun with what a mixing of the seeds yields. The same seeds give the same
- * stream on every machine.
+ * Makes the stream of some seeds: sfc32, initialized by mixing the seeds. The same seeds give the same stream on every
+ * machine.
  */
 export function createRandom(seeds: readonly number[]): Random {
   let mixed = 0x9e3779b9;

@@ -3,15 +3,15 @@ import type { Random } from './random.ts';
 import { layOver, sound, type Script, type Behaviour, type Period } from './script.ts';
 import type { SlotChoice, Setting } from './setting.ts';
 
-/** Something that happens to the target, or to its way to some locations; figures are reported by `kind`. */
+/** An event of the target, or of its path to some locations; figures are reported by `kind`. */
 export type Fault = Stretch & { kind: string };
 
-/** What is so in one monitor's history: what each location sees, and what happened. */
+/** The ground truth of one history: what each location sees, and what happened. */
 export type GroundTruth = { scripts: readonly Script[]; faults: readonly Fault[] };
 
 /**
- * A scenario; `hours` are simulated for each setting, together where `slotChoice` says nothing else.
- * `assumes` says what they are, as a cell of a table.
+ * A scenario; `hours` are simulated for each setting, with slots together unless `slotChoice` says otherwise. `assumes`
+ * describes them in a cell of a table.
  */
 export type Scenario = {
   name: string;
@@ -21,18 +21,18 @@ export type Scenario = {
   unfold: (setting: Setting, random: Random, span: Stretch) => GroundTruth;
 };
 
-/** Loss of single checks that is there in every scenario, but where it says otherwise. */
+/** The share of lost checks in every scenario, unless it sets another. */
 const USUAL_LOSS = 0.001;
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Outages last this long, in seconds; the last three are reported together. */
+/** The lengths of outages in seconds; the last three are reported together. */
 const SHORT_OUTAGES = [5, 10, 20, 30, 45, 60, 90, 120, 180, 300] as const;
 const LONG_OUTAGES = [600, 1800, 7200] as const;
 
-/** What outages are called by their lengths, the short ones first. */
+/** The labels of outages by length, the short ones first. */
 export const LONG_KIND = '10 min and more';
 export const OUTAGE_KINDS: readonly string[] = [...SHORT_OUTAGES.map(kindOfLength), LONG_KIND];
 
@@ -40,7 +40,7 @@ const DOWN: Behaviour = { verdict: 'down', strayShare: 0, hangs: false, silent: 
 const HANGING: Behaviour = { ...DOWN, hangs: true };
 const AWAY: Behaviour = { ...sound(0), silent: true };
 
-/** A target that works all the time, watched by locations that lose checks. */
+/** A target that is always up, with locations that lose checks. */
 function healthy(name: string, { share, hours }: { share: number; hours: number }): Scenario {
   return {
     name,
@@ -52,7 +52,7 @@ function healthy(name: string, { share, hours }: { share: number; hours: number 
   };
 }
 
-/** The target goes away and comes back, in lengths at random, one to two hours apart. */
+/** A target with outages of random lengths, one to two hours apart. */
 function outages(
   name: string,
   { assumes, behaviour, behaviourAt = () => sound(USUAL_LOSS), isVisibleAt = () => true }: OutageScenario,
@@ -88,7 +88,7 @@ type OutageScenario = {
   isVisibleAt?: (location: number) => boolean;
 };
 
-/** Every scenario: first those in which no down is right, then those in which the target has troubles. */
+/** Every scenario: first those in which no down is right, then those with real outages. */
 export const SCENARIOS = {
   'loss-0.1': healthy('Loss 0.1 %', { share: 0.001, hours: 125_000 }),
   'loss-1': healthy('Loss 1 %', { share: 0.01, hours: 37_500 }),
@@ -283,7 +283,7 @@ function groundTruthOf({
   };
 }
 
-/** Stretches at random that do not touch one another. */
+/** Random spans that do not touch one another. */
 function spread(
   random: Random,
   span: Stretch,

@@ -4,9 +4,8 @@ import type { Fault } from './scenario.ts';
 import type { Notified } from './simulation.ts';
 
 /**
- * What came of the faults of one kind: how many there were, how many of them the monitor was down in, how many
- * downs were reported in all, and how long after the beginning the first of them was (milliseconds; null = there was
- * none).
+ * The score of one kind of fault: how many happened, how many were noticed, and how many downs were reported. Also the
+ * delay from each start to its first down in milliseconds; null if there was none.
  */
 export type KindScore = {
   count: number;
@@ -15,7 +14,7 @@ export type KindScore = {
   delaysMs: { p50: number; p95: number; max: number } | null;
 };
 
-/** What came of a scenario under a setting. `falseDowns`: downs while nothing happened that could explain them. */
+/** The score of a scenario under a setting. `falseDowns`: downs that no event can explain. */
 export type Score = {
   hours: number;
   falseDowns: number;
@@ -25,7 +24,7 @@ export type Score = {
 
 type KindTally = { count: number; found: number; alerts: number; delaysMs: number[] };
 
-/** Takes in histories and what was reported of them. */
+/** Collects histories and what was reported of them. */
 export type Scorer = {
   add: (history: Stretch & { faults: readonly Fault[] }, notified: readonly Notified[]) => void;
   score: () => Score;
@@ -34,8 +33,8 @@ export type Scorer = {
 const HOUR_MS = 3_600_000;
 
 /**
- * Makes a scorer. A down belongs to the fault that overlaps the stretch between the moment from which it dates
- * (`at`) and that of its decision; one that overlaps none is false.
+ * Makes a scorer. A down belongs to the fault that overlaps the time from its start (`at`) to its decision; one that
+ * overlaps none is false.
  */
 export function createScorer(): Scorer {
   const total = { hours: 0, falseDowns: 0, unknownMs: 0 };

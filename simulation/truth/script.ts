@@ -1,23 +1,23 @@
 import type { Verdict } from '../../core/checks/verdict.ts';
 
 /**
- * How a location sees the target for a while: each check comes to `verdict`, but a share of them, at random, to down by
- * timeout. `hangs`: what is down does not refuse but never answers. `silent`: the location makes no checks at all.
+ * How a location sees the target for a while: checks have the `verdict`, except a random share that times out. `hangs`:
+ * a down target never answers instead of refusing. `silent`: the location makes no checks at all.
  */
 export type Behaviour = { verdict: Verdict; strayShare: number; hangs: boolean; silent: boolean };
 
 /** A behaviour that lasts from `startMs` to before `endMs`. */
 export type Period = Behaviour & { startMs: number; endMs: number };
 
-/** What a location sees from the beginning to the end of a history: periods that follow one another without a gap. */
+/** What a location sees during a whole history: periods without gaps. */
 export type Script = readonly Period[];
 
-/** A location that works, and sees a target that works, but for a share of lost checks. */
+/** A healthy location with a healthy target, except for a share of lost checks. */
 export function sound(strayShare: number): Behaviour {
   return { verdict: 'up', strayShare, hangs: false, silent: false };
 }
 
-/** Lays spells, in any order, over what a location sees else; where two spells overlap the one named later is seen. */
+/** Lays periods, in any order, over a base behavior; of two that overlap the later one in the list counts. */
 export function layOver(base: Behaviour, periods: readonly Period[], span: { startMs: number; endMs: number }): Script {
   const waiting = periods
     .map((period, rank) => ({ period, rank }))

@@ -1,13 +1,10 @@
 import { defaultTimeoutMs } from '../../core/monitors/defaults.ts';
 
-/**
- * When the locations of a monitor check: all at once, as locations do that have the same monitors; each at a moment of
- * its own; or in turn, evenly over the interval.
- */
+/** When the locations of a monitor check: all at once, each at its own moment, or in turn over the interval. */
 export const SLOT_CHOICES = ['together', 'apart', 'in turn'] as const;
 export type SlotChoice = (typeof SLOT_CHOICES)[number];
 
-/** What the owner of a monitor can choose, and which slots its locations take. */
+/** The choices of a monitor's owner, and the slots of its locations. */
 export type Setting = {
   intervalSeconds: number;
   downAfterFailures: number;
@@ -17,10 +14,7 @@ export type Setting = {
   slotChoice: SlotChoice;
 };
 
-/**
- * How many locations watch, and how many of them must agree; the third of five is a majority, as the second of three
- * is.
- */
+/** The numbers of locations and the quorum; three of five is a majority, as two of three is. */
 const LOCATIONS = [
   { sources: 1, quorum: 1 },
   { sources: 3, quorum: 1 },
@@ -32,7 +26,7 @@ const LOCATIONS = [
 
 export const INTERVALS = [30, 60, 300] as const;
 
-/** Every setting that is measured: 54 of them, by interval, then locations, then failures. */
+/** All 54 measured settings, by interval, then locations, then failures. */
 export const SETTINGS: readonly Setting[] = INTERVALS.flatMap((intervalSeconds) =>
   LOCATIONS.flatMap((locations) =>
     [1, 2, 3].map((downAfterFailures) => ({
@@ -45,7 +39,7 @@ export const SETTINGS: readonly Setting[] = INTERVALS.flatMap((intervalSeconds) 
   ),
 );
 
-/** What a monitor with three locations gets where its owner says nothing (D-10). */
+/** The default of a monitor with three locations (D-10). */
 export const DEFAULT_SETTING: Setting = {
   intervalSeconds: 60,
   downAfterFailures: 2,
@@ -55,7 +49,7 @@ export const DEFAULT_SETTING: Setting = {
   slotChoice: 'together',
 };
 
-/** How long an unanswered check takes, in milliseconds: the default timeout. */
+/** The duration of an unanswered check in milliseconds: the default timeout. */
 export function timeoutMs(setting: Setting): number {
   return defaultTimeoutMs(setting.intervalSeconds);
 }

@@ -13,29 +13,27 @@ import type { Setting } from './setting.ts';
 /** A change of state, as far as it is counted. */
 export type Notified = { from: MonitorState; to: MonitorState; atMs: number; detectedAtMs: number };
 
-/**
- * `everyStep`: no result and no sweep is passed over, however steady; that costs many times as much and tells the same.
- */
+/** `everyStep`: skips no steady result or sweep, which costs many times as much and gives the same. */
 type SimulationOptions = { setting: Setting; random: Random; everyStep: boolean };
 
 /**
- * From the end of a check to its decision, in milliseconds: what may be a change waits for others for at most this
+ * The time from the end of a check to its decision in milliseconds: a possible change waits for others for at most this
  * long.
  */
 const DECIDE_MS = 150;
 
-/** The sweep polls for silence this often, in milliseconds (D-92). */
+/** The interval at which the sweep polls for silence, in milliseconds (D-92). */
 const SWEEP_MS = 10_000;
 
-/** A location in the simulation; `isSteady` tells of which verdicts a result would change nothing. */
+/** A location in the simulation; `isSteady` says which verdicts would change nothing. */
 type Seat = { location: Location; index: number; isSteady: (monitor: DecidedMonitor) => (verdict: Verdict) => boolean };
 
 type Arriving = Check & { seat: Seat; decidedAtMs: number };
 
 /**
- * Plays one monitor's history through the rules of core as the evaluator and the sweep apply them, rechecks included,
- * and returns every change. Results of which core itself says that they change nothing are passed over, a whole run of
- * them at once; what they leave behind is kept: when the newest of them was due.
+ * Simulates one monitor's history by the rules of core, as the evaluator and the sweep apply them, rechecks included.
+ * Returns every change. Results that core says change nothing are skipped in whole runs; only the due time of the
+ * newest one is kept.
  */
 export function simulateMonitor(history: History, { setting, random, everyStep }: SimulationOptions): Notified[] {
   const { startMs, endMs } = history;
@@ -60,7 +58,7 @@ export function simulateMonitor(history: History, { setting, random, everyStep }
     return onGrid((stretches[0]?.startMs ?? Number.POSITIVE_INFINITY) - sweepMs);
   };
 
-  /** What was passed over until now is in the source as it would be with every step taken. */
+  /** Applies the skipped results to the source, as if each had been processed. */
   const catchUp = ({ location, index, isSteady }: Seat, nowMs: number): void => {
     const source = sourceAt(monitor, index);
     const passedMs = passRun(location, isSteady(monitor), { nowMs, decideMs: DECIDE_MS });
@@ -126,7 +124,7 @@ function createSeat(
   return { location, index, isSteady };
 }
 
-/** The location with the next check that may be a change; null where no location has one. */
+/** The location with the next check that may be a change; null if there is none. */
 function firstChange(seats: readonly Seat[], monitor: DecidedMonitor): { seat: Seat | null; changeMs: number } {
   let first: { seat: Seat | null; changeMs: number } = { seat: null, changeMs: Number.POSITIVE_INFINITY };
   for (const seat of seats) {
@@ -142,7 +140,7 @@ function sourceAt(monitor: DecidedMonitor, index: number): Source {
   return source;
 }
 
-/** Whether a result of a verdict would leave a source as it is: core is asked, once for each state and verdict. */
+/** Whether a result would leave a source unchanged; core decides once for each state and verdict. */
 function createSteadiness(rule: StreakRule): (state: SourceState | null, verdict: Verdict) => boolean {
   let known: SourceState | null = null;
   let answers: Partial<Record<Verdict, boolean>> = {};

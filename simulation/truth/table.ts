@@ -3,22 +3,22 @@ import { LONG_KIND, OUTAGE_KINDS, type ScenarioName } from './scenario.ts';
 import type { KindScore, Score } from './score.ts';
 import type { Setting } from './setting.ts';
 
-/** A setting with what came of it in each scenario. */
+/** A setting with its score in each scenario. */
 export type Row = { setting: Setting; scores: Readonly<Partial<Record<ScenarioName, Score>>> };
 
 type Column = { head: string; cell: (row: Row) => string };
 
-/** A table of the report; each is printed once for each interval. */
+/** A table of the report, printed once for each interval. */
 export type Table = { title: string; columns: readonly Column[] };
 
 const HOURS_A_YEAR = 8766;
 
-/** With none seen, this many are likely enough to be seen (95 %). */
+/** With none observed, the true number is below this (95 %). */
 const NONE_FOUND = 3;
 
 const NOTHING = '-';
 
-/** The settings of a row, which begin every table. */
+/** The columns of the setting, with which every table begins. */
 const SETTING_COLUMNS: readonly Column[] = [
   { head: 'locations', cell: ({ setting }) => `${setting.quorum} of ${setting.sources}` },
   { head: 'failures', cell: ({ setting }) => String(setting.downAfterFailures) },
@@ -77,7 +77,7 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
-/** A table in Markdown, a line for each row. */
+/** A table in Markdown. */
 export function printTable(columns: readonly Column[], rows: readonly Row[]): string {
   const all = [...SETTING_COLUMNS, ...columns];
   const lines = [
@@ -88,7 +88,7 @@ export function printTable(columns: readonly Column[], rows: readonly Row[]): st
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** What flapping costs by how many successes in a row end a down. */
+/** The cost of flapping by the number of successes that end a down. */
 export function printFlapping(rows: readonly Row[]): string {
   const cells = rows.map(
     ({ setting, scores }) => `| ${setting.upAfterSuccesses} | ${alerts(scores.flapping?.kinds['flapping'])} |`,
@@ -104,7 +104,7 @@ function falseDowns(score: Score | undefined): string {
     : `${rounded(score.falseDowns * perCount)} (${score.falseDowns.toLocaleString('en')})`;
 }
 
-/** Two digits are what the counts carry. */
+/** Rounds to two digits, which the counts support. */
 function rounded(value: number): string {
   return Number(value.toPrecision(2)).toLocaleString('en', { notation: 'compact' });
 }

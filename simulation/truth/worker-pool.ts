@@ -8,8 +8,7 @@ import type { Score } from './score.ts';
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 /**
- * Simulates cells on all processors at once and returns their scores in the cells' order, in whatever order they
- * finish; `onScore` is called with each.
+ * Simulates cells on all processors and returns their scores in order; `onScore` is called with each as it finishes.
  */
 export async function simulateCells(cells: readonly Cell[], onScore: (done: number) => void): Promise<Score[]> {
   const scores: Score[] = [];

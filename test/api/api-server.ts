@@ -11,7 +11,7 @@ import type { Plan } from '../../core/accounts/plans.ts';
 import type { ScheduleChange } from '../../core/checks/slots.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
-import { registerSharedAgent } from '../../models/agents/agents.ts';
+import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import { registerSharedAgent } from '../../models/agents/agents.ts';
+import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';

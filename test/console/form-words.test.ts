@@ -1,10 +1,10 @@
 import test from 'ava';
 import { Failure } from '../../console/client/failure.ts';
-import { defaultsOf } from '../../console/forms/monitor-defaults.ts';
-import { isWatched, unlisted, withComponent, emptyDraft, type Draft } from '../../console/forms/monitor-draft.ts';
-import { problemsOf } from '../../console/forms/problems.ts';
-import { suggestName, describeDown, latestNotice, sayDuration } from '../../console/forms/sentences.ts';
-import { MODE_WORDS, OP_WORDS, opsOf, RECORDS, SOURCES, TYPE_ORDER } from '../../console/forms/words.ts';
+import { defaultsOf } from '../../console/pages/monitor-form/defaults.ts';
+import { isWatched, unlisted, withComponent, emptyDraft, type Draft } from '../../console/pages/monitor-form/draft.ts';
+import { problemsOf } from '../../console/pages/monitor-form/problems.ts';
+import { suggestName, describeDown, latestNotice, sayDuration } from '../../console/pages/monitor-form/sentences.ts';
+import { MODE_WORDS, OP_WORDS, opsOf, RECORDS, SOURCES, TYPE_ORDER } from '../../console/pages/monitor-form/words.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DNS_MODES, DNS_RECORD_TYPES, parseDnsRecord } from '../../core/checks/dns/records.ts';
 import { ASSERTION_OPS, OPS_BY_SOURCE } from '../../core/checks/http/assertions.ts';

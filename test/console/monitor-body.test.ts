@@ -1,10 +1,15 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import { presentMonitorDetail } from '../../api/monitors/presenter.ts';
-import { removeHeader } from '../../console/forms/headers.ts';
-import { createBody, patchBody } from '../../console/forms/monitor-body.ts';
-import { withFollowing, type Surroundings } from '../../console/forms/monitor-defaults.ts';
-import { draftOf, emptyDraft, type Draft, type HeaderDraft } from '../../console/forms/monitor-draft.ts';
+import { createBody, patchBody } from '../../console/pages/monitor-form/body.ts';
+import { withFollowing, type Surroundings } from '../../console/pages/monitor-form/defaults.ts';
+import {
+  removeHeader,
+  draftOf,
+  emptyDraft,
+  type Draft,
+  type HeaderDraft,
+} from '../../console/pages/monitor-form/draft.ts';
 import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
 import { MONITOR_TYPES, type MonitorType } from '../../core/monitors/monitor.ts';

@@ -193,14 +193,14 @@ test('what is wrong in an address is as if it were not there, and a zoom stays w
   t.deepEqual(spanOf({ range: '1h', zoom: null }, 10_000), { from: 6400, to: 10_000 });
   t.deepEqual(fitZoom({ from: 10_010, to: 10_020 }, 1_000_000), { from: 9720, to: 10_320 });
   t.deepEqual(fitZoom({ from: 999_000, to: 1_100_000 }, 1_000_000), { from: 898_920, to: 999_960 });
-  t.deepEqual(scaleSpan({ from: 0, to: 1000 }, { centre: 250, factor: 0.5, shortest: 100, latest: 2000 }), {
+  t.deepEqual(scaleSpan({ from: 0, to: 1000 }, { center: 250, factor: 0.5, shortest: 100, latest: 2000 }), {
     from: 125,
     to: 625,
   });
 });
 
 test('lines stand one upon the other, without a gap where one of them was not there', (t) => {
-  const line = (name: string, values: (number | null)[]) => ({ name, values, colour: 'plot-1', width: 1 });
+  const line = (name: string, values: (number | null)[]) => ({ name, values, color: 'plot-1', width: 1 });
   const stacked = stackLines([
     line('dns', [null, 1, 2, null]),
     line('tls', [null, null, 10, 5]),

@@ -2,10 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import type { PageName } from '../../console/paths.ts';
 import type { Furnished } from '../attackers/furnished-account.ts';
 
-/**
- * What opens over a page: `by` is what is pressed for it, `leads` from it to something that is shown once, which
- * `asks` before it closes.
- */
+/** A dialog of a page: `by` opens it, and `leads` to content that is shown once and `asks` before it closes. */
 export type WalkedDialog = {
   title: RegExp;
   by: (page: Page) => Locator;

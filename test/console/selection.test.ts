@@ -1,5 +1,5 @@
 import test from 'ava';
-import { countStatuses, select, summarise } from '../../console/pages/overview/selection.ts';
+import { countStatuses, select, summarize } from '../../console/pages/overview/selection.ts';
 
 type Monitor = Parameters<typeof select>[0][number];
 
@@ -73,7 +73,7 @@ test('every word that is looked for is in the name, target or type, without case
 
 test('a few words say how it is', (t) => {
   const say = (...statuses: Monitor['status'][]) =>
-    summarise(countStatuses(statuses.map((status) => monitor('a', { status }))));
+    summarize(countStatuses(statuses.map((status) => monitor('a', { status }))));
   t.is(say(), 'Monitors');
   t.is(say('up'), 'The one monitor is up');
   t.is(say('up', 'up'), 'All 2 are up');

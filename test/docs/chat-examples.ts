@@ -116,10 +116,7 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   }),
 };
 
-/**
- * One message of every kind as chats are notified of it, 95 seconds after it became true; the last one is the test that
- * an owner asks for.
- */
+/** One message of every kind as chats receive it, 95 seconds after its event; the last one is the test message. */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
   'monitor.down, sent again': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: true, isOvertaken: true }),

@@ -3,7 +3,7 @@ import {
   recordAttempts,
   type ClaimedAttempt,
   type RecordedAttempt,
-} from '../../models/alerts/deliveries.ts';
+} from '../../models/alerts/delivery-attempts.ts';
 import type { Database } from '../../models/database.ts';
 
 /** Claims one attempt of one channel; null where none is to be had. */

@@ -148,3 +148,25 @@ test('the hot queries read the partitions of their window only, by indexes', asy
     t.deepEqual({ name, ...on.read() }, { name, tables: tables.toSorted(), whole: [] });
   }
 });
+
+test('the functions of the schema are put into the statements that use them, and are never called', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const run = runOn(database.pool);
+  const functions = await run<{ name: string; isSet: boolean; rowTypes: string[]; types: string[] }>(
+    `SELECT proname AS name, proretset AS "isSet", ARRAY(SELECT format_type(type, NULL) FROM unnest(proargtypes) AS type
+       JOIN pg_type ON oid = type WHERE typtype = 'c') AS "rowTypes",
+       ARRAY(SELECT format_type(type, NULL) FROM unnest(proargtypes) AS type) AS types
+     FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+       AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'sql')`,
+  );
+  t.true(functions.some(({ name }) => name === 'is_due'));
+  for (const { name, isSet, rowTypes, types } of functions) {
+    const call = `${name}(${types.map((type) => (rowTypes.includes(type) ? type : `NULL::${type}`)).join(', ')})`;
+    const from = isSet ? [...rowTypes, call] : rowTypes;
+    const select = isSet ? 'SELECT *' : `SELECT ${call}`;
+    const plan = await run<{ 'QUERY PLAN': string }>(
+      `EXPLAIN (VERBOSE) ${select} ${from.length === 0 ? '' : `FROM ${from.join(', ')}`}`,
+    );
+    t.notRegex(plan.map((line) => line['QUERY PLAN']).join('\n'), new RegExp(String.raw`\b${name}\(`), name);
+  }
+});

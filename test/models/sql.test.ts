@@ -23,7 +23,7 @@ test('a lent connection that breaks between two statements costs its borrower an
   t.is((await database.pool.query('SELECT 1')).rowCount, 1);
 });
 
-test('a transaction that fails leaves nothing behind, neither rows nor locks nor its connection', async (t) => {
+test('a transaction that fails leaves neither rows nor locks behind', async (t) => {
   const { database, tenantId } = await openTestRuntime(t);
   const failed = inTransaction(database, async (run) => {
     await run(`UPDATE tenants SET name = 'changed' WHERE id = $1`, [tenantId]);
@@ -34,6 +34,28 @@ test('a transaction that fails leaves nothing behind, neither rows nor locks nor
     tenantId,
   ]);
   t.is(rows[0]?.name, tenantId);
+});
+
+test('a connection outlives the refusal of a transaction, and not a transaction that cannot be ended', async (t) => {
+  const { databaseUrl } = await openTestRuntime(t);
+  const database = openTestDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 200 });
+  t.teardown(() => closeDatabase(database));
+  const pidOf = async () => (await database.pool.query<{ pid: number }>(BACKEND)).rows[0]?.pid;
+  const first = await pidOf();
+  await t.throwsAsync(
+    inTransaction(database, () => Promise.reject(new Error('refused'))),
+    { message: 'refused' },
+  );
+  await t.throwsAsync(
+    inTransaction(database, (run) => run('SELECT 1 / 0')),
+    { code: '22012' },
+  );
+  t.is(await pidOf(), first);
+  await t.throwsAsync(
+    inTransaction(database, (run) => run('SELECT pg_sleep(30)')),
+    { message: /timeout/ },
+  );
+  t.not(await pidOf(), first);
 });
 
 test('records and statements share one connection: a record joins a transaction and rolls back with it', async (t) => {

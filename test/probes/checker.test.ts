@@ -94,6 +94,16 @@ test('of a first failing answer is kept what may be; of a good, a known or a dis
   t.is(await answerOf(answer, { selfCheck: { apply: () => Promise.resolve(CUT_OFF) } }), null);
 });
 
+test('a self-check that crashes is no vote, and reported as our bug', async (t) => {
+  const bug = new Error('a bug');
+  const { check, crashes } = checkerWith({ selfCheck: { apply: () => Promise.reject(bug) } });
+  t.like(await check(), {
+    judgement: { verdict: 'none', cause: null, reason: 'The check could not be run here' },
+    answer: null,
+  });
+  t.deepEqual(crashes, [[bug, 'mon_1']]);
+});
+
 test('a probe that crashes is no vote, and reported as our bug', async (t) => {
   const bug = new Error('bug');
   const { check, crashes } = checkerWith({ probe: () => Promise.reject(bug) });

@@ -1,10 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { createRandom, type Random } from '../../simulation/truth/random.ts';
 
-/**
- * What a monitor of the pictures is, and what happened to it: each trouble as how long ago it began and how long it
- * lasted, in minutes.
- */
+/** A monitor of the pictures with its outages, each by its age and length in minutes. */
 export type StoryMonitor = {
   settings: {
     name: string;
@@ -14,7 +11,7 @@ export type StoryMonitor = {
     sla_target?: number;
     check_spec?: object;
   };
-  /** Milliseconds that an answer takes in the middle; null where nothing is timed. */
+  /** The median response time in milliseconds; null if nothing is timed. */
   levelMs: number | null;
   troubles: readonly { agoMinutes: number; lastsMinutes: number; kind: Trouble }[];
   isPaused?: boolean;
@@ -22,7 +19,7 @@ export type StoryMonitor = {
 
 export type Trouble = 'refused' | 'unavailable' | 'slow' | 'missed';
 
-/** What locations see of each trouble. */
+/** What locations report of each kind of outage. */
 export const OUTCOMES: Record<
   Trouble,
   { verdict: 'down' | 'degraded'; cause: string; reason: string; httpStatus: number | null; latencyMs: number | null }
@@ -57,10 +54,10 @@ export const OUTCOMES: Record<
   },
 };
 
-/** Where monitors are checked from. */
+/** The locations that check. */
 export const LOCATIONS = ['frankfurt', 'singapore', 'virginia'] as const;
 
-/** How far each location is from the targets, as a factor of an answer's time. */
+/** The distance of each location from the targets, as a factor of the response time. */
 export const DISTANCE: Readonly<Record<(typeof LOCATIONS)[number], number>> = {
   frankfurt: 0.8,
   singapore: 1.9,
@@ -71,7 +68,7 @@ const DAY = 24 * 60;
 const hour = (hours: number) => hours * 60;
 const http = (name: string, target: string) => ({ name, target, sla_target: 99.9 });
 
-/** The account of a shop, on an ordinary bad evening. */
+/** The monitors of a shop on an evening with an outage. */
 export const MONITORS: readonly StoryMonitor[] = [
   {
     settings: http('Checkout', 'https://shop.northwind.example/checkout/health'),
@@ -135,16 +132,16 @@ export const MONITORS: readonly StoryMonitor[] = [
   { settings: http('Old shop', 'https://old.northwind.example/'), levelMs: 150, troubles: [], isPaused: true },
 ];
 
-/** How long monitors are there, and for how long single checks are. */
+/** The age of the monitors, and of the oldest stored checks. */
 export const AGE_MS = 120 * DAY_MS;
 export const CHECKED_MS = 9 * DAY_MS;
 
-/** The same noise in every run. */
+/** Makes noise that is the same in every run. */
 export function createNoise(): Random {
   return createRandom([2026, 11]);
 }
 
-/** Milliseconds of one answer: busier by day, and now and then late. */
+/** The response time of one check in milliseconds: slower by day, and sometimes late. */
 export function answerMs(
   random: Random,
   { levelMs, atMs, location }: { levelMs: number; atMs: number; location: keyof typeof DISTANCE },

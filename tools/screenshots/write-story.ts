@@ -1,7 +1,7 @@
 import type { Installation } from '../../bench/harness/installation.ts';
 import { endedPeriods } from '../../core/statistics/reports/periods.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/agents.ts';
+import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/shared-agents.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
 import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
 import { insertTransitions, type NewTransition } from '../../models/incidents/history.ts';
@@ -25,7 +25,7 @@ import {
   type Trouble,
 } from './story.ts';
 
-/** What pictures are taken of, by id. */
+/** The ids of the objects in the pictures. */
 export type Written = { monitorId: string; incidentId: string; channelId: string; reportId: string };
 
 type Tools = { installation: Installation; url: string; newId: (prefix: IdPrefix) => string };
@@ -33,13 +33,12 @@ type Made = { story: StoryMonitor; id: string; no: number };
 type Agent = { no: number; location: (typeof LOCATIONS)[number] };
 
 const INTERVAL_MS = 300_000;
-/** The last hours go the way of all results, through the evaluator, which decides and alerts. */
+/** The last hours go through the evaluator, which decides and alerts. */
 const DECIDED_MS = 26 * 3_600_000;
 const ROWS_AT_ONCE = 5000;
 
 /**
- * Writes the story into an empty installation whose API answers at `url`: the account's monitors with their past, who
- * was reported, and what reports say.
+ * Writes the story into an empty installation with its API at `url`: monitors with their past, deliveries and reports.
  */
 export async function writeStory({ installation, url, newId }: Tools): Promise<Written> {
   const { database, tenantId } = installation;
@@ -130,7 +129,7 @@ async function makeChannels(
   return { webhook, chat };
 }
 
-/** What was before single checks are kept: transitions, and the incidents that they opened. */
+/** Writes the time before the stored checks: transitions, and the incidents that they opened. */
 async function writePast(
   { database, tenantId }: Installation,
   monitors: readonly Made[],
@@ -177,7 +176,7 @@ async function writePast(
   );
 }
 
-/** Every check of the last days: the older ones as they are stored, the newest as they come to the evaluator. */
+/** Writes every check of the last days: older ones as stored rows, the newest through the evaluator. */
 async function check(
   { installation, url, newId }: Tools,
   { monitors, agents, nowMs }: { monitors: readonly Made[]; agents: readonly Agent[]; nowMs: number },
@@ -265,7 +264,7 @@ function answerOf(kind: Trouble | undefined): MeasuredResult['answer'] {
   };
 }
 
-/** Whatever is on its way has arrived, but for one that took a second attempt. */
+/** Marks all pending deliveries as delivered, except one that took a second attempt. */
 async function deliver({ database }: Installation, channelId: string): Promise<void> {
   const nowMs = Date.now();
   for (let number = 0; ; number += 1) {

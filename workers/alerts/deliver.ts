@@ -10,7 +10,7 @@ import {
   type Claim,
   type ClaimedAttempt,
   type RecordedAttempt,
-} from '../../models/alerts/deliveries.ts';
+} from '../../models/alerts/delivery-attempts.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';

@@ -1,7 +1,6 @@
 import type { Agent } from 'node:http';
 import { applyChatUpdate } from '../../models/alerts/chat-connections.ts';
-import { findNextUpdate, passUpdate } from '../../models/alerts/telegram-polls.ts';
-import { takeUpdate, type BotUpdate } from '../../models/alerts/telegram-updates.ts';
+import { findNextUpdate, passUpdate, takeUpdate, type BotUpdate } from '../../models/alerts/telegram-updates.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { callBot, nameBot, type BotAnswer, type TelegramBot } from '../../notifications/telegram/bot-api.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';

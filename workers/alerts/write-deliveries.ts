@@ -4,10 +4,9 @@ import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts
 import type { Change } from '../../core/incidents/change.ts';
 import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
 import type { Route } from '../../models/alerts/channels.ts';
-import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { insertDeliveries, type NewDelivery, supersedeRetries } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/notified-chats.ts';
-import { supersedeRetries } from '../../models/alerts/superseding.ts';
 import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import {
   addToSummaries,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
 import { describePreview } from '../../core/checks/preview.ts';
-import { updateBehindAt } from '../../models/agents/agents.ts';
+import { updateBehindAt } from '../../models/agents/shared-agents.ts';
 import { storeCertificates } from '../../models/checks/certificates.ts';
 import { claimRechecks, listDueChecks } from '../../models/checks/checks.ts';
 import { openPreviewTarget, sealPreviewOutcome } from '../../models/checks/previews.ts';

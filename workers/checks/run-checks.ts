@@ -63,12 +63,15 @@ export class CheckRunner {
    */
   async runTick(slot: ScheduleSlot, slotBeginsAtMs: number): Promise<CheckOutcome> {
     this.#recordIfLate(slot, slotBeginsAtMs);
-    const tick = await this.#ticks.enter(slotKey(slot), slotBeginsAtMs);
-    if (tick === null) {
+    const begun = await this.#ticks.readInTurn(slotKey(slot), slotBeginsAtMs, async (tick) => {
+      this.#recordIfLate(slot, tick.slotBeginsAtMs);
+      return { tick, due: await this.#parts.listDueChecks(slot) };
+    });
+    if (begun === null) {
       this.#recordBehind(slot.agentNo);
       return summarise([]);
     }
-    const due = await this.#listDueChecks(slot, tick);
+    const { tick, due } = begun;
     const outcomes = await Promise.all(due.map((check) => this.#checkOnTime(check, slot, tick)));
     return summarise(outcomes, tick.passedOver * due.length);
   }
@@ -82,15 +85,6 @@ export class CheckRunner {
       outcomes.push(...(await Promise.all(checks)));
     }
     return summarise(outcomes);
-  }
-
-  async #listDueChecks(slot: ScheduleSlot, tick: Tick): Promise<DueCheck[]> {
-    this.#recordIfLate(slot, tick.slotBeginsAtMs);
-    try {
-      return await this.#parts.listDueChecks(slot);
-    } finally {
-      this.#ticks.leave(tick);
-    }
   }
 
   /** Null when the tick came so late that the next one is nearer, or the monitor's check before still waits. */

@@ -6,7 +6,7 @@ export type Tick = { slotBeginsAtMs: number; passedOver: number; hasWaited: bool
 /** The queue of checks that have been read and wait to begin. */
 export type LimiterQueue = { isFull: () => boolean; waitForRoom: () => Promise<void> };
 
-type WaitingTick = { tick: Tick; begin: (tick: Tick) => void };
+type WaitingTick = { tick: Tick; begin: () => void; read: Promise<void> };
 
 /**
  * Queues ticks that come while more checks are in hand than can begin soon. A tick that waits has read nothing yet, so
@@ -17,33 +17,38 @@ export class TickQueue {
   readonly #limiterQueue: LimiterQueue;
   readonly #waiting = new Map<string, WaitingTick>();
   #isDraining = false;
-  /** The tick that had its turn last, until it leaves. */
-  #begun: { tick: Tick; leave: () => void } | null = null;
 
   constructor(limiterQueue: LimiterQueue) {
     this.#limiterQueue = limiterQueue;
   }
 
   /**
-   * Waits for the turn of a slot's tick; null where an earlier tick of the slot still waits, which becomes this one.
-   * A tick that has its turn must `leave` when its checks are read, or could not be.
+   * Waits for the turn of a slot's tick, and reads its checks; the tick behind it has its turn once they are read, or
+   * could not be. Null where an earlier tick of the slot still waits: that one is then the newer of the two.
    */
-  async enter(slot: string, slotBeginsAtMs: number): Promise<Tick | null> {
+  async readInTurn<Checks>(
+    slot: string,
+    slotBeginsAtMs: number,
+    read: (tick: Tick) => Promise<Checks>,
+  ): Promise<Checks | null> {
     const before = this.#waiting.get(slot);
     if (before !== undefined) {
-      Object.assign(before.tick, { slotBeginsAtMs, passedOver: before.tick.passedOver + 1 });
+      before.tick.slotBeginsAtMs = Math.max(before.tick.slotBeginsAtMs, slotBeginsAtMs);
+      before.tick.passedOver += 1;
       return null;
     }
-    if (!this.#isDraining && !this.#limiterQueue.isFull()) return { slotBeginsAtMs, passedOver: 0, hasWaited: false };
-    const { promise: turn, resolve: begin } = Promise.withResolvers<Tick>();
-    this.#waiting.set(slot, { tick: { slotBeginsAtMs, passedOver: 0, hasWaited: true }, begin });
+    if (!this.#isDraining && !this.#limiterQueue.isFull())
+      return await read({ slotBeginsAtMs, passedOver: 0, hasWaited: false });
+    const [turn, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const tick = { slotBeginsAtMs, passedOver: 0, hasWaited: true };
+    this.#waiting.set(slot, { tick, begin: turn.resolve, read: end.promise });
     if (!this.#isDraining) void this.#drain();
-    return await turn;
-  }
-
-  /** Lets the tick behind this one have its turn. */
-  leave(tick: Tick): void {
-    if (this.#begun?.tick === tick) this.#begun.leave();
+    await turn.promise;
+    try {
+      return await read(tick);
+    } finally {
+      end.resolve();
+    }
   }
 
   async #drain(): Promise<void> {
@@ -52,12 +57,10 @@ export class TickQueue {
       await this.#limiterQueue.waitForRoom();
       const [next] = this.#waiting;
       if (next === undefined) break;
-      const [slot, { tick, begin }] = next;
+      const [slot, { begin, read }] = next;
       this.#waiting.delete(slot);
-      const { promise: left, resolve: leave } = Promise.withResolvers<void>();
-      this.#begun = { tick, leave };
-      begin(tick);
-      await left;
+      begin();
+      await read;
       // Its checks are in the limiter's queue by the next turn of the event loop, and only then it can be seen whether
       // there is room for more.
       await new Promise<void>((resolve) => setImmediate(resolve));

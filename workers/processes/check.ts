@@ -1,5 +1,5 @@
 import { findVendorPage } from '../../core/checks/vendor/page.ts';
-import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/agents.ts';
+import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/shared-agents.ts';
 import { createVendorDocumentStore } from '../../models/checks/vendor-pages.ts';
 import type { HostPort } from '../../net/host-address.ts';
 import { openKnownDomains } from '../../probes/domain.ts';

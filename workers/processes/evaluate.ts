@@ -1,4 +1,4 @@
-import { listCheckRegions } from '../../models/agents/agents.ts';
+import { listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { openAnswers } from '../../models/checks/sealed-answers.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import { QUEUES, type EvaluateJob } from '../../queues/payloads.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { listCheckRegions } from '../../models/agents/agents.ts';
+import { listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { createSecretBox, type SecretKey } from '../../models/secrets/secret-box.ts';

@@ -1,7 +1,7 @@
 import { noScheduleChange } from '../../core/checks/slots.ts';
 import { chooseDefaultSources } from '../../core/monitors/defaults.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
-import { assignMissingSources, listCheckRegions } from '../../models/agents/agents.ts';
+import { assignMissingSources, listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { listOverdueChannels } from '../../models/alerts/deliveries.ts';
 import { listOverdueRechecks, listOccupiedSlots } from '../../models/checks/schedule.ts';
 import { inTransaction, runOn } from '../../models/sql.ts';

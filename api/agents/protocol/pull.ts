@@ -9,13 +9,14 @@ import { besideSecrets, workItemOf, workSecretsOf } from '../../../core/agents/w
 import type { MonitorSecrets } from '../../../core/monitors/monitor.ts';
 import {
   checkInAgent,
+  isUsableKey,
   listAssignedWork,
   updateGivenVersions,
   openWorkSecrets,
+  sealTo,
   type AssignedWork,
   type TokenAgent,
 } from '../../../models/agents/work.ts';
-import { isUsableKey, sealTo } from '../../../models/secrets/sealed-box.ts';
 import { accept, badRequest } from '../../api-error.ts';
 import type { ApiDependencies } from '../../dependencies.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';

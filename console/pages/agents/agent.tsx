@@ -1,18 +1,19 @@
 import { useSignal, useComputed } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
-import { Failure } from '../../client/failure.ts';
-import { monitors, type Monitor } from '../../client/live.ts';
+import { api } from '../../client/api.ts';
+import { monitors } from '../../client/live.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas, Monitor } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { EmptyPage, Empty } from '../../parts/empty.tsx';
-import { Fact } from '../../parts/fact.tsx';
-import { KeptDialog } from '../../parts/kept.tsx';
-import { Loaded, useLoad, Outdated } from '../../parts/load.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Fact } from '../../parts/facts.tsx';
+import { Loaded, useLoad, Outdated, type Load } from '../../parts/load.tsx';
+import { ObjectPage } from '../../parts/object-page.tsx';
 import { Card, Page, Section } from '../../parts/page.tsx';
+import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatDateTime, Moment, Since } from '../../parts/time.tsx';
@@ -23,16 +24,16 @@ import { navigate } from '../../shell/router.ts';
 import { AgentState, capabilitiesOf, type Agent } from '../agents.tsx';
 import { AgentCommand } from './new.tsx';
 
-/** How high a row is, in pixels. */
+/** The height of a row in pixels. */
 const ROW_HEIGHT = 52;
 
-/** The monitors that an agent is to watch, each as it is now. */
+/** The monitors that an agent checks, with their present status. */
 function Watched({ agent }: { agent: Agent }) {
   const load = useLoad(
     async (signal) => (await api.get('/monitors', { query: { agent_id: agent.id }, signal })).monitors,
     [agent.id],
   );
-  // Who watches what changes with what the monitors are set to, which their rows report, and with their number.
+  // An agent's monitors change with their settings and their number, which the rows report.
   const version = useComputed(
     () =>
       monitors.value &&
@@ -105,22 +106,26 @@ function Row({ monitor: { id, name, type, target, status, state_since: since } }
 const POLL_MS = 15_000;
 const BACK = { label: 'Agents', href: PATHS.agents };
 
-/** One agent: whether it is there, what it runs on and what it can check. */
+/** The page of one agent: its state, its machine, its monitors and what it can check. */
 export function AgentPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/agents/{id}', { path: { id }, signal }), [id]);
   useReload(load, ['agent'], (changed) => changed === id);
   usePoll(load, true, POLL_MS);
-  const { value: error } = load.error;
-  const { value: agent } = load.value;
-  if (error instanceof Failure && error.status === 404) return <Missing />;
-  if (agent === null) {
-    return (
-      <Page title="Agent" back={BACK}>
-        <Loaded load={load}>{() => null}</Loaded>
-      </Page>
-    );
-  }
+  return (
+    <ObjectPage
+      load={load}
+      title="Agent"
+      icon="agents"
+      back={BACK}
+      missing="It was deleted, belongs to another account, or its address is not complete."
+    >
+      {(agent) => <Shown agent={agent} load={load} />}
+    </ObjectPage>
+  );
+}
+
+function Shown({ agent, load }: { agent: Agent; load: Load<Agent> }) {
   const isOwn = agent.kind === 'tenant';
   return (
     <Page
@@ -191,15 +196,7 @@ function DeleteAgent({ agent }: { agent: Agent }) {
   );
 }
 
-function Missing() {
-  return (
-    <EmptyPage title="Agent" back={BACK} icon="agents" heading="There is no such agent">
-      It was deleted, belongs to another account, or its address is not complete.
-    </EmptyPage>
-  );
-}
-
-/** Gives an agent a new token, and shows it once. */
+/** A button that gives an agent a new token, and shows it once. */
 function RotateToken({ agent }: { agent: Agent }) {
   const made = useSignal<Schemas['AgentToken'] | null>(null);
   const action = useAction();
@@ -220,14 +217,14 @@ function RotateToken({ agent }: { agent: Agent }) {
         New token
       </Button>
       {made.value !== null && (
-        <KeptDialog
+        <ShownOnceDialog
           title="The new token"
           question="Have you kept the command?"
           text="Its token is never shown again. Without it the agent needs another one."
           onClose={() => (made.value = null)}
         >
           <AgentCommand command={made.value.install_command} token={made.value.token} />
-        </KeptDialog>
+        </ShownOnceDialog>
       )}
     </>
   );

@@ -1,66 +1,56 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useFormAction } from '../../parts/action.ts';
 import { Button, Spinner } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
-import { ViewOnly } from '../../parts/empty.tsx';
-import { FormError, TextField } from '../../parts/field.tsx';
+import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Kept } from '../../parts/kept.tsx';
 import { useLoad } from '../../parts/load.tsx';
+import { ViewOnly } from '../../parts/object-page.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { ShownOnce } from '../../parts/shown-once.tsx';
 import { PATHS } from '../../paths.ts';
 
 type Created = Schemas['CreatedAgent'];
 
 const BACK = { label: 'Agents', href: PATHS.agents };
-/** The stream reports it at once; this is for who has none. */
+/** The stream reports the check-in at once; polling is for when there is no stream. */
 const POLL_MS = 5000;
 
-/** Makes an agent, shows once what starts it, and waits for its first check-in. */
+/** The page that creates an agent, shows its command once, and waits for its first check-in. */
 export function AgentNewPage() {
   const created = useSignal<Created | null>(null);
   if (!canWrite()) return <ViewOnly title="New agent" back={BACK} icon="agents" who="make agents" />;
   if (created.value !== null) return <Made agent={created.value} />;
   return (
     <Page title="New agent" back={BACK} lead="An agent of your own that checks what only it can reach.">
-      <Form onCreated={(agent) => (created.value = agent)} />
+      <AgentForm onCreated={(agent) => (created.value = agent)} />
     </Page>
   );
 }
 
-function Form({ onCreated }: { onCreated: (agent: Created) => void }) {
+function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
   const name = useSignal('');
   const region = useSignal('');
-  const error = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
-  const create = async () => {
-    isBusy.value = true;
-    try {
+  const formAction = useFormAction();
+  const create = () =>
+    formAction.run(async () => {
       onCreated(
         await api.post('/agents', {
           body: { name: name.value, region: region.value.trim() === '' ? null : region.value },
         }),
       );
-    } catch (failure) {
-      error.value = failure;
-      isBusy.value = false;
-    }
-  };
-  const { byField, rest } = problemsByField(error.value, ['name', 'region']);
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'region']);
   return (
     <div class="max-w-2xl">
       <Card>
-        <form
-          class="flex flex-col gap-5"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void create();
-          }}
-        >
+        <Form class="flex flex-col gap-5" onSubmit={create}>
           <TextField
             label="Name"
             required
@@ -83,11 +73,11 @@ function Form({ onCreated }: { onCreated: (agent: Created) => void }) {
           />
           <FormError text={rest} />
           <div>
-            <Button type="submit" tone="primary" busy={isBusy.value}>
+            <Button type="submit" tone="primary" busy={formAction.isBusy.value}>
               Create agent
             </Button>
           </div>
-        </form>
+        </Form>
       </Card>
     </div>
   );
@@ -101,7 +91,7 @@ function Made({ agent }: { agent: Created }) {
   usePoll(load, !isThere, POLL_MS);
   return (
     <Page title={agent.name} back={BACK} lead="It is made. Start it where it is to check from.">
-      <Kept
+      <ShownOnce
         question="Have you kept the command?"
         text="Its token is never shown again. Without it the agent needs a new one."
         href={`/agents/${agent.id}`}
@@ -111,12 +101,12 @@ function Made({ agent }: { agent: Created }) {
           {isThere ? <Icon name="check" class="size-4" /> : <Spinner />}
           {isThere ? 'It has checked in.' : 'Waiting for its first check-in.'}
         </p>
-      </Kept>
+      </ShownOnce>
     </Page>
   );
 }
 
-/** What starts an agent, the one time that it can be seen: its token is in it. */
+/** The command that starts an agent, shown only once because it contains the token. */
 export function AgentCommand({ command, token }: { command: string; token: string }) {
   return (
     <div class="flex flex-col gap-5">

@@ -1,19 +1,20 @@
 import { useEffect } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink, Spinner } from '../../parts/button.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card } from '../../parts/page.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { navigate } from '../../shell/router.ts';
-import type { ChannelType } from './types.tsx';
+import type { ChannelType } from './words.tsx';
 
 type Links = Pick<Schemas['ChannelCreateResult'], 'deep_link' | 'group_deep_link' | 'authorize_url'>;
 
-/** The stream reports it at once; this is for who has none. */
+/** The stream reports the connection at once; polling is for when there is no stream. */
 const POLL_MS = 5000;
 
-/** The links that connect a chat, and the wait until it is: then the channel's page is shown. */
+/** The links that connect a chat. Once it is connected, the channel's page is shown. */
 export function ConnectChat({ id, type, links }: { id: string; type: Exclude<ChannelType, 'webhook'>; links: Links }) {
   const load = useLoad((signal) => api.get('/channels/{id}', { path: { id }, signal }), [id]);
   useReload(load, ['channel'], (changed) => changed === id);

@@ -1,14 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { useRef, useId } from 'preact/hooks';
-import { monitors, type Monitor } from '../../client/live.ts';
+import { monitors } from '../../client/live.ts';
+import type { Monitor } from '../../client/shapes.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 
-/** More are found by their names. */
+/** The most monitors that are listed; the search finds the others. */
 const SHOWN = 100;
 
-/** Those whose name or target has all words of a text. */
+/** Finds the monitors whose name or target contains all words of a text. */
 function findMonitors(text: string): readonly Monitor[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   return (monitors.value ?? []).filter(({ name, target }) =>
@@ -16,7 +17,7 @@ function findMonitors(text: string): readonly Monitor[] {
   );
 }
 
-/** Asks for one monitor. */
+/** A dialog that chooses one monitor. */
 export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onChosen: (id: string) => void }) {
   const text = useSignal('');
   const found = findMonitors(text.value);
@@ -61,7 +62,7 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
   );
 }
 
-/** A list of monitors of which any are ticked; those that were at first stand on top. */
+/** A list of monitors with checkboxes; those that were checked at first come first. */
 export function MonitorTicks({
   chosen,
   onChosen,
@@ -124,12 +125,12 @@ function Beyond({ found }: { found: number }) {
   ) : null;
 }
 
-/** Whose alerts a channel gets: everything's, or those of `ids`. */
+/** The monitors whose alerts a channel receives: all, or those of `ids`. */
 export type Route = { all: boolean; ids: readonly string[] };
 
 type RoutingProps = { route: Route; onRoute: (route: Route) => void; error?: string | null | undefined };
 
-/** Chooses whose alerts a channel gets. */
+/** Chooses the monitors whose alerts a channel receives. */
 export function Routing({ route, onRoute, error }: RoutingProps) {
   const name = useId();
   return (

@@ -1,24 +1,28 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useFormAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { ViewOnly, Empty } from '../../parts/empty.tsx';
-import { CheckField, FormError, TextField } from '../../parts/field.tsx';
-import { Kept } from '../../parts/kept.tsx';
+import { CheckField } from '../../parts/choice-fields.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { TextField, FormError, Form } from '../../parts/field.tsx';
+import { ViewOnly } from '../../parts/object-page.tsx';
 import { Card, Page } from '../../parts/page.tsx';
+import { ShownOnce } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './connect.tsx';
 import { Routing, type Route } from './monitor-choice.tsx';
 import { SigningSecret } from './signing-secret.tsx';
-import { TYPES, type ChannelType } from './types.tsx';
+import { TYPES, type ChannelType } from './words.tsx';
 
-/** The order in which types are offered; the first is what most have at hand. */
+/** The order in which types are offered: webhooks need nothing from the operator. */
 const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack'];
 
-/** Chooses of which type a channel is; it stands in the address. */
+/** Chooses the type of a channel; the address stores it. */
 function TypeChoice({ type }: { type: ChannelType }) {
   return (
     <fieldset class="mb-5 grid gap-2 sm:grid-cols-3">
@@ -53,7 +57,7 @@ type Created = Schemas['ChannelCreateResult'];
 const BACK = { label: 'Channels', href: PATHS.channels };
 const FIELDS = ['name', 'url', 'all_monitors', 'monitor_ids', 'reports'];
 
-/** Makes a channel, and shows what is shown once: the secret of a webhook, the link of a chat. */
+/** The page that creates a channel, and shows its secret or its link once. */
 export function ChannelNewPage({ query }: PageProps) {
   const created = useSignal<{ type: ChannelType; name: string; result: Created } | null>(null);
   const type = TYPE_ORDER.find((each) => each === query['type']) ?? 'webhook';
@@ -64,7 +68,7 @@ export function ChannelNewPage({ query }: PageProps) {
       <div class="max-w-2xl">
         <TypeChoice type={type} />
         {type === 'webhook' || signedIn().chats[type] ? (
-          <Form type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
+          <ChannelForm type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
         ) : (
           <NotSetUp type={type} />
         )}
@@ -73,7 +77,7 @@ export function ChannelNewPage({ query }: PageProps) {
   );
 }
 
-/** What a chat needs that only the operator can give; a link would lead nowhere. */
+/** What the operator has to set up before a chat can be connected. */
 const NEEDED: Record<Exclude<ChannelType, 'webhook'>, { what: string; variables: string }> = {
   telegram: { what: 'a bot', variables: 'TELEGRAM_BOT_TOKEN and TELEGRAM_BOT_NAME' },
   slack: { what: 'an app', variables: 'SLACK_CLIENT_ID and SLACK_CLIENT_SECRET' },
@@ -92,22 +96,19 @@ function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
   );
 }
 
-function Form({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
+function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
   const name = useSignal('');
   const url = useSignal('');
   const route = useSignal<Route>({ all: true, ids: [] });
   const reports = useSignal(false);
-  const error = useSignal<unknown>(null);
-  const isBusy = useSignal(false);
+  const { isBusy, error, run } = useFormAction();
   const isWebhook = type === 'webhook';
-  // What was wrong with another type says nothing of this one; what was filled in stays.
+  // An error of another type does not apply; the input stays.
   useEffect(() => {
     error.value = null;
   }, [type]);
-  const create = async () => {
-    isBusy.value = true;
-    error.value = null;
-    try {
+  const create = () =>
+    run(async () => {
       const result = await api.post('/channels', {
         body: {
           type,
@@ -118,21 +119,11 @@ function Form({ type, onCreated }: { type: ChannelType; onCreated: (name: string
         },
       });
       onCreated(name.value.trim() === '' ? TYPES[type].label : name.value.trim(), result);
-    } catch (failure) {
-      error.value = failure;
-      isBusy.value = false;
-    }
-  };
+    });
   const { byField, rest } = problemsOf(error.value);
   return (
     <Card>
-      <form
-        class="flex flex-col gap-5"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
+      <Form class="flex flex-col gap-5" onSubmit={create}>
         {isWebhook && (
           <TextField
             label="Address"
@@ -183,12 +174,12 @@ function Form({ type, onCreated }: { type: ChannelType; onCreated: (name: string
             </span>
           )}
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }
 
-/** What the address did not take is the address's matter. */
+/** Shows a failed test delivery as an error of the URL field. */
 function problemsOf(error: unknown): ReturnType<typeof problemsByField> {
   if (error instanceof Failure && error.message.startsWith('test delivery failed'))
     return { byField: { url: sentenceOf(error) }, rest: null };
@@ -196,7 +187,7 @@ function problemsOf(error: unknown): ReturnType<typeof problemsByField> {
 }
 
 function Made({ type, name, result }: { type: ChannelType; name: string; result: Created }) {
-  // One was at the foot of a form.
+  // The form was scrolled to its end.
   useLayoutEffect(() => document.querySelector('main')?.scrollTo({ top: 0 }), []);
   if (type !== 'webhook') {
     return (
@@ -207,13 +198,13 @@ function Made({ type, name, result }: { type: ChannelType; name: string; result:
   }
   return (
     <Page title={`${name} is connected`} back={BACK} lead="The test arrived. Alerts go there from now on.">
-      <Kept
+      <ShownOnce
         question="Have you kept the secret?"
         text="It is never shown again. Without it your receiver cannot tell who calls, until you change it for another."
         href={`/channels/${result.id}`}
       >
         {result.signing_secret !== undefined && <SigningSecret secret={result.signing_secret} />}
-      </Kept>
+      </ShownOnce>
     </Page>
   );
 }

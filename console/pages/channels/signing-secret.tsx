@@ -8,7 +8,7 @@ import node from '../../samples/verify.mjs?raw';
 import php from '../../samples/verify.php?raw';
 import python from '../../samples/verify.py?raw';
 
-/** A signing secret, the one time that it can be seen, and how it is used. */
+/** A signing secret, shown only once, and how to use it. */
 export function SigningSecret({ secret }: { secret: string }) {
   return (
     <div class="flex flex-col gap-5">
@@ -40,7 +40,7 @@ const SAMPLES = {
 type Language = keyof typeof SAMPLES;
 const CHOICES = (Object.keys(SAMPLES) as Language[]).map((value) => ({ value, label: SAMPLES[value].label }));
 
-/** Code that says whether a delivery is ours, in the reader's language. */
+/** Sample code that verifies the signature of a delivery, in several languages. */
 export function SampleCode() {
   const language = useSignal<Language>('node');
   const { label, code } = SAMPLES[language.value];

@@ -1,4 +1,4 @@
-/** A JSON schema as the description has them, as far as it is shown. */
+/** The parts of a JSON schema that are shown. */
 export type Schema = {
   $ref?: string;
   type?: string | readonly string[];
@@ -56,7 +56,7 @@ type Item = { servers?: readonly { url: string }[]; parameters?: readonly Parame
 const METHODS = ['get', 'head', 'post', 'patch', 'delete'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** What `/openapi.json` says, as far as it is shown. */
+/** The parts of `/openapi.json` that are shown. */
 export type Description = {
   info: { title: string; version: string; description: string };
   servers: readonly { url: string }[];
@@ -66,7 +66,7 @@ export type Description = {
   components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 };
 
-/** An operation, or an event that webhooks receive (`server` null), with everything that its path says for all. */
+/** An operation, or an event that webhooks receive (`server` null), with the parameters of its path. */
 export type Operation = Omit<RawOperation, 'parameters'> & {
   method: Method;
   path: string;
@@ -74,9 +74,7 @@ export type Operation = Omit<RawOperation, 'parameters'> & {
   parameters: readonly Parameter[];
 };
 
-/**
- * Everything that one can ask, and everything that is sent, by the tags in their order; a tag without any is left out.
- */
+/** Lists all operations and events by tag, in the order of the tags; empty tags are left out. */
 export function listOperations(
   description: Description,
 ): { name: string; description: string; operations: Operation[] }[] {
@@ -108,12 +106,12 @@ function operationsOf(
   });
 }
 
-/** The thing itself where one only refers to it; what stands beside the reference counts more. */
+/** Resolves a `$ref`; properties beside the reference take precedence. */
 export function follow<T extends { $ref?: string }>(description: Description, thing: T): T {
   const { $ref: reference, ...own } = thing;
   if (reference === undefined) return thing;
   const [, , group = '', name = ''] = reference.split('/');
-  // The description is checked when the service is built: what it refers to is there, and of the same kind.
+  // The description is checked at build time: every reference resolves to the same kind.
   return follow(description, { ...(description.components[group]?.[name] as T), ...own });
 }
 

@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** What a value is, in a few words: `text or null`, `list of whole number`. */
+/** Describes the type of a value: `text or null`, `list of whole number`. */
 function describeType(description: Description, schema: Schema): string {
   const whole = follow(description, schema);
   if (whole.const !== undefined) return JSON.stringify(whole.const);
@@ -34,7 +34,7 @@ function describeType(description: Description, schema: Schema): string {
     .join(' or ');
 }
 
-/** What a value has to keep to: `1 to 255 characters`; empty where there is nothing. */
+/** Describes the limits of a value: `1 to 255 characters`; empty if it has none. */
 function describeLimits(description: Description, schema: Schema): string {
   const { minLength, maxLength, minimum, exclusiveMinimum, maximum, minItems, maxItems, pattern } = follow(
     description,
@@ -51,7 +51,7 @@ function describeLimits(description: Description, schema: Schema): string {
     .join(', ');
 }
 
-/** The objects that a value can be, itself or in a list, each with its fields; empty where it is none. */
+/** Lists the objects that a value can be, itself or as a list item; empty if it is none. */
 function listObjects(description: Description, schema: Schema): Schema[] {
   const whole = follow(description, schema);
   if (whole.properties !== undefined) return [whole];
@@ -74,7 +74,7 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)];
 }
 
-/** The fields of what is sent or answered; those of objects within unfold. */
+/** The fields of a request or response; nested objects unfold. */
 export function SchemaFields({ description, schema }: { description: Description; schema: Schema }) {
   const objects = listObjects(description, schema);
   if (objects.length === 0)
@@ -103,7 +103,7 @@ export function SchemaFields({ description, schema }: { description: Description
   );
 }
 
-/** One value by its name: what it is, what it has to keep to, and what it means. */
+/** One field: its name, type, limits and meaning. */
 export function FieldLine({
   description,
   name,

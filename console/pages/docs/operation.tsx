@@ -18,10 +18,10 @@ import {
 import { FieldLine, SchemaFields, Unfold } from './fields.tsx';
 import { Prose } from './prose.tsx';
 
-/** Whose token an operation takes. */
+/** The kind of credential that an operation takes. */
 type Credential = 'token' | 'session' | 'agent' | 'none';
 
-/** What one has to show to be let through. */
+/** The credential that an operation requires. */
 function credentialOf({ security }: Operation): Credential {
   if (security === undefined) return 'token';
   if (security.some((each) => 'session' in each)) return 'session';
@@ -35,7 +35,7 @@ const HEADERS: Record<Credential, readonly string[]> = {
   none: [],
 };
 
-/** A line for a shell that asks for it; what belongs into the path is a variable of the shell. */
+/** A curl command for an operation; path parameters are shell variables. */
 function curlOf(operation: Operation, example: unknown): string {
   const { method, path, server, parameters } = operation;
   const credential = credentialOf(operation);
@@ -44,7 +44,7 @@ function curlOf(operation: Operation, example: unknown): string {
   const parts = [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${address}"`,
     ...HEADERS[credential],
-    // The other operations for people need the cookie that this one gives.
+    // Other operations of users need the cookie that this one sets.
     ...(operation.operationId === 'signIn' ? ['-c cookies.txt'] : []),
     ...(credential === 'session' && method !== 'get' ? ['-H \'X-CSRF-Token: \'"$CSRF_TOKEN"'] : []),
     ...(example === undefined
@@ -62,7 +62,7 @@ function variableOf(parameters: readonly Parameter[], name: string): string {
   return name === 'id' && kind !== undefined ? `${kind.toUpperCase()}_ID` : name.toUpperCase();
 }
 
-/** Only what has to be there. */
+/** The query with the required parameters only. */
 function queryOf(parameters: readonly Parameter[]): string {
   const names = parameters
     .filter((parameter) => parameter.in === 'query' && parameter.required === true)
@@ -87,14 +87,14 @@ const CALLERS: Record<Credential, string> = {
   none: 'Open to everybody',
 };
 
-/** Where a parameter stands, in words. */
+/** Labels of the places of a parameter. */
 const PARAMETER_LOCATIONS: Readonly<Record<string, string>> = {
   path: 'In the path',
   query: 'In the query',
   header: 'Headers',
 };
 
-/** One operation in a line, which unfolds. */
+/** One operation as a line that unfolds. */
 export function OperationPart({ description, operation, isOpen, onToggle }: OperationProps) {
   const { method, path, server, summary, operationId } = operation;
   const id = useId();
@@ -237,7 +237,7 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
   );
 }
 
-/** Several lines of code with their heading, and a button that copies them. */
+/** A block of code with a heading and a copy button. */
 function CodeBlock({ title, label, text }: { title: string; label: string; text: string }) {
   const copying = useCopy<HTMLPreElement>(text);
   return (
@@ -261,7 +261,7 @@ function CodeBlock({ title, label, text }: { title: string; label: string; text:
 
 type NamedExample = { name: string; title: string; value: unknown };
 
-/** The examples of a body or an answer in JSON; empty where it has none. */
+/** The examples of a request or response as JSON; empty if there are none. */
 function listExamples(description: Description, content: Content | undefined): NamedExample[] {
   return Object.entries(content?.['application/json']?.examples ?? {}).map(([name, raw]) => {
     const example: Example = follow(description, raw);

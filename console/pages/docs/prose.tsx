@@ -1,9 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/**
- * A text of the description: paragraphs, lists and tables, with `code` and **strong** words, which is all of Markdown
- * that it uses.
- */
+/** Renders the Markdown that the description uses: paragraphs, lists, tables, `code` and **strong** words. */
 export function Prose({ text, class: className = '' }: { text: string; class?: string }) {
   return (
     <div class={`grid max-w-prose grid-cols-1 gap-2 break-words ${className}`}>

@@ -1,14 +1,14 @@
-import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { Figure } from '../../parts/facts.tsx';
 import { Card } from '../../parts/page.tsx';
 import { formatDuration, formatLatency } from '../../parts/time.tsx';
 
 type Fleet = Schemas['Fleet'];
 
-/** Results that wait for longer, in seconds, are worth a look. */
+/** The age of the oldest waiting result that counts as bad, in seconds. */
 const OLD_RESULTS_SECONDS = 10;
 
-/** What one looks at first: the worst of everything. */
+/** The worst figures of the installation, at the top of the page. */
 export function FleetFigures({ fleet }: { fleet: Fleet }) {
   const { processes, agents, customers_agents: theirs, queues, oldest_results_seconds: oldest } = fleet;
   const lateness = worstOf(processes.map((each) => each.lateness));
@@ -21,13 +21,13 @@ export function FleetFigures({ fleet }: { fleet: Fleet }) {
         <dl class="grid grid-cols-2 gap-x-6 gap-y-4 md:grid-cols-3 lg:grid-cols-6">
           <Worst label="Lateness, 99 %" spread={lateness} kind="lateness" />
           <Worst label="Evaluation lag, 99 %" spread={lag} kind="lag" />
-          <Figure label="Oldest results waiting" isBad={oldest !== null && oldest > OLD_RESULTS_SECONDS}>
+          <Figure label="Oldest results waiting" tone={toneOf(oldest !== null && oldest > OLD_RESULTS_SECONDS)}>
             {oldest === null ? 'none' : formatDuration(oldest)}
           </Figure>
-          <Figure label="Jobs waiting" isBad={waiting === null}>
+          <Figure label="Jobs waiting" tone={toneOf(waiting === null)}>
             {waiting === null ? 'unknown' : waiting.toLocaleString()}
           </Figure>
-          <Figure label="Shared agents online" isBad={offline > 0}>
+          <Figure label="Shared agents online" tone={toneOf(offline > 0)}>
             {agents.length - offline} of {agents.length}
           </Figure>
           <Figure label="Customers' agents online">
@@ -41,19 +41,14 @@ export function FleetFigures({ fleet }: { fleet: Fleet }) {
 
 function Worst({ label, spread, kind }: { label: string; spread: Schemas['Spread'] | null; kind: SpreadKind }) {
   return (
-    <Figure label={label} isBad={isLate(spread, kind)}>
+    <Figure label={label} tone={toneOf(isLate(spread, kind))}>
       {spread === null ? '–' : formatLatency(spread.p99_ms)}
     </Figure>
   );
 }
 
-function Figure({ label, isBad = false, children }: { label: string; isBad?: boolean; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt class="text-xs text-soft">{label}</dt>
-      <dd class={`heading text-xl ${isBad ? 'text-down' : ''}`}>{children}</dd>
-    </div>
-  );
+function toneOf(isBad: boolean): string {
+  return isBad ? 'text-down' : '';
 }
 
 function worstOf(spreads: readonly (Schemas['Spread'] | null)[]): Schemas['Spread'] | null {
@@ -65,16 +60,16 @@ function worstOf(spreads: readonly (Schemas['Spread'] | null)[]): Schemas['Sprea
 
 type Spread = Schemas['Spread'] | null;
 
-/** What is worth an alarm at the 99th percentile, in milliseconds (docs/operations.md). */
+/** The alarm thresholds of the 99th percentile, in milliseconds (docs/operations.md). */
 const ALLOWED_MS = { lateness: 1000, lag: 15_000 } as const;
 type SpreadKind = keyof typeof ALLOWED_MS;
 
-/** Whether something takes longer than it is to. */
+/** Whether a figure is above its alarm threshold. */
 export function isLate(spread: Spread, kind: SpreadKind): boolean {
   return spread !== null && spread.p99_ms > ALLOWED_MS[kind];
 }
 
-/** Two figures of what happened lately; a dash where nothing did. */
+/** The median and 99th percentile of the last seconds; a dash if there is no data. */
 export function SpreadCell({ spread, kind }: { spread: Spread; kind: SpreadKind }) {
   if (spread === null) return <span class="text-soft">–</span>;
   return (

@@ -1,20 +1,21 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
-import { SelectField } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 type Plan = Schemas['Retirement'];
 
-/** What stands for no region in a list of them. */
+/** The option without a region. */
 const NO_ONE = '';
 
 type GiveUpProps = { region: string; others: readonly string[]; onDone: () => void; onClose: () => void };
 
-/** Says what giving up a region does to its monitors, and does it once that is confirmed. */
+/** A dialog that shows what retiring a region does to its monitors, and retires it. */
 export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
   const target = useSignal(NO_ONE);
   const moveTo = target.value === NO_ONE ? null : target.value;

@@ -1,19 +1,18 @@
 import { useRef } from 'preact/hooks';
-import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { AssertionDraft } from '../../forms/monitor-draft.ts';
-import { NumberField } from '../../forms/number-field.tsx';
-import { FieldProblem, focusLastRow } from '../../forms/text-list.tsx';
-import { OP_WORDS, opsOf, SOURCES } from '../../forms/words.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { SelectField, TextField } from '../../parts/field.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { TextField } from '../../parts/field.tsx';
+import type { FormState } from './defaults.ts';
+import type { AssertionDraft } from './draft.ts';
+import { Collapsible, NumberField, FieldProblem, focusLastRow } from './fields.tsx';
+import { OP_WORDS, opsOf, SOURCES } from './words.ts';
 
-/** What a good answer of an http target is. */
+/** What an http response has to be: status, content and assertions. */
 export function AnswerFields({ form }: { form: FormState }) {
   const { draft, change, defaults, problem } = form;
   const { assertions } = draft;
   return (
-    <Fold title="A good answer" note={noteOf(form)} isOpen={assertions.length > 0 || draft.bodyMatch !== ''}>
+    <Collapsible title="A good answer" note={noteOf(form)} isOpen={assertions.length > 0 || draft.bodyMatch !== ''}>
       <div class="grid gap-5 md:grid-cols-2">
         <TextField
           label="Status codes"
@@ -46,7 +45,7 @@ export function AnswerFields({ form }: { form: FormState }) {
         hint="A message, not an outage. Empty: no warning."
         error={problem('warn_days')}
       />
-    </Fold>
+    </Collapsible>
   );
 }
 

@@ -1,21 +1,22 @@
 import { useSignal } from '@preact/signals';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { MonitorType } from '../../forms/monitor-draft.ts';
-import { DurationField, NumberField } from '../../forms/number-field.tsx';
-import { suggestName, sayDuration } from '../../forms/sentences.ts';
-import { TYPES, TYPE_ORDER } from '../../forms/words.ts';
-import { TextField, SelectField } from '../../parts/field.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { TextField } from '../../parts/field.tsx';
 import { Components } from './components.tsx';
+import type { FormState } from './defaults.ts';
+import type { MonitorType } from './draft.ts';
+import { DurationField, NumberField } from './fields.tsx';
+import { suggestName, sayDuration } from './sentences.ts';
+import { TYPES, TYPE_ORDER } from './words.ts';
 
 const OTHER = 'other';
 
-/** A vendor out of the catalogue, or a page of one that is not in it. */
+/** Chooses a vendor from the catalog, or another one by the URL of its status page. */
 function VendorChoice({ form: { draft, change, problem, vendors } }: { form: FormState }) {
   const isKnown = vendors.some(({ id }) => id === draft.target.toLowerCase());
   const isOther = useSignal(draft.target !== '' && !isKnown);
   const choose = (value: string) => {
     isOther.value = value === OTHER;
-    // Another vendor has other components.
+    // Components belong to one vendor.
     change({ target: value === OTHER ? '' : value, components: [] });
   };
   return (
@@ -50,10 +51,7 @@ function VendorChoice({ form: { draft, change, problem, vendors } }: { form: For
   );
 }
 
-/**
- * What every monitor has: what is watched, what it is called, how often it is checked; and what its type cannot do
- * without.
- */
+/** The fields of every monitor: target, name and interval, and what its type requires. */
 export function Basics({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, monitor, vendors } = form;
   const { type } = draft;
@@ -134,7 +132,7 @@ function Target({ form }: { form: FormState }) {
   );
 }
 
-/** What can be watched, each with what it is for; arrows go from one to the next. */
+/** Chooses the type of a monitor; the arrow keys move between them. */
 export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type: MonitorType) => void }) {
   return (
     <fieldset class="min-w-0">

@@ -1,18 +1,19 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import { isWatched, unlisted, withComponent } from '../../forms/monitor-draft.ts';
-import { FieldProblem, TextList } from '../../forms/text-list.tsx';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import type { Status } from '../../parts/statuses.ts';
+import type { FormState } from './defaults.ts';
+import { isWatched, unlisted, withComponent } from './draft.ts';
+import { FieldProblem, TextList } from './fields.tsx';
 
 type Component = Schemas['VendorComponent'];
 
-/** How a vendor's own states look among ours, and what they are called. */
+/** Our status and label for each state of a vendor's component. */
 const STATES = {
   operational: { status: 'up', label: 'Operational' },
   maintenance: { status: 'degraded', label: 'Under maintenance' },
@@ -21,14 +22,14 @@ const STATES = {
   major: { status: 'down', label: 'Major outage' },
 } as const satisfies Record<Component['state'], { status: Status; label: string }>;
 
-/** From this many on there is a field to search in. */
+/** The number of components from which there is a search field. */
 const SEARCHED_FROM = 10;
 
-/** What of a vendor is watched: ticked in its page's list, or written where there is none. */
+/** Chooses the components of a vendor: from the list of its page, or as text if there is no list. */
 export function Components({ form }: { form: FormState }) {
   const { draft, change, vendors, monitor } = form;
   const target = draft.target.trim();
-  // Any other page is asked for by a button, not at every letter of its address.
+  // Other pages are read by a button, not at every letter of their URL.
   const isKnown =
     vendors.some(({ id }) => id === target.toLowerCase()) || (target !== '' && target === monitor?.target);
   const current = useRef(new AbortController());
@@ -160,7 +161,7 @@ function State({ state }: { state: Component['state'] }) {
   );
 }
 
-/** The vendor may have renamed it: whether it stays is the person's to say. */
+/** A watched component that the page does not list, such as a renamed one; the user decides whether it stays. */
 function Unlisted({ text, onRemove }: { text: string; onRemove: () => void }) {
   return (
     <p class="flex flex-wrap items-center gap-2 text-sm">

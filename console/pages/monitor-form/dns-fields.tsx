@@ -1,13 +1,12 @@
 import { useRef } from 'preact/hooks';
-import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { DnsRecordDraft, Draft } from '../../forms/monitor-draft.ts';
-import { FieldProblem, focusLastRow, TextList } from '../../forms/text-list.tsx';
-import { MODE_WORDS, RECORDS } from '../../forms/words.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { CheckField, SelectField } from '../../parts/field.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import type { FormState } from './defaults.ts';
+import type { DnsRecordDraft, Draft } from './draft.ts';
+import { Collapsible, FieldProblem, focusLastRow, TextList } from './fields.tsx';
+import { MODE_WORDS, RECORDS } from './words.ts';
 
-/** The records that a name has to have. */
+/** The records that a name must have. */
 export function DnsFields({ form: { draft, change, problem } }: { form: FormState }) {
   const { records, crossCheck } = draft.dns;
   const set = (part: Partial<Draft['dns']>) => change({ dns: { ...draft.dns, ...part } });
@@ -19,7 +18,7 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
     focusLastRow(list.current);
   };
   return (
-    <Fold
+    <Collapsible
       title="Records"
       note={records.length === 0 ? 'any address' : `${records.length} ${records.length === 1 ? 'rule' : 'rules'}`}
       isOpen
@@ -51,7 +50,7 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
         onChecked={(isChecked) => set({ crossCheck: isChecked })}
         hint="At least three independent ones; where they disagree it is degraded."
       />
-    </Fold>
+    </Collapsible>
   );
 }
 

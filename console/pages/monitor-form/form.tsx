@@ -1,27 +1,26 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { api, type Schemas } from '../../client/api.ts';
-import { findHeaderProblems } from '../../forms/headers.ts';
-import { createBody, isChanged, patchBody } from '../../forms/monitor-body.ts';
-import { type FormState, defaultsOf, type Surroundings, countLocations } from '../../forms/monitor-defaults.ts';
-import type { Draft } from '../../forms/monitor-draft.ts';
-import { NO_PROBLEMS, problemsOf, type Problems } from '../../forms/problems.ts';
-import { suggestName, describeDown, latestNotice, sayDuration } from '../../forms/sentences.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { useLeaveQuestion } from '../../parts/kept.tsx';
-import { Card } from '../../parts/page.tsx';
+import { Card, useWide } from '../../parts/page.tsx';
+import { useLeaveGuard } from '../../parts/shown-once.tsx';
 import { toast } from '../../parts/toast.tsx';
-import { useWide } from '../../parts/wide.ts';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { Basics, TypeChooser } from './basics.tsx';
-import { Dependencies, Judgement } from './judgement.tsx';
-import { Locations } from './locations.tsx';
+import { createBody, isChanged, patchBody } from './body.ts';
+import { type FormState, defaultsOf, type Surroundings, countLocations } from './defaults.ts';
+import type { Draft } from './draft.ts';
+import { Dependencies, Judgement, Locations } from './judgement.tsx';
 import { PreviewCard } from './preview-card.tsx';
+import { findHeaderProblems, NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
+import { suggestName, describeDown, latestNotice, sayDuration } from './sentences.ts';
 import { TypeFields } from './type-fields.tsx';
 
 type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null } & Pick<
@@ -29,19 +28,19 @@ type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['Mo
   'agents' | 'vendors'
 >;
 
-/** The form of a monitor, new or there already. */
+/** The form of a new or existing monitor. */
 export function MonitorForm({ original, surroundings, monitor, agents, vendors }: Props) {
-  // What was read when the form was opened: a later read must not take away what is filled in.
+  // The monitor as it was when the form opened: a reload must not discard input.
   const first = useMemo(() => original, []);
   const draft = useSignal(first);
   const problems = useSignal<Problems>(NO_PROBLEMS);
-  const isBusy = useSignal(false);
+  const action = useAction((failure) => (problems.value = problemsOf(failure, draft.value)));
   const isSaved = useSignal(false);
   const isWide = useWide();
   const made = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
   useUnsaved(!isSaved.value && isChanged(draft.value, first), () => isSaved.peek());
-  // On a phone the keyboard would hide what can be chosen.
+  // On a phone the keyboard would cover the choice of types.
   useEffect(() => {
     if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
   }, []);
@@ -62,7 +61,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     const name = draft.value.name.trim() === '' ? suggestName(draft.value, vendors) : draft.value.name.trim();
     const { id } = await api.post('/monitors', { body: createBody({ ...draft.value, name }) });
     isSaved.value = true;
-    // It is made: what goes wrong from here on must not look as if it were not.
+    // The monitor exists: a later failure must not look as if it did not.
     if (draft.value.type === 'heartbeat')
       made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
     if (made.value === null) leave(id, `${name} is watched from now on`);
@@ -76,18 +75,11 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     leave(id, 'Saved');
   };
   const save = async () => {
-    if (isBusy.peek()) return;
+    if (action.isBusy.peek()) return;
     const own = draft.value.type === 'http' ? findHeaderProblems(draft.value.request.headers) : {};
     problems.value = { byField: own, rest: [] };
     if (Object.keys(own).length > 0) return;
-    isBusy.value = true;
-    try {
-      if (monitor === null) await create();
-      else await change(monitor.id);
-    } catch (error) {
-      problems.value = problemsOf(error, draft.value);
-    }
-    isBusy.value = false;
+    await action.run(() => (monitor === null ? create() : change(monitor.id)));
   };
   if (made.value !== null) return <NewHeartbeat monitor={made.value} />;
   const { type } = draft.value;
@@ -130,7 +122,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
           md:px-2
         "
         >
-          <Button type="submit" tone="primary" busy={isBusy.value}>
+          <Button type="submit" tone="primary" busy={action.isBusy.value}>
             {monitor === null ? 'Create monitor' : 'Save changes'}
           </Button>
           <ButtonLink href={monitor === null ? PATHS.monitors : `/monitors/${monitor.id}`} tone="quiet">
@@ -150,7 +142,7 @@ function leave(id: string, text: string): void {
   navigate(`/monitors/${id}`, { replace: true });
 }
 
-/** What is wrong with the whole, at its top. */
+/** The errors that belong to no field, at the top of the form. */
 function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
   const fields = Object.keys(byField).length;
   if (rest.length === 0 && fields === 0) return null;
@@ -167,10 +159,7 @@ function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
   );
 }
 
-/**
- * Puts the keyboard where something is wrong: at the first field, or at the top where it is about the whole. What is
- * folded opens.
- */
+/** Focuses the first field with an error, or the summary at the top, and opens the sections around it. */
 function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems): void {
   if (form === null || (rest.length === 0 && Object.keys(byField).length === 0)) return;
   const wrong = [...form.querySelectorAll<HTMLElement>('[aria-invalid="true"], [data-problem]')];
@@ -181,7 +170,7 @@ function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems
   (first ?? form.querySelector<HTMLElement>('[data-whole]'))?.focus();
 }
 
-/** What a job needs to know, once there is a heartbeat for it. */
+/** The ping address of a new heartbeat monitor. */
 function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
   const { token } = monitor.check_spec.heartbeat ?? {};
   return (
@@ -199,11 +188,10 @@ function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
 }
 
 /**
- * While there is something unsaved, leaving is asked about. `isSaved` is asked in that moment, for what was just saved
- * may not be drawn yet.
+ * Asks before leaving with unsaved changes. `isSaved` is called at that moment, since a save may not be rendered yet.
  */
 function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
-  useLeaveQuestion({
+  useLeaveGuard({
     isNeeded: isUnsaved,
     isFree: isSaved,
     ask: () =>
@@ -211,7 +199,7 @@ function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
   });
 }
 
-/** Where a job reports, and how. */
+/** The ping address of a heartbeat monitor, and commands that call it. */
 function PingAddress({ token }: { token: string }) {
   const url = `${window.location.origin}/ping/${token}`;
   const curl = 'curl -fsS -m 10 --retry 5';
@@ -239,7 +227,7 @@ function PingAddress({ token }: { token: string }) {
   );
 }
 
-/** What comes of what is filled in: when it counts as down, and how soon that is known. */
+/** A summary of the draft: when the monitor is down, and how soon that is known. */
 function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
   const down =
     draft.type === 'heartbeat'

@@ -1,21 +1,23 @@
 import { useSignal } from '@preact/signals';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { api, type Schemas } from '../../client/api.ts';
-import { capitalise, Failure } from '../../client/failure.ts';
-import { createBody, patchBody } from '../../forms/monitor-body.ts';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { Draft } from '../../forms/monitor-draft.ts';
-import { problemsOf, type Problems } from '../../forms/problems.ts';
-import { OP_WORDS, SOURCES } from '../../forms/words.ts';
+import { api } from '../../client/api.ts';
+import { capitalize, Failure } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { FactLine } from '../../parts/fact.tsx';
-import { SelectField } from '../../parts/field.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { FactLine } from '../../parts/facts.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card } from '../../parts/page.tsx';
 import { VerdictMark } from '../../parts/status.tsx';
 import { formatDay, formatLatency } from '../../parts/time.tsx';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
+import { createBody, patchBody } from './body.ts';
+import type { FormState } from './defaults.ts';
+import type { Draft } from './draft.ts';
+import { problemsOf, type Problems } from './problems.ts';
+import { OP_WORDS, SOURCES } from './words.ts';
 
 type Preview = Schemas['Trial'];
 type Condition = Preview['conditions'][number];
@@ -27,7 +29,7 @@ const WORDS: Readonly<Record<Preview['verdict'], string>> = {
   none: 'It could not be checked',
 };
 
-/** The result of a preview; `isOld` once the draft has changed since. */
+/** The result of a preview; `isOld` if the draft has changed since. */
 function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean }) {
   const { verdict, region, reason, latency_ms: ms, phases, conditions, facts, certificate, answer } = preview;
   const from = [region === null ? '' : `from ${region}`, ms === null ? '' : `in ${formatLatency(ms)}`]
@@ -41,7 +43,7 @@ function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean })
           <span class="font-medium">{WORDS[verdict]}</span>
           <span class="text-soft">{from}</span>
         </p>
-        {reason !== null && <p class="mt-1 break-words">{capitalise(reason)}</p>}
+        {reason !== null && <p class="mt-1 break-words">{capitalize(reason)}</p>}
         {isOld && (
           <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: run the preview again.</p>
         )}
@@ -57,7 +59,7 @@ function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean })
       {(facts.length > 0 || certificate !== null) && (
         <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[9rem_1fr]">
           {facts.map(({ name, text }, index) => (
-            <FactLine key={index} name={capitalise(name)}>
+            <FactLine key={index} name={capitalize(name)}>
               {text}
             </FactLine>
           ))}
@@ -107,11 +109,10 @@ function sayCondition({ source, op, value, path, name }: Condition): string {
 
 type Props = { form: FormState; original: Draft; onProblems: (problems: Problems) => void };
 
-/** Checks what is filled in once, from a shared location, and shows the result; nothing is stored. */
+/** Runs one check of the draft from a shared location and shows the result; nothing is stored. */
 export function PreviewCard({ form, original, onProblems }: Props) {
   const { draft, agents, surroundings, monitor } = form;
   const region = useSignal('');
-  const isBusy = useSignal(false);
   const result = useSignal<{ preview: Schemas['Trial']; draft: Draft } | null>(null);
   const failure = useSignal<string | null>(null);
   const regions = [...new Set(agents.filter(({ kind }) => kind === 'first_party').map((agent) => agent.region ?? ''))]
@@ -119,11 +120,15 @@ export function PreviewCard({ form, original, onProblems }: Props) {
     .toSorted();
   if (draft.type === 'heartbeat') return null;
   const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
-  const run = async () => {
-    if (isBusy.peek()) return;
-    isBusy.value = true;
-    failure.value = null;
-    try {
+  const action = useAction((error) => {
+    const problems = problemsOf(error, draft);
+    result.value = null;
+    if (error instanceof Failure && error.status === 400) onProblems(problems);
+    else failure.value = problems.rest.join(' ');
+  });
+  const run = () =>
+    action.run(async () => {
+      failure.value = null;
       const body =
         monitor === null
           ? { monitor: withoutEmptyName(createBody(draft)) }
@@ -133,14 +138,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
       });
       result.value = { preview, draft };
       onProblems({ byField: {}, rest: [] });
-    } catch (error) {
-      const problems = problemsOf(error, draft);
-      result.value = null;
-      if (error instanceof Failure && error.status === 400) onProblems(problems);
-      else failure.value = problems.rest.join(' ');
-    }
-    isBusy.value = false;
-  };
+    });
   return (
     <Card>
       <div class="flex flex-wrap items-end gap-x-3 gap-y-3">
@@ -163,7 +161,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
             onValue={(value) => (region.value = value)}
           />
         )}
-        <Button icon="play" busy={isBusy.value} disabled={draft.target.trim() === ''} onClick={() => void run()}>
+        <Button icon="play" busy={action.isBusy.value} disabled={draft.target.trim() === ''} onClick={() => void run()}>
           Run preview
         </Button>
       </div>
@@ -175,7 +173,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
   );
 }
 
-/** A preview needs no name. */
+/** Removes an empty name, which a preview does not need. */
 function withoutEmptyName({ name, ...rest }: Schemas['MonitorCreate']): Schemas['MonitorPatch'] {
   return name === '' ? rest : { name, ...rest };
 }

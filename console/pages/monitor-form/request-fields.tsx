@@ -1,23 +1,23 @@
 import { useRef } from 'preact/hooks';
-import { Fold } from '../../forms/fold.tsx';
-import { headerField, removeHeader } from '../../forms/headers.ts';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { HeaderDraft, RequestDraft } from '../../forms/monitor-draft.ts';
-import { KeepStored, SecretTextField, StoredSecret } from '../../forms/secret-text-field.tsx';
-import { FieldProblem, focusInstead, focusLastRow } from '../../forms/text-list.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { TextField } from '../../parts/field.tsx';
+import type { FormState } from './defaults.ts';
+import { removeHeader, type HeaderDraft, type RequestDraft } from './draft.ts';
+import { Collapsible, FieldProblem, focusInstead, focusLastRow } from './fields.tsx';
+import { headerField } from './problems.ts';
+import { KeepStored, SecretTextField, StoredSecret } from './secret-text-field.tsx';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((value) => ({ value, label: value }));
 
-/** What is asked of an http target beyond its URL. */
+/** The http request beyond its URL: method, headers, credentials and body. */
 export function RequestFields({ form }: { form: FormState }) {
   const { draft, change, problem } = form;
   const { request } = draft;
   const set = (part: Partial<RequestDraft>) => change({ request: { ...request, ...part } });
   const note = noteOf(form);
   return (
-    <Fold
+    <Collapsible
       title="Request"
       note={note}
       isOpen={request.headers.length > 0 || request.auth.type !== '' || request.body.kind !== 'none'}
@@ -62,7 +62,7 @@ export function RequestFields({ form }: { form: FormState }) {
         error={problem('check_spec.request.contentType')}
         onValue={(contentType) => set({ contentType })}
       />
-    </Fold>
+    </Collapsible>
   );
 }
 

@@ -1,13 +1,13 @@
 import type { ComponentType } from 'preact';
-import { Fold } from '../../forms/fold.tsx';
-import type { FormState } from '../../forms/monitor-defaults.ts';
-import type { Draft, MonitorType, TransportDraft } from '../../forms/monitor-draft.ts';
-import { DurationField, NumberField } from '../../forms/number-field.tsx';
-import { SecretTextField } from '../../forms/secret-text-field.tsx';
-import { CheckField, SelectField, TextField } from '../../parts/field.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { TextField } from '../../parts/field.tsx';
 import { AnswerFields } from './answer-fields.tsx';
+import type { FormState } from './defaults.ts';
 import { DnsFields } from './dns-fields.tsx';
+import type { Draft, MonitorType, TransportDraft } from './draft.ts';
+import { Collapsible, DurationField, NumberField } from './fields.tsx';
 import { RequestFields } from './request-fields.tsx';
+import { SecretTextField } from './secret-text-field.tsx';
 
 const ENCODINGS = [
   { value: 'utf8', label: 'Text, with \\r \\n \\t \\\\ \\xHH' },
@@ -18,13 +18,13 @@ const MODES = [
   { value: 'regex', label: 'matches (RE2)' },
 ];
 
-/** What is sent over tcp or udp, and what is to come back. */
+/** The payload of a tcp or udp monitor, and the expected reply. */
 function TransportFields({ form: { draft, change, problem, monitor } }: { form: FormState }) {
   const { transport, type } = draft;
   const set = (part: Partial<TransportDraft>) => change({ transport: { ...transport, ...part } });
   const isSet = transport.payload.kind !== 'none' || transport.expect !== '';
   return (
-    <Fold
+    <Collapsible
       title="Send and expect"
       note={
         isSet
@@ -76,13 +76,13 @@ function TransportFields({ form: { draft, change, problem, monitor } }: { form: 
           onValue={(expect) => set({ expect })}
         />
       </div>
-    </Fold>
+    </Collapsible>
   );
 }
 
 type Props = { form: FormState };
 
-/** The folds that only some types have. */
+/** The sections of the draft's type. */
 export function TypeFields({ form }: Props) {
   return (
     <>
@@ -98,7 +98,7 @@ function PingFields({ form: { draft, change, problem } }: Props) {
   const set = (part: Partial<Draft['ping']>) => change({ ping: { ...ping, ...part } });
   const isSet = ping.count !== '' || ping.lossDegradedPct !== '' || ping.rttDegradedMs !== '';
   return (
-    <Fold title="Echo requests" note={`${ping.count === '' ? 4 : ping.count} per check`} isOpen={isSet}>
+    <Collapsible title="Echo requests" note={`${ping.count === '' ? 4 : ping.count} per check`} isOpen={isSet}>
       <div class="grid gap-5 md:grid-cols-3">
         <NumberField
           label="Requests"
@@ -127,7 +127,7 @@ function PingFields({ form: { draft, change, problem } }: Props) {
           onValue={(rttDegradedMs) => set({ rttDegradedMs })}
         />
       </div>
-    </Fold>
+    </Collapsible>
   );
 }
 
@@ -135,7 +135,7 @@ function HeartbeatFields({ form: { draft, change, problem } }: Props) {
   const { heartbeat } = draft;
   const set = (part: Partial<Draft['heartbeat']>) => change({ heartbeat: { ...heartbeat, ...part } });
   return (
-    <Fold
+    <Collapsible
       title="Runs"
       note={heartbeat.maxDuration === '' ? 'may take as long as they like' : 'limited in time'}
       isOpen={heartbeat.maxDuration !== '' || heartbeat.failEnabled === false}
@@ -154,7 +154,7 @@ function HeartbeatFields({ form: { draft, change, problem } }: Props) {
         checked={heartbeat.failEnabled !== false}
         onChecked={(failEnabled) => set({ failEnabled })}
       />
-    </Fold>
+    </Collapsible>
   );
 }
 

@@ -1,23 +1,24 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
+import { count } from '../../parts/figures.ts';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
-import { count } from './figures.ts';
 
 type Monitor = Schemas['Monitor'];
 
 type Action = 'check' | 'toggle' | 'delete';
-/** `onAsked` is called when results are on their way. */
+/** `onRequested` is called when a check was requested and results are on their way. */
 type ActionsProps = { monitor: Monitor; onRequested: () => void };
 
-/** What can be done with a monitor, for those who may. */
+/** The buttons of a monitor, for roles that may use them. */
 export function Actions(props: ActionsProps) {
   return canWrite() ? <Buttons {...props} /> : null;
 }
@@ -88,7 +89,7 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
   );
 }
 
-/** Which locations check at once, and which later; none are named where the service checks by itself. */
+/** Describes how many locations check at once and how many later; the service's own checks name none. */
 function describeRequested(states: readonly ('asked' | 'waits' | 'unable')[]): string {
   const requested = states.filter((state) => state === 'asked').length;
   const waiting = states.filter((state) => state === 'waits').length;

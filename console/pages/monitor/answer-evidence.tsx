@@ -1,4 +1,4 @@
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
 type Answer = NonNullable<Schemas['IncidentEvidence']['answer']>;
 
@@ -7,7 +7,7 @@ const WITHHELD: Readonly<Record<string, string>> = {
   not_text: 'Its body is no text.',
 };
 
-/** An answer as far as it is kept: status, headers, and how its body begins. */
+/** The stored part of a response: status, headers and the beginning of the body. */
 export function AnswerEvidence({ answer: { status, headers, body, body_withheld: withheld } }: { answer: Answer }) {
   const lines = Object.entries(headers);
   return (

@@ -1,5 +1,6 @@
-import { api, type Schemas } from '../../client/api.ts';
-import { FactLine } from '../../parts/fact.tsx';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { FactLine } from '../../parts/facts.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { formatShort } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/time-labels.ts';
@@ -7,7 +8,7 @@ import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { AnswerEvidence } from './answer-evidence.tsx';
 import { sentence } from './status-words.ts';
 
-/** What the words of the fixed list mean, for those who read them at night. */
+/** Explanations of the causes. */
 const CAUSES: Readonly<Record<string, string>> = {
   body_mismatch: 'The answer does not contain the expected text',
   slow: 'The answer took longer than allowed',
@@ -50,7 +51,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   cert_expiry: "the certificate's expiry",
 };
 
-/** A cause in words; null where there is none. */
+/** Explains a cause; null if there is none. */
 function describeCause(cause: string | null): string | null {
   if (cause === null) return null;
   const known = CAUSES[cause];
@@ -64,7 +65,7 @@ function describeCause(cause: string | null): string | null {
 type Check = Schemas['Check'];
 type Incident = Schemas['Incident'];
 
-/** All that is known of one result: why, how long each step took, and of a failure the answer. */
+/** The details of one check: reason, timings and, for a failure, the response. */
 export function CheckDetails({ check, incidents }: { check: Check; incidents: readonly Incident[] }) {
   const { cause, reason, http_status: status, latency_ms: ms, phases } = check;
   const incident = check.verdict === 'down' || check.verdict === 'degraded' ? incidentAt(incidents, check.at) : null;
@@ -108,7 +109,7 @@ const DNS_FAILURES: Readonly<Record<string, string>> = {
   invalid: 'no valid answer',
 };
 
-/** Answers are kept of the first failures of an incident: this one's own, or the one that its location began with. */
+/** The stored response of this check or, if it has none, of its location's first failure in the incident. */
 function Evidence({ check, incident }: { check: Check; incident: Incident }) {
   const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id: incident.id }, signal }), [incident.id]);
   return (
@@ -138,7 +139,7 @@ function Evidence({ check, incident }: { check: Check; incident: Incident }) {
   );
 }
 
-/** The incident that a moment lies in; null where it lies in none. */
+/** The incident that a moment belongs to; null if there is none. */
 function incidentAt(incidents: readonly Incident[], at: number): Incident | null {
   return (
     incidents.find(

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
@@ -29,7 +29,7 @@ const PINGS: Readonly<Record<string, string>> = {
   exit: 'Ended',
 };
 
-/** One result in a line; opened, everything that is known of it. */
+/** One check as a line that unfolds into its details. */
 function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
   const detailsId = `check-${check.at}-${check.source.id ?? ''}`;
   return (
@@ -50,7 +50,7 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
             <span class="md:w-32">{labelMoment(check.at)}</span>
             {hasLocations(monitor) && <span class="clipped md:w-28">{nameOf(check.source)}</span>}
           </span>
-          <span class="clipped block min-w-0 md:flex-1">{summarise(check)}</span>
+          <span class="clipped block min-w-0 md:flex-1">{summarize(check)}</span>
         </span>
         <span class="shrink-0 text-right">{check.latency_ms === null ? '' : formatMs(check.latency_ms)}</span>
         <Icon name="chevron" class={`size-4 text-soft transition-transform ${isOpen ? 'rotate-90' : ''}`} />
@@ -67,8 +67,8 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
   );
 }
 
-/** What there is to say of it in a few words. */
-function summarise(check: Check): string {
+/** Summarizes a check in a few words. */
+function summarize(check: Check): string {
   if (check.ping !== undefined && check.ping !== null) {
     const word = PINGS[check.ping] ?? check.ping;
     return check.exit_status === undefined || check.exit_status === null
@@ -88,7 +88,7 @@ type ChecksProps = {
   incidents: readonly Schemas['Incident'][];
 };
 
-/** The single results, newest first, each with what was seen. */
+/** The list of checks, newest first. */
 export function Checks({ monitor, list, choice, agents, sourceIds, incidents }: ChecksProps) {
   const isBeat = monitor.type === 'heartbeat';
   return (

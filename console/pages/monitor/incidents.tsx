@@ -1,15 +1,15 @@
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { joinWords } from '../../parts/figures.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
-import { joinWords } from './figures.ts';
 import { withoutCount } from './status-words.ts';
 
 type Incident = Schemas['Incident'];
 
-/** This many are shown; the others are on a page of their own. */
+/** The most incidents that are shown; a link leads to the others. */
 const SHOWN = 8;
 
 /** The newest incidents of the monitor. */

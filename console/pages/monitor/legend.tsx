@@ -1,5 +1,5 @@
-import type { Schemas } from '../../client/api.ts';
-import { capitalise } from '../../client/failure.ts';
+import { capitalize } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Choices } from '../../parts/choices.tsx';
 import type { Line } from '../../plots/series.ts';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';
@@ -29,16 +29,13 @@ const MEANINGS: Readonly<Record<string, string>> = {
   p99: '99 of 100 checks were faster',
 };
 
-/**
- * What the lines are, with their values at the moment that is pointed at, or of the whole window; a press hides or
- * shows one.
- */
+/** The legend of the plot: each line with its value at the pointer or in the window. A click hides or shows a line. */
 export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: LegendProps) {
   const step = hovered === null ? undefined : answer.series[hovered];
   const whole = wholeOf(answer, view);
   const toggle = (name: string) =>
     onHidden(hidden.has(name) ? new Set([...hidden].filter((other) => other !== name)) : new Set([...hidden, name]));
-  // Listed from the fastest to the slowest, painted the other way round.
+  // Listed in ascending order, painted in descending order.
   const shown = view.name === 'percentiles' ? all.toSorted((a, b) => a.name.localeCompare(b.name)) : all;
   return (
     <div class="min-w-0 flex-1">
@@ -53,7 +50,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
         )}
         {answer.sources.length > 1 && <Choice answer={answer} view={view} />}
         <span class="text-xs text-soft">
-          {step === undefined ? capitalise(words) : labelStep(step.at, STEP_SECONDS[answer.resolution])}
+          {step === undefined ? capitalize(words) : labelStep(step.at, STEP_SECONDS[answer.resolution])}
         </span>
       </div>
       <div class="-mx-1 mt-0.5 flex flex-wrap md:gap-x-2">
@@ -71,7 +68,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
             >
               <span
                 class={`h-0.5 w-2.5 rounded ${isOn ? '' : 'opacity-30'}`}
-                style={{ background: `var(--${line.colour})` }}
+                style={{ background: `var(--${line.color})` }}
                 aria-hidden="true"
               />
               <span class={isOn ? 'text-soft' : 'text-soft line-through'}>{line.name}</span>
@@ -84,7 +81,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
   );
 }
 
-/** Percentiles of all locations or of one, or a line for each. */
+/** Chooses percentiles of all locations or of one, or a line for each location. */
 function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
   const value = view.name === 'locations' ? 'each' : (view.sourceId ?? 'all');
   return (

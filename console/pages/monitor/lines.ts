@@ -1,41 +1,39 @@
-import type { Schemas } from '../../client/api.ts';
-import { lineColour } from '../../plots/colours.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import type { Line } from '../../plots/series.ts';
-import { TIMINGS, timingColour } from '../../plots/timing-bar.tsx';
+import { lineColor, TIMINGS, timingColor } from '../../plots/timing-bar.tsx';
 
 type Stats = Schemas['MonitorStats'];
 
 /**
- * Percentiles, or the mean of each timing, of all locations or of the one of `sourceId`; or the median of each
- * location.
+ * What the plot shows: percentiles or mean timings, of all locations or of `sourceId`; or the median of each location.
  */
 export type View = { name: 'percentiles' | 'phases' | 'locations'; sourceId: string | null };
 
-/** The view that an address asks for. */
+/** Reads the view from an address. */
 export function readView(query: Readonly<Record<string, string>>): View {
   const { view = '', source } = query;
   return { name: view === 'locations' || view === 'phases' ? view : 'percentiles', sourceId: source ?? null };
 }
 
-/** How long the steps of a series are. */
+/** The length of a step by resolution, in seconds. */
 export const STEP_SECONDS = { minute: 60, five_minutes: 300, hour: 3600, day: 86_400 } as const satisfies Record<
   Stats['resolution'],
   number
 >;
 
-/** Each step stands in its middle: its value is that of its whole length. */
+/** The time at which each step is plotted: its middle, since its value is that of the whole step. */
 export function momentsOf({ series, from, to, resolution }: Stats): number[] {
   const half = STEP_SECONDS[resolution] / 2;
   return series.map(({ at }) => (Math.max(from, at) + Math.min(to, at + 2 * half)) / 2);
 }
 
-/** The lines of a view, in the order in which they are painted and listed. */
+/** The lines of a view, in painting order. */
 export function linesOf({ series, sources }: Stats, { name, sourceId }: View): Line[] {
   if (name === 'locations') {
     return sources.map((source, index) => ({
       name: nameOf(source),
       values: series.map((step) => step.sources?.find(({ id }) => id === source.id)?.response_ms.p50 ?? null),
-      colour: lineColour(index),
+      color: lineColor(index),
       width: 1.6,
     }));
   }
@@ -44,20 +42,20 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
     const lines = TIMINGS.map((timing) => ({
       name: timing.label,
       values: ofSource.map((step) => step?.phases?.[timing.name] ?? null),
-      colour: timingColour(timing.name),
+      color: timingColor(timing.name),
       width: 1,
     }));
     return lines.filter(({ values }) => values.some((value) => value !== null));
   }
   const steps = ofSource.map((step) => step?.response_ms);
   return [
-    { name: 'p95', values: steps.map((ms) => ms?.p95 ?? null), colour: 'plot-2', width: 1.2 },
-    { name: 'p50', values: steps.map((ms) => ms?.p50 ?? null), colour: 'plot-1', width: 2 },
-    { name: 'p99', values: steps.map((ms) => ms?.p99 ?? null), colour: 'plot-3', width: 1, dash: [3, 3] },
+    { name: 'p95', values: steps.map((ms) => ms?.p95 ?? null), color: 'plot-2', width: 1.2 },
+    { name: 'p50', values: steps.map((ms) => ms?.p50 ?? null), color: 'plot-1', width: 2 },
+    { name: 'p99', values: steps.map((ms) => ms?.p99 ?? null), color: 'plot-3', width: 1, dash: [3, 3] },
   ];
 }
 
-/** The figures of the whole window beside the same names. */
+/** The figures of the whole window, by the names of the lines. */
 export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly<Record<string, number | null>> {
   if (name === 'locations')
     return Object.fromEntries(sources.map((source) => [nameOf(source), source.response_ms.p50]));
@@ -73,7 +71,7 @@ export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): R
   return { p50, p95, p99 };
 }
 
-/** A location by its name; one whose agent is gone has none. */
+/** The name of a location; agents that were deleted have none. */
 export function nameOf({ name }: { name: string | null }): string {
   return name ?? 'a deleted agent';
 }

@@ -1,4 +1,4 @@
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Section } from '../../parts/page.tsx';
 import { Badge, VerdictMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
@@ -32,7 +32,7 @@ type LocationsProps = {
   words: string;
 };
 
-/** What each location sees now, and how it measured in the range. */
+/** The newest result of each location, and its statistics in the range. */
 export function Locations({ detail, agents, checks, sources, words }: LocationsProps) {
   const rows = detail.agent_sources.map((id): Row => {
     const agent = agents?.find((each) => each.id === id);
@@ -40,7 +40,7 @@ export function Locations({ detail, agents, checks, sources, words }: LocationsP
     const reason = detail.agent_sources_unable?.find((each) => each.id === id)?.reason;
     return {
       id,
-      // Until names are there nothing stands in their place.
+      // A blank until names are loaded.
       name: agent?.name ?? newest?.source.name ?? (agents === null ? '\u00A0' : id),
       region: agent?.region ?? null,
       newest,

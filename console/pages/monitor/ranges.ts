@@ -3,9 +3,7 @@ import type { Span } from '../../plots/series.ts';
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-/**
- * The stretches to choose from, by their name in the address; all end now. What is short is asked for anew more often.
- */
+/** The time ranges by their name in the address; all end now. Short ones are reloaded more often. */
 export const RANGES = {
   '1h': { label: '1 h', words: 'the last hour', seconds: HOUR, refreshSeconds: 20 },
   '24h': { label: '24 h', words: 'the last 24 hours', seconds: DAY, refreshSeconds: 60 },
@@ -16,17 +14,17 @@ export const RANGES = {
 } as const;
 export type RangeName = keyof typeof RANGES;
 
-/** The range where none is chosen. */
+/** The default range. */
 export const DEFAULT_RANGE: RangeName = '24h';
 
-/** Nothing shorter can be looked into: a step is a minute. */
+/** The shortest zoom: a step is a minute. */
 export const SHORTEST_SECONDS = 600;
 const LONGEST_SECONDS = 400 * DAY;
 
-/** The stretch that the page shows: a range up to now, or a zoomed part of it (`zoom`). */
+/** The shown time range: one that ends now, or a part of it (`zoom`). */
 export type Shown = { range: RangeName; zoom: Span | null };
 
-/** Reads the address; what is wrong in it is as if it were not there. */
+/** Reads the range from an address; invalid values are ignored. */
 export function readShown(query: Readonly<Record<string, string>>): Shown {
   const name = query['range'] ?? '';
   const range = Object.hasOwn(RANGES, name) ? (name as RangeName) : DEFAULT_RANGE;
@@ -40,12 +38,12 @@ export function readShown(query: Readonly<Record<string, string>>): Shown {
   return { range, zoom: isGood ? zoom : null };
 }
 
-/** The stretch in seconds. */
+/** The range as Unix seconds. */
 export function spanOf({ range, zoom }: Shown, now: number): Span {
   return zoom ?? { from: now - RANGES[range].seconds, to: now };
 }
 
-/** A stretch that was drawn on a plot, in whole minutes and long enough to be looked into. */
+/** Rounds a span that was drawn on a plot to whole minutes within the limits of a zoom. */
 export function fitZoom({ from, to }: Span, now: number): Span {
   const middle = (from + to) / 2;
   const half = Math.min(LONGEST_SECONDS, Math.max(SHORTEST_SECONDS, to - from)) / 2;
@@ -53,7 +51,7 @@ export function fitZoom({ from, to }: Span, now: number): Span {
   return { from: Math.max(0, end - Math.ceil((2 * half) / 60) * 60), to: end };
 }
 
-/** The stretch in words, for headings and sentences. */
+/** The range in words, for headings and sentences. */
 export function wordsOf({ range, zoom }: Shown, format: (at: number) => string): string {
   return zoom === null ? RANGES[range].words : `${format(zoom.from)} to ${format(zoom.to)}`;
 }

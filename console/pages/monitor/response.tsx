@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { IconButton, Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
-import { Card, Section } from '../../parts/page.tsx';
+import { Card, Section, useWide } from '../../parts/page.tsx';
 import { clock, formatShort } from '../../parts/time.tsx';
-import { useWide } from '../../parts/wide.ts';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
 import { StatusBand, bandParts, describeBand } from '../../plots/status-band.tsx';
@@ -32,7 +31,7 @@ import { MOST_INCIDENTS, type ShownStats } from './use-monitor.ts';
 const NAMES = Object.keys(RANGES) as RangeName[];
 const CHOICES = NAMES.map((value) => ({ value, label: RANGES[value].label }));
 
-/** Chooses the stretch that the page shows; it stands in the address. */
+/** Chooses the time range; the address stores it. */
 function RangeControl({ shown }: { shown: Shown }) {
   useShortcut('[', 'A shorter range', () => stepRange(shown, -1));
   useShortcut(']', 'A longer range', () => stepRange(shown, 1));
@@ -53,7 +52,7 @@ function RangeControl({ shown }: { shown: Shown }) {
   );
 }
 
-/** Goes to a range; what was zoomed to or picked in another one is left. */
+/** Goes to a range, and drops the zoom and the picked moment of the previous one. */
 function choose(name: RangeName): void {
   setQuery({ range: name === DEFAULT_RANGE ? '' : name, from: '', to: '', at: '' });
 }
@@ -69,12 +68,12 @@ type ResponseProps = {
   incidents: readonly Schemas['Incident'][];
   shown: Shown;
   view: View;
-  /** The beginning of the step that was picked; null where none is. */
+  /** The start of the picked step; null if none is picked. */
   picked: number | null;
 };
 
 const HEIGHTS = { wide: 260, narrow: 200 } as const;
-/** One slow check of hundreds makes all others flat: it is shown on request. */
+/** Lines that are hidden at first: one slow check in hundreds would flatten all others. */
 const HIDDEN: ReadonlySet<string> = new Set(['p99']);
 
 const TITLES: Partial<Record<Schemas['MonitorType'], string>> = {
@@ -84,7 +83,7 @@ const TITLES: Partial<Record<Schemas['MonitorType'], string>> = {
   vendor: 'Status',
 };
 
-/** The band and the response times of the range. */
+/** The status band and the response times of the range. */
 export function Response(props: ResponseProps) {
   const { monitor, stats, shown } = props;
   const { held: answer, hold } = useHeld(stats.value.value);
@@ -148,7 +147,7 @@ function Plots({
   );
   const words = wordsOf(answer.shown, formatShort);
   const isOf = JSON.stringify(answer.shown);
-  // The positions of another stretch mean other moments.
+  // In another range the same position means another moment.
   useLayoutEffect(() => {
     hovered.value = null;
   }, [isOf]);
@@ -158,10 +157,10 @@ function Plots({
   };
   const zoomBy = (way: 'in' | 'out' | 'reset') => {
     if (way === 'reset') return choose(shown.range);
-    const centre = hovered.value === null ? (span.from + span.to) / 2 : (moments[hovered.value] ?? span.to);
+    const center = hovered.value === null ? (span.from + span.to) / 2 : (moments[hovered.value] ?? span.to);
     return zoom(
       scaleSpan(spanOf(shown, answer.to), {
-        centre,
+        center,
         factor: way === 'in' ? 0.5 : 2,
         shortest: SHORTEST_SECONDS,
         latest: clock.value,
@@ -248,17 +247,14 @@ function describeValues(lines: readonly Line[], index: number): string {
   return known.length === 0 ? 'nothing measured' : known.join(', ');
 }
 
-/**
- * A value that stands still from `hold`, a button or finger that goes down, until that is up again: what is drawn anew
- * under a drag loses it.
- */
+/** Freezes a value from `hold` until the button or finger is up, because a redraw would cancel a drag. */
 function useHeld<Value>(value: Value): { held: Value; hold: () => void } {
   const [isHeld, setIsHeld] = useState(false);
   const held = useRef(value);
   if (!isHeld) held.current = value;
   useLayoutEffect(() => {
     if (!isHeld) return undefined;
-    // A drag ends by the mouse's own event, which comes right after the pointer's.
+    // A drag ends with the mouse event, which comes right after the pointer event.
     const letGo = () => void setTimeout(() => setIsHeld(false));
     const ends = ['pointerup', 'pointercancel', 'blur'];
     for (const name of ends) window.addEventListener(name, letGo);

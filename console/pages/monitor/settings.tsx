@@ -1,11 +1,11 @@
-import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink } from '../../parts/button.tsx';
+import { Code } from '../../parts/facts.tsx';
+import { joinWords } from '../../parts/figures.ts';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
-import { ChangesLink } from '../settings/audit/changes-link.tsx';
-import { joinWords } from './figures.ts';
+import { ChangesLink } from '../settings/changes-link.tsx';
 import { hasLocations } from './status-words.ts';
 import {
   dnsSettings,
@@ -43,7 +43,7 @@ const TYPES: Record<Schemas['MonitorType'], string> = {
   vendor: "Vendor's status page",
 };
 
-/** What is watched, how, and when it counts as bad; secrets are only said to be kept. */
+/** The settings of a monitor; secrets are only mentioned. */
 export function Settings({ detail, agents, names }: SettingsProps) {
   const actions = (
     <div class="flex gap-2">
@@ -105,11 +105,6 @@ function listSettings(
     ['Made', formatDateTime(created)],
     ...(updated === created ? [] : [['Changed', formatDateTime(updated)] as Setting]),
   ];
-}
-
-/** Something that machines read. */
-export function Code({ children }: { children: ComponentChildren }) {
-  return <code class="break-all font-mono text-[0.8125rem]">{children}</code>;
 }
 
 function Dependencies({ ids, names }: { ids: readonly string[]; names: ReadonlyMap<string, string> }) {

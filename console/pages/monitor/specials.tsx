@@ -1,11 +1,13 @@
 import type { ComponentChildren } from 'preact';
-import { type Schemas, api } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { CopyText } from '../../parts/copy.tsx';
+import { Code, FactLine } from '../../parts/facts.tsx';
+import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatDay, Moment } from '../../parts/time.tsx';
-import { count } from './figures.ts';
 import { sentence } from './status-words.ts';
 
 type Detail = Schemas['MonitorDetail'];
@@ -19,13 +21,13 @@ const SPECIALS: Partial<Record<Schemas['MonitorType'], (props: SpecialProps) => 
   http: Expiry,
 };
 
-/** What only monitors of one type have. */
+/** The section that only monitors of some types have. */
 export function Special(props: SpecialProps) {
   const Part = SPECIALS[props.detail.type];
   return Part === undefined ? null : <Part {...props} />;
 }
 
-/** Where the job reports in. */
+/** The ping address of a heartbeat monitor. */
 function PingAddress({ detail }: SpecialProps) {
   const { token, failEnabled = true } = detail.check_spec.heartbeat ?? {};
   const address = `${window.location.origin}/ping/${token ?? ''}`;
@@ -60,7 +62,7 @@ function PingAddress({ detail }: SpecialProps) {
   );
 }
 
-/** Which page is read, which parts of it count, and what it says. */
+/** The status page of a vendor monitor: its components and its present state. */
 function Vendor({ detail, checks }: SpecialProps) {
   const { pageUrl, components = [] } = detail.check_spec.vendor ?? {};
   const newest = checks?.[0];
@@ -100,20 +102,16 @@ function Vendor({ detail, checks }: SpecialProps) {
   );
 }
 
-function Code({ children }: { children: ComponentChildren }) {
-  return <code class="font-mono text-[0.8125rem]">{children}</code>;
-}
-
 type Facts = Schemas['MonitorFacts'];
 type Props = { detail: Schemas['MonitorDetail']; checks: readonly Schemas['Check'][] | null };
 
-/** When the domain and the certificate end, who the registrar is, and which warnings of that stand. */
+/** The expiry of the domain and the certificate, the registrar, and the warnings that were sent. */
 function Expiry({ detail, checks }: Props) {
   const { id, type, target, updated_at: version } = detail;
   const isDomain = type === 'domain';
   const hasExpiry = isDomain || /^https:/i.test(target) || (detail.check_spec.domain?.warnDays ?? 0) > 0;
   const newest = isDomain ? checks?.[0] : undefined;
-  // A domain's facts come with its check, a certificate's change with another one.
+  // A domain's facts come with its check; a certificate's change with the monitor.
   const load = useLoad(
     async (signal) => (hasExpiry ? await api.get('/monitors/{id}/facts', { path: { id }, signal }) : null),
     [id, version, hasExpiry, newest?.at, checks === null],
@@ -140,33 +138,24 @@ function FactList({ facts: { domain, certificate } }: { facts: Facts }) {
     <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
       {domain !== null && (
         <>
-          <Fact label="Domain">
+          <FactLine name="Domain">
             {domain.name} <span class="text-soft">{sayDomain(domain)}</span>
-          </Fact>
-          {domain.registrar !== null && <Fact label="Registrar">{domain.registrar}</Fact>}
+          </FactLine>
+          {domain.registrar !== null && <FactLine name="Registrar">{domain.registrar}</FactLine>}
           {domain.asked_at !== null && (
-            <Fact label="Registry queried">
+            <FactLine name="Registry queried">
               <Moment at={domain.asked_at} />
               {domain.failure !== null && <span class="text-soft">; since then: {sentence(domain.failure)}</span>}
-            </Fact>
+            </FactLine>
           )}
         </>
       )}
       {certificate !== null && (
-        <Fact label="Certificate">
+        <FactLine name="Certificate">
           {certificate.name} <span class="text-soft">{sayExpiry(certificate.expires_at)}</span>
-        </Fact>
+        </FactLine>
       )}
     </dl>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: ComponentChildren }) {
-  return (
-    <>
-      <dt class="text-soft max-md:mt-1 max-md:text-xs">{label}</dt>
-      <dd class="min-w-0 break-words">{children}</dd>
-    </>
   );
 }
 

@@ -1,19 +1,19 @@
-import type { Schemas } from '../../client/api.ts';
-import { capitalise } from '../../client/failure.ts';
-import { joinWords } from './figures.ts';
+import { capitalize } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { joinWords } from '../../parts/figures.ts';
 
 type Monitor = Schemas['Monitor'];
 type Check = Schemas['Check'];
 
-/** Types that the service itself checks, from one place. */
+/** Types that the service itself checks, without agents. */
 const WITHOUT_LOCATIONS: ReadonlySet<Monitor['type']> = new Set(['domain', 'dns', 'vendor', 'heartbeat']);
 
-/** True where locations have a say. */
+/** Whether agents in several locations check this type. */
 export function hasLocations({ type }: Pick<Monitor, 'type'>): boolean {
   return !WITHOUT_LOCATIONS.has(type);
 }
 
-/** How a monitor stands, as a headline. */
+/** The headline of a monitor's page. */
 export function headline({ name, type, target, status }: Monitor, isChecked: boolean): string {
   if (status === 'paused') return `${name} is paused`;
   if (status !== 'pending') return `${name} is ${status}`;
@@ -22,7 +22,7 @@ export function headline({ name, type, target, status }: Monitor, isChecked: boo
   return type === 'heartbeat' ? `${name} waits for its first ping` : `${name} waits for its first check`;
 }
 
-/** What a status means where there is no incident that says it; `newest` is the last check. */
+/** Explains a status that has no incident; `newest` is the last check. */
 export function explain(
   { type, target, status, interval_seconds: interval }: Monitor,
   newest: Check | undefined,
@@ -52,8 +52,8 @@ export function newestByLocation(checks: readonly Check[]): ReadonlyMap<string, 
 }
 
 /**
- * Which locations see a failure and which do not, by the newest check of each, or by what the incident began with where
- * there is none; null where there is nothing to tell apart.
+ * Says which locations see a failure and which do not, by their newest checks. Without checks the incident's first
+ * locations count; null if there is nothing to compare.
  */
 export function whoSees(
   { sources_down: atFirst }: Pick<Schemas['Incident'], 'sources_down'>,
@@ -75,13 +75,13 @@ export function whoSees(
     : seers;
 }
 
-/** A reason without how many locations saw it, for where they are named. */
+/** Removes the number of locations from a reason, for where the locations are named. */
 export function withoutCount(reason: string): string {
   return reason.replace(/ \(seen from \d+ of \d+ (?:location|place)s\)/, '');
 }
 
-/** A sentence with its full stop. */
+/** Ends a text with a full stop. */
 export function sentence(text: string): string {
-  const whole = capitalise(text);
+  const whole = capitalize(text);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }

@@ -1,12 +1,13 @@
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
+import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
-import { count } from './figures.ts';
 import { explain, hasLocations, headline, newestByLocation, sentence, whoSees, withoutCount } from './status-words.ts';
 
 type Monitor = Schemas['Monitor'];
@@ -14,11 +15,11 @@ type Incident = Schemas['Incident'];
 type Check = Schemas['Check'];
 type MonitorStatusProps = {
   monitor: Monitor;
-  /** The incident that is open; null where none is. */
+  /** The open incident; null if there is none. */
   incident: Incident | null;
-  /** The newest incident that is over; null where there was none, undefined until it is known. */
+  /** The newest resolved incident; null if there was none, undefined until it is known. */
   before: Incident | null | undefined;
-  /** The newest checks; null until they are there. */
+  /** The newest checks; null until they are loaded. */
   checks: readonly Check[] | null;
   onAcknowledged: () => void;
 };
@@ -28,7 +29,7 @@ const TINTS: Partial<Record<Monitor['status'], string>> = {
   degraded: 'border-degraded/40 bg-degraded-tint',
 };
 
-/** How the monitor is, since when, why, and who sees it: what one looks for at three in the morning. */
+/** The status of the monitor: since when, why, and which locations see it. */
 export function MonitorStatus({ monitor, incident, before, checks, onAcknowledged }: MonitorStatusProps) {
   const { status } = monitor;
   const isBad = status === 'down' || status === 'degraded';
@@ -81,12 +82,12 @@ export function MonitorStatus({ monitor, incident, before, checks, onAcknowledge
   );
 }
 
-/** Of a draft, and of what waits for its first check, the creation says it all; of what is up the incidents do. */
+/** Whether the start of the status is worth showing: not for up, nor before the first check. */
 function isKnownSince({ status }: Monitor, isChecked: boolean): boolean {
   return status !== 'up' && (status !== 'pending' || isChecked);
 }
 
-/** Since when nothing happened. */
+/** How long there was no incident. */
 function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null | undefined }) {
   if (before === undefined) return <span>&nbsp;</span>;
   if (before === null) {
@@ -109,7 +110,7 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   );
 }
 
-/** When it was checked last, and how that went. */
+/** When the last check ran, and from how many locations. */
 function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Check[] | null }) {
   const last = checks?.[0];
   if (last === undefined) return checks === null ? <span>&nbsp;</span> : null;
@@ -124,7 +125,7 @@ function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Che
   );
 }
 
-/** Who looks after it, and the way to what is known of it. */
+/** The acknowledgement of the incident, and a link to it. */
 function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowledged: () => void }) {
   const action = useAction();
   const acknowledge = () =>

@@ -1,4 +1,5 @@
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { formatLatency } from '../../parts/time.tsx';
@@ -15,15 +16,15 @@ type TimingBreakdownProps = {
   picked: Span | null;
 };
 
-/** Good results keep their timings once in so long: in less there may be none. */
+/** Successful checks store their timings once in this many seconds. */
 export const KEPT_EVERY = 600;
 
-/** Where the time goes: the steps of an exchange, in the mean of the window and, where a moment was picked, then. */
+/** The mean duration of each step of a request, in the window and at the picked moment. */
 export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakdownProps) {
   const { phases } = answer.totals;
   const requested = picked === null ? null : aroundOf(picked);
   const then = useLoad<Schemas['MonitorStats'] | null>(
-    // A moment that has just begun has no end to ask for yet.
+    // A step that has just begun cannot be requested yet.
     async (signal) =>
       requested === null || requested.from >= Date.now() / 1000 - 1
         ? null
@@ -82,7 +83,7 @@ export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakd
   );
 }
 
-/** A moment, or the ten minutes of the clock that it lies in. */
+/** The picked moment, widened to ten minutes if it is shorter. */
 function aroundOf({ from, to }: Span): Span {
   if (to - from >= KEPT_EVERY) return { from, to };
   const start = Math.floor(from / KEPT_EVERY) * KEPT_EVERY;

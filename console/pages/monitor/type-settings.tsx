@@ -1,16 +1,17 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { Code } from '../../parts/facts.tsx';
+import { count, joinWords } from '../../parts/figures.ts';
 import { Badge } from '../../parts/status.tsx';
 import { formatDuration } from '../../parts/time.tsx';
-import { count, joinWords } from './figures.ts';
 
 type Detail = Schemas['MonitorDetail'];
-/** A setting by what it is called. */
+/** A setting with its label. */
 export type Setting = [label: string, value: ComponentChildren];
 
 const KEPT = <Badge>kept secret</Badge>;
 
-/** What an http monitor sends and what it wants to see. */
+/** The settings of an http monitor. */
 export function httpSettings({
   method,
   expected_status: expected,
@@ -31,7 +32,7 @@ export function httpSettings({
     ['Request', `${method ?? 'GET'}, redirects ${follows === 1 ? 'are followed' : 'are not followed'}`],
     ...listed(
       'Headers',
-      Object.entries(headers).map(([name, value]) => <Mono key={name}>{`${name}: ${value}`}</Mono>),
+      Object.entries(headers).map(([name, value]) => <Code key={name}>{`${name}: ${value}`}</Code>),
     ),
     ...listed(
       'Secret headers',
@@ -48,7 +49,7 @@ export function httpSettings({
     ...(isSending ? [['Body', bodySecret ? KEPT : <Long key="body" text={body ?? ''} />] as Setting] : []),
     ...(contentType === undefined ? [] : [['Content type', contentType] as Setting]),
     ['Good status', expected ?? '2xx'],
-    ...(match === null ? [] : [['The body contains', <Mono key="match">{match}</Mono>] as Setting]),
+    ...(match === null ? [] : [['The body contains', <Code key="match">{match}</Code>] as Setting]),
     ...listed(
       'Assertions',
       (assertions ?? []).map((assertion) => (
@@ -61,7 +62,7 @@ export function httpSettings({
   ];
 }
 
-/** What is sent over tcp and udp, and what has to come back. */
+/** The settings of a tcp or udp monitor. */
 export function transportSettings({ type, check_spec: { transport } }: Detail): Setting[] {
   const {
     payload,
@@ -78,7 +79,7 @@ export function transportSettings({ type, check_spec: { transport } }: Detail): 
         isSecret ? (
           KEPT
         ) : (
-          <Mono>{`${payload}${encoding === 'hex' ? ' (hex)' : ''}`}</Mono>
+          <Code>{`${payload}${encoding === 'hex' ? ' (hex)' : ''}`}</Code>
         )
       ) : type === 'tcp' ? (
         'Nothing: it only connects'
@@ -95,13 +96,13 @@ export function transportSettings({ type, check_spec: { transport } }: Detail): 
           'any reply'
         )
       ) : (
-        <Mono>{`${mode === 'regex' ? 'matching ' : ''}${expect}`}</Mono>
+        <Code>{`${mode === 'regex' ? 'matching ' : ''}${expect}`}</Code>
       ),
     ],
   ];
 }
 
-/** How many echo requests, and when they are too slow or too few come back. */
+/** The settings of an icmp monitor. */
 export function pingSettings({ check_spec: { ping } }: Detail): Setting[] {
   const { count: echoes = 4, lossDegradedPct: loss, rttDegradedMs: slow } = ping ?? {};
   const limits = [
@@ -122,11 +123,11 @@ const DNS_MODES: Readonly<Record<string, string>> = {
   absent: 'do not exist',
 };
 
-/** Which records there have to be. */
+/** The settings of a dns monitor. */
 export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
   const records = (dns?.records ?? []).map(({ type, mode, expected = [] }) => (
     <span key={`${type}${mode}`}>
-      {type} {DNS_MODES[mode] ?? mode} {expected.length > 0 && <Mono>{expected.join(', ')}</Mono>}
+      {type} {DNS_MODES[mode] ?? mode} {expected.length > 0 && <Code>{expected.join(', ')}</Code>}
     </span>
   ));
   return [
@@ -135,12 +136,12 @@ export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
   ];
 }
 
-/** How long before its end a domain is warned about. */
+/** The settings of a domain monitor. */
 export function domainSettings({ check_spec: { domain } }: Detail): Setting[] {
   return [['Warns', `${count(domain?.warnDays ?? 30, 'day')} before it expires`]];
 }
 
-/** When a ping is late, and how long a job may run. */
+/** The settings of a heartbeat monitor. */
 export function heartbeatSettings({ heartbeat_grace_seconds: grace, check_spec: { heartbeat } }: Detail): Setting[] {
   const { failEnabled = true, maxDurationSeconds: longest } = heartbeat ?? {};
   return [
@@ -150,7 +151,7 @@ export function heartbeatSettings({ heartbeat_grace_seconds: grace, check_spec: 
   ];
 }
 
-/** Whose page it is, and which parts of it count. */
+/** The settings of a vendor monitor. */
 export function vendorSettings({ check_spec: { vendor } }: Detail): Setting[] {
   const components = vendor?.components ?? [];
   return [['Components', components.length === 0 ? 'the vendor as a whole' : joinWords(components)]];
@@ -178,8 +179,8 @@ function describeAssertion({ source, op, value, path, name }: Schemas['Assertion
   const of = path ?? name;
   return (
     <>
-      {ASSERTED[source] ?? source} {of !== undefined && <Mono>{of}</Mono>} {OPERATORS[op] ?? op}{' '}
-      {value !== undefined && <Mono>{value}</Mono>}
+      {ASSERTED[source] ?? source} {of !== undefined && <Code>{of}</Code>} {OPERATORS[op] ?? op}{' '}
+      {value !== undefined && <Code>{value}</Code>}
     </>
   );
 }
@@ -202,13 +203,9 @@ function listed(label: string, items: readonly ComponentChildren[]): Setting[] {
 function Secret({ name }: { name: string }) {
   return (
     <span>
-      <Mono>{name}</Mono> {KEPT}
+      <Code>{name}</Code> {KEPT}
     </span>
   );
-}
-
-function Mono({ children }: { children: ComponentChildren }) {
-  return <code class="break-all font-mono text-[0.8125rem]">{children}</code>;
 }
 
 function Long({ text }: { text: string }) {

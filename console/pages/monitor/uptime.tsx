@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
 import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { Figure } from '../../parts/facts.tsx';
+import { count, describeSeconds, formatPercent } from '../../parts/figures.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
 import { UptimeStrip } from '../../parts/uptime-strip.tsx';
-import { count, describeSeconds, formatPercent } from './figures.ts';
 
 type Day = Schemas['UptimeDay'];
 
-/** How long the windows are that have a figure, in UTC days with today. */
+/** The windows with a figure, in UTC days including today. */
 const WINDOWS = [
   [1, 'Today'],
   [7, '7 days'],
@@ -18,7 +18,7 @@ const WINDOWS = [
   [90, '90 days'],
 ] as const;
 
-/** Uptime by days, and what it says of the target in the range. */
+/** Uptime by day, and the uptime target in the range. */
 export function Uptime({
   uptime,
   stats,
@@ -64,7 +64,7 @@ function Window({ label, days }: { label: string; days: readonly Day[] }) {
   );
 }
 
-/** Ninety days, each described when it is pointed at, with the arrow keys as well. */
+/** The last 90 days, each described at the pointer or with the arrow keys. */
 function Strip({ days }: { days: readonly Day[] }) {
   const pointed = useSignal<number | null>(null);
   const last = days.length - 1;
@@ -133,7 +133,7 @@ function dayOf({ date }: Day): number {
   return Date.parse(date) / 1000;
 }
 
-/** What the range says of the target: kept or missed, what is left of what may be missed, and how fast that goes. */
+/** The uptime target in the range: met or missed, the error budget left, and its burn rate. */
 function SlaFigures({ stats: { totals }, words }: { stats: Schemas['MonitorStats']; words: string }) {
   const { sla, uptime_percent: percent, seconds } = totals;
   const { target, met, budget, burn_rate: burn } = sla;
@@ -204,27 +204,6 @@ function Budget({ used, total }: { used: number; total: number }) {
         class={`block h-full ${share >= 1 ? 'bg-down-fill' : share > 0.75 ? 'bg-degraded-fill' : 'bg-up-fill'}`}
         style={{ width: `${share * 100}%` }}
       />
-    </div>
-  );
-}
-
-/** A number that is read from afar, what it is, and what goes with it. */
-function Figure({
-  label,
-  note,
-  tone = '',
-  children,
-}: {
-  label: string;
-  note: string;
-  tone?: string;
-  children: ComponentChildren;
-}) {
-  return (
-    <div>
-      <dt class="text-xs text-soft">{label}</dt>
-      <dd class={`heading text-lg leading-6 ${tone}`}>{children}</dd>
-      <dd class="text-xs text-soft">{note}</dd>
     </div>
   );
 }

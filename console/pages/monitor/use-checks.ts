@@ -1,14 +1,15 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
 type Check = Schemas['Check'];
 type Vote = Schemas['Vote'];
 
-/** Which checks are listed: empty texts choose nothing; `span` is a moment that was picked, null for the newest. */
+/** The filter of the list; empty strings do not filter, and `span` is a picked moment or null. */
 export type CheckChoice = { verdict: string; source: string; span: { from: number; to: number } | null };
 
-/** The checks of a choice as far as they were asked for, the newest first; null until they are there. */
+/** The loaded checks that match, the newest first; null until they are loaded. */
 export type CheckList = {
   checks: ReadonlySignal<readonly Check[] | null>;
   error: ReadonlySignal<unknown>;
@@ -19,13 +20,13 @@ export type CheckList = {
   loadOlder: () => Promise<void>;
 };
 
-/** How many are requested at a time, and kept in the page at most. */
+/** The number of checks per request, and the most that the page holds. */
 const PAGE = 20;
 const MOST = 1000;
 
 /**
- * The checks of a monitor: new ones come in on top every `refreshMs`, older ones when they are asked for. Without a
- * choice (null) none is asked for.
+ * Loads the checks of a monitor: new ones every `refreshMs`, older ones on request. With a filter of null it loads
+ * none.
  */
 export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: number): CheckList {
   const { verdict, source, span } = chosen ?? { verdict: '', source: '', span: null };
@@ -51,13 +52,13 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
     isBusy.value = true;
     try {
       const { answer, next } = await ask(cursor);
-      // The answer to an earlier choice is dropped.
+      // Drop the response to an earlier choice.
       if (current.current !== choice) return;
       const merged = merge(checks.peek() ?? [], answer.checks);
       if (cursor !== null) wentBack.current = true;
       else if (!isJoined(checks.peek() ?? [], answer.checks) || merged.length > MOST) wentBack.current = false;
-      // A page that comes back shows all in between; a page that was open all night shows the newest, not all of
-      // the night.
+      // After "Show older" everything in between is kept; otherwise a page that was open all night keeps only the
+      // newest.
       checks.value = wentBack.current || merged.length <= PAGE ? merged : merged.slice(0, PAGE);
       if (cursor !== null || !wentBack.current) {
         older.current = next;
@@ -83,14 +84,12 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
   return { checks, error, hasOlder, isBusy, refresh, loadOlder: () => run(older.current) };
 }
 
-/** What a check is known by. */
+/** The key of a check. */
 export function keyOf({ at, source, ping }: Check): string {
   return `${at} ${source.id} ${ping ?? ''}`;
 }
 
-/**
- * Whether a page of the newest reaches to what was there: with a whole page of new ones there may be others in between.
- */
+/** Whether a page of the newest checks reaches the known ones; otherwise there may be others in between. */
 function isJoined(before: readonly Check[], page: readonly Check[]): boolean {
   const known = new Set(before.map(keyOf));
   return page.length < PAGE || page.some((check) => known.has(keyOf(check)));

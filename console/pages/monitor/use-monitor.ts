@@ -1,28 +1,29 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { api, type Schemas } from '../../client/api.ts';
-import { monitors, onChange, type Monitor } from '../../client/live.ts';
+import { api } from '../../client/api.ts';
+import { monitors, onChange } from '../../client/live.ts';
+import type { Schemas, Monitor } from '../../client/shapes.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, type Shown } from './ranges.ts';
 
-/** How many incidents are requested; more than this in a year has other pages. */
+/** The most incidents that are requested. */
 export const MOST_INCIDENTS = 200;
 
-/** Statistics, and the stretch that they were asked for: while others are on their way the old ones are still shown. */
+/** Statistics with their range, since old ones stay while new ones load. */
 export type ShownStats = Schemas['MonitorStats'] & { shown: Shown };
 
-/** Everything that the page shows of one monitor, each part asked for by itself. */
+/** All data of a monitor's page, each part loaded separately. */
 export type MonitorLoads = {
   detail: Load<Schemas['MonitorDetail']>;
   incidents: Load<Schemas['Incident'][]>;
   stats: Load<ShownStats>;
   uptime: Load<Schemas['UptimeDay'][]>;
   agents: Load<Schemas['Agent'][]>;
-  /** The newest of its rows: by the stream where that is there. Null until it is known, and once it is gone. */
+  /** The newest row, from the stream if there is one; null until it is known and after deletion. */
   row: Monitor | null;
   isDeleted: boolean;
 };
 
-/** Asks for a monitor's parts, and anew where it changes and as time goes by. */
+/** Loads all parts of a monitor, and again when it changes or time goes by. */
 export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimings: boolean }): MonitorLoads {
   const path = { id };
   const { range, zoom } = shown;
@@ -50,7 +51,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   );
   const listed = monitors.value?.find((each) => each.id === id) ?? null;
   const { value: whole } = detail.value;
-  // What was made a moment ago may not be listed yet; what was listed and is no more was deleted.
+  // A new monitor may not be listed yet; one that was listed and is no longer was deleted.
   const wasListed = useRef(false);
   wasListed.current ||= listed !== null;
   const row = listed ?? whole;

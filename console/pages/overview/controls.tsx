@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import type { Monitor } from '../../client/live.ts';
+import type { Monitor } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUS_ORDER, STATUSES, type Status } from '../../parts/statuses.ts';
@@ -13,7 +13,7 @@ type ControlsProps = {
   onChange: (change: Partial<Selection>) => void;
 };
 
-/** What is shown: statuses with how many there are of each, search, type and order. */
+/** The filters of the overview: status with counts, search, type and order. */
 export function Controls({ selection, counts, types, search, onChange }: ControlsProps) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const present = STATUS_ORDER.filter((status) => counts[status] > 0 || selection.status === status);
@@ -61,7 +61,7 @@ export function Controls({ selection, counts, types, search, onChange }: Control
             /
           </kbd>
         </label>
-        {/* On a phone the search finds types as well. */}
+        {/* On a phone the search covers types. */}
         {types.length > 1 && (
           <Choice
             label="Type"

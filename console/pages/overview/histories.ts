@@ -1,37 +1,38 @@
 import { signal, type Signal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
-/** What a row shows of a monitor's past. */
+/** The past of a monitor, as a row shows it. */
 export type History = Schemas['OverviewHistory'];
 
 type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
 
-/** What was asked for is good for so long, in milliseconds: a day of ninety changes slowly. */
+/** The age at which a history is loaded again, in milliseconds; one day of ninety changes slowly. */
 const FRESH_MS = 5 * 60_000;
-/** Who scrolls past is not asked for. */
+/** The delay that skips rows which are only scrolled past. */
 const SETTLE_MS = 90;
-/** The API takes as many at a time. */
+/** The most ids that the API takes at a time. */
 const BATCH = 50;
 
-/** Histories of the visible monitors: requested when they become visible, and cached while the page is open. */
+/** The histories of visible monitors, loaded when they become visible and cached while the page is open. */
 export class Histories {
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #wanted: readonly string[] = [];
 
-  /** The past of a monitor; null until it is there. */
+  /** The history of a monitor; null until it is loaded. */
   of(id: string): Signal<History | null> {
     return this.#entryOf(id).history;
   }
 
-  /** The visible rows. */
+  /** Sets the visible rows. */
   want(ids: readonly string[]): void {
     this.#wanted = ids;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#ask(), SETTLE_MS);
   }
 
-  /** No row is visible any more. */
+  /** Cancels the pending load. */
   stop(): void {
     clearTimeout(this.#timer);
   }
@@ -49,7 +50,7 @@ export class Histories {
       const { histories } = await api.get('/overview/history', { query: { ids: ids.join(',') } });
       for (const history of histories) this.#entryOf(history.id).history.value = history;
     } catch {
-      // The rows show what they have; the next ones that become visible request it again.
+      // Rows keep what they have; it is requested again when they become visible.
       for (const id of ids) this.#entryOf(id).requestedAtMs = 0;
     }
   }

@@ -1,6 +1,6 @@
 import { useComputed, type ReadonlySignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Incident, Monitor } from '../../client/live.ts';
+import type { Incident, Monitor } from '../../client/shapes.ts';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatLatency, Since } from '../../parts/time.tsx';
@@ -12,10 +12,7 @@ const WIDTH = 96;
 const HEIGHT = 24;
 const MARGIN = 2;
 
-/**
- * A course of numbers without axes, from 0 to its highest; null where there is a hole. Fewer than two draw nothing, and
- * its place is kept.
- */
+/** A small line chart without axes, from 0 to the maximum; null is a gap. Fewer than two values leave it empty. */
 const Sparkline = memo(function Sparkline({
   values,
   label,
@@ -50,7 +47,7 @@ const Sparkline = memo(function Sparkline({
   );
 });
 
-/** A line from hole to hole; of a single number a dot. */
+/** One line between each two gaps; a single value is a dot. */
 function drawLines(values: readonly (number | null)[], highest: number): string[] {
   const stepX = (WIDTH - 2 * MARGIN) / Math.max(1, values.length - 1);
   const lines: string[][] = [[]];
@@ -77,16 +74,16 @@ type RowProps = {
   onFocus: () => void;
 };
 
-/** How high a row is, in pixels, on a phone and elsewhere. */
+/** The height of a row in pixels, on a phone and elsewhere. */
 export const ROW_HEIGHT = { narrow: 74, wide: 54 } as const;
 
 const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
 
-/** A monitor in the overview: how it is, since when and why, and how it was. */
+/** One monitor of the overview: status, reason, uptime and response time. */
 export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: RowProps) {
   const link = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
-    // Who writes keeps the keyboard, wherever the row comes to be.
+    // Never take the focus from a text field.
     if (isAtCursor && !isWriting(document.activeElement)) link.current?.focus({ preventScroll: true });
   }, [isAtCursor]);
   const days = useComputed<UptimeDays | null>(
@@ -124,7 +121,7 @@ export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: 
   );
 }
 
-/** What stands in which column, where there are columns. */
+/** The headings of the columns. */
 export function RowHeads() {
   return (
     <div class="row-grid hidden px-3 pt-1.5 text-2xs text-soft md:grid" aria-hidden="true">
@@ -136,7 +133,7 @@ export function RowHeads() {
   );
 }
 
-/** Since when it is not well and why; of what is well, what is watched. */
+/** Since when the monitor is in trouble and why; for one that is up, its target. */
 function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident | undefined }) {
   const { label, text } = STATUSES[monitor.status];
   if (incident !== undefined && (monitor.status === 'down' || monitor.status === 'degraded')) {
@@ -167,7 +164,7 @@ function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident
   );
 }
 
-/** Never rounded up to 100. */
+/** Formats a percentage that is never rounded up to 100. */
 function formatPercent(percent: number): string {
   return percent === 100 ? '100 %' : `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
 }

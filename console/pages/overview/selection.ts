@@ -1,19 +1,19 @@
 import type { Incident, Monitor } from '../../client/shapes.ts';
 import { STATUS_ORDER, type Status } from '../../parts/statuses.ts';
 
-/** What of the monitors is shown, and in which order; empty texts choose nothing. */
+/** The filter and the order of the overview; empty strings do not filter. */
 export type Selection = { status: string; type: string; text: string; sort: string };
 
 export type SortName = keyof typeof SORTS;
 
-/** A monitor with what it is ordered by, looked up once: comparing thousands looks at each a dozen times. */
+/** A monitor with its sort keys, computed once: sorting thousands compares each a dozen times. */
 type Keyed = { monitor: Monitor; order: string; rank: number; start: number };
 type Compare = (a: Keyed, b: Keyed) => number;
 
 const RANK = new Map(STATUS_ORDER.map((status, rank) => [status, rank]));
 const byName: Compare = (a, b) => compareTexts(a.order, b.order) || compareTexts(a.monitor.id, b.monitor.id);
 
-/** The orders to choose from. In the first what needs a person comes first, and of that what happened last. */
+/** The orders to choose from. The first one puts trouble first, the newest on top. */
 export const SORTS = {
   attention: { label: 'Trouble first', compare: (a, b) => a.rank - b.rank || b.start - a.start || byName(a, b) },
   name: { label: 'By name', compare: byName },
@@ -28,7 +28,7 @@ export const SORTS = {
   },
 } as const satisfies Record<string, { label: string; compare: Compare }>;
 
-/** The monitors that a selection shows, in its order. */
+/** The monitors that match a selection, in its order. */
 export function select(
   monitors: readonly Monitor[],
   { status, type, text, sort }: Selection,
@@ -53,15 +53,15 @@ export function select(
     .map(({ monitor }) => monitor);
 }
 
-/** How many monitors have each status. */
+/** The number of monitors of each status. */
 export function countStatuses(monitors: readonly Monitor[]): Record<Status, number> {
   const counts = { down: 0, degraded: 0, pending: 0, up: 0, paused: 0 };
   for (const { status } of monitors) counts[status] += 1;
   return counts;
 }
 
-/** What there is to say of all monitors in a few words. */
-export function summarise(counts: Readonly<Record<Status, number>>): string {
+/** Summarizes the state of all monitors in a few words. */
+export function summarize(counts: Readonly<Record<Status, number>>): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const trouble = (['down', 'degraded'] as const)
     .filter((status) => counts[status] > 0)
@@ -73,10 +73,7 @@ export function summarise(counts: Readonly<Record<Status, number>>): string {
   return counts.paused === total ? `All ${total} are paused` : 'Nothing is known yet';
 }
 
-/**
- * What monitors are ordered by, and what they are found by in a search: comparing by the rules of a
- * language would take ten times as long.
- */
+/** Cached sort and search keys of monitors. Comparing by the rules of a language would take ten times as long. */
 const orders = new WeakMap<Monitor, string>();
 const texts = new WeakMap<Monitor, string>();
 
@@ -98,7 +95,7 @@ function remembered(known: WeakMap<Monitor, string>, monitor: Monitor, make: (mo
   return made;
 }
 
-/** Without case and accents; most names have none. */
+/** Removes case and accents; most names have none. */
 function plain(text: string): string {
   return (/[^ -~]/.test(text) ? text.normalize('NFKD').replaceAll(/\p{M}/gu, '') : text).toLowerCase();
 }

@@ -1,5 +1,5 @@
 import { isDated, PERCENTILES, piecesOf, layOutNames, scaleOf } from '../../../core/statistics/reports/page.ts';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 
 type Day = Schemas['ReportDay'];
 
@@ -11,7 +11,7 @@ const LINES = {
   p99: { stroke: 'stroke-pending', fill: 'fill-pending', dash: '1.5 2' },
 } as const satisfies Record<(typeof PERCENTILES)[number], object>;
 
-/** The percentiles of each day as three lines; a day without any interrupts them. Nothing where no day has one. */
+/** The percentiles of each day as three lines, with gaps for days without any; nothing if no day has one. */
 export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   const scale = scaleOf(days);
   if (scale === null) return null;
@@ -69,19 +69,19 @@ function formatMs(ms: number): string {
   return ms >= 1000 ? `${Math.round(ms / 10) / 100} s` : `${Math.round(ms * 10) / 10} ms`;
 }
 
-/** Where the days of a plot stand, in the units of its view box, which are pixels about. */
+/** The layout of a plot's days, in units of its view box (about a pixel each). */
 type DayFrame = { width: number; left: number; right: number; step: number };
 
 const WIDE = { width: 880, left: 52, right: 846 } as const;
 const NARROW = { width: 310, left: 44, right: 286 } as const;
 
-/** The same for the bars and the lines below them, so that a day is one column. */
+/** The layout that the bars and the lines below them share, so that a day is one column. */
 export function frameOf(days: number, isWide: boolean): DayFrame {
   const frame = isWide ? WIDE : NARROW;
   return { ...frame, step: (frame.right - frame.left) / Math.max(1, days) };
 }
 
-/** The dates below a plot. */
+/** Labels for every day of a week, or for the first day of each week of a month. */
 export function dateLabels(days: readonly { date: string }[], { isWide, y }: { isWide: boolean; y: number }) {
   const { left, step } = frameOf(days.length, isWide);
   return days.map(({ date }, day) =>

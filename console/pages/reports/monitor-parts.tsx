@@ -2,14 +2,13 @@ import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { formatPercent } from '../../../core/statistics/reports/content.ts';
 import { DAYS } from '../../../core/statistics/reports/page.ts';
-import type { Schemas } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { Card, Section } from '../../parts/page.tsx';
+import { Card, Section, useWide } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatDuration, formatShort } from '../../parts/time.tsx';
 import { showTooltip } from '../../parts/tooltip.tsx';
-import { useWide } from '../../parts/wide.ts';
 import { dateLabels, frameOf, LatencyPlot } from './latency-plot.tsx';
 
 type Day = Schemas['ReportDay'];
@@ -30,7 +29,7 @@ const STYLES: Record<State, { fill: string; ink: string }> = {
 
 const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused', 'absent'];
 
-/** A bar for each day, in the colour of its worst state. */
+/** A bar for each day, in the color of its worst state. */
 function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   const { width, left, step } = frameOf(days.length, isWide);
   const bad = days.filter(({ worst_state: state }) => state === 'down').length;
@@ -69,7 +68,7 @@ function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   );
 }
 
-/** What the bars say. */
+/** The legend of the bars. */
 function StripLegend() {
   return (
     <ul class="mb-3 flex flex-wrap gap-x-4 gap-y-1 text-xs text-soft">
@@ -103,12 +102,12 @@ function showDay(
 type Monitor = Schemas['ReportMonitor'];
 type Incident = Schemas['ReportIncident'];
 
-/** How many more each press shows: a page of five thousand plots is of no use. */
+/** How many more monitors each click shows: thousands of plots would be too many. */
 const STEP = 25;
-/** How many incidents of a monitor are shown; the rest is in its own list. */
+/** The most incidents per monitor that are shown; the rest is in the monitor's own list. */
 const INCIDENTS = 8;
 
-/** Each monitor with its days, what it took to answer, and its incidents; those that were worst come first. */
+/** Each monitor with its days, response times and incidents, the worst first. */
 export function MonitorParts({
   monitors,
   incidents,

@@ -1,54 +1,58 @@
-import type { ComponentChildren } from 'preact';
+import { useSignal } from '@preact/signals';
 import { formatPercent } from '../../../core/statistics/reports/content.ts';
 import { GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page.ts';
-import { api, type Schemas } from '../../client/api.ts';
-import { Failure } from '../../client/failure.ts';
-import { ButtonLink } from '../../parts/button.tsx';
-import { EmptyPage } from '../../parts/empty.tsx';
-import { Loaded, useLoad } from '../../parts/load.tsx';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { ButtonLink, Button } from '../../parts/button.tsx';
+import { Figure } from '../../parts/facts.tsx';
+import { useLoad } from '../../parts/load.tsx';
+import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section, Card } from '../../parts/page.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
-import { formatDateTime, formatDuration } from '../../parts/time.tsx';
+import { formatDateTime, formatDuration, formatLatency } from '../../parts/time.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { MonitorParts } from './monitor-parts.tsx';
-import { MonitorTable } from './monitor-table.tsx';
 import { formatPeriod } from './periods.ts';
 
 type Gap = Schemas['ServiceGap'];
 
-const COLUMNS: readonly Column<Gap>[] = [
+const GAP_COLUMNS: readonly Column<Gap>[] = [
   { head: 'What', cell: ({ kind }) => GAPS.names[kind] },
   { head: 'From', cell: ({ from }) => formatDateTime(from) },
   { head: 'To', cell: ({ to }) => formatDateTime(to), wideOnly: true },
   { head: 'Length', cell: ({ from, to }) => formatDuration(to - from), align: 'right' },
 ];
 
-/** When the service itself stood still. */
+/** The service's own outages in the period. */
 function Gaps({ gaps }: { gaps: readonly Gap[] }) {
   if (gaps.length === 0) return <p class="mb-8 text-sm text-soft">{GAPS.none}</p>;
   return (
     <Section title={GAPS.title} lead={GAPS.lead}>
-      <Table caption={GAPS.title} columns={COLUMNS} rows={gaps} keyOf={({ kind, from }) => `${kind} ${from}`} />
+      <Table caption={GAPS.title} columns={GAP_COLUMNS} rows={gaps} keyOf={({ kind, from }) => `${kind} ${from}`} />
     </Section>
   );
 }
 
 const BACK = { label: 'Reports', href: PATHS.reports };
 
-/** One report: the whole account in numbers, then every monitor with its days. */
+/** The page of one report: the account in numbers, then every monitor with its days. */
 export function ReportPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/reports/{id}', { path: { id }, signal }), [id]);
-  const { value: error } = load.error;
-  const { value: report } = load.value;
-  if (error instanceof Failure && error.status === 404) return <Missing />;
-  if (report === null) {
-    return (
-      <Page title="Report" back={BACK}>
-        <Loaded load={load}>{() => null}</Loaded>
-      </Page>
-    );
-  }
+  return (
+    <ObjectPage
+      load={load}
+      title="Report"
+      icon="reports"
+      back={BACK}
+      missing="It belongs to another account, or its address is not complete."
+    >
+      {(report) => <Shown report={report} />}
+    </ObjectPage>
+  );
+}
+
+function Shown({ report }: { report: Schemas['Report'] }) {
   const address = `/v1/reports/${encodeURIComponent(report.id)}`;
   return (
     <Page
@@ -74,15 +78,7 @@ export function ReportPage({ params }: PageProps) {
   );
 }
 
-function Missing() {
-  return (
-    <EmptyPage title="Report" back={BACK} icon="reports" heading="There is no such report">
-      It belongs to another account, or its address is not complete.
-    </EmptyPage>
-  );
-}
-
-/** The account in one line of numbers. */
+/** The key figures of the account. */
 function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
   const {
     uptime_percent: uptime,
@@ -111,11 +107,112 @@ function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
   );
 }
 
-function Figure({ label, tone = '', children }: { label: string; tone?: string; children: ComponentChildren }) {
+type Monitor = Schemas['ReportMonitor'];
+
+/** The number of monitors that are shown at first. */
+const SHOWN = 100;
+
+const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
+  { head: 'Monitor', cell: ({ name }) => <span class="break-words">{name}</span> },
+  {
+    head: 'Uptime',
+    cell: ({ uptime_percent: percent, sla_met: met }) => (
+      <span class={met === false ? 'text-down' : ''}>{formatPercent(percent, '–')}</span>
+    ),
+    align: 'right',
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Target',
+    cell: ({ sla_target: target, sla_met: met }) => (
+      <span class={met === false ? 'text-down' : 'text-soft'}>{formatPercent(target, '–')}</span>
+    ),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Budget left',
+    cell: ({ error_budget_seconds: left }) => (
+      <span class={left !== null && left < 0 ? 'text-down' : ''}>{formatBudget(left)}</span>
+    ),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Down',
+    cell: ({ down_seconds: seconds }) => formatLength(seconds),
+    align: 'right',
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Degraded',
+    cell: ({ degraded_seconds: seconds }) => formatLength(seconds),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'Incidents',
+    cell: ({ incidents }) => (incidents === 0 ? '–' : incidents.toLocaleString()),
+    align: 'right',
+    wideOnly: true,
+  },
+  {
+    head: 'MTTR',
+    cell: ({ mttr_seconds: seconds }) => formatLength(seconds),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'p50',
+    cell: ({ response_ms: { p50 } }) => formatMs(p50),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+  {
+    head: 'p95',
+    cell: ({ response_ms: { p95 } }) => formatMs(p95),
+    align: 'right',
+    wideOnly: true,
+    class: 'whitespace-nowrap',
+  },
+];
+
+/** A table of all monitors of the report. */
+function MonitorTable({ monitors, name }: { monitors: readonly Monitor[]; name: string }) {
+  const isWhole = useSignal(false);
+  const shown = isWhole.value ? monitors : monitors.slice(0, SHOWN);
   return (
-    <div>
-      <dt class="text-xs text-soft">{label}</dt>
-      <dd class={`heading text-xl ${tone}`}>{children}</dd>
-    </div>
+    <Section title="All monitors">
+      <Table
+        caption={`All monitors, ${name}`}
+        columns={MONITOR_COLUMNS}
+        rows={shown}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/monitors/${id}`}
+      />
+      {shown.length < monitors.length && (
+        <div class="mt-3 text-center">
+          <Button onClick={() => (isWhole.value = true)}>Show all {monitors.length.toLocaleString()}</Button>
+        </div>
+      )}
+    </Section>
   );
+}
+
+function formatLength(seconds: number | null): string {
+  return seconds === null || seconds === 0 ? '–' : formatDuration(seconds);
+}
+
+function formatBudget(seconds: number | null): string {
+  if (seconds === null) return '–';
+  return seconds < 0 ? `− ${formatDuration(-seconds)}` : formatDuration(seconds);
+}
+
+function formatMs(ms: number | null): string {
+  return ms === null ? '–' : formatLatency(ms);
 }

@@ -2,15 +2,16 @@ import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField, sentenceOf } from '../../client/failure.ts';
 import { session, signedIn } from '../../client/session-state.ts';
+import { loadSession } from '../../client/session.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
-import { Fact } from '../../parts/fact.tsx';
-import { FormError, TextField } from '../../parts/field.tsx';
+import { Fact } from '../../parts/facts.tsx';
+import { TextField, Form, FormError } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
-import { PasswordForm } from './password.tsx';
 import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
 
@@ -20,7 +21,7 @@ const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'dark', label: 'Dark' },
 ];
 
-/** One's own name, looks, password and second factor. */
+/** The user's name, theme, password and second factor. */
 export function AccountSettings() {
   return (
     <>
@@ -60,13 +61,7 @@ function Profile() {
   const { byField, rest } = problemsByField(formAction.error.value, ['name']);
   return (
     <div class="grid max-w-md gap-5">
-      <form
-        class="flex flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
+      <Form class="flex flex-col gap-3" onSubmit={save}>
         <TextField
           label="Name"
           value={name.value}
@@ -85,7 +80,7 @@ function Profile() {
         >
           Save name
         </Button>
-      </form>
+      </Form>
       <dl class="grid gap-x-6 gap-y-3 text-sm md:grid-cols-2">
         <Fact name="E-mail">{user.email}</Fact>
         <Fact name="Role">{`${ROLES[user.role].label}: ${ROLES[user.role].may}`}</Fact>
@@ -100,5 +95,75 @@ function Profile() {
         />
       </div>
     </div>
+  );
+}
+
+/** The minimum length of a password in the API. */
+const SHORTEST = 12;
+
+/** A form that changes the password and thereby signs out all other sessions. */
+function PasswordForm() {
+  const { user } = signedIn();
+  const current = useSignal('');
+  const next = useSignal('');
+  const formAction = useFormAction();
+  const change = () =>
+    formAction.run(async () => {
+      const { ended_sessions: ended } = await api.post('/user/password', {
+        body: { current: current.value, new: next.value },
+      });
+      current.value = '';
+      next.value = '';
+      const others = ended === 1 ? 'one other session is' : `${ended} other sessions are`;
+      toast(`Your password is changed${ended === 0 ? '' : `, and ${others} signed out`}`);
+      await loadSession();
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['current', 'new']);
+  return (
+    <Form class="flex max-w-md flex-col gap-4" onSubmit={change}>
+      <p class="text-sm text-soft">
+        {user.password_changed_at === null ? (
+          'It is still the one that was handed out: choose your own.'
+        ) : (
+          <>
+            Changed <Moment at={user.password_changed_at} />.
+          </>
+        )}
+      </p>
+      {/* Password managers look for the user name. */}
+      <input
+        type="text"
+        class="hidden"
+        autocomplete="username"
+        value={user.email}
+        readOnly
+        aria-hidden="true"
+        tabIndex={-1}
+      />
+      <TextField
+        label="Present password"
+        type="password"
+        autocomplete="current-password"
+        required
+        value={current.value}
+        error={byField['current']}
+        onValue={(value) => (current.value = value)}
+      />
+      <TextField
+        label="New password"
+        type="password"
+        autocomplete="new-password"
+        required
+        minLength={SHORTEST}
+        hint="Twelve characters or more. Everywhere else you are signed out."
+        value={next.value}
+        error={byField['new']}
+        onValue={(value) => (next.value = value)}
+      />
+      <FormError text={rest} />
+      <Button type="submit" class="self-start" busy={formAction.isBusy.value}>
+        Change password
+      </Button>
+    </Form>
   );
 }

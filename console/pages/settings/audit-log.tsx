@@ -1,30 +1,28 @@
 import { useSignal } from '@preact/signals';
-import { monitors } from '../../client/live.ts';
-import { signedIn } from '../../client/session-state.ts';
+import { api } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { SelectField } from '../../parts/field.tsx';
-import { BackToNewest, FROM_THE_NEWEST, FurtherBack } from '../../parts/further-back.tsx';
-import { Icon } from '../../parts/icon.tsx';
 import { Loaded, useLoad, Outdated } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
-import { Moment } from '../../parts/time.tsx';
+import {
+  BackToNewest,
+  FROM_THE_NEWEST,
+  FurtherBack,
+  readPaging,
+  type Paging,
+  PERIODS,
+  PERIOD_CHOICES,
+} from '../../parts/paging.tsx';
 import type { PageProps } from '../../paths.ts';
 import { navigate, setQuery } from '../../shell/router.ts';
-import { PERIODS } from '../incidents/questions.ts';
-import { findEntries, readFilter, type Entry, type Filter, type Found } from './audit/questions.ts';
-import { KINDS, ACTION_PHRASES, hasObject, describeChange } from './audit/words.ts';
+import { KINDS, type Entry, AuditRow } from './audit-row.tsx';
 
 const KIND_CHOICES = [
   { value: '', label: 'Everything' },
   ...Object.entries(KINDS).map(([value, label]) => ({ value, label })),
 ];
-const PERIOD_CHOICES = [
-  { value: '', label: 'Any time' },
-  ...Object.entries(PERIODS).map(([value, { label }]) => ({ value, label })),
-];
-
-/** Who changed what in the account, the newest first. */
+/** The audit log of the account, newest first. */
 export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findEntries(filter, signal), [JSON.stringify(filter)]);
@@ -118,89 +116,42 @@ function Listing({
   );
 }
 
-type RowProps = { entry: Entry; known: ReadonlySet<string>; isOpen: boolean; onToggle: () => void };
+/** The filter of the list, as the address stores it; an empty string does not filter. */
+export type Filter = { kind: string; object: string; actor: string; period: string } & Paging;
 
-/** Who did what to what, and when; opened, what changed field by field. */
-function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
-  const { id, at, action, address, changes } = entry;
-  const fields = Object.entries(changes);
-  const detailsId = `entry-${id}`;
-  return (
-    <li class="border-b border-line last:border-0">
-      <div class="flex items-start gap-3 px-3 py-2.5 text-sm md:px-4">
-        <p class="min-w-0 flex-1 break-words">
-          <Actor entry={entry} /> {ACTION_PHRASES[action]}
-          {hasObject(entry) && (
-            <>
-              {' '}
-              <Thing entry={entry} known={known} />
-            </>
-          )}
-          <span class="block text-xs text-soft">
-            <Moment at={at} />
-            {address !== null && ` · from ${address}`}
-          </span>
-        </p>
-        {fields.length > 0 && (
-          <button
-            type="button"
-            aria-expanded={isOpen}
-            aria-controls={detailsId}
-            onClick={onToggle}
-            class="
-              -my-1 inline-flex h-8 shrink-0 items-center gap-1 rounded-md px-2 text-[0.8125rem] text-soft
-              hover:bg-hover hover:text-ink
-            "
-          >
-            {fields.length === 1 ? '1 field' : `${fields.length} fields`}
-            <Icon name="chevron" class={`size-4 transition-transform ${isOpen ? 'rotate-90' : ''}`} />
-          </button>
-        )}
-      </div>
-      {isOpen && (
-        <dl id={detailsId} class="border-t border-line bg-sunken px-3 py-2 text-[0.8125rem] md:px-4">
-          {fields.map(([field]) => (
-            <div key={field} class="grid gap-x-6 py-1 md:grid-cols-[16rem_1fr]">
-              <dt class="break-words font-mono text-xs leading-5 text-soft">{field}</dt>
-              <dd class="min-w-0 break-words">{describeChange(entry, field)}</dd>
-            </div>
-          ))}
-        </dl>
-      )}
-    </li>
-  );
+/**
+ * `next` is the cursor of older entries; null if there are none. `known` has the ids of existing channels and agents.
+ */
+export type Found = { entries: readonly Entry[]; next: string | null; known: ReadonlySet<string> };
+
+/** Reads the filter from an address. */
+export function readFilter(query: Readonly<Record<string, string>>): Filter {
+  const { kind = '', object = '', actor = '', period = '' } = query;
+  return { kind, object, actor, period, ...readPaging(query) };
 }
 
-/** Their name; pressed, only what they did is listed. */
-function Actor({ entry: { actor } }: { entry: Entry }) {
-  const { id, kind } = actor;
-  const name = kind === 'token' ? `Token ${actor.name}` : id === signedIn().user.id ? 'You' : actor.name;
-  if (id === null) return <span class="font-medium">{name}</span>;
-  return (
-    <button
-      type="button"
-      title={`Only what ${actor.name} did`}
-      onClick={() => setQuery({ actor: id, count: '', until: '' })}
-      class="rounded text-left font-medium underline-offset-2 hover:underline"
-    >
-      {name}
-    </button>
-  );
-}
-
-/** What it was done to, with a link where it is still there. */
-function Thing({ entry: { object, actor }, known }: { entry: Entry; known: ReadonlySet<string> }) {
-  const href = hrefOf(object, known);
-  if (href === null) return <span class="font-medium">{object.id === actor.id ? 'their own' : object.name}</span>;
-  return (
-    <a href={href} class="font-medium underline underline-offset-2">
-      {object.name}
-    </a>
-  );
-}
-
-function hrefOf({ kind, id }: Entry['object'], known: ReadonlySet<string>): string | null {
-  if (kind === 'monitor') return (monitors.value ?? []).some((monitor) => monitor.id === id) ? `/monitors/${id}` : null;
-  if (kind === 'channel' || kind === 'agent') return known.has(id) ? `/${kind}s/${id}` : null;
-  return kind === 'incident' ? `/incidents/${id}` : null;
+/** Loads a page of entries, and the ids of objects that can be linked to. */
+export async function findEntries(
+  { kind, object, actor, period, cursor, count }: Filter,
+  signal: AbortSignal,
+): Promise<Found> {
+  const seconds = PERIODS[period]?.seconds;
+  const query = {
+    limit: count,
+    ...(cursor !== '' && { cursor }),
+    ...(kind in KINDS && { object_kind: kind as Entry['object']['kind'] }),
+    ...(kind in KINDS && object !== '' && { object_id: object }),
+    ...(actor !== '' && { actor_id: actor }),
+    ...(seconds !== undefined && { from: Math.floor(Date.now() / 1000) - seconds }),
+  };
+  const [page, { channels }, { agents }] = await Promise.all([
+    api.page('/audit-log', { query, signal }),
+    api.get('/channels', { signal }),
+    api.get('/agents', { signal }),
+  ]);
+  return {
+    entries: page.answer.entries,
+    next: page.next,
+    known: new Set([...channels, ...agents].map(({ id }) => id)),
+  };
 }

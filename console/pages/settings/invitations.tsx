@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
-import { SelectField, TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/kept.tsx';
+import { TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
+import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { clock, Moment } from '../../parts/time.tsx';
@@ -17,7 +19,7 @@ import { ROLES, isRole, type Role } from './roles.ts';
 
 type Invitation = Schemas['Invitation'];
 
-/** Who is invited and has not come yet. */
+/** The open invitations. */
 export function Invitations() {
   const load = useLoad((signal) => api.get('/invitations', { signal }), []);
   const isInviting = useSignal(false);
@@ -92,7 +94,7 @@ function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitatio
   );
 }
 
-/** Makes an invitation and shows its link, to be handed over by the member who invites. */
+/** A dialog that creates an invitation and shows its link, which the inviting member passes on. */
 function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const email = useSignal('');
   const role = useSignal<Role>('editor');
@@ -106,7 +108,7 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
   const { byField, rest } = problemsByField(formAction.error.value, ['email', 'role']);
   if (made.value !== null) {
     return (
-      <KeptDialog
+      <ShownOnceDialog
         key="made"
         title="The invitation"
         question="Have you kept the link?"
@@ -120,7 +122,7 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
           </p>
           <CopyText text={made.value.url} label="Link of the invitation" />
         </div>
-      </KeptDialog>
+      </ShownOnceDialog>
     );
   }
   return (

@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
+import { api } from '../../client/api.ts';
 import { endSession, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { SelectField } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
@@ -18,7 +19,7 @@ import { isRole, ROLES, type Role } from './roles.ts';
 type Member = Schemas['Member'];
 type Answer = { members: readonly Member[] };
 
-/** Who belongs to the account and may do what; owners change that, everybody may leave. */
+/** The members of the account and their roles. Owners change them; everybody may leave. */
 export function MemberSettings() {
   const load = useLoad((signal) => api.get('/members', { signal }), []);
   const isOwner = signedIn().user.role === 'owner';
@@ -27,7 +28,7 @@ export function MemberSettings() {
       {(answer) => (
         <>
           <Members answer={answer} load={load} isOwner={isOwner} />
-          {/* Not before: the members would push it down. */}
+          {/* Not before the members, which would push it down. */}
           {isOwner && <Invitations />}
         </>
       )}
@@ -76,31 +77,27 @@ function Who({ member: { name, email, is_you: isYou } }: { member: Member }) {
 }
 
 function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
-  const isBusy = useSignal(false);
+  const action = useAction();
   const choices = useSignal(0);
   const called = member.name === '' ? member.email : member.name;
   const change = async (role: Role) => {
     const isSure = await confirm(questionOf(member, { called, role }));
     choices.value += 1;
     if (!isSure) return;
-    isBusy.value = true;
-    try {
+    await action.run(async () => {
       await api.patch('/members/{id}', { path: { id: member.id }, body: { role } });
       toast(`${called} is ${ROLES[role].is} now`);
       if (member.is_you) await loadSession();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
+    });
     await load.reload();
   };
   return (
     <SelectField
-      // A new one shows what is, and not what was chosen and not done.
+      // A new key resets the choice if it was not confirmed or has failed.
       key={choices.value}
       label={`Role of ${called}`}
       hideLabel
-      disabled={isBusy.value}
+      disabled={action.isBusy.value}
       value={member.role}
       options={Object.entries(ROLES).map(([value, { label }]) => ({ value, label }))}
       onValue={(role) => isRole(role) && role !== member.role && void change(role)}
@@ -122,7 +119,7 @@ function questionOf(member: Member, { called, role }: { called: string; role: Ro
 }
 
 function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
-  const isBusy = useSignal(false);
+  const action = useAction();
   const { id, is_you: isYou } = member;
   const called = member.name === '' ? member.email : member.name;
   const remove = async () => {
@@ -137,22 +134,18 @@ function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
       }))
     )
       return;
-    isBusy.value = true;
-    try {
+    await action.run(async () => {
       await api.delete('/members/{id}', { path: { id } });
       if (isYou) return endSession();
       toast(`${called} is removed`);
       await load.reload();
-    } catch (error) {
-      toast(sentenceOf(error), 'bad');
-    }
-    isBusy.value = false;
+    });
   };
   return (
     <Button
       size="small"
       tone="danger"
-      busy={isBusy.value}
+      busy={action.isBusy.value}
       aria-label={isYou ? 'Leave the account' : `Remove ${called}`}
       onClick={() => void remove()}
       class="-my-1.5"

@@ -1,6 +1,6 @@
 import type { Role } from '../../../core/accounts/roles.ts';
 
-/** What each role is called, and what who has it may do. */
+/** The label of each role, and what it allows. */
 export const ROLES = {
   owner: { label: 'Owner', is: 'an owner', may: 'may change everything, members and tokens as well' },
   editor: { label: 'Editor', is: 'an editor', may: 'may change monitors, channels and agents' },

@@ -14,7 +14,7 @@ import { RecoveryCodes, StartSecondFactor } from './start-second-factor.tsx';
 
 const TITLE = 'New recovery codes';
 
-/** New recovery codes in place of all old ones. */
+/** A dialog that replaces all recovery codes. */
 function NewCodes({ onClose }: { onClose: () => void }) {
   const proof = { password: useSignal(''), code: useSignal('') };
   const made = useSignal<readonly string[] | null>(null);
@@ -42,10 +42,10 @@ function NewCodes({ onClose }: { onClose: () => void }) {
 
 const DIALOGS = { start: StartSecondFactor, codes: NewCodes, stop: StopSecondFactor } as const;
 
-/** So few recovery codes are worth a word. */
+/** The number of recovery codes left that is worth a warning. */
 const FEW_CODES = 3;
 
-/** Whether one has a second factor, and the ways to get, renew and lose it. */
+/** The state of the second factor, and buttons to turn it on or off and to renew the codes. */
 export function SecondFactor() {
   const { totp_enabled: isOn, recovery_codes_left: left } = signedIn().user;
   const shown = useSignal<keyof typeof DIALOGS | null>(null);
@@ -84,7 +84,7 @@ export function SecondFactor() {
   );
 }
 
-/** The password alone is to do again. */
+/** A dialog that turns off the second factor. */
 function StopSecondFactor({ onClose }: { onClose: () => void }) {
   const proof = { password: useSignal(''), code: useSignal('') };
   const formAction = useFormAction();
@@ -110,7 +110,7 @@ function StopSecondFactor({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** What proves that it is oneself: both fields. */
+/** Password and code, which prove the user's identity. */
 type Proof = { password: Signal<string>; code: Signal<string> };
 
 type ProofDialogProps = {
@@ -124,7 +124,7 @@ type ProofDialogProps = {
   children?: ComponentChildren;
 };
 
-/** Password and code once more, before something that matters. */
+/** A dialog that asks for password and code before a sensitive change. */
 function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProps) {
   const { byField, rest } = problemsByField(formAction.error.value, ['password', 'code']);
   return (

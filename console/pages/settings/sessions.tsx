@@ -1,4 +1,5 @@
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
@@ -9,7 +10,7 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { formatDateTime, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 
-/** The first that fits names it: most of them claim to be others as well. */
+/** Patterns of browsers; the first match counts, since most claim to be others as well. */
 const BROWSERS = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -30,7 +31,7 @@ const SYSTEMS = [
   [/\bLinux\b/, 'Linux'],
 ] as const;
 
-/** What a `User-Agent` says in words that people know: `Firefox on Linux`. */
+/** Names the browser and system of a `User-Agent`: `Firefox on Linux`. */
 function nameBrowser(agent: string | null): string {
   const text = agent ?? '';
   const browser = BROWSERS.find(([pattern]) => pattern.test(text))?.[1];
@@ -42,7 +43,7 @@ function nameBrowser(agent: string | null): string {
 type Answer = { sessions: readonly Session[] };
 type Session = Schemas['Session'];
 
-/** Where one is signed in, and the ways to be so no more. */
+/** The user's sessions, and buttons to end them. */
 export function SessionSettings() {
   const load = useLoad((signal) => api.get('/sessions', { signal }), []);
   return <Loaded load={load}>{(answer) => <Sessions answer={answer} load={load} />}</Loaded>;

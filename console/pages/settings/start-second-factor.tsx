@@ -1,19 +1,20 @@
 import { useSignal } from '@preact/signals';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { loadSession } from '../../client/session.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { KeptDialog } from '../../parts/kept.tsx';
+import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 type Started = Schemas['TotpDraft'];
 
 const TITLE = 'Turn on the second factor';
 
-/** From the password over the app's picture to the first code and the recovery codes. */
+/** A dialog that turns on the second factor: password, QR code, first code, recovery codes. */
 export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const password = useSignal('');
   const started = useSignal<Started | null>(null);
@@ -35,7 +36,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
   const isFirst = started.value === null;
   return (
-    // A new one for each step, so that the keyboard is where the step begins.
+    // A new dialog for each step, so that its first field takes the focus.
     <FormDialog
       key={isFirst ? 'password' : 'code'}
       title={TITLE}
@@ -88,7 +89,7 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
         </a>
         .
       </p>
-      {/* Apps read dark on white alone. */}
+      {/* Apps read QR codes only dark on white. */}
       <img
         class="mx-auto size-48 rounded-lg bg-[#fff] p-2"
         src={`data:image/svg+xml,${encodeURIComponent(svg)}`}
@@ -102,7 +103,7 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
   );
 }
 
-/** Recovery codes, to be kept where the phone is not. */
+/** Recovery codes, shown once. */
 export function RecoveryCodes({
   title,
   codes,
@@ -113,7 +114,7 @@ export function RecoveryCodes({
   onClose: () => void;
 }) {
   return (
-    <KeptDialog
+    <ShownOnceDialog
       title={title}
       question="Have you kept the codes?"
       text="They are not shown again. Without them and without your phone you do not get in any more."
@@ -127,6 +128,6 @@ export function RecoveryCodes({
         </p>
         <CopyText text={codes.join('\n')} label="Recovery codes" />
       </div>
-    </KeptDialog>
+    </ShownOnceDialog>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { api, type Schemas } from '../../client/api.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDuration } from '../../parts/time.tsx';
@@ -14,10 +15,10 @@ const COUNTED = [
   ['tokens', 'API tokens'],
 ] as const;
 
-/** From here on a bar is a warning. */
+/** The share of a limit from which a bar is a warning. */
 const NEARLY_ALL = 0.9;
 
-/** What the plan allows, and how much of it is used. */
+/** The limits of the plan, and how much of them is used. */
 export function UsageSettings() {
   const load = useLoad((signal) => api.get('/usage', { signal }), []);
   return (

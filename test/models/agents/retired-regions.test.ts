@@ -1,7 +1,8 @@
 import test from 'ava';
 import { listAuditLog } from '../../../models/accounts/audit-log.ts';
-import { listAgents, registerSharedAgent, type Agent } from '../../../models/agents/agents.ts';
+import { listAgents, type Agent } from '../../../models/agents/agents.ts';
 import { planRetirement, restoreRegion, retireRegion } from '../../../models/agents/retired-regions.ts';
+import { registerSharedAgent } from '../../../models/agents/shared-agents.ts';
 import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
 import { reconcile } from '../../../workers/system/reconcile.ts';
 import { listQueueBackends } from '../../helpers/queue-backend.ts';

@@ -9,8 +9,7 @@ import {
   findConnection,
   takeConnectCode,
 } from '../../../models/alerts/chat-connections.ts';
-import { findNextUpdate, passUpdate } from '../../../models/alerts/telegram-polls.ts';
-import { deleteOldUpdates, takeUpdate } from '../../../models/alerts/telegram-updates.ts';
+import { deleteOldUpdates, findNextUpdate, passUpdate, takeUpdate } from '../../../models/alerts/telegram-updates.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';

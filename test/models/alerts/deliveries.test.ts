@@ -3,15 +3,13 @@ import test from 'ava';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createChannel, deleteChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import {
-  claimDeliveries,
   countPendingDeliveries,
   deleteOldDeliveries,
   insertDeliveries,
   listOverdueChannels,
-  recordAttempts,
-  type RecordedAttempt,
+  supersedeRetries,
 } from '../../../models/alerts/deliveries.ts';
-import { supersedeRetries } from '../../../models/alerts/superseding.ts';
+import { claimDeliveries, recordAttempts, type RecordedAttempt } from '../../../models/alerts/delivery-attempts.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';

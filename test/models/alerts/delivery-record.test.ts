@@ -1,7 +1,8 @@
 import test from 'ava';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { insertDeliveries, type RecordedAttempt } from '../../../models/alerts/deliveries.ts';
+import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
+import { type RecordedAttempt } from '../../../models/alerts/delivery-attempts.ts';
 import {
   findDelivery,
   listDeliveries,

@@ -1,7 +1,8 @@
 import test from 'ava';
 import { noScheduleChange } from '../../../core/checks/slots.ts';
 import { chooseDefaultSources } from '../../../core/monitors/defaults.ts';
-import { assignMissingSources, deleteAgent } from '../../../models/agents/agents.ts';
+import { deleteAgent } from '../../../models/agents/agents.ts';
+import { assignMissingSources } from '../../../models/agents/shared-agents.ts';
 import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';

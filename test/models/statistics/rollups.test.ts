@@ -2,7 +2,6 @@ import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { bucketOf, LATENCY_GROWTH } from '../../../core/statistics/latency-histogram.ts';
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
-import { bucketSql } from '../../../models/checks/raw-checks.ts';
 import type { Database } from '../../../models/database.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { remakeLateHours } from '../../../models/statistics/late-hours.ts';
@@ -346,7 +345,7 @@ test('PostgreSQL puts every latency into the bucket that the histogram has for i
   const edges = Array.from({ length: 549 }, (_, bucket) => Math.floor(LATENCY_GROWTH ** bucket));
   const latencies = edges.flatMap((edge) => [edge - 1, edge, edge + 1]).filter((ms) => ms <= 2_147_483_647);
   const rows = await runOn(database.pool)<{ ms: number; bucket: number }>(
-    `SELECT ms, ${bucketSql('ms')} AS bucket FROM unnest($1::int[]) AS ms`,
+    'SELECT ms, latency_bucket(ms) AS bucket FROM unnest($1::int[]) AS ms',
     [latencies],
   );
   t.deepEqual(

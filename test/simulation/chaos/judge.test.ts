@@ -10,10 +10,7 @@ import { conditionAt, writeScript, type MonitorScript } from '../../../simulatio
 const BEGAN_MS = 1_795_000_000_000;
 const JUDGED_MS = 90_000;
 
-/**
- * A monitor of two locations that checks every two seconds; its target is down from 20 s to 40 s, and fails one request
- * at 60 s.
- */
+/** A monitor with two locations and an interval of 2 s. Its target is down from 20 s to 40 s, with a blip at 60 s. */
 const SCRIPT: MonitorScript = {
   index: 0,
   intervalSeconds: 2,

@@ -8,8 +8,8 @@ import { findFaketime } from '../../helpers/set-clock.ts';
 import { testDataDirectory } from '../../helpers/test-servers.ts';
 
 /**
- * What is over within seconds: a Redis that lost its schedules takes up to half a minute, and `npm run chaos` has the
- * time for it.
+ * Faults that are over within seconds. A Redis that lost its schedules takes up to half a minute; `npm run chaos`
+ * covers that.
  */
 const KINDS = [
   'kill',

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
-import { claimDeliveries, recordAttempts } from '../../../models/alerts/deliveries.ts';
+import { claimDeliveries, recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { retainHistory } from '../../../workers/system/retention.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';

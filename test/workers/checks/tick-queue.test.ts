@@ -16,18 +16,9 @@ function fullQueue() {
   };
 }
 
-/** Makes what enters a queue with a tick, does the first part of its work, and leaves. */
-function openQueue(limiterQueue: LimiterQueue) {
-  const tickQueue = new TickQueue(limiterQueue);
-  return async <Begun>(slot: string, slotBeginsAtMs: number, begin: (tick: Tick) => Promise<Begun>) => {
-    const tick = await tickQueue.enter(slot, slotBeginsAtMs);
-    if (tick === null) return null;
-    try {
-      return await begin(tick);
-    } finally {
-      tickQueue.leave(tick);
-    }
-  };
+function openQueue(limiterQueue: LimiterQueue): TickQueue['readInTurn'] {
+  const ticks = new TickQueue(limiterQueue);
+  return (...tick) => ticks.readInTurn(...tick);
 }
 
 const echo = (tick: Tick): Promise<Tick> => Promise.resolve({ ...tick });
@@ -49,14 +40,15 @@ test('ticks begin in the order in which their slots came, one for each room ther
   await Promise.all(all);
 });
 
-test('a newer tick takes the place of the one that waits, whose caller does its work', async (t) => {
+test('the newest tick takes the place of the one that waits, whose caller does its work', async (t) => {
   const { limiterQueue, beginOne } = fullQueue();
   const runTick = openQueue(limiterQueue);
   const [a, b] = [runTick('a', 1, echo), runTick('b', 2, echo)];
   t.is(await runTick('a', 60, echo), null);
   t.is(await runTick('a', 120, echo), null);
+  t.is(await runTick('a', 60, echo), null, 'one that comes twice');
   await beginOne();
-  t.deepEqual(await a, { slotBeginsAtMs: 120, passedOver: 2, hasWaited: true });
+  t.deepEqual(await a, { slotBeginsAtMs: 120, passedOver: 3, hasWaited: true });
   const again = runTick('a', 180, echo);
   await beginOne();
   t.deepEqual(await b, { slotBeginsAtMs: 2, passedOver: 0, hasWaited: true });

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { updateBehindAt, type Agent } from '../../../models/agents/agents.ts';
+import type { Agent } from '../../../models/agents/agents.ts';
+import { updateBehindAt } from '../../../models/agents/shared-agents.ts';
 import { updateToOffline, updateToOnline } from '../../../models/agents/watch.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import type { MeasuredResult } from '../../../models/checks/check-results.ts';

@@ -1,0 +1,153 @@
+import { api } from '../../client/api.ts';
+import { useReload } from '../../client/reload.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { useAction } from '../../parts/action.ts';
+import { Button } from '../../parts/button.tsx';
+import { Tabs } from '../../parts/choices.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { useLoad } from '../../parts/load.tsx';
+import { ObjectPage } from '../../parts/object-page.tsx';
+import { Page } from '../../parts/page.tsx';
+import { Moment } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { type PageProps, PATHS } from '../../paths.ts';
+import { useShortcut } from '../../shell/keys.tsx';
+import { ChannelSettings } from './channel-settings.tsx';
+import { DeliveryLog } from './delivery-log.tsx';
+import { ChannelState, destinationOf, TYPES, type Channel } from './words.tsx';
+
+const BACK = { label: 'Channels', href: PATHS.channels };
+
+/** The page of one channel: its deliveries and its settings. */
+export function ChannelPage({ params, query }: PageProps) {
+  const id = params['id'] ?? '';
+  const load = useLoad((signal) => api.get('/channels/{id}', { path: { id }, signal }), [id]);
+  useReload(load, ['channel'], (changed) => changed === id);
+  return (
+    <ObjectPage
+      load={load}
+      title="Channel"
+      icon="channels"
+      back={BACK}
+      missing="It was deleted, belongs to another account, or its address is not complete."
+    >
+      {(channel) => <Shown channel={channel} query={query} reload={load.reload} />}
+    </ObjectPage>
+  );
+}
+
+type ShownProps = { channel: Channel; query: PageProps['query']; reload: () => Promise<void> };
+
+function Shown({ channel, query, reload }: ShownProps) {
+  const tab = query['tab'] === 'settings' ? 'settings' : '';
+  const base = `/channels/${channel.id}`;
+  const tabs = [
+    { href: base, label: 'Deliveries' },
+    { href: `${base}?tab=settings`, label: 'Settings' },
+  ];
+  return (
+    <Page
+      title={channel.name}
+      back={BACK}
+      lead={<Lead channel={channel} />}
+      actions={canWrite() && <Actions channel={channel} reload={reload} />}
+    >
+      <Trouble channel={channel} />
+      <Tabs label="Channel" tabs={tabs} current={tab === '' ? base : `${base}?tab=settings`} />
+      {tab === '' ? (
+        <DeliveryLog channel={channel} query={query} />
+      ) : (
+        <ChannelSettings channel={channel} onChanged={reload} />
+      )}
+    </Page>
+  );
+}
+
+function Lead({ channel }: { channel: Channel }) {
+  const destination = destinationOf(channel);
+  return (
+    <span class="flex flex-wrap items-center gap-2">
+      <ChannelState channel={channel} />
+      <span class="min-w-0 break-words">
+        {TYPES[channel.type].label}
+        {destination !== null && ` · ${destination}`}
+      </span>
+    </span>
+  );
+}
+
+function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<void> }) {
+  const testing = useAction();
+  const switching = useAction();
+  const path = { id: channel.id };
+  const test = () =>
+    testing.run(async () => {
+      const { status_code: status, duration_ms: duration } = await api.post('/channels/{id}/test', { path });
+      toast(`The test arrived${status === null ? '' : `: answered with ${status}`} in ${duration} ms`);
+    });
+  const setEnabled = (enabled: boolean) =>
+    switching.run(async () => {
+      await api.patch('/channels/{id}', { path, body: { enabled } });
+      await reload();
+      toast(enabled ? 'Switched on: alerts go there again' : 'Switched off: no alert goes there');
+    });
+  const isConnected = channel.status === 'connected';
+  useShortcut('t', 'Send a test', () => isConnected && void test());
+  return (
+    <>
+      {isConnected && (
+        <Button busy={testing.isBusy.value} onClick={() => void test()}>
+          Send a test
+        </Button>
+      )}
+      <Button
+        busy={switching.isBusy.value}
+        icon={channel.enabled ? 'pause' : 'play'}
+        onClick={() => void setEnabled(!channel.enabled)}
+      >
+        {channel.enabled ? 'Switch off' : 'Switch on'}
+      </Button>
+    </>
+  );
+}
+
+/** The reason why alerts do not arrive, and the remedy. */
+function Trouble({ channel }: { channel: Channel }) {
+  const { last_error: text, last_error_at: at, status, type } = channel;
+  if (text === undefined && status === 'connected') return null;
+  return (
+    <div
+      class={
+        'mb-5 flex gap-2.5 rounded-xl border px-4 py-3 text-sm ' +
+        `${text === undefined ? 'border-degraded/30 bg-degraded-tint' : 'border-down/30 bg-down-tint'}`
+      }
+    >
+      <Icon name="warning" class={`mt-0.5 size-4 ${text === undefined ? 'text-degraded' : 'text-down'}`} />
+      <div class="min-w-0">
+        {text !== undefined && (
+          <p class="break-words font-medium">
+            {text}
+            {at !== undefined && (
+              <span class="font-normal text-soft">
+                {' · '}
+                <Moment at={at} />
+              </span>
+            )}
+          </p>
+        )}
+        {status === 'pending' && <p class="text-soft">{remedyOf(type, text !== undefined)}</p>}
+        {status === 'connected' && <p class="text-soft">Once the cause is mended, send again what failed.</p>}
+      </div>
+    </div>
+  );
+}
+
+function remedyOf(type: Channel['type'], wasConnected: boolean): string {
+  if (wasConnected && type === 'telegram')
+    return 'Write /start to the bot in that chat: it is connected again at once.';
+  if (wasConnected) return 'Make another channel in its place, and delete this one.';
+  return (
+    'No alert goes there before it is connected. Its link was shown when it was made and works for an hour; ' +
+    'without it delete this channel and make another.'
+  );
+}

@@ -1,0 +1,279 @@
+import { useSignal } from '@preact/signals';
+import { api } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { monitors } from '../../client/live.ts';
+import { usePoll, useReload } from '../../client/reload.ts';
+import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useFormAction } from '../../parts/action.ts';
+import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { Field, inputClass } from '../../parts/field.tsx';
+import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
+import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/paging.tsx';
+import { Table } from '../../parts/table.tsx';
+import { Moment } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { setQuery } from '../../shell/router.ts';
+import { DeliveryDialog } from './delivery.tsx';
+import {
+  EventOf,
+  EVENTS,
+  OutcomeBadge,
+  OUTCOMES,
+  type DeliveryEvent,
+  type DeliveryOutcome,
+  type Channel,
+} from './words.tsx';
+
+const HOUR = 3600;
+/** How far back to replay, in seconds; older deliveries are not stored. */
+const SPANS = [
+  { value: String(HOUR), label: 'The last hour' },
+  { value: String(6 * HOUR), label: 'The last 6 hours' },
+  { value: String(24 * HOUR), label: 'The last 24 hours' },
+  { value: String(7 * 24 * HOUR), label: 'The last 7 days' },
+  { value: String(30 * 24 * HOUR), label: 'The last 30 days, all that is kept' },
+  { value: 'since', label: 'Since a moment of mine' },
+];
+
+/** A dialog that replays the deliveries that failed since a moment. */
+function ReplayDialog({
+  channelId,
+  onClose,
+  onDone,
+}: {
+  channelId: string;
+  onClose: () => void;
+  onDone: () => Promise<void>;
+}) {
+  const span = useSignal(String(24 * HOUR));
+  const moment = useSignal('');
+  const formAction = useFormAction();
+  const isOwnMoment = span.value === 'since';
+  const replay = () =>
+    formAction.run(async () => {
+      const since = isOwnMoment
+        ? Math.floor(new Date(moment.value).getTime() / 1000)
+        : Math.floor(Date.now() / 1000) - Number(span.value);
+      const { replayed } = await api.post('/channels/{id}/replay', { path: { id: channelId }, body: { since } });
+      await onDone();
+      toast(
+        replayed === 0
+          ? 'Nothing failed in that time'
+          : replayed === 1
+            ? 'One delivery is sent again'
+            : `${replayed} deliveries are sent again`,
+      );
+      onClose();
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['since']);
+  return (
+    <FormDialog
+      title="Send what failed again"
+      action="Send again"
+      isBusy={formAction.isBusy.value}
+      canSubmit={!isOwnMoment || moment.value !== ''}
+      error={rest}
+      onSubmit={() => void replay()}
+      onClose={onClose}
+    >
+      <p class="text-sm text-soft">
+        Every delivery that failed goes out once more, the oldest first, under its old id: a receiver that knows it
+        already can tell.
+      </p>
+      <SelectField
+        label="Of"
+        options={SPANS}
+        value={span.value}
+        onValue={(value) => (span.value = value)}
+        error={isOwnMoment ? null : byField['since']}
+      />
+      {isOwnMoment && (
+        <Field label="Since" hint="In your own time." error={byField['since']}>
+          {(input) => (
+            <input
+              {...input}
+              type="datetime-local"
+              value={moment.value}
+              onInput={(event) => (moment.value = event.currentTarget.value)}
+              class={`${inputClass(input)} h-9`}
+            />
+          )}
+        </Field>
+      )}
+    </FormDialog>
+  );
+}
+
+type Delivery = Schemas['Delivery'];
+/** `next` is the cursor of older deliveries; null if there are none. */
+type Found = { deliveries: readonly Delivery[]; next: string | null };
+
+const OUTCOME_CHOICES = [
+  { value: '', label: 'Any outcome' },
+  ...Object.entries(OUTCOMES).map(([value, { label }]) => ({ value, label })),
+];
+const EVENT_CHOICES = [
+  { value: '', label: 'Any event' },
+  ...Object.entries(EVENTS).map(([value, label]) => ({ value, label })),
+];
+
+/**
+ * The interval of reloads in milliseconds, shorter while a delivery is pending. The stream does not report deliveries,
+ * because an alert storm would flood it.
+ */
+const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
+
+/** The deliveries of a channel in the last 30 days, with their outcomes. */
+export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
+  const outcome = query['outcome'] ?? '';
+  const event = query['event'] ?? '';
+  const { cursor, count } = readPaging(query);
+  const isReplaying = useSignal(false);
+  const load = useLoad<Found>(
+    async (signal) => {
+      const { answer, next } = await api.page('/channels/{id}/deliveries', {
+        path: { id: channel.id },
+        query: {
+          limit: count,
+          ...(cursor !== '' && { cursor }),
+          ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }),
+          ...(event in EVENTS && { event: event as DeliveryEvent }),
+        },
+        signal,
+      });
+      return { deliveries: answer.deliveries, next };
+    },
+    [channel.id, outcome, event, cursor, count],
+  );
+  const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
+  useReload(load, ['incident', 'channel', 'agent']);
+  // Older pages have no pending deliveries.
+  usePoll(load, cursor === '', isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
+  const opened = query['delivery'] ?? '';
+  return (
+    <>
+      <div class="mb-4 flex flex-wrap items-center gap-2">
+        <SelectField
+          label="Outcome"
+          hideLabel
+          class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
+          options={OUTCOME_CHOICES}
+          value={outcome}
+          onValue={(value) => setQuery({ ...FROM_THE_NEWEST, outcome: value })}
+        />
+        <SelectField
+          label="Event"
+          hideLabel
+          class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
+          options={EVENT_CHOICES}
+          value={event}
+          onValue={(value) => setQuery({ ...FROM_THE_NEWEST, event: value })}
+        />
+        {canWrite() && channel.status === 'connected' && channel.enabled && (
+          <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
+            Send what failed again
+          </Button>
+        )}
+      </div>
+      <Outdated load={load} />
+      <Loaded load={load}>
+        {(found) => (
+          <Listing found={found} load={load} isFiltered={outcome !== '' || event !== ''} paging={{ cursor, count }} />
+        )}
+      </Loaded>
+      {opened !== '' && (
+        <DeliveryDialog
+          key={opened}
+          id={opened}
+          channel={channel}
+          onClose={() => setQuery({ delivery: '' })}
+          onChanged={load.reload}
+        />
+      )}
+      {isReplaying.value && (
+        <ReplayDialog channelId={channel.id} onClose={() => (isReplaying.value = false)} onDone={load.reload} />
+      )}
+    </>
+  );
+}
+
+type ListingProps = { found: Found; load: Load<Found>; isFiltered: boolean; paging: Paging };
+
+function Listing({ found: { deliveries, next }, load, isFiltered, paging }: ListingProps) {
+  if (deliveries.length === 0) {
+    return isFiltered ? (
+      <Empty
+        icon="search"
+        title="No delivery matches"
+        action={<Button onClick={() => setQuery({ ...FROM_THE_NEWEST, outcome: '', event: '' })}>Show all</Button>}
+      >
+        None of the last 30 days is what you are looking for.
+      </Empty>
+    ) : (
+      <Empty icon="channels" title="Nothing was sent yet">
+        Every alert that goes here is recorded for 30 days, with each attempt and what was answered.
+      </Empty>
+    );
+  }
+  const names = new Map((monitors.value ?? []).map(({ id, name }) => [id, name]));
+  return (
+    <>
+      <BackToNewest cursor={paging.cursor} />
+      <Table
+        caption="Deliveries, the newest first"
+        rows={deliveries}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => withDelivery(id)}
+        columns={[
+          { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
+          {
+            head: 'Monitor',
+            cell: ({ monitor_id: id }) => (
+              <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span>
+            ),
+          },
+          { head: 'Outcome', cell: (delivery) => <Outcome delivery={delivery} /> },
+          {
+            head: 'When',
+            cell: ({ created_at: at }) => <Moment at={at} />,
+            align: 'right',
+            wideOnly: true,
+            class: 'whitespace-nowrap text-soft',
+          },
+        ]}
+      />
+      <FurtherBack next={next} count={paging.count} isLoading={load.isLoading.value} />
+    </>
+  );
+}
+
+function Outcome({
+  delivery: { outcome, attempt_count: attempts, last_error: error, next_attempt_at: next },
+}: {
+  delivery: Delivery;
+}) {
+  return (
+    <>
+      <OutcomeBadge outcome={outcome} attempts={attempts} />
+      {outcome === 'pending' && next !== null && attempts > 0 && (
+        <span class="block text-xs text-soft">
+          again <Moment at={next} />
+        </span>
+      )}
+      {error !== null && outcome !== 'delivered' && (
+        <span class="hidden max-w-xs break-words text-xs text-soft md:block">{error}</span>
+      )}
+    </>
+  );
+}
+
+/** The address of this page with a delivery opened. */
+function withDelivery(id: string): string {
+  const query = new URLSearchParams(window.location.search);
+  query.set('delivery', id);
+  return `${window.location.pathname}?${query.toString()}`;
+}

@@ -1,0 +1,85 @@
+import type { Schemas } from '../../client/shapes.ts';
+import { Badge } from '../../parts/status.tsx';
+import { Moment } from '../../parts/time.tsx';
+
+export type Channel = Schemas['Channel'];
+export type ChannelType = Schemas['ChannelType'];
+
+/** The label of each type of channel, and a description. */
+export const TYPES: Record<ChannelType, { label: string; text: string }> = {
+  webhook: { label: 'Webhook', text: 'Signed messages to an https address of yours' },
+  telegram: { label: 'Telegram', text: 'A chat or a group, by our bot' },
+  slack: { label: 'Slack', text: 'A channel of your workspace' },
+};
+
+/** The destination of a channel: a webhook's host or a chat's name; null if it is unknown. */
+export function destinationOf({
+  type,
+  url_host: host,
+  team_name: team,
+  channel_name: channel,
+}: Channel): string | null {
+  if (type === 'webhook') return host ?? null;
+  const parts = [team, channel].filter((part) => part !== null && part !== undefined && part !== '');
+  return parts.length === 0 ? null : parts.join(' · ');
+}
+
+/** A badge with the state of a channel; what keeps alerts from arriving comes first. */
+export function ChannelState({ channel }: { channel: Channel }) {
+  if (!channel.enabled) return <Badge>Switched off</Badge>;
+  if (channel.status === 'pending')
+    return (
+      <Badge tone="warning">{channel.last_error === undefined ? 'Waiting to be connected' : 'Connection lost'}</Badge>
+    );
+  if (channel.last_error !== undefined) return <Badge tone="bad">Failing</Badge>;
+  return <Badge tone="good">Connected</Badge>;
+}
+
+export type DeliveryOutcome = Schemas['DeliveryOutcome'];
+export type DeliveryEvent = Schemas['DeliveryEvent'];
+
+/** Labels of events. */
+export const EVENTS: Record<DeliveryEvent, string> = {
+  'monitor.down': 'Down',
+  'monitor.degraded': 'Degraded',
+  'monitor.up': 'Up',
+  'monitor.unknown': 'Not known',
+  'agent.offline': 'Agent offline',
+  'agent.online': 'Agent online',
+  'advisory.domain_expiry': 'Expiry ahead',
+  'channel.failing': 'Another channel fails',
+  'channel.disconnected': 'Another chat is gone',
+  summary: 'Summary of many',
+  report: 'Report made',
+};
+
+/** Labels of outcomes. */
+export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 'good' | 'warning' | 'bad' }> = {
+  pending: { label: 'On its way', tone: 'warning' },
+  delivered: { label: 'Delivered', tone: 'good' },
+  failed: { label: 'Failed', tone: 'bad' },
+  superseded: { label: 'Superseded', tone: 'plain' },
+};
+
+/** The label of an event, with its time where the table has no column for it. */
+export function EventOf({ event, at }: { event: DeliveryEvent; at: number }) {
+  return (
+    <>
+      <span class="md:whitespace-nowrap">{EVENTS[event]}</span>
+      <span class="block whitespace-nowrap text-xs font-normal text-soft md:hidden">
+        <Moment at={at} />
+      </span>
+    </>
+  );
+}
+
+/** A badge with the outcome of a delivery, and the number of attempts if there were several. */
+export function OutcomeBadge({ outcome, attempts = 1 }: { outcome: DeliveryOutcome; attempts?: number }) {
+  const { label, tone } = OUTCOMES[outcome];
+  return (
+    <span class="inline-flex items-center gap-1.5 whitespace-nowrap">
+      <Badge tone={tone}>{label}</Badge>
+      {attempts > 1 && <span class="text-xs text-soft">{attempts} attempts</span>}
+    </span>
+  );
+}

@@ -1,0 +1,212 @@
+import { api } from '../../client/api.ts';
+import { monitors } from '../../client/live.ts';
+import { usePoll, useReload } from '../../client/reload.ts';
+import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction } from '../../parts/action.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { useLoad, type Load, Outdated } from '../../parts/load.tsx';
+import { ObjectPage } from '../../parts/object-page.tsx';
+import { Page, Section } from '../../parts/page.tsx';
+import { Badge, StatusMark } from '../../parts/status.tsx';
+import { Table } from '../../parts/table.tsx';
+import { Moment, formatDateTime, formatLatency } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { type PageProps, PATHS } from '../../paths.ts';
+import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
+import { useShortcut } from '../../shell/keys.tsx';
+import { EventOf, OutcomeBadge } from '../channels/words.tsx';
+import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
+import { IncidentStatus } from './incident-status.tsx';
+import { Notes } from './notes.tsx';
+import { Timeline } from './timeline.tsx';
+
+/** How long deliveries are stored, in seconds. */
+const KEPT_SECONDS = 30 * 86_400;
+
+/** The deliveries of an incident; each links to the log of its channel. */
+function IncidentDeliveries({
+  deliveries,
+  startedAt,
+}: {
+  deliveries: readonly Schemas['IncidentDelivery'][];
+  startedAt: number;
+}) {
+  if (deliveries.length === 0) {
+    const isForgotten = Date.now() / 1000 - startedAt > KEPT_SECONDS;
+    if (isForgotten) return <p class="text-sm text-soft">What was sent is kept for 30 days.</p>;
+    return (
+      <p class="text-sm text-soft">
+        No alert was sent. Where alerts go is said by{' '}
+        <a href={PATHS.channels} class="text-accent underline underline-offset-2">
+          channels
+        </a>
+        .
+      </p>
+    );
+  }
+  return (
+    <Table
+      caption="What was sent because of this incident"
+      rows={deliveries}
+      keyOf={({ id }) => id}
+      hrefOf={({ channel_id: channel, id }) => `/channels/${channel}?delivery=${id}`}
+      columns={[
+        { head: 'Channel', cell: ({ channel_name: name }) => <span class="break-words">{name}</span> },
+        { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
+        {
+          head: 'Outcome',
+          cell: ({ outcome, attempt_count: attempts }) => <OutcomeBadge outcome={outcome} attempts={attempts} />,
+        },
+        {
+          head: 'When',
+          cell: ({ created_at: at }) => <Moment at={at} />,
+          align: 'right',
+          wideOnly: true,
+          class: 'whitespace-nowrap text-soft',
+        },
+      ]}
+    />
+  );
+}
+
+type IncidentDetail = Schemas['IncidentDetail'];
+
+/** The interval of reloads while a delivery is pending, in milliseconds. */
+const DELIVERY_POLL_MS = 3000;
+const BACK = { label: 'Incidents', href: PATHS.incidents };
+
+/** The page of one incident: status, timeline, evidence, deliveries and notes. */
+export function IncidentPage({ params }: PageProps) {
+  const id = params['id'] ?? '';
+  const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id }, signal }), [id]);
+  useReload(load, ['incident'], (changed) => changed === id);
+  usePoll(load, load.value.value?.deliveries.some(({ outcome }) => outcome === 'pending') ?? false, DELIVERY_POLL_MS);
+  return (
+    <ObjectPage
+      load={load}
+      title="Incident"
+      icon="incidents"
+      back={BACK}
+      missing="It belongs to another account, or its address is not complete."
+    >
+      {(incident) => <Shown incident={incident} load={load} />}
+    </ObjectPage>
+  );
+}
+
+function Shown({ incident, load }: { incident: IncidentDetail; load: Load<IncidentDetail> }) {
+  const { reload } = load;
+  const isCut = (list: IncidentDetail['truncated'][number]) => incident.truncated.includes(list);
+  return (
+    <Page title={incident.monitor_name} back={BACK} actions={<Actions incident={incident} reload={reload} />}>
+      <Outdated load={load} />
+      <IncidentStatus incident={incident} />
+      <div class="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
+        <div class="min-w-0">
+          <Section title="What happened">
+            <Timeline incident={incident} />
+            {isCut('timeline') && <Cut />}
+          </Section>
+          <Section
+            title="Evidence"
+            lead={incident.evidence.length > 0 ? 'By each location at its first failure.' : undefined}
+          >
+            <Evidence evidence={incident.evidence} />
+            {isCut('evidence') && <Cut />}
+          </Section>
+          <Section title="Who was notified">
+            <IncidentDeliveries deliveries={incident.deliveries} startedAt={incident.started_at} />
+            {isCut('deliveries') && <Cut />}
+          </Section>
+        </div>
+        <Section title="Notes">
+          <Notes incidentId={incident.id} notes={incident.notes} onChanged={reload} />
+        </Section>
+      </div>
+    </Page>
+  );
+}
+
+function Actions({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
+  const action = useAction();
+  const isAcknowledged = incident.acknowledged_at !== null;
+  const change = () =>
+    action.run(async () => {
+      const options = { path: { id: incident.id } };
+      await (isAcknowledged
+        ? api.delete('/incidents/{id}/acknowledge', options)
+        : api.post('/incidents/{id}/acknowledge', options));
+      await reload();
+      toast(isAcknowledged ? 'Acknowledgement taken back' : 'Acknowledged: others see that you look after it');
+    });
+  const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
+  useShortcut('a', isAcknowledged ? 'Take the acknowledgement back' : 'Acknowledge', () => canWrite() && void change());
+  return (
+    <>
+      {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>Monitor</ButtonLink>}
+      {canWrite() && (
+        <Button
+          tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'}
+          icon={isAcknowledged ? 'close' : 'check'}
+          busy={action.isBusy.value}
+          onClick={() => void change()}
+        >
+          {isAcknowledged ? 'Take back' : 'Acknowledge'}
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Cut() {
+  return <p class="mt-2 text-[0.8125rem] text-soft">The first 500 are shown.</p>;
+}
+
+type Entry = Schemas['IncidentEvidence'];
+
+/** The evidence of each location at its first failure. */
+function Evidence({ evidence }: { evidence: readonly Entry[] }) {
+  if (evidence.length === 0) return <p class="text-sm text-soft">No evidence was stored.</p>;
+  return (
+    <div class="flex flex-col gap-3">
+      {evidence.map((entry) => (
+        <SourceEvidence key={`${entry.source.id} ${entry.at} ${entry.verdict}`} entry={entry} />
+      ))}
+    </div>
+  );
+}
+
+function SourceEvidence({ entry }: { entry: Entry }) {
+  const { source, verdict, reason, cause, at, latency_ms: latency, phases, answer } = entry;
+  const status = answer?.status ?? entry.http_status;
+  return (
+    <article class="rounded-xl border border-line bg-surface p-4">
+      <header class="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <h3 class="flex items-center gap-2 text-sm font-semibold">
+          <StatusMark status={verdict} class="size-3" />
+          {source.name}
+        </h3>
+        {status !== null && <Badge tone={status >= 400 ? 'bad' : 'plain'}>{`HTTP ${status}`}</Badge>}
+        {cause !== null && <code class="font-mono text-xs text-soft">{cause}</code>}
+        <time class="ml-auto text-xs text-soft" dateTime={new Date(at * 1000).toISOString()}>
+          {formatDateTime(at)}
+        </time>
+      </header>
+      {reason !== null && <p class="mt-1.5 break-words text-sm">{reason}</p>}
+      {hasTimings(phases) && (
+        <div class="mt-3">
+          <TimingBar timings={phases} fullMs={sumTimings(phases)} label="Timings of this check" />
+        </div>
+      )}
+      {!hasTimings(phases) && latency !== null && (
+        <p class="mt-1.5 text-sm text-soft">After {formatLatency(latency)}</p>
+      )}
+      {answer !== null && (
+        <div class="mt-3">
+          <AnswerEvidence answer={answer} />
+        </div>
+      )}
+    </article>
+  );
+}

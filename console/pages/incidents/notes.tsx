@@ -1,0 +1,95 @@
+import { useSignal } from '@preact/signals';
+import { api } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction, useFormAction } from '../../parts/action.ts';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { confirm } from '../../parts/dialog.tsx';
+import { TextArea, Form, FormError } from '../../parts/field.tsx';
+import { Moment } from '../../parts/time.tsx';
+
+type Note = Schemas['IncidentNote'];
+type NotesProps = { incidentId: string; notes: readonly Note[]; onChanged: () => Promise<void> };
+
+/** The notes of an incident, and a form to add one. */
+export function Notes({ incidentId, notes, onChanged }: NotesProps) {
+  const deletion = useAction();
+  const remove = async (note: Note) => {
+    if (!(await confirm({ title: 'Delete this note?', text: 'It cannot be brought back.', action: 'Delete note' })))
+      return;
+    await deletion.run(async () => {
+      await api.delete('/incidents/{id}/notes/{note_id}', { path: { id: incidentId, note_id: note.id } });
+      await onChanged();
+    });
+  };
+  return (
+    <div class="flex flex-col gap-4">
+      {notes.length > 0 && (
+        <ul class="flex flex-col gap-3" aria-label="Notes">
+          {notes.map((note) => (
+            <li key={note.id} class="rounded-lg border border-line bg-surface py-1.5 pl-3 pr-1">
+              <div class="flex items-center gap-2 text-xs text-soft">
+                <span class="clipped min-w-0 font-medium text-ink">{note.author}</span>
+                <Moment at={note.created_at} />
+                {canWrite() && (
+                  <IconButton
+                    icon="trash"
+                    label="Delete note"
+                    class="ml-auto !size-7"
+                    onClick={() => void remove(note)}
+                  />
+                )}
+              </div>
+              <p class="whitespace-pre-wrap break-words pb-1 pr-2 text-sm">{note.text}</p>
+            </li>
+          ))}
+        </ul>
+      )}
+      {canWrite() ? (
+        <NoteForm incidentId={incidentId} onChanged={onChanged} />
+      ) : (
+        notes.length === 0 && <p class="text-sm text-soft">No one has written anything.</p>
+      )}
+    </div>
+  );
+}
+
+function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
+  const text = useSignal('');
+  const formAction = useFormAction();
+  const send = async () => {
+    if (text.value.trim() === '') return;
+    await formAction.run(async () => {
+      await api.post('/incidents/{id}/notes', { path: { id: incidentId }, body: { text: text.value } });
+      text.value = '';
+      await onChanged();
+    });
+  };
+  const { byField, rest } = problemsByField(formAction.error.value, ['text']);
+  return (
+    <Form class="flex flex-col gap-2" onSubmit={send}>
+      <TextArea
+        label="Add a note"
+        hideLabel
+        placeholder="What you found, what you did"
+        maxLength={4000}
+        rows={3}
+        value={text.value}
+        onValue={(value) => (text.value = value)}
+        error={byField['text']}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          void send();
+        }}
+      />
+      <FormError text={rest} />
+      <div>
+        <Button type="submit" size="small" busy={formAction.isBusy.value} disabled={text.value.trim() === ''}>
+          Add note
+        </Button>
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,224 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useMemo, useId, useRef } from 'preact/hooks';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { Field, inputClass, TextField } from '../../parts/field.tsx';
+import { Icon } from '../../parts/icon.tsx';
+
+/** A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. */
+export function Collapsible({
+  title,
+  note,
+  isOpen = false,
+  children,
+}: {
+  title: string;
+  note: string;
+  isOpen?: boolean;
+  children: ComponentChildren;
+}) {
+  const isOpenAtFirst = useMemo(() => isOpen, []);
+  return (
+    <details open={isOpenAtFirst} class="group border-t border-line last:border-b">
+      <summary class="flex list-none items-center gap-2 rounded py-3 text-sm [&::-webkit-details-marker]:hidden">
+        <Icon name="chevron" class="size-4 text-soft transition-transform group-open:rotate-90" />
+        <span class="font-medium">{title}</span>
+        <span class="clipped ml-auto min-w-0 pl-3 text-[0.8125rem] text-soft">{note}</span>
+      </summary>
+      <div class="flex flex-col gap-5 pb-6 pl-0 md:pl-6">{children}</div>
+    </details>
+  );
+}
+
+type NumberFieldProps = {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  standard: number | string | null;
+  unit?: string;
+  hint?: string;
+  error?: string | undefined;
+};
+
+/** A number with its unit; `standard` is the default of an empty field, null if there is none. */
+export function NumberField({ label, value, onValue, standard, unit, hint, error }: NumberFieldProps) {
+  return (
+    <Field label={unit === undefined ? label : `${label} (${unit})`} hint={hint} error={error}>
+      {(input) => (
+        <NumberInput
+          {...input}
+          value={value}
+          onValue={onValue}
+          placeholder={standard === null ? 'none' : String(standard)}
+        />
+      )}
+    </Field>
+  );
+}
+
+type NumberInputProps = {
+  id?: string;
+  'aria-describedby'?: string;
+  'aria-invalid'?: boolean;
+  'aria-label'?: string;
+  value: string;
+  placeholder?: string;
+  onValue: (value: string) => void;
+};
+
+/** A number as text: invalid input stays visible, and the API explains what it expects. */
+function NumberInput({ value, onValue, ...rest }: NumberInputProps) {
+  return (
+    <input
+      {...rest}
+      type="text"
+      inputMode="decimal"
+      autocomplete="off"
+      value={value}
+      onInput={(event) => onValue(event.currentTarget.value)}
+      class={`${inputClass(rest)} h-9`}
+    />
+  );
+}
+
+const UNITS = [
+  { value: '86400', label: 'days' },
+  { value: '3600', label: 'hours' },
+  { value: '60', label: 'minutes' },
+  { value: '1', label: 'seconds' },
+] as const;
+
+type DurationFieldProps = {
+  label: string;
+  seconds: string;
+  onSeconds: (seconds: string) => void;
+  standard: number | null;
+  hint?: string;
+  error?: string | undefined;
+};
+
+/**
+ * A duration in the unit that fits best; the draft stores seconds. `standard` is the default in seconds, null if there
+ * is none.
+ */
+export function DurationField({ label, seconds, onSeconds, standard, hint, error }: DurationFieldProps) {
+  const unit = useSignal(unitOf(seconds === '' ? (standard ?? 60) : Number(seconds)));
+  const factor = Number(unit.value);
+  const amount = seconds === '' || Number.isNaN(Number(seconds)) ? seconds : String(round(Number(seconds) / factor));
+  const toSeconds = (text: string, times: number) =>
+    text.trim() === '' || Number.isNaN(Number(text)) ? text : String(round(Number(text) * times));
+  return (
+    <Field {...{ label, hint, error }}>
+      {(input) => (
+        <div class="flex gap-2">
+          <NumberInput
+            {...input}
+            value={amount}
+            placeholder={standard === null ? 'none' : String(round(standard / factor))}
+            onValue={(text) => onSeconds(toSeconds(text, factor))}
+          />
+          <SelectField
+            label={`Unit of ${label.toLowerCase()}`}
+            hideLabel
+            value={unit.value}
+            options={UNITS}
+            class="w-32 shrink-0"
+            onValue={(value) => {
+              unit.value = value;
+              onSeconds(toSeconds(amount, Number(value)));
+            }}
+          />
+        </div>
+      )}
+    </Field>
+  );
+}
+
+/** The largest unit that divides the seconds without a rest. */
+function unitOf(seconds: number): string {
+  return UNITS.find(({ value }) => seconds % Number(value) === 0)?.value ?? '1';
+}
+
+function round(number: number): number {
+  return Math.round(number * 1000) / 1000;
+}
+
+type TextListProps = {
+  label: string;
+  item: string;
+  values: readonly string[];
+  onValues: (values: readonly string[]) => void;
+  placeholder: string;
+  hint?: string;
+  error?: string | undefined;
+};
+
+/** A list of texts, one per line; `item` is the label of one. */
+export function TextList({ label, item, values, onValues, placeholder, hint, error }: TextListProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const id = useId();
+  const add = () => {
+    onValues([...values, '']);
+    focusLastRow(list.current);
+  };
+  return (
+    <fieldset aria-describedby={id} class="min-w-0">
+      <legend class="text-sm font-medium">{label}</legend>
+      <div id={id} class="text-[0.8125rem] leading-5 text-soft empty:hidden">
+        {hint}
+      </div>
+      <FieldProblem text={error} />
+      <ul ref={list} class="mt-1.5 flex flex-col gap-1.5 empty:hidden">
+        {values.map((value, index) => (
+          <li key={index} class="flex items-start gap-1">
+            <TextField
+              label={`${item} ${index + 1}`}
+              hideLabel
+              value={value}
+              placeholder={placeholder}
+              autocapitalize="off"
+              spellcheck={false}
+              class="min-w-0 flex-1"
+              onValue={(text) => onValues(values.map((each, at) => (at === index ? text : each)))}
+            />
+            <IconButton
+              icon="close"
+              label={`Remove ${item.toLowerCase()} ${index + 1}`}
+              onClick={() => onValues(values.filter((_, at) => at !== index))}
+            />
+          </li>
+        ))}
+      </ul>
+      <Button size="small" icon="plus" class="mt-2" onClick={add}>
+        Add {item.toLowerCase()}
+      </Button>
+    </fieldset>
+  );
+}
+
+/** Moves the focus to the element that replaces a pressed button, within the closest `data-secret`. */
+export function focusInstead(button: HTMLElement): void {
+  const container = button.closest('[data-secret]');
+  requestAnimationFrame(() =>
+    [...(container?.querySelectorAll<HTMLElement>('input:not([type="checkbox"]), textarea, button[data-first]') ?? [])]
+      .at(-1)
+      ?.focus(),
+  );
+}
+
+/** Moves the focus to the row that is about to be added to a list. */
+export function focusLastRow(list: HTMLElement | null): void {
+  // The row exists after the next render.
+  requestAnimationFrame(() => list?.querySelector<HTMLElement>(':scope > li:last-child :is(input, select)')?.focus());
+}
+
+/** The error of a group of inputs; it takes the focus after a failed save. */
+export function FieldProblem({ text }: { text: string | undefined }) {
+  return text === undefined ? null : (
+    <p role="alert" tabIndex={-1} data-problem class="mt-1 flex gap-1.5 rounded text-[0.8125rem] leading-5 text-down">
+      <Icon name="warning" class="mt-0.5 size-4" />
+      <span>{text}</span>
+    </p>
+  );
+}

@@ -1,0 +1,76 @@
+import { worstDetectionSeconds } from '../../../core/checks/recheck.ts';
+import { isAgentChecked } from '../../../core/monitors/monitor.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
+import type { Draft } from './draft.ts';
+
+/** Describes when the monitor is down, as the draft says; null for impossible values. */
+export function describeDown(draft: Draft, surroundings: Surroundings): string | null {
+  const { failures } = numbersOf(draft, surroundings);
+  if (failures === null) return null;
+  const inRow = failures === 1 ? 'one failed check' : `${failures} failed checks in a row`;
+  if (!isAgentChecked(draft.type)) return `Down after ${inRow}.`;
+  const locations = countLocations(draft, surroundings.sharedLocations);
+  const quorum = draft.quorum.trim() === '' ? defaultsOf(draft, surroundings).quorum : positive(draft.quorum);
+  if (quorum === null || quorum > Math.max(1, locations)) return null;
+  if (locations <= 1) return `Down when its one location sees ${inRow}.`;
+  if (quorum === 1)
+    return `Down as soon as 1 of ${locations} locations sees ${inRow}: quick, and one bad line can wake you.`;
+  if (quorum === locations)
+    return `Down when all ${locations} locations see ${inRow}: what fewer of them see changes nothing.`;
+  return `Down when ${quorum} of ${locations} locations agree, each after ${inRow}.`;
+}
+
+/** The longest time until an outage is reported, in seconds; null if it cannot be computed. */
+export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
+  const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
+  if (draft.type === 'domain' || interval === null) return null;
+  if (draft.type === 'heartbeat') return grace === null ? null : interval + grace;
+  return timeout === null || failures === null
+    ? null
+    : Math.ceil(
+        worstDetectionSeconds({
+          type: draft.type,
+          intervalSeconds: interval,
+          timeoutMs: timeout,
+          downAfterFailures: failures,
+        }),
+      );
+}
+
+/** Formats seconds exactly: `1 min 30 s`. */
+export function sayDuration(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [Math.round(seconds % 60), 's'],
+  ] as const;
+  const said = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount} ${unit}`);
+  return said.length === 0 ? '0 s' : said.join(' ');
+}
+
+function numbersOf(draft: Draft, surroundings: Surroundings) {
+  const defaults = defaultsOf(draft, surroundings);
+  const read = (text: string, standard: number | null) => (text.trim() === '' ? standard : positive(text));
+  return {
+    interval: read(draft.interval, defaults.interval),
+    timeout: read(draft.timeout, defaults.timeout),
+    failures: read(draft.failures, defaults.failures),
+    grace: draft.grace.trim() === '0' ? 0 : read(draft.grace, defaults.grace),
+  };
+}
+
+/** Suggests a name for a monitor from its target; empty if the target says nothing. */
+export function suggestName(
+  { type, target }: Pick<Draft, 'type' | 'target'>,
+  vendors: readonly Schemas['Vendor'][],
+): string {
+  const written = target.trim();
+  if (written === '' || type === 'heartbeat') return '';
+  const vendor = type === 'vendor' ? vendors.find(({ id }) => id === written.toLowerCase())?.name : undefined;
+  if (vendor !== undefined) return vendor;
+  const url = URL.parse(written);
+  const host = url === null || url.host === '' ? written : url.host + (url.pathname.length > 1 ? url.pathname : '');
+  return host.slice(0, 255);
+}

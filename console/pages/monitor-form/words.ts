@@ -1,0 +1,133 @@
+import type { DnsMode, DnsRecordType } from '../../../core/checks/dns/records.ts';
+import { OPS_BY_SOURCE, type AssertionOp } from '../../../core/checks/http/assertions.ts';
+import type { AssertionSource, MonitorType } from '../../../core/monitors/monitor.ts';
+
+/** The label and use of each type, and how its target is written; null if it has none. */
+export const TYPES = {
+  http: {
+    label: 'Web page or API',
+    use: 'Asks a URL and judges status, content, speed and certificate.',
+    target: {
+      label: 'URL',
+      placeholder: 'https://example.com/health',
+      hint: 'With http or https, as a browser would open it.',
+    },
+  },
+  tcp: {
+    label: 'TCP port',
+    use: 'Connects to a port: databases, mail, anything that listens.',
+    target: {
+      label: 'Host and port',
+      placeholder: 'db.example.com:5432',
+      hint: 'An IPv6 address goes in brackets: [2001:db8::1]:5432.',
+    },
+  },
+  icmp: {
+    label: 'Ping',
+    use: 'Sends echo requests to a host: is it there, and how far is it?',
+    target: { label: 'Host', placeholder: 'router.example.com', hint: 'A name or an address.' },
+  },
+  udp: {
+    label: 'UDP service',
+    use: 'Sends a datagram and waits for its reply.',
+    target: {
+      label: 'Host and port',
+      placeholder: 'time.example.com:123',
+      hint: 'An IPv6 address goes in brackets: [2001:db8::1]:123.',
+    },
+  },
+  dns: {
+    label: 'DNS records',
+    use: 'Compares the records of a name with those you expect.',
+    target: {
+      label: 'Name to look up',
+      placeholder: 'example.com',
+      hint: 'To ask one server: dns://192.0.2.53/example.com.',
+    },
+  },
+  domain: {
+    label: 'Domain expiry',
+    use: 'Warns before a domain registration runs out.',
+    target: { label: 'Domain', placeholder: 'example.com', hint: 'The domain as it is registered, or a name in it.' },
+  },
+  heartbeat: {
+    label: 'Job or cron',
+    use: 'Your job calls us; you are notified when it fails or does not run.',
+    target: null,
+  },
+  vendor: {
+    label: 'Vendor status',
+    use: 'Follows the status page of a service you depend on.',
+    target: { label: 'Vendor', placeholder: 'github', hint: 'A known vendor, or the URL of its status page.' },
+  },
+} as const satisfies Record<
+  MonitorType,
+  { label: string; use: string; target: { label: string; placeholder: string; hint: string } | null }
+>;
+
+/** The order in which types are offered: the most common ones first. */
+export const TYPE_ORDER = [
+  'http',
+  'tcp',
+  'icmp',
+  'heartbeat',
+  'dns',
+  'domain',
+  'vendor',
+  'udp',
+] as const satisfies readonly MonitorType[];
+
+/**
+ * The subjects of assertions, with the unit of measured ones and the usual comparison. A failed measured assertion
+ * degrades a monitor, the others take it down.
+ */
+export const SOURCES = {
+  text_body: { label: 'Body text', unit: null, usualOp: 'contains' },
+  json_body: { label: 'JSON value', unit: null, usualOp: 'equals' },
+  header: { label: 'Header', unit: null, usualOp: 'equals' },
+  response_time: { label: 'Response time', unit: 'ms', usualOp: 'lt' },
+  cert_expiry: { label: 'Certificate ends in', unit: 'days', usualOp: 'gt' },
+} as const satisfies Record<AssertionSource, { label: string; unit: string | null; usualOp: AssertionOp }>;
+
+/** Labels of comparisons, in the order in which they are offered. */
+export const OP_WORDS = {
+  equals: 'is',
+  not_equals: 'is not',
+  contains: 'contains',
+  not_contains: 'does not contain',
+  matches: 'matches (RE2)',
+  gt: 'is more than',
+  lt: 'is less than',
+  exists: 'is there',
+} as const satisfies Record<AssertionOp, string>;
+
+/** The comparisons of a subject, the usual one first. */
+export function opsOf(source: AssertionSource): readonly AssertionOp[] {
+  const { usualOp } = SOURCES[source];
+  const known: readonly AssertionOp[] = OPS_BY_SOURCE[source];
+  return [usualOp, ...OP_ORDER.filter((op) => op !== usualOp && known.includes(op))];
+}
+
+const OP_ORDER = Object.keys(OP_WORDS) as (keyof typeof OP_WORDS)[];
+
+/** An example record of each type. */
+export const RECORDS: Readonly<Record<DnsRecordType, string>> = {
+  A: '192.0.2.1',
+  AAAA: '2001:db8::1',
+  CNAME: 'host.example.com',
+  MX: '10 mail.example.com',
+  NS: 'ns1.example.com',
+  TXT: 'v=spf1 -all',
+  SOA: 'ns1.example.com',
+  SRV: '10 5 5060 sip.example.com',
+  CAA: '0 issue "letsencrypt.org"',
+  PTR: 'host.example.com',
+};
+
+export const MODE_WORDS: Readonly<Record<DnsMode, string>> = {
+  equals: 'are exactly',
+  contains: 'include all of',
+  any: 'include one of',
+  exists: 'exist',
+  absent: 'do not exist',
+};

@@ -1,0 +1,71 @@
+import type { ComponentChildren } from 'preact';
+import { Failure } from '../client/failure.ts';
+import { ButtonLink } from './button.tsx';
+import { Empty } from './empty.tsx';
+import type { IconName } from './icon.tsx';
+import { Loaded, type Load } from './load.tsx';
+import { Page } from './page.tsx';
+
+type ObjectPageProps<T> = {
+  load: Load<T>;
+  /** What the object is, such as `Channel`; the title until its own name is there. */
+  title: string;
+  icon: IconName;
+  back: { label: string; href: string };
+  /** Why there may be none at this address. */
+  missing: string;
+  children: (value: T) => ComponentChildren;
+};
+
+/** The page of one object: an empty frame until it is loaded, and a way back to the list when there is none. */
+export function ObjectPage<T>({ load, title, icon, back, missing, children }: ObjectPageProps<T>) {
+  const { value: error } = load.error;
+  const { value } = load.value;
+  if (error instanceof Failure && error.status === 404) {
+    return (
+      <EmptyPage title={title} back={back} icon={icon} heading={`There is no such ${title.toLowerCase()}`}>
+        {missing}
+      </EmptyPage>
+    );
+  }
+  if (value !== null) return <>{children(value)}</>;
+  return (
+    <Page title={title} back={back}>
+      <Loaded load={load} height="h-96">
+        {() => null}
+      </Loaded>
+    </Page>
+  );
+}
+
+type EmptyPageProps = {
+  title: string;
+  back: { label: string; href: string };
+  icon: IconName;
+  heading: string;
+  children: ComponentChildren;
+};
+
+/** A page without content: the reason, and a link to the list. */
+export function EmptyPage({ title, back, icon, heading, children }: EmptyPageProps) {
+  return (
+    <Page title={title} back={back}>
+      <Empty
+        icon={icon}
+        title={heading}
+        action={<ButtonLink href={back.href}>All {back.label.toLowerCase()}</ButtonLink>}
+      >
+        {children}
+      </Empty>
+    </Page>
+  );
+}
+
+/** A page for roles that may not change anything; `who` says what the page is for. */
+export function ViewOnly({ who, ...page }: Omit<EmptyPageProps, 'heading' | 'children'> & { who: string }) {
+  return (
+    <EmptyPage {...page} heading="View only">
+      Owners and editors of the account {who}.
+    </EmptyPage>
+  );
+}

@@ -1,2 +1,0 @@
-/** Styles that a part brings along; the bundler loads them with it. */
-declare module '*.css';

@@ -1,0 +1,144 @@
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
+import { listAliveAgents } from '../../core/monitors/defaults.ts';
+import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { scheduleMonitor } from '../checks/schedule.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, runOn } from '../sql.ts';
+import type { Agent } from './agents.ts';
+
+/** What a shared agent probes today. */
+const SHARED_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'];
+
+/** A shared agent, and since when its region is given up, in Unix seconds; null = it is not. */
+export type SharedAgent = Agent & { retiredAt: number | null };
+
+/**
+ * The shared agent of a region, made on its first appearance; two processes of one region are one agent. A region that
+ * was given up stays so: it cannot be chosen and has no monitors.
+ */
+export async function registerSharedAgent(
+  database: Database,
+  shared: { newId: string; region: string; version: string; arch: string; nowMs: number },
+): Promise<SharedAgent> {
+  const [agent] = await runOn(database.pool)<SharedAgent>(
+    `INSERT INTO agents (id, kind, name, region, capabilities, version, arch, last_seen_at, created_at)
+     VALUES ($1, 'first_party', $2, $2, $3, $4, $5, $6, $6)
+     ON CONFLICT (region) WHERE kind = 'first_party'
+     DO UPDATE SET capabilities = excluded.capabilities, version = excluded.version, arch = excluded.arch,
+       last_seen_at = excluded.last_seen_at
+     RETURNING no, id, tenant_id AS "tenantId", kind, name, region, capabilities, version, arch,
+       last_seen_at AS "lastSeenAt", created_at AS "createdAt", revoked_at AS "retiredAt"`,
+    [
+      shared.newId,
+      shared.region,
+      JSON.stringify(SHARED_CAPABILITIES),
+      shared.version,
+      shared.arch,
+      Math.floor(shared.nowMs / 1000),
+    ],
+  );
+  if (agent === undefined) throw new Error(`PostgreSQL returned no row of the agent of ${shared.region}`);
+  return agent;
+}
+
+/** Updates when an agent was last at work. */
+export async function updateLastSeenAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
+  await runOn(database.pool)('UPDATE agents SET last_seen_at = greatest(last_seen_at, $2) WHERE no = $1', [
+    agentNo,
+    Math.floor(nowMs / 1000),
+  ]);
+}
+
+/** Records that an agent of ours left out checks for want of time (Unix milliseconds). */
+export async function updateBehindAt(database: Database, agentNo: number, nowMs: number): Promise<void> {
+  await runOn(database.pool)('UPDATE agents SET behind_at = greatest(behind_at, $2) WHERE no = $1', [agentNo, nowMs]);
+}
+
+/**
+ * The region of every agent that checks for the queue, by its number: the shared ones, and the service itself. Check
+ * queues are named by it.
+ */
+export async function listCheckRegions(database: Database): Promise<Map<number, string>> {
+  const records = await database.records.agents.findAll({ where: { kind: ['first_party', 'service'] } });
+  return new Map(records.map((record) => [record.no, record.region ?? record.name]));
+}
+
+/** Gives the default sources to agent-checked monitors that were made before the first shared agent came. */
+export async function assignMissingSources(
+  database: Database,
+  { choose, nowMs }: { choose: (monitorId: string, sharedAgentIds: string[]) => string[]; nowMs: number },
+): Promise<ScheduleChange> {
+  const change = noScheduleChange();
+  const shared = await database.records.agents.findAll({ where: { kind: 'first_party', revokedAt: null } });
+  if (shared.length === 0) return change;
+  const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
+  const alive = listAliveAgents(shared, nowMs);
+  const orphans = await runOn(database.pool)<{
+    no: number;
+    id: string;
+    type: MonitorType;
+    target: string;
+    enabled: boolean;
+    intervalSeconds: number;
+  }>(
+    `SELECT no, id, type, target, enabled, interval_seconds AS "intervalSeconds" FROM monitors m
+     WHERE awaits_sources AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
+  );
+  for (const orphan of orphans) {
+    const agentNos = choose(orphan.id, alive).flatMap((id) => numbers.get(id) ?? []);
+    const scheduled = await inTransaction(database, async (run) => {
+      // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
+      await run('UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false WHERE no = $1', [
+        orphan.no,
+        agentNos.length,
+      ]);
+      return await scheduleMonitor(run, {
+        monitorNo: orphan.no,
+        agentNos,
+        intervalSeconds: orphan.intervalSeconds,
+        scheduled: isScheduled(orphan),
+        isChanged: true,
+        nowMs,
+      });
+    });
+    change.occupied.push(...scheduled.occupied);
+    change.rechecks.push(...scheduled.rechecks);
+  }
+  return change;
+}
+
+/**
+ * A shared agent as operators see it; `monitors` is how many it watches. Times are Unix seconds; null = never, or it is
+ * not.
+ */
+type FleetAgent = {
+  id: string;
+  name: string;
+  region: string;
+  version: string | null;
+  lastSeenAt: number | null;
+  offlineSince: number | null;
+  retiredAt: number | null;
+  monitors: number;
+};
+
+/** Customers' agents, of which operators see only how many there are. */
+type CustomersAgents = { total: number; offline: number };
+
+/** The shared agents by region, and how many the customers have. */
+export async function readFleet(
+  database: Pick<Database, 'pool'>,
+): Promise<{ agents: FleetAgent[]; customersAgents: CustomersAgents }> {
+  const run = runOn(database.pool);
+  const agents = await run<FleetAgent>(
+    `SELECT a.id, a.name, a.region, a.version, a.last_seen_at AS "lastSeenAt", a.offline_at / 1000 AS "offlineSince",
+     a.revoked_at AS "retiredAt",
+            (SELECT count(*) FROM monitor_sources s WHERE s.agent_no = a.no AND s.phase IS NOT NULL) AS monitors
+     FROM agents a WHERE a.kind = 'first_party' ORDER BY a.region`,
+  );
+  const [customersAgents = { total: 0, offline: 0 }] = await run<CustomersAgents>(
+    `SELECT count(*) AS total, count(*) FILTER (WHERE offline_at IS NOT NULL) AS offline FROM agents
+     WHERE kind = 'tenant' AND revoked_at IS NULL AND last_seen_at IS NOT NULL`,
+  );
+  return { agents, customersAgents };
+}

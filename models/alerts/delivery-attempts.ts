@@ -1,0 +1,287 @@
+import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import type { Database } from '../database.ts';
+import { readSummary } from '../incidents/storms.ts';
+import { runOn, type Run } from '../sql.ts';
+import { HEALED } from './channel-health.ts';
+import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
+
+/** One attempt that its holder alone may make. */
+export type ClaimedAttempt = {
+  deliveryId: string;
+  tenantId: string;
+  channelId: string;
+  monitorId: string | null;
+  channelType: ChannelType;
+  event: StoredMessage['event'];
+  message: StoredMessage;
+  /** From 1; attempts that were cut short by the end of their worker count. */
+  attempt: number;
+  /** Attempts of earlier rounds: 0 unless the delivery was asked for again after it had ended. */
+  attemptsBefore: number;
+  /** Null where there is none, or where its key is missing from the ring. */
+  webhook: OpenedWebhook | null;
+  /**
+   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook. Null for webhooks, and
+   * where nothing is connected.
+   */
+  connection: string | null;
+  /** Why the channel takes nothing any more; null = it does. */
+  refusal: string | null;
+  /**
+   * Whether a chat would be notified of a monitor about which there is a newer change by now, or which is gone. Never
+   * of webhooks: their receivers go by the sequence.
+   */
+  isOvertaken: boolean;
+};
+
+/**
+ * What a request for an attempt got. `claimed` is null where everything that is due is claimed, or waits for an earlier
+ * delivery. `hasMore` is false where nothing else of the channel was due and unclaimed; true may have been overtaken by
+ * another's claim.
+ */
+export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
+
+/** What came of an attempt, as it is stored. `nextAttemptAtMs` is null unless the outcome is `retry`. */
+export type RecordedAttempt = {
+  deliveryId: string;
+  attempt: number;
+  outcome: 'delivered' | 'retry' | 'failed';
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+  response: string | null;
+  finishedAtMs: number;
+  nextAttemptAtMs: number | null;
+};
+
+/** In the order of the parameters of the statement that records attempts, an array each. */
+const RECORDED_COLUMNS = [
+  'deliveryId',
+  'attempt',
+  'outcome',
+  'statusCode',
+  'durationMs',
+  'error',
+  'response',
+  'finishedAtMs',
+  'nextAttemptAtMs',
+] as const satisfies readonly (keyof RecordedAttempt)[];
+
+/** A claimed attempt as its row has it; secrets are sealed, and the previous one is there while it still signs. */
+type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
+  enabled: boolean;
+  status: ChannelStatus;
+  sealedUrl: string | null;
+  sealedSigningSecret: string | null;
+  sealedPreviousSecret: string | null;
+};
+
+/** A requested channel, and an attempt of it where one was claimed. */
+type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { requested: string; hasMore: boolean };
+
+/**
+ * Claims attempts for `claimMs` and opens their rows. A channel that is named several times gets attempts of as many
+ * deliveries, the longest due first. The claims come in the order of the names. Of one monitor none is claimed before
+ * the first attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder
+ * never answered for expires, and its attempt stays counted. Retries to chats that a newer change superseded are
+ * dropped, and a chat that asked to be left alone has nothing to claim until then.
+ */
+export async function claimDeliveries(
+  database: Database,
+  channelIds: readonly string[],
+  when: { nowMs: number; claimMs: number },
+): Promise<Claim[]> {
+  const requested = Map.groupBy(channelIds, (channelId) => channelId);
+  const byLanes = Map.groupBy(requested.keys(), (channelId) => requested.get(channelId)?.length ?? 0);
+  const rows: RequestedRow[] = [];
+  for (const [lanes, group] of byLanes) rows.push(...(await claimEach(database, { channelIds: group, lanes }, when)));
+  const found = Map.groupBy(await fillSummaries(database, rows, when.nowMs), (row) => row.requested);
+  const withMore = new Set(rows.filter((row) => row.hasMore).map((row) => row.requested));
+  return channelIds.map((channelId) => {
+    const row = found.get(channelId)?.shift();
+    return {
+      claimed: row === undefined || row.deliveryId === null ? null : attemptOf(database, row),
+      hasMore: withMore.has(channelId),
+    };
+  });
+}
+
+/**
+ * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was reported
+ * once is sent again as it was.
+ */
+async function fillSummaries(
+  database: Database,
+  rows: readonly RequestedRow[],
+  nowMs: number,
+): Promise<RequestedRow[]> {
+  const filled: RequestedRow[] = [];
+  for (const row of rows) {
+    if (row.deliveryId === null || row.message.event !== 'summary' || row.attemptsBefore > 0) {
+      filled.push(row);
+      continue;
+    }
+    const message = await readSummary(database, row.deliveryId, row.message);
+    if (message.monitors > 0) filled.push({ ...row, message });
+    else await supersedeClaimed(runOn(database.pool), { deliveryId: row.deliveryId, attempt: row.attempt, nowMs });
+  }
+  return filled;
+}
+
+/** Drops a claimed delivery that turned out to have nothing left to say, and its attempt, which was not made. */
+async function supersedeClaimed(
+  run: Run,
+  claimed: { deliveryId: string; attempt: number; nowMs: number },
+): Promise<void> {
+  await run(
+    `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
+     UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
+       WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
+    [claimed.deliveryId, claimed.attempt, claimed.nowMs],
+  );
+}
+
+/**
+ * Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel.
+ * 1. `requested`: the channels, without chats that asked for a pause.
+ * 2. `superseded`: due retries to chats that a newer change overtook are ended.
+ * 3. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
+ *    skipped.
+ * 4. `claimed`, `opened`: they are claimed, their attempts counted and opened. The commit does not wait for the disk,
+ *    which was half of its time: what a crash of PostgreSQL takes back is a claim, and the attempt is then made once
+ *    more under the same `delivery_id`, which the documentation has receivers expect.
+ * 5. With each the way to its receiver, and whether its channel has more that is due.
+ */
+async function claimEach(
+  database: Database,
+  { channelIds, lanes }: { channelIds: readonly string[]; lanes: number },
+  { nowMs, claimMs }: { nowMs: number; claimMs: number },
+): Promise<RequestedRow[]> {
+  // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
+  return await runOn(database.pool)<RequestedRow>(
+    `WITH requested AS MATERIALIZED (
+       SELECT * FROM channels WHERE id = ANY ($1::text[]) AND coalesce(quiet_until, 0) <= $2
+     ), superseded AS (
+       UPDATE deliveries SET outcome = 'superseded', finished_at = $2
+       WHERE id = ANY (ARRAY (
+         SELECT d.id FROM requested c JOIN deliveries d ON d.channel_id = c.id
+         WHERE c.type <> 'webhook' AND is_due(d, $2) AND d.attempts > d.attempts_before
+           AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
+         FOR NO KEY UPDATE OF d SKIP LOCKED))
+       RETURNING id
+     ), next AS MATERIALIZED (
+       SELECT n.id FROM requested c, LATERAL (
+         SELECT d.id FROM deliveries d
+         WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
+           AND NOT EXISTS (SELECT FROM deliveries_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
+         ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
+       ) n
+     ), claimed AS (
+       UPDATE deliveries d SET attempts = d.attempts + 1, claimed_until = $2 + $3::bigint
+       FROM set_config('synchronous_commit', 'off', true) WHERE d.id = ANY (ARRAY (SELECT id FROM next))
+       RETURNING d.*
+     ), opened AS (
+       INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
+     )
+     SELECT c.id AS requested, d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId",
+            d.monitor_id AS "monitorId", c.type AS "channelType", d.event, d.message, d.attempts AS attempt,
+            d.attempts_before AS "attemptsBefore", c.enabled, c.status,
+            CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
+            c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
+            c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
+            CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
+            EXISTS (SELECT FROM deliveries m WHERE m.channel_id = c.id AND is_due(m, $2)
+              AND m.id <> ALL (ARRAY (SELECT id FROM next))) AS "hasMore"
+     FROM requested c LEFT JOIN claimed d ON d.channel_id = c.id
+     ORDER BY d.next_attempt_at, d.id`,
+    [channelIds, nowMs, claimMs, lanes],
+  );
+}
+
+function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'requested' | 'hasMore'>): ClaimedAttempt {
+  const { requested: _requested, hasMore: _hasMore, enabled, status, ...rest } = row;
+  const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, ...claimed } = rest;
+  return {
+    ...claimed,
+    webhook: openSecrets(database, {
+      channelId: claimed.channelId,
+      sealedUrl,
+      sealedSigningSecret,
+      sealedPreviousSecret,
+    }),
+    refusal: refusalOf({ enabled, status }),
+  };
+}
+
+/** A missing key is an operator's mistake that can be mended: the attempt fails, the delivery is retried. */
+function openSecrets(
+  database: Database,
+  row: Pick<ClaimedRow, 'channelId' | 'sealedUrl' | 'sealedSigningSecret' | 'sealedPreviousSecret'>,
+): ClaimedAttempt['webhook'] {
+  if (row.sealedUrl === null || row.sealedSigningSecret === null) return null;
+  try {
+    return openWebhook(database, {
+      channelId: row.channelId,
+      url: row.sealedUrl,
+      signingSecret: row.sealedSigningSecret,
+      previousSecret: row.sealedPreviousSecret,
+    });
+  } catch {
+    return null;
+  }
+}
+
+function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | null {
+  if (!channel.enabled) return 'The channel is disabled';
+  return channel.status === 'connected' ? null : 'The channel is not connected';
+}
+
+/**
+ * Writes the outcomes of claimed attempts and what becomes of their deliveries, in one statement; says of each whether
+ * the delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
+ * attempt is recorded, and the delivery stays the other's. A retry to a chat that has a newer change of the monitor by
+ * now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
+ * statement more.
+ * 1. `made`: the attempts as rows, each with its channel and what becomes of its delivery.
+ * 2. `recorded`: the outcome of each is written at it.
+ * 3. `healed`: channels that were failing and took one, locked in one order.
+ * 4. Deliveries whose newest attempt it is are finished, superseded, or due again. As with claims the commit does not
+ *    wait for the disk.
+ */
+export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
+  // Asked for by `outcome`, the planner may read the whole index of what is pending, of which its statistics know
+  // nothing in a storm.
+  const rows = await runOn(database.pool)<{ id: string; attempts: number }>(
+    `WITH made AS MATERIALIZED (
+       SELECT m.*, d.channel_id, CASE
+                WHEN m.outcome <> 'retry' THEN m.outcome
+                WHEN c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
+                  THEN 'superseded'
+                ELSE 'pending' END AS becomes
+       FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],
+         $7::text[], $8::bigint[], $9::bigint[])
+         AS m (delivery_id, attempt, outcome, status_code, duration_ms, error, response, finished_at, next_attempt_at)
+       JOIN deliveries d ON d.id = m.delivery_id JOIN channels c ON c.id = d.channel_id
+     ), recorded AS (
+       UPDATE delivery_attempts a SET duration_ms = m.duration_ms, outcome = m.outcome, status_code = m.status_code,
+         error = m.error, response = m.response
+       FROM made m WHERE a.delivery_id = m.delivery_id AND a.attempt = m.attempt
+     ), healed AS (
+       UPDATE channels SET ${HEALED}
+       WHERE id = ANY (ARRAY (
+         SELECT c.id FROM channels c
+         WHERE c.id IN (SELECT channel_id FROM made WHERE outcome = 'delivered') AND is_ailing(c) AND takes_alerts(c)
+         ORDER BY c.id FOR NO KEY UPDATE))
+     )
+     UPDATE deliveries d SET outcome = m.becomes, claimed_until = NULL,
+       next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at),
+       finished_at = CASE WHEN m.becomes <> 'pending' THEN m.finished_at END
+     FROM set_config('synchronous_commit', 'off', true), made m
+     WHERE d.id = m.delivery_id AND d.attempts = m.attempt AND d.finished_at IS NULL
+     RETURNING d.id, d.attempts`,
+    RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
+  );
+  const recorded = new Set(rows.map(({ id, attempts }) => `${id}-${attempts}`));
+  return made.map(({ deliveryId, attempt }) => recorded.has(`${deliveryId}-${attempt}`));
+}
