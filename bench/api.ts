@@ -8,7 +8,7 @@ import { median } from './figures.ts';
 import { forkChild } from './harness/child.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 1000;
@@ -38,7 +38,7 @@ export async function api({ isQuick, report, withHarness }: BenchContext): Promi
         downAfterFailures: 2,
       });
       const tokens = await addTokens(installation);
-      const web = await startWeb(harness, installation.env);
+      const web = await startProcess(harness, 'web', installation.env);
       const bare = await forkChild<number>(harness, 'bare-api', {
         databaseUrl: installation.databaseUrl,
         tenantId: installation.tenantId,

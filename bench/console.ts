@@ -13,7 +13,7 @@ import { fillWithOutages } from './harness/history.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors, monitorId } from './harness/monitors.ts';
 import { fillWithRollups } from './harness/rollups.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { readable, type Report } from './report.ts';
 
 const MONITORS = 5000;
@@ -84,7 +84,7 @@ export async function consolePage({ isQuick, report, withHarness }: BenchContext
       await fillWithOutages(database, { days: HISTORY_DAYS, untilMs });
       await fillWithRollups(database, { monitors: MONITORS, days: 2, untilMs });
     }
-    const { url } = await startWeb(harness, installation.env);
+    const { url } = await startProcess(harness, 'web', installation.env);
     const person = await addPerson({ database, makeId: createIdSource(), url }, installation.tenantId);
     const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
     const way = { url, cookie: { name, value, url }, browser: await startBrowser(harness), harness };

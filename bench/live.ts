@@ -12,7 +12,7 @@ import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors, monitorId } from './harness/monitors.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 5000;
@@ -48,7 +48,9 @@ export async function live({ isQuick, report, withHarness }: BenchContext): Prom
         downAfterFailures: 1,
       });
       const tokens = await addTokens(installation);
-      const webs = await Promise.all(Array.from({ length: WEBS }, () => startWeb(harness, installation.env)));
+      const webs = await Promise.all(
+        Array.from({ length: WEBS }, () => startProcess(harness, 'web', installation.env)),
+      );
       const received: StreamLog = { at: [], bytes: 0 };
       for (let number = 0; number < STREAMS; number += 1) {
         openStream(

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
 import { startInstallation } from '../bench/harness/installation.ts';
-import { startWeb } from '../bench/harness/running-service.ts';
+import { startProcess } from '../bench/harness/running-service.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
@@ -49,7 +49,7 @@ await withHarness(async (harness) => {
   const installation = await startInstallation(harness, 'postgres');
   const newId = createIdSource();
   // The web process alone: nothing is checked, for what the monitors watch is nowhere.
-  const { url } = await startWeb(harness, { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
+  const { url } = await startProcess(harness, 'web', { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
   const ids = await writeStory({ installation, url, newId });
   const person = await addPerson({ database: installation.database, makeId: newId, url }, installation.tenantId, {
     mark: 'Ada Park',

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { ScheduleChange } from '../../core/checks/slots.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
 import { isAgentChecked, type Monitor } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';

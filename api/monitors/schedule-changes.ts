@@ -1,4 +1,4 @@
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { ScheduleChange } from '../../core/checks/slots.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { scheduleRechecks } from '../../models/checks/schedule.ts';
 import { runOn } from '../../models/sql.ts';

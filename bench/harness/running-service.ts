@@ -1,4 +1,5 @@
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
 import { startProgramAs, type Program } from '../../test/helpers/program.ts';
 import { until } from '../../test/helpers/until.ts';
@@ -17,17 +18,9 @@ export function startService(harness: Harness, env: Record<string, string>): Pro
   return start(harness, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
 }
 
-/** Starts the API alone, as the Procfile does. */
-export function startWeb(harness: Harness, env: Record<string, string>): Promise<Service> {
-  return start(harness, ['--max-semi-space-size=64', 'api/main.ts'], env);
-}
-
-/** Node options of workers in the Procfile. */
-const WORKER_FLAGS: Readonly<Record<string, readonly string[]>> = { maintain: ['--max-semi-space-size=4'] };
-
-/** Starts one of the worker processes alone, as the Procfile does. */
-export function startWorker(harness: Harness, name: string, env: Record<string, string>): Promise<Service> {
-  return start(harness, [...(WORKER_FLAGS[name] ?? []), 'workers/main.ts', name], env);
+/** Starts one process of a fleet alone, as the Procfile does. */
+export function startProcess(harness: Harness, name: ProcessName, env: Record<string, string>): Promise<Service> {
+  return start(harness, FLEET[name], env);
 }
 
 /** Starts a process. `PORT` is the API's port and `METRICS_PORT` a worker's; each process reads one of them. */

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
-import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import {
   isAgentChecked,
   type Monitor,

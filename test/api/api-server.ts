@@ -8,7 +8,7 @@ import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/dependencies.ts';
 import { createUnstoredPings } from '../../api/heartbeats/unstored-pings.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { ScheduleChange } from '../../core/checks/slots.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { totpCode } from '../../api/accounts/session/totp.ts';
 import { readDescription } from '../../api/description.ts';
 import { generateSessionSecret } from '../../models/accounts/sessions.ts';
 import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
@@ -10,6 +9,7 @@ import { addPerson, addSession, callWith, cookieOf, PASSWORD, type Person } from
 import { listOperations, type Document } from '../helpers/described-operations.ts';
 import { connectInProcess } from '../helpers/in-process.ts';
 import { testServers } from '../helpers/test-servers.ts';
+import { totpCode } from '../helpers/totp.ts';
 import { furnishAccount } from './furnished-account.ts';
 import { listRows } from './stored-rows.ts';
 

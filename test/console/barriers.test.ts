@@ -1,6 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { totpCode } from '../../api/accounts/session/totp.ts';
 import { readConsole } from '../../api/system/console-files.ts';
 import { consolePages } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/stamp.ts';
@@ -12,6 +11,7 @@ import { searchFor } from '../attackers/canary-search.ts';
 import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
 import { createHarness } from '../helpers/harness.ts';
+import { totpCode } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
 import { WALK, type PageView, type WalkedDialog } from './page-walk.ts';
 

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { totpCode } from '../../api/accounts/session/totp.ts';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);

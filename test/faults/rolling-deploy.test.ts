@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { isWholeHistory, pendingDeliveries } from '../helpers/history.ts';
@@ -83,9 +84,9 @@ test(
       NODE_EXTRA_CA_CERTS: receiver.caFile,
       STOP_GRACE_SECONDS: '2',
     };
-    const start = async (name: string, cwd: string): Promise<Program> => {
+    const start = async (name: ProcessName, cwd: string): Promise<Program> => {
       const program = startProgramAs(t, {
-        args: name === 'web' ? ['api/main.ts'] : ['workers/main.ts', name],
+        args: FLEET[name],
         env,
         cwd,
       });

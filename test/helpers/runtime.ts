@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { ScheduleChange } from '../../core/checks/slots.ts';
 import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import type { Agent } from '../../models/agents/agents.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { judgeTcp, type TcpObservation } from '../../core/checks/transport/tcp-observation.ts';
+import { judgeTcp, type TcpObservation } from '../../core/checks/transport/observation.ts';
 import type { Judgement } from '../../core/checks/verdict.ts';
 import type { CheckTarget, TransportSpec } from '../../core/monitors/monitor.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';

@@ -1,7 +1,7 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
-import { judgeUdp, type UdpObservation } from '../../core/checks/transport/udp-observation.ts';
+import { judgeUdp, type UdpObservation } from '../../core/checks/transport/observation.ts';
 import type { Judgement } from '../../core/checks/verdict.ts';
 import type { CheckTarget, TransportSpec } from '../../core/monitors/monitor.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';

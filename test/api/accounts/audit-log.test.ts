@@ -1,5 +1,4 @@
 import anyTest, { type TestFn } from 'ava';
-import { totpCode } from '../../../api/accounts/session/totp.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { AUDIT_ACTIONS, AUDIT_OBJECTS } from '../../../core/accounts/audit-entry.ts';
 import { createInvitation, generateInvitationToken } from '../../../models/accounts/invitations.ts';
@@ -11,6 +10,7 @@ import { buildRequest } from '../../attackers/request-fields.ts';
 import { listRows } from '../../attackers/stored-rows.ts';
 import { pingTokenOf } from '../../helpers/api-client.ts';
 import { listOperations, type DescribedOperation, type Document } from '../../helpers/described-operations.ts';
+import { totpCode } from '../../helpers/totp.ts';
 import { isError, send, withApiServer, type Answer, type ApiServer } from '../api-server.ts';
 import { addPerson, addSession, PASSWORD, type Person } from '../person.ts';
 

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
-import { encodeCause } from '../../../core/checks/cause-code.ts';
 import { toStoredAnswers } from '../../../core/checks/dns/stored-answers.ts';
+import { encodeCause } from '../../../core/checks/verdict.ts';
 import { storeResults } from '../../../models/checks/check-results.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
