@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 
-// What takes longest begins first: at the end the run does not wait for one long file. First single files that take a minute and more, then whatever starts programs and
-// browsers, of all kinds in turn, for many of a kind at once would want the same at the same time; those of `core`, half a second each, fill up the end.
+// What takes longest begins first: at the end the run does not wait for one long file. First single files that take a
+// minute and more, then whatever starts programs and browsers, of all kinds in turn, for many of a kind at once would
+// want the same at the same time; those of `core`, half a second each, fill up the end.
 const LONGEST_FIRST = [
   ['/test/faults/killed-processes'],
   ['/test/e2e/start-up', '/test/e2e/agents', '/test/console/barriers', '/test/clients/', '/test/cli/options'],
@@ -16,6 +17,7 @@ const LONGEST_FIRST = [
     '/test/queues/',
     '/test/tools/',
   ],
+  ['/test/models/statistics/report-year', '/test/workers/heartbeats/watch', '/test/workers/statistics/rollups'],
   ['/test/workers/', '/test/api/', '/test/models/'],
   ['/test/probes/', '/test/agent/', '/test/notifications/', '/test/net/'],
   ['/test/'],
@@ -28,8 +30,9 @@ export default {
   files: ['test/**/*.test.ts'],
   extensions: ['ts'],
   workerThreads: false,
-  require: ['./test/helpers/name-test-process.ts', './test/helpers/end-with-tests.ts'],
-  // Of silence in the whole run. The runner (tools/test.ts) ends one earlier and names its files. No test asks for more by `t.timeout`.
+  require: ['./test/helpers/test-process.ts'],
+  // Of silence in the whole run. The runner (tools/test.ts) ends one earlier and names its files. No test asks for more
+  // by `t.timeout`.
   timeout: '300s',
   sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || compareTexts(basename(a), basename(b)) || compareTexts(a, b),
 };

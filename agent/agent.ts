@@ -76,7 +76,6 @@ export class Agent {
       judge: this.#judge,
       stallWatch: new StallWatch(),
       selfCheck: parts.selfCheck,
-      limiter: { pass: (_account, run) => run() },
       now: Date.now,
       aheadMs: () => 0,
       onCrash: (error, monitorId) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
@@ -148,7 +147,7 @@ export class Agent {
   async #run(assignment: Assignment, plannedAtMs: number): Promise<void> {
     const { monitorId } = assignment;
     // All monitors are one customer's: here each has a share of its own.
-    const checked = await this.#checker.check(monitorId, () => ({ ...assignment, badVote: null }));
+    const checked = await this.#checker.check(monitorId, { ...assignment, badVote: null });
     const measurement = { monitorId, ...checked };
     // Its monitor is gone by now, or another one.
     if (!this.#clock.isCurrent(assignment)) return;

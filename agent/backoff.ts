@@ -6,7 +6,7 @@ const LONGEST_MS = 60_000;
 const LONGEST_REQUESTED_WAIT_MS = 10 * 60_000;
 
 /**
- * How long to wait after this many failures in a row (from 1), in milliseconds: anywhere between a second and a bound
+ * How long to wait after this many failures in a row (from 1), in milliseconds. Anywhere between a second and a bound
  * that doubles from two seconds to a minute, so that a fleet that lost its server does not come back as a herd.
  * `requestedWaitMs` is what the server asked for, null where it did not: never less than that.
  */

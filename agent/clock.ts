@@ -41,8 +41,8 @@ const NEAR_TICK_MS = 2000;
 const FIRST_CHECKS_APART_MS = 20;
 
 /**
- * Timers run on while the wall clock is set, and stand still while the machine sleeps: the clock is read again
- * after this at the latest.
+ * Timers run on while the wall clock is set, and stand still while the machine sleeps. The clock is read again after
+ * this at the latest.
  */
 const LONGEST_SLEEP_MS = 5000;
 
@@ -138,7 +138,7 @@ export function createClock({ run, concurrency, now, wake }: ClockOptions): Cloc
 }
 
 /**
- * The moment at which a probe of an entry was to begin, where it has come, taken from the entry; null where there is
+ * The moment at which a probe of an entry was to begin, where it has come, taken from the entry. Null where there is
  * none, or a probe of it runs.
  */
 function takeDue(entry: Entry, nowMs: number): number | null {

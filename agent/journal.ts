@@ -25,8 +25,8 @@ export type JournalOptions = {
 const SEGMENT_LINES = 500;
 
 /**
- * Results that have waited this long are the only copy for a while: from then on they are forced to the disk, no more
- * often than that, in milliseconds.
+ * Results that have waited this long, in milliseconds, are the only copy for a while. From then on they are forced to
+ * the disk, no more often than that.
  */
 const SYNC_EVERY_MS = 5000;
 

@@ -33,8 +33,8 @@ export async function loadKeyPair(folder: string): Promise<KeyPair> {
 type Keys = { publicKey: string; privateKey: string };
 
 /**
- * The same as `crypto_box_keypair`, which is 32 random bytes and their product with the curve's base point: libsodium
- * is only loaded where there is a box to open.
+ * Makes the same key pair as `crypto_box_keypair`: 32 random bytes and their product with the curve's base point. Only
+ * where there is a box to open is libsodium loaded.
  */
 function makeKeys(): Keys {
   const { x = '', d = '' } = generateKeyPairSync('x25519').privateKey.export({ format: 'jwk' });

@@ -1,4 +1,5 @@
 import { MAX_INGEST_RESULTS, type AgentResult, type IngestAnswer } from '../core/agents/wire.ts';
+import { SharedCalls } from '../core/shared-calls.ts';
 import { within } from '../core/time.ts';
 import { backoffMs } from './backoff.ts';
 import type { Entry, Journal } from './journal.ts';
@@ -31,7 +32,7 @@ export type OutboxEvent =
 
 /**
  * A change leaves so soon after it came, and no closer after the batch before, within the requests that an agent may
- * make; what is none waits so long for company.
+ * make. What is none waits so long for company.
  */
 const URGENT_DELAY_MS = 30;
 const URGENT_GAP_MS = 300;
@@ -61,10 +62,10 @@ export class Outbox {
   /** When the last batch left, and how many results waited then. */
   #sentAtMs = 0;
   #waitedAtSend = 0;
-  #sending: Promise<void> | null = null;
+  readonly #sending = new SharedCalls(() => this.#sendAll());
   #isHeld = false;
   /**
-   * From a failure, or a start with results of an earlier run, until all that waited then is sent; the numbers are
+   * From a failure, or a start with results of an earlier run, until all that waited then is sent. The numbers are
    * known once the service takes results.
    */
   #replay: { total: number; left: number } | 'waiting' | null;
@@ -75,7 +76,7 @@ export class Outbox {
     this.#options = options;
     this.#entries = [...options.waiting];
     this.#replay = this.#entries.length === 0 ? null : 'waiting';
-    this.#sendSoon = createWakeUp(options, () => void this.#send());
+    this.#sendSoon = createWakeUp(options, () => void this.#sending.run());
     this.#writeSoon = createWakeUp(options, () => void options.journal.append(this.#entries));
     this.#trim();
     this.#leaveNow();
@@ -121,10 +122,10 @@ export class Outbox {
    */
   async close(boundMs: number): Promise<void> {
     const flush = async () => {
-      await this.#sending;
+      await this.#sending.settled();
       this.#notBeforeMs = 0;
       this.#leavesAtMs = 0;
-      await this.#send();
+      await this.#sending.run();
     };
     await within(boundMs, flush(), null);
     this.#sendSoon.cancel();
@@ -142,13 +143,6 @@ export class Outbox {
   #leavingTimeOf(isUrgent: boolean, nowMs: number): number {
     if (!isUrgent) return this.#entries.length >= MAX_INGEST_RESULTS ? nowMs : nowMs + DELAY_MS;
     return Math.max(nowMs + URGENT_DELAY_MS, this.#sentAtMs + URGENT_GAP_MS);
-  }
-
-  #send(): Promise<void> {
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = null;
-    });
-    return this.#sending;
   }
 
   async #sendAll(): Promise<void> {

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { IngestAnswer, PullAnswer, PullRequest } from '../core/agents/wire.ts';
-import { cleanText } from '../core/clean-text.ts';
+import { cleanText } from '../core/foreign-text.ts';
 import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { retryAfterMs } from './backoff.ts';
 

@@ -50,8 +50,8 @@ export function createWorkFile(folder: string, now: () => number): WorkFile {
 }
 
 /**
- * Writes a file that only its owner may read, so that a crash at any moment leaves the old content or the new one,
- * never a part of it.
+ * Writes a file that only its owner may read. A crash at any moment leaves the old content or the new one, never a part
+ * of it.
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.new`;

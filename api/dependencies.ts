@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Channel } from '../core/alerts/channel.ts';
 import type { ChatMessage } from '../core/alerts/chat/message.ts';
 import type { PreviewOutcome } from '../core/checks/preview.ts';
-import type { ScheduleChange } from '../core/checks/schedule.ts';
+import type { ScheduleChange } from '../core/checks/slots.ts';
 import type { VendorReading } from '../core/checks/vendor/document.ts';
 import type { VendorPage } from '../core/checks/vendor/page.ts';
 import type { Database } from '../models/database.ts';

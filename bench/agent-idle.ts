@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
+import { startProgram } from '../test/helpers/program.ts';
+import { temporaryFolder } from '../test/helpers/temporary-folder.ts';
 import type { BenchContext } from './benchmark.ts';
-import { newDirectory } from './harness/installation.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
-import { forkChild, startProgram } from './harness/program.ts';
+import { forkChild } from './harness/child.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
 
@@ -27,7 +28,7 @@ export async function agentIdle({ isQuick, report, withHarness }: BenchContext):
     const agent = startProgram(harness, ['agent/main.ts'], {
       SPOTCHECK_URL: service.ready,
       SPOTCHECK_AGENT_TOKEN: 'spa_bench',
-      DATA_DIR: await newDirectory(harness),
+      DATA_DIR: await temporaryFolder(harness),
     });
     const seconds = isQuick ? 20 : 60;
     // The first checks, and what is compiled for them, belong to the start.

@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { generateToken } from '../models/accounts/api-tokens.ts';
 import { fingerprintOf } from '../models/secrets/fingerprint.ts';
 import { runOn } from '../models/sql.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { forkChild } from './harness/child.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
-import { forkChild } from './harness/program.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 1000;
@@ -38,7 +38,7 @@ export async function api({ isQuick, report, withHarness }: BenchContext): Promi
         downAfterFailures: 2,
       });
       const tokens = await addTokens(installation);
-      const web = await startWeb(harness, installation.env);
+      const web = await startProcess(harness, 'web', installation.env);
       const bare = await forkChild<number>(harness, 'bare-api', {
         databaseUrl: installation.databaseUrl,
         tenantId: installation.tenantId,

@@ -1,4 +1,4 @@
-import type { WithHarness } from './harness/harness.ts';
+import type { WithHarness } from '../test/helpers/harness.ts';
 import type { Report } from './report.ts';
 
 /** One benchmark. It prints figures and never fails for them; `isQuick` trades accuracy for time. */

@@ -6,14 +6,14 @@ import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
 import { openPage, startBrowser } from '../test/helpers/browser.ts';
-import type { Ending } from '../test/helpers/program.ts';
+import type { Harness } from '../test/helpers/harness.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
 import { fillWithOutages } from './harness/history.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors, monitorId } from './harness/monitors.ts';
 import { fillWithRollups } from './harness/rollups.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { readable, type Report } from './report.ts';
 
 const MONITORS = 5000;
@@ -61,7 +61,7 @@ const COUNT_FRAMES = `{
   new PerformanceObserver(note).observe({ type: 'long-animation-frame' });
 }`;
 
-type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; ending: Ending };
+type Way = { url: string; cookie: { name: string; value: string; url: string }; browser: Browser; harness: Harness };
 
 /**
  * Measures the overview of 5,000 monitors: the bytes and time until it is usable, and its frames while it scrolls and
@@ -71,7 +71,6 @@ export async function consolePage({ isQuick, report, withHarness }: BenchContext
   // What is measured is what the sources say now.
   await prepareConsole((text) => report.figure(text));
   await withHarness(async (harness) => {
-    const ending = { teardown: (end: () => Promise<unknown>) => harness.defer(end) } as Ending;
     const installation = await startInstallation(harness, 'postgres');
     const { database } = installation;
     await addMonitors(installation, {
@@ -85,17 +84,17 @@ export async function consolePage({ isQuick, report, withHarness }: BenchContext
       await fillWithOutages(database, { days: HISTORY_DAYS, untilMs });
       await fillWithRollups(database, { monitors: MONITORS, days: 2, untilMs });
     }
-    const { url } = await startWeb(harness, installation.env);
+    const { url } = await startProcess(harness, 'web', installation.env);
     const person = await addPerson({ database, makeId: createIdSource(), url }, installation.tenantId);
     const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
-    const way = { url, cookie: { name, value, url }, browser: await startBrowser(ending), ending };
+    const way = { url, cookie: { name, value, url }, browser: await startBrowser(harness), harness };
     await measureFirstLoad(report, way, isQuick ? 3 : 7);
     await measureScrolling(report, way, installation);
   });
 }
 
-async function openOverview({ url, cookie, browser, ending }: Way): Promise<{ page: Page; session: CDPSession }> {
-  const { page } = await openPage(ending, browser, { url });
+async function openOverview({ url, cookie, browser, harness }: Way): Promise<{ page: Page; session: CDPSession }> {
+  const { page } = await openPage(harness, browser, { url });
   await page.context().addCookies([cookie]);
   const session = await page.context().newCDPSession(page);
   return { page, session };

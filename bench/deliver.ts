@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { FLEET } from '../config/processes.ts';
 import { countPendingDeliveries } from '../models/alerts/deliveries.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
+import { startProgram } from '../test/helpers/program.ts';
 import type { BenchContext } from './benchmark.ts';
 import { openOutbox } from './harness/deliveries.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
-import { startProgram } from './harness/program.ts';
 import { startSink } from './harness/sink.ts';
 import { readable } from './report.ts';
 
@@ -30,7 +31,7 @@ async function deliverOn({ isQuick, report, withHarness }: BenchContext, backend
     const channelIds: string[] = [];
     for (let channel = 0; channel < CHANNELS; channel += 1)
       channelIds.push(await outbox.addChannel(sink.url(`channel/${channel}`)));
-    const program = startProgram(harness, ['workers/main.ts', 'deliver'], {
+    const program = startProgram(harness, FLEET.deliver, {
       ...installation.env,
       LOG_LEVEL: 'info',
       NODE_EXTRA_CA_CERTS: sink.caFile,

@@ -1,12 +1,12 @@
 import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 20_000;

@@ -4,10 +4,10 @@ import { runOn } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, slope } from './figures.ts';
 import { spreadOverAccounts } from './harness/accounts.ts';
+import { forkChild, type Child } from './harness/child.ts';
 import { startFleet } from './harness/fleet.ts';
 import { startInstallation } from './harness/installation.ts';
 import { addMonitors, monitorId, unscheduleMonitors } from './harness/monitors.ts';
-import { forkChild, type Child } from './harness/program.ts';
 import { growth, histogramPercentile } from './harness/scrape.ts';
 import { startTarget } from './harness/target.ts';
 import { countTicks, type TickCount } from './harness/ticks.ts';
@@ -80,7 +80,7 @@ export async function fleet({ isQuick, report, withHarness }: BenchContext): Pro
       target: target.urls[0],
     });
     const redis = new Redis(installation.redisUrls[0] ?? '');
-    harness.defer(() => redis.quit());
+    harness.teardown(() => redis.quit());
     const [postgresPid = 0, redisPid = 0] = installation.serverPids;
     const members = Object.entries(running).map(([name, { program }]) => [name, program.pid]);
     const processes = {

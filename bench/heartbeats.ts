@@ -1,14 +1,14 @@
 import { recordPingAvailability } from '../models/heartbeats/ping-availability.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { watchHeartbeats } from '../workers/heartbeats/watch.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, percentile } from './figures.ts';
+import { forkChild } from './harness/child.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
-import { forkChild } from './harness/program.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { readable } from './report.ts';
 
 const HEARTBEATS = 100_000;
@@ -86,7 +86,7 @@ export async function heartbeats({ isQuick, report, withHarness }: BenchContext)
         `${MISSED}, as for any type of monitor`,
     );
 
-    const web = await startWeb(harness, installation.env);
+    const web = await startProcess(harness, 'web', installation.env);
     const load = await forkChild<null>(harness, 'ping-load', {
       url: web.url,
       heartbeats: PINGED,

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { cpuSecondsOf, memoryMbOf } from '../test/helpers/process-tree.ts';
+import { temporaryFolder } from '../test/helpers/temporary-folder.ts';
 import type { BenchContext } from './benchmark.ts';
-import { newDirectory } from './harness/installation.ts';
-import { cpuSecondsOf, memoryMbOf } from './harness/process-tree.ts';
 import { startService } from './harness/running-service.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
@@ -18,7 +18,7 @@ export async function idle({ isQuick, report, withHarness }: BenchContext): Prom
   await withHarness(async (harness) => {
     const { urls } = await startTarget(harness);
     const token = `spk_${randomBytes(24).toString('base64url')}`;
-    const service = await startService(harness, { DATA_DIR: await newDirectory(harness), BOOTSTRAP_TOKEN: token });
+    const service = await startService(harness, { DATA_DIR: await temporaryFolder(harness), BOOTSTRAP_TOKEN: token });
     for (let index = 0; index < MONITORS; index += 1) {
       const { status } = await fetch(`${service.url}/v1/monitors`, {
         method: 'POST',

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { FLEET } from '../config/processes.ts';
+import { startProgram } from '../test/helpers/program.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { openOutbox, type Inserted } from './harness/deliveries.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
-import { startProgram } from './harness/program.ts';
 import { startSink } from './harness/sink.ts';
 import { readable } from './report.ts';
 
@@ -30,7 +31,7 @@ async function isolationOn({ isQuick, report, withHarness }: BenchContext, backe
     for (let channel = 0; channel < CHANNELS; channel += 1)
       well.push(await outbox.addChannel(sink.url(`well/${channel}`)));
     const hanging = [await outbox.addChannel(sink.url('hang')), ...well.slice(1)];
-    startProgram(harness, ['workers/main.ts', 'deliver'], { ...installation.env, NODE_EXTRA_CA_CERTS: sink.caFile });
+    startProgram(harness, FLEET.deliver, { ...installation.env, NODE_EXTRA_CA_CERTS: sink.caFile });
     await measure(well);
 
     const rounds = isQuick ? 1 : 3;

@@ -5,14 +5,14 @@ import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { fingerprintOf } from '../models/secrets/fingerprint.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
+import type { Harness } from '../test/helpers/harness.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
-import type { Harness } from './harness/harness.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors, monitorId } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 5000;
@@ -48,7 +48,9 @@ export async function live({ isQuick, report, withHarness }: BenchContext): Prom
         downAfterFailures: 1,
       });
       const tokens = await addTokens(installation);
-      const webs = await Promise.all(Array.from({ length: WEBS }, () => startWeb(harness, installation.env)));
+      const webs = await Promise.all(
+        Array.from({ length: WEBS }, () => startProcess(harness, 'web', installation.env)),
+      );
       const received: StreamLog = { at: [], bytes: 0 };
       for (let number = 0; number < STREAMS; number += 1) {
         openStream(
@@ -114,7 +116,7 @@ function openStream(harness: Harness, { url, token }: { url: string; token: stri
   );
   asking.on('error', () => undefined);
   asking.end();
-  harness.defer(async () => void asking.destroy());
+  harness.teardown(async () => void asking.destroy());
 }
 
 /** Sends steady results, and now and then a monitor that goes down and comes back. */

@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runOn } from '../models/sql.ts';
+import { cpuSecondsOf, memoryMbOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { cpuSecondsOf, memoryMbOf } from './harness/process-tree.ts';
 import { startService } from './harness/running-service.ts';
 import { histogramPercentile } from './harness/scrape.ts';
 import { startTarget } from './harness/target.ts';

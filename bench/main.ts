@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { createHarnesses } from '../test/helpers/harness.ts';
 import { agentIdle } from './agent-idle.ts';
 import { alert } from './alert.ts';
 import { api } from './api.ts';
@@ -7,7 +8,6 @@ import { consolePage } from './console.ts';
 import { deliver } from './deliver.ts';
 import { evaluate } from './evaluate.ts';
 import { fleet } from './fleet.ts';
-import { createHarnesses } from './harness/harness.ts';
 import { heartbeats } from './heartbeats.ts';
 import { idle } from './idle.ts';
 import { isolation } from './isolation.ts';

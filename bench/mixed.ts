@@ -1,11 +1,11 @@
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { spreadOverAccounts } from './harness/accounts.ts';
+import { forkChild } from './harness/child.ts';
 import { startInstallation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
-import { forkChild } from './harness/program.ts';
-import { startWeb } from './harness/running-service.ts';
+import { startProcess } from './harness/running-service.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
 
@@ -37,7 +37,7 @@ export async function mixed({ isQuick, report, withHarness }: BenchContext): Pro
       downAfterFailures: 2,
     });
     const accounts = await spreadOverAccounts(installation, { monitors: MONITORS, accounts: 100, tokensEach: 4 });
-    const web = await startWeb(harness, installation.env);
+    const web = await startProcess(harness, 'web', installation.env);
     const customers = await forkChild<null>(harness, 'mixed-load', {
       url: web.url,
       accounts,

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { measureBareLoop } from './harness/bare-loop.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { startService } from './harness/running-service.ts';
 import { growth } from './harness/scrape.ts';
 import { startTarget } from './harness/target.ts';

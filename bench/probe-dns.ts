@@ -1,7 +1,7 @@
 import type { CheckTarget, DnsRecordSpec } from '../core/monitors/monitor.ts';
 import { openDnsProbe } from '../probes/dns.ts';
 import type { BenchContext } from './benchmark.ts';
-import { forkChild } from './harness/program.ts';
+import { forkChild } from './harness/child.ts';
 import { measureProbeRate } from './probe-rate.ts';
 
 const CHECKS: Readonly<Record<string, DnsRecordSpec[]>> = {
@@ -14,7 +14,7 @@ export async function probeDns({ isQuick, report, withHarness }: BenchContext): 
   await withHarness(async (harness) => {
     const { ready: server } = await forkChild<string>(harness, 'name-server', {});
     const { probe, close } = openDnsProbe({ allowPrivateNetwork: true, dnsResolvers: [] });
-    harness.defer(close);
+    harness.teardown(close);
     for (const [name, records] of Object.entries(CHECKS)) {
       const target = targetOf(`dns://${server}/name.example`, records);
       const value = await measureProbeRate(() => probe(target), { isQuick });

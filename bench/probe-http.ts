@@ -3,7 +3,7 @@ import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createHttpProbe } from '../probes/http.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
-import { forkChild } from './harness/program.ts';
+import { forkChild } from './harness/child.ts';
 import { measureCpuSeconds } from './probe-rate.ts';
 
 const WARM_UP_ROUNDS = 3;

@@ -1,7 +1,7 @@
 import type { CheckTarget, TransportSpec } from '../core/monitors/monitor.ts';
 import { createTcpProbe } from '../probes/tcp.ts';
 import type { BenchContext } from './benchmark.ts';
-import { forkChild } from './harness/program.ts';
+import { forkChild } from './harness/child.ts';
 import { measureProbeRate } from './probe-rate.ts';
 
 const CHECKS: Readonly<Record<string, TransportSpec>> = {

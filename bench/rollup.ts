@@ -2,9 +2,9 @@ import { HOUR_MS } from '../core/time.ts';
 import { runOn } from '../models/sql.ts';
 import { beginRollups, rollNextHour } from '../models/statistics/rollups.ts';
 import { createPartitions, createRollupPartitions, indexNewTimes } from '../models/system/partitions.ts';
+import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { startInstallation } from './harness/installation.ts';
-import { cpuSecondsOf } from './harness/process-tree.ts';
 import { fillWithResults } from './harness/results.ts';
 import { readable } from './report.ts';
 

@@ -55,8 +55,8 @@ async function schedulesOn({ isQuick, report, withHarness }: BenchContext, backe
         onError: (error) => report.figure(`queue: ${error.message}`),
       });
       const queues = openJobQueues(queueBackend);
-      creating.defer(() => queueBackend.close());
-      creating.defer(() => queues.close());
+      creating.teardown(() => queueBackend.close());
+      creating.teardown(() => queues.close());
       const notify = createScheduleNotifier(queues, () => listCheckRegions(database));
       const startedAt = performance.now();
       let created = 0;

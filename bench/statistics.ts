@@ -14,7 +14,7 @@ import { fillWithOutages } from './harness/history.ts';
 import { startInstallation, type Installation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
 import { fillWithRollups } from './harness/rollups.ts';
-import { startWeb, type Service } from './harness/running-service.ts';
+import { startProcess, type Service } from './harness/running-service.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 10_000;
@@ -88,7 +88,7 @@ export async function statistics({ isQuick, report, withHarness }: BenchContext)
       atMost: STATS_MS,
     });
 
-    const web = await startWeb(harness, installation.env);
+    const web = await startProcess(harness, 'web', installation.env);
     const ids = new Map(
       (await run<{ no: number; id: string }>('SELECT no, id FROM monitors')).map(({ no, id }) => [no, id]),
     );

@@ -15,19 +15,16 @@ import { migrate } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { migrateQueues } from '../queues/migrate.ts';
-import { startAgentWatch } from '../workers/processes/agents.ts';
 import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
-import { startHeartbeatWatch } from '../workers/processes/heartbeats.ts';
+import { startProcessRecord, startServiceClock } from '../workers/processes/every-process.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
-import { startProcessRecord } from '../workers/processes/process-record.ts';
-import { startServiceClock } from '../workers/processes/service-clock.ts';
 import { startTelegram } from '../workers/processes/telegram.ts';
-import type { RunningProcess, Runtime } from '../workers/runtime.ts';
+import { startAgentWatch, startHeartbeatWatch } from '../workers/processes/watches.ts';
+import { type RunningProcess, type Runtime, stopAll } from '../workers/runtime.ts';
 import { openRuntime } from '../workers/system/open-runtime.ts';
-import { stopAll } from '../workers/system/stop.ts';
 import { bootstrap, type FirstStart } from './bootstrap.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
 import { Refusal } from './output.ts';
@@ -39,9 +36,9 @@ const STOP_BOUND_MS = 20_000;
 export type RunningService = { url: string; firstStart: FirstStart | null; stop: () => Promise<void> };
 
 /**
- * Starts everything: the database where it is ours, migrations, the first start's accounts, all workers, and at last
- * the API, so that it is ready at the first answer. `say` receives the progress. Throws a `Refusal` with a line
- * for the operator.
+ * Starts the whole service, so that it is ready at the API's first answer. In this order: the database where it is
+ * ours, migrations, the first start's accounts, all workers, the API. `say` receives the progress. Throws a `Refusal`
+ * with a line for the operator.
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
   installServiceClock();
@@ -115,7 +112,7 @@ async function startDatabase(
 }
 
 /**
- * Adds each worker to those that run as soon as it does, at their head: they are stopped in that order, those that feed
+ * Adds each worker to those that run as soon as it does, at their head. They are stopped in that order, those that feed
  * others first.
  */
 async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {

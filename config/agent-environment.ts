@@ -1,6 +1,15 @@
 import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
-import { flag, hostAndPort, listOf, oneLine, urlOf, wholeNumber, type HostAndPort } from './formats.ts';
-import { LOG_LEVELS, type LogLevel } from './log-level.ts';
+import {
+  flag,
+  hostAndPort,
+  listOf,
+  oneLine,
+  urlOf,
+  wholeNumber,
+  type HostAndPort,
+  LOG_LEVELS,
+  type LogLevel,
+} from './formats.ts';
 
 /** The configuration of the customer's agent. */
 export type AgentEnvironment = Readonly<{

@@ -15,8 +15,9 @@ import {
   urlOf,
   wholeNumber,
   type HostAndPort,
+  LOG_LEVELS,
+  type LogLevel,
 } from './formats.ts';
-import { LOG_LEVELS, type LogLevel } from './log-level.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
 
 /**
@@ -59,7 +60,7 @@ export type Environment = Readonly<{
   /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
   /**
-   * How long a web process that stops goes on serving after it has said at `/readyz` that it stops; null = as its
+   * How long a web process that stops goes on serving after it has said at `/readyz` that it stops. Null = as its
    * process sees fit.
    */
   stopGraceSeconds: number | null;

@@ -40,7 +40,7 @@ async function take(path: string, holder: Holder): Promise<boolean> {
 }
 
 /**
- * Of two that find the same dead holder the slower one must not remove the faster one's new lock: what was moved is
+ * Of two that find the same dead holder the slower one must not remove the faster one's new lock. What was moved is
  * looked at again, and put back.
  */
 async function putAside(path: string, judged: Holder | null): Promise<void> {

@@ -140,3 +140,6 @@ export function hostAndPort(text: string): HostAndPort | null {
   if (!match?.[1] || port < 1 || port > PORT_MAX) return null;
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
 }
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -6,7 +6,7 @@ import {
   destination as openDestination,
   levels,
 } from 'pino';
-import type { LogLevel } from './log-level.ts';
+import type { LogLevel } from './formats.ts';
 
 const WARN = levels.values['warn'] ?? 0;
 

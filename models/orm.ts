@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { Sequelize, Transaction } from 'sequelize';
+import { Op, Sequelize, Transaction, type WhereOptions } from 'sequelize';
 import { lendClient, takeBackClient } from './sql.ts';
 
 /** A connection as the ORM gives it back: it marks those that it knows to be broken. */
@@ -26,4 +26,11 @@ export function ormOn(pool: Pool): Sequelize {
  */
 export function transactionOn({ orm }: { orm: Sequelize }, client: PoolClient): Transaction {
   return Object.assign(new Transaction(orm, {}), { connection: client });
+}
+
+/** The condition of a page that begins after an entry, in a list by creation, then id; none for the first page. */
+export function behind(after: { createdAt: number; id: string } | undefined): WhereOptions[] {
+  if (after === undefined) return [];
+  const { createdAt, id } = after;
+  return [{ [Op.or]: [{ createdAt: { [Op.gt]: createdAt } }, { createdAt, id: { [Op.gt]: id } }] }];
 }

@@ -1,4 +1,5 @@
-import { isIP } from 'node:net';
+import dns, { type LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 
@@ -9,7 +10,7 @@ let own: ReadonlySet<string> = new Set();
 let readAtMs = Number.NEGATIVE_INFINITY;
 
 /**
- * True for an address of this machine, as ipaddr.js writes it: what listens on a public one for the machine's own
+ * True for an address of this machine, as ipaddr.js writes it. What listens on a public one for the machine's own
  * programs may be nothing for its users.
  */
 function isOwnAddress(address: string): boolean {
@@ -111,7 +112,7 @@ const METADATA_HOSTS = new Set(
 const COMPATIBLE = /^::\d+\./;
 
 /**
- * True for an IP address that the guard refuses: a metadata host of a cloud always, and, unless private networks are
+ * True for an IP address that the guard refuses. A metadata host of a cloud always, and, unless private networks are
  * allowed, whatever is not public or is an address of this machine. What a name leads to is known, and guarded, only by
  * its lookup.
  */
@@ -122,13 +123,42 @@ export function isRefusedAddress(host: string, { allowPrivateNetwork }: Guard): 
 }
 
 /**
- * True when an IP address (any textual form; a zone id is ignored) is a public unicast address: globally reachable by
- * the IANA registries, no metadata host, and so is the IPv4 address that it may carry. False for what is no address.
+ * True when an IP address (any textual form; a zone id is ignored) is a public unicast address. It is globally
+ * reachable by the IANA registries, no metadata host, and so is the IPv4 address that it may carry. False for what is
+ * no address.
  */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text) || COMPATIBLE.test(text) || isMetadataHost(text)) return false;
   const address = ipaddr.parse(text);
   return 'octets' in address ? isPublic4(address) : isPublic6(address as IPv6);
+}
+
+/** The code of the error with which a lookup ends when a name has addresses, but none that may be contacted. */
+export const BLOCKED_CODE = 'ERR_ADDRESS_BLOCKED';
+
+/**
+ * Makes a `lookup` for sockets that hands on only addresses that may be contacted (D-30). The socket connects to what
+ * it is given here, so a name that changes its addresses between a check and the connection gains nothing.
+ */
+export function createGuardedLookup(guard: Guard): LookupFunction {
+  return (hostname, options, callback) => {
+    dns.lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) {
+        callback(error, []);
+        return;
+      }
+      const allowed = addresses.filter(({ address }) => !isRefusedAddress(address, guard));
+      const [first] = allowed;
+      if (first === undefined) callback(blockedError(hostname, addresses), []);
+      else if (options.all) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function blockedError(hostname: string, addresses: readonly LookupAddress[]): NodeJS.ErrnoException {
+  const message = `none of the ${addresses.length} addresses of ${hostname} may be contacted`;
+  return Object.assign(new Error(message), { code: BLOCKED_CODE });
 }
 
 function isPublic4(address: IPv4): boolean {

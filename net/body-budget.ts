@@ -108,7 +108,7 @@ export type BodyScope = { account: string; charges: BodyCharge[] };
 const scopes = new AsyncLocalStorage<BodyScope>();
 
 /**
- * Runs work of an account that looks at whole bodies after they came: they count as the account's, and what its
+ * Runs work of an account that looks at whole bodies after they came. They count as the account's, and what its
  * exchanges keep stays counted until it ends.
  */
 export async function holdingBodies<Result>(account: string, work: () => Promise<Result>): Promise<Result> {

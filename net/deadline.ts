@@ -1,5 +1,5 @@
 /**
- * Calls `pass` once the given milliseconds are over, and what had arrived by then has been read: after a stand-still of
+ * Calls `pass` once the given milliseconds are over, and what had arrived by then has been read. After a stand-still of
  * the event loop its timers come before its sockets, and what lay there all the while would be late. Gives back how to
  * call it off.
  */

@@ -1,4 +1,4 @@
-import { BLOCKED_CODE } from './guarded-lookup.ts';
+import { BLOCKED_CODE } from './address-guard.ts';
 
 /** Why an exchange brought no answer; the words are those of D-20. `unsupported`: the request itself cannot be made. */
 export type FailureCause =
@@ -99,7 +99,7 @@ export function timeoutFailure(step: Step): Failure {
 }
 
 /**
- * The failure that a socket's or parser's error stands for at a step; null when our own machine is at fault
+ * The failure that a socket's or parser's error stands for at a step. Null when our own machine is at fault
  * (descriptors, ports, memory), which says nothing of the target.
  */
 export function failureOf(error: Error, step: Step): Failure | null {

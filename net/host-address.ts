@@ -5,7 +5,7 @@ import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 
 /**
- * The addresses of a host, at least one, in the order in which the system prefers them (RFC 6724); `dnsMs` is null for
+ * The addresses of a host, at least one, in the order in which the system prefers them (RFC 6724). `dnsMs` is null for
  * an address, which nothing looks up.
  */
 export type FoundHost = { outcome: 'found'; addresses: readonly LookupAddress[]; dnsMs: number | null };

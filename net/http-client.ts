@@ -42,12 +42,12 @@ export type HttpRequest = {
   /** Milliseconds for the whole exchange, the body of the answer included. */
   deadlineMs: number;
   /**
-   * How many bytes of the decoded body to keep, once the head of the answer is known; after 0 the connection is closed
+   * How many bytes of the decoded body to keep, once the head of the answer is known. After 0 the connection is closed
    * without reading on.
    */
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
   /**
-   * Of a body that is not read, how many decoded bytes to look at all the same, once the answer is there; 0 or none:
+   * Of a body that is not read, how many decoded bytes to look at all the same, once the answer is there. 0 or none:
    * nothing.
    */
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;

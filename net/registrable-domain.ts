@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { parse } from 'tldts';
 
 /**
- * The domain that a host name belongs to at its registry, in ASCII, by the ICANN part of the public suffix list: what
+ * The domain that a host name belongs to at its registry, in ASCII, by the ICANN part of the public suffix list. What
  * customers of a hoster register below its own domain (`shop.github.io`) is no business of a registry's. A top-level
  * domain that the list does not know counts as a suffix, as the list itself says. Null for a bare suffix, an address,
  * and a name without a dot.

@@ -7,8 +7,8 @@ import { FREE_BODY_BYTES, type BodyCharge } from './body-budget.ts';
 export type ResponseBody = { bytes: Buffer; truncated: boolean };
 
 /**
- * How reading a body ends: with the body, with the connection lost before its end, with bytes that are not what
- * Content-Encoding says, or without memory.
+ * How reading a body ends. It came whole, the connection was lost before its end, its bytes are not what
+ * Content-Encoding says, or memory lacked.
  */
 export type BodyOutcome = ResponseBody | 'lost' | 'undecodable' | 'out_of_memory';
 
@@ -37,8 +37,8 @@ const DECODERS: ReadonlyMap<string, CreateDecoder> = new Map<string, CreateDecod
 ]);
 
 /**
- * A body on its way: how it ends, which never rejects, what of it has come so far, and what gives it up for want of
- * memory.
+ * A body on its way: what of it has come so far, how it ends, and what gives it up for want of memory. The end never
+ * rejects.
  */
 export type ComingBody = { ended: Promise<BodyOutcome>; soFar: () => Buffer; giveUp: () => void };
 
@@ -56,8 +56,8 @@ export function readBody(response: IncomingMessage, options: Reading): ComingBod
 }
 
 /**
- * The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now, whether it ends,
- * breaks off or goes on for ever. Never rejects. The caller closes the connection.
+ * The first `limit` bytes at most of the decoded body that are there `withinMs` milliseconds from now. Whether it ends,
+ * breaks off or goes on for ever by then is all the same. Never rejects. The caller closes the connection.
  */
 export function glimpseBody(
   response: IncomingMessage,
@@ -138,7 +138,7 @@ function startReading(
 }
 
 /**
- * The first `limit` bytes of what is added, in one piece of memory: a body may come in a million chunks, each of which
+ * The first `limit` bytes of what is added, in one piece of memory. A body may come in a million chunks, each of which
  * would hold a hundred times its own size.
  */
 class BodyBuffer {

@@ -1,8 +1,7 @@
 import net, { type Socket } from 'node:net';
-import { isRefusedAddress, type Guard } from './address-guard.ts';
+import { isRefusedAddress, type Guard, createGuardedLookup } from './address-guard.ts';
 import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
-import { createGuardedLookup } from './guarded-lookup.ts';
 import { ADDRESS_ATTEMPT_MS, type HostPort } from './host-address.ts';
 import { Timeline, type Timings } from './timeline.ts';
 

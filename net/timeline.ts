@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Step } from './failure.ts';
 
 /**
- * How long each step of an exchange took, in milliseconds; null = it did not happen (an address needs no lookup, plain
+ * How long each step of an exchange took, in milliseconds. Null = it did not happen (an address needs no lookup, plain
  * http no TLS, a reused connection none of the three).
  */
 export type Timings = {

@@ -61,8 +61,8 @@ const STORED_BYTES = 1024;
 const READ_BYTES = 16_384;
 
 /**
- * The start of an answer's body as it is stored with an attempt: at most 1 kB, safe to store and show (control
- * characters, NUL above all, and broken UTF-8 are replaced), the given secrets struck out. Null where there is none.
+ * The start of an answer's body, at most 1 kB, as it is stored with an attempt. It is safe to store and show: control
+ * characters, NUL above all, and broken UTF-8 are replaced, the given secrets struck out. Null where there is none.
  */
 export function excerptAnswer(body: Buffer, secrets: readonly string[] = []): string | null {
   const text = strikeOut(new TextDecoder().decode(body.subarray(0, READ_BYTES)), secrets).replaceAll(
@@ -74,7 +74,7 @@ export function excerptAnswer(body: Buffer, secrets: readonly string[] = []): st
 }
 
 /**
- * The text without the secrets: a server or a proxy may quote the address that it was asked at, and the secret is a
+ * The text without the secrets. A server or a proxy may quote the address that it was asked at, and the secret is a
  * part of it.
  */
 export function strikeOut(text: string, secrets: readonly string[]): string {

@@ -1,6 +1,7 @@
 import { callbackify } from 'node:util';
 import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
+import { SharedCalls } from '../core/shared-calls.ts';
 
 /** Settings of a session by their names in PostgreSQL. They are ours to choose: no value comes from outside. */
 export type SessionSettings = Readonly<Record<string, string | number>>;
@@ -97,7 +98,7 @@ export async function withConnection<Result>(
 class Primary {
   readonly #servers: readonly Server[];
   #known: Server | null;
-  #search: Promise<Server> | null = null;
+  readonly #searches = new SharedCalls(() => this.#askAll());
 
   constructor(servers: readonly Server[]) {
     this.#servers = servers;
@@ -112,7 +113,7 @@ class Primary {
   }
 
   async find(): Promise<Server> {
-    return this.#known ?? (await (this.#search ??= this.#askAll().finally(() => (this.#search = null))));
+    return this.#known ?? (await this.#searches.run());
   }
 
   /** Looks for it anew at the next connection, unless there is only one. */

@@ -35,7 +35,8 @@ export type Checked = {
   answer: AnswerEvidence | null;
 };
 
-type MeasuredCheck = Omit<Checked, 'answer'>;
+/** A check before it is known whether it counts: what was observed, and what that means by itself. */
+export type Measured = Omit<Checked, 'answer'>;
 
 /** What is said of a check that crashed: our bug, and no fault of the target's. */
 const CRASHED = 'The check could not be run here';
@@ -46,8 +47,6 @@ export type CheckerParts = {
   stallWatch: Pick<StallWatch, 'watch'>;
   /** Null = bad results are never suspect. */
   selfCheck: Pick<SelfCheck, 'apply'> | null;
-  /** Runs a check when its turn has come. */
-  limiter: { pass: <T>(account: string, run: () => Promise<T>) => Promise<T> };
   now: () => number;
   /** How far the machine's clock is ahead of true time, in milliseconds. */
   aheadMs: () => number;
@@ -56,8 +55,8 @@ export type CheckerParts = {
 };
 
 /**
- * Checks targets, for ticks and rechecks, previews and customers' agents alike: waits for its turn, probes, judges what
- * was observed, discounts our own stand-still and clock, and asks whether this machine's network is to blame (D-48).
+ * Checks targets, for ticks and rechecks, previews and customers' agents alike. It probes, judges what was observed,
+ * discounts our own stand-still and clock, and asks whether this machine's network is to blame (D-48).
  */
 export class Checker {
   readonly #parts: CheckerParts;
@@ -66,26 +65,27 @@ export class Checker {
     this.#parts = parts;
   }
 
-  /**
-   * Never rejects: what cannot be checked is no vote (D-20). `account` is whose computing time and memory it takes;
-   * `begin` says what to check when its turn has come.
-   */
-  async check(account: string, begin: () => CheckRequest): Promise<Checked> {
-    const { limiter, onCrash } = this.#parts;
-    const { request, measured } = await limiter.pass(account, async () => {
-      const current = begin();
-      return { request: current, measured: await holdingBodies(account, () => this.#measure(account, current)) };
-    });
+  /** Measures and confirms. Never rejects: what cannot be checked is no vote (D-20). */
+  async check(account: string, request: CheckRequest): Promise<Checked> {
+    return await this.confirm(request, await this.measure(account, request));
+  }
+
+  /** Probes a target and judges what was observed; `account` is whose computing time and memory it takes. */
+  async measure(account: string, request: CheckRequest): Promise<Measured> {
+    return await holdingBodies(account, () => this.#probeAndJudge(account, request));
+  }
+
+  /** Asks whether a bad result counts, and keeps the answer of a first failure as its evidence; never rejects either. */
+  async confirm(request: CheckRequest, measured: Measured): Promise<Checked> {
     try {
-      return await this.#count(request, measured);
+      return await this.#confirm(request, measured);
     } catch (error) {
-      onCrash(error, request.monitorId);
+      this.#parts.onCrash(error, request.monitorId);
       return { ...noVote(measured.startedAtMs, CRASHED), answer: null };
     }
   }
 
-  /** A check as it counts where our own network may be to blame, with the answer where it is evidence. */
-  async #count({ target, monitorId, badVote }: CheckRequest, measured: MeasuredCheck): Promise<Checked> {
+  async #confirm({ target, monitorId, badVote }: CheckRequest, measured: Measured): Promise<Checked> {
     const { selfCheck } = this.#parts;
     const { observation } = measured;
     const judgement =
@@ -96,7 +96,7 @@ export class Checker {
     return { ...measured, judgement, answer: isEvidence ? extractAnswerEvidence({ target, observation }) : null };
   }
 
-  async #measure(account: string, request: CheckRequest): Promise<MeasuredCheck> {
+  async #probeAndJudge(account: string, request: CheckRequest): Promise<Measured> {
     const { probe, judge, stallWatch, now, aheadMs, onCrash } = this.#parts;
     const startedAtMs = now();
     const { target, inability, monitorId, identity } = request;
@@ -114,6 +114,6 @@ export class Checker {
   }
 }
 
-function noVote(startedAtMs: number, reason: string): MeasuredCheck {
+function noVote(startedAtMs: number, reason: string): Measured {
   return { startedAtMs, observation: null, judgement: { verdict: 'none', cause: null, reason }, conditions: [] };
 }

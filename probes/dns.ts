@@ -25,9 +25,9 @@ export type DnsEnvironment = { allowPrivateNetwork: boolean; dnsResolvers: reado
 export type OpenDnsProbe = { probe: (target: CheckTarget) => Promise<DnsObservation>; close: () => Promise<void> };
 
 /**
- * Opens the dns probe: one name's records, asked of the system's resolvers or of the server that the target names,
- * under one deadline, measured and not judged (D-26). `ownServers` are the resolvers of a target that names no server.
- * The probe rejects only where our own machine lacks something.
+ * Opens the dns probe, which measures and does not judge (D-26). It asks the system's resolvers, or the server that the
+ * target names, for one name's records under one deadline. `ownServers` are the resolvers of a target that names no
+ * server. The probe rejects only where our own machine lacks something.
  */
 export function openDnsProbe(
   { allowPrivateNetwork, dnsResolvers }: DnsEnvironment,

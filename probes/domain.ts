@@ -8,6 +8,7 @@ import {
 } from '../core/checks/domain/facts.ts';
 import type { DomainObservation } from '../core/checks/domain/observation.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
+import { SharedCalls } from '../core/shared-calls.ts';
 import { within } from '../core/time.ts';
 import { createHttpClient } from '../net/http-client.ts';
 import { findRegistrableDomain } from '../net/registrable-domain.ts';
@@ -145,22 +146,16 @@ export function openKnownDomains({
 type Tools = { store: DomainStore; lookUp: LookUpDomain; now: () => number };
 
 function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
-  const underWay = new Set<Promise<KnownDomain>>();
-
-  const lookUpAndStore = async (name: string): Promise<KnownDomain> => {
-    const startMs = now();
-    const outcome = await lookUp(name, startMs + LOOKUP_MS);
-    const facts = learnDomain((await store.read(name)) ?? unknownDomain(name), outcome, now());
-    await store.write(facts);
-    return { facts, lookupMs: now() - startMs };
-  };
-  const beginLookup = (name: string): Promise<KnownDomain> => {
-    const lookup = lookUpAndStore(name);
-    underWay.add(lookup);
-    // Whoever still waits gets a failure; where nobody does, the claim's end brings the next lookup.
-    lookup.catch(() => undefined).finally(() => underWay.delete(lookup));
-    return lookup;
-  };
+  const lookups = new SharedCalls(
+    async (name: string): Promise<KnownDomain> => {
+      const startMs = now();
+      const outcome = await lookUp(name, startMs + LOOKUP_MS);
+      const facts = learnDomain((await store.read(name)) ?? unknownDomain(name), outcome, now());
+      await store.write(facts);
+      return { facts, lookupMs: now() - startMs };
+    },
+    (name) => name,
+  );
 
   return {
     async know(name, patienceMs) {
@@ -168,15 +163,14 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
       const known = (await store.read(name)) ?? unknownDomain(name);
       if (known.nextLookupAtMs > startMs) return { facts: known, lookupMs: null };
       const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOKUP_MS + CLAIM_MARGIN_MS });
-      if (isOurs) return (await within(patienceMs, beginLookup(name), null)) ?? { facts: known, lookupMs: null };
+      // A lookup that fails after that: the claim's end brings the next one.
+      if (isOurs) return (await within(patienceMs, lookups.run(name), null)) ?? { facts: known, lookupMs: null };
       return {
         facts: isCurrent(known, startMs) ? known : await awaitOther(known, { store, patienceMs }),
         lookupMs: null,
       };
     },
-    async close() {
-      await Promise.allSettled(underWay);
-    },
+    close: () => lookups.settled(),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * How a piece of work fared in this process, in milliseconds: how long it took, for how much of that the process stood
+ * How a piece of work fared in this process, in milliseconds. How long it took, for how much of that the process stood
  * still, and for how long at most at a time.
  */
 export type OwnTime = { tookMs: number; stalledMs: number; longestStallMs: number };

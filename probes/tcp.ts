@@ -1,14 +1,13 @@
 import type { PatternSearch } from '../core/checks/http/assertion-check.ts';
 import { measureSearch, MS_OF_WORK } from '../core/checks/judging-work.ts';
-import { readExpectedBytes, type AnswerExpectation } from '../core/checks/transport/payload.ts';
-import type { TcpObservation } from '../core/checks/transport/tcp-observation.ts';
+import type { TcpObservation } from '../core/checks/transport/observation.ts';
+import { readExpectedBytes, type AnswerExpectation, readPayload } from '../core/checks/transport/payload.ts';
 import type { Timings } from '../core/checks/verdict.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { parseHostPort } from '../net/host-address.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
 import { createPatternSearch } from './pattern-search.ts';
-import { readPayload } from './transport/payload.ts';
 
 /** D-23: no more of an answer is held than this. */
 const MAX_BYTES = 4096;

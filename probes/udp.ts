@@ -1,9 +1,9 @@
-import type { UdpObservation } from '../core/checks/transport/udp-observation.ts';
+import type { UdpObservation } from '../core/checks/transport/observation.ts';
+import { readPayload } from '../core/checks/transport/payload.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { parseHostPort } from '../net/host-address.ts';
 import { createUdpClient, type UdpExchange } from '../net/udp-exchange.ts';
 import type { ProbeEnvironment } from './http.ts';
-import { readPayload } from './transport/payload.ts';
 
 /**
  * Makes the udp probe: one datagram, empty where there is no payload, and its first reply (D-24). The probe rejects

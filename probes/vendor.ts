@@ -14,7 +14,7 @@ import { createDocumentReader } from './vendors/document-reader.ts';
 import { createDocumentFetch } from './vendors/fetch-document.ts';
 
 /**
- * Makes the probe of vendors (D-28): it reads the vendor's page together with everybody else who watches it, and waits
+ * Makes the probe of vendors (D-28). It reads the vendor's page together with everybody else who watches it, and waits
  * for that no longer than its own time-out.
  */
 export function createVendorProbe(readPage: VendorPageReader): (target: CheckTarget) => Promise<VendorObservation> {
@@ -47,7 +47,7 @@ export function createVendorProbe(readPage: VendorPageReader): (target: CheckTar
 }
 
 /**
- * Reads what a vendor's page says; `components` are those that a monitor watches, `tenantId` is whose request of the
+ * Reads what a vendor's page says. `components` are those that a monitor watches, `tenantId` is whose request of the
  * API it is read for, absent for checks. Rejects only where the store does.
  */
 export type VendorPageReader = (

@@ -2,6 +2,7 @@ import { connect as connectTcp, isIP, Socket, type TcpNetConnectOpts } from 'nod
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
+import { SharedCalls } from '../core/shared-calls.ts';
 
 export type Endpoint = { host: string; port: number };
 
@@ -49,8 +50,8 @@ export class ClusterNodes {
   readonly access: ClusterAccess;
   readonly #configured: readonly Endpoint[];
   #learned: readonly Endpoint[] = [];
-  #round: Promise<Round> | null = null;
-  #freshUntilMs = 0;
+  readonly #rounds = new SharedCalls(() => this.#ask());
+  #newest: { round: Round; freshUntilMs: number } | null = null;
 
   constructor(configured: readonly Endpoint[], access: ClusterAccess) {
     this.#configured = configured;
@@ -74,12 +75,11 @@ export class ClusterNodes {
   }
 
   /** One round at a time; those who come while it lasts, and shortly after, share it. */
-  #askAll(): Promise<Round> {
-    if (this.#round === null || Date.now() > this.#freshUntilMs) {
-      this.#freshUntilMs = Number.POSITIVE_INFINITY;
-      this.#round = this.#ask().finally(() => (this.#freshUntilMs = Date.now() + ROUND_MS));
-    }
-    return this.#round;
+  async #askAll(): Promise<Round> {
+    if (this.#newest !== null && Date.now() <= this.#newest.freshUntilMs) return this.#newest.round;
+    const round = await this.#rounds.run();
+    this.#newest = { round, freshUntilMs: Date.now() + ROUND_MS };
+    return round;
   }
 
   async #ask(): Promise<Round> {

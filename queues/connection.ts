@@ -58,7 +58,7 @@ export type QueueBackend = {
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /**
-   * Lets no lock last longer than one that is renewed at `nowMs`: after the time was set back, a killed worker's job
+   * Lets no lock last longer than one that is renewed at `nowMs`. After the time was set back, a killed worker's job
    * would wait for the old one. Redis measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
@@ -69,7 +69,7 @@ export type QueueBackend = {
   countConnections(): number;
   /**
    * Names of this process's queues that do not answer within a second, or refuse what they are given, as a Redis
-   * without room does; empty when none is.
+   * without room does. Empty when none is.
    */
   findAway(): Promise<string[]>;
   /** Closes the connections; queues and workers are closed before. */

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto';
 import { type Job, type JobsOptions, type Queue, DelayedError, WaitingError } from 'bullmq';
-import type { ScheduleChange, ScheduleSlot } from '../core/checks/schedule.ts';
+import type { ScheduleChange, ScheduleSlot } from '../core/checks/slots.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { QueueBackend } from './connection.ts';
-import { checkQueueName, QUEUES } from './names.ts';
-import type {
-  DeliverJob,
-  EvaluateJob,
-  LookupJob,
-  MaintainJob,
-  RegionJob,
-  SealedResult,
-  PreviewJob,
-  PreviewReturn,
+import {
+  checkQueueName,
+  QUEUES,
+  type DeliverJob,
+  type EvaluateJob,
+  type LookupJob,
+  type MaintainJob,
+  type RegionJob,
+  type SealedResult,
+  type PreviewJob,
+  type PreviewReturn,
 } from './payloads.ts';
 import { createRecheckAdder, type DueRecheck } from './rechecks.ts';
 import { addSlot, reconcileQueue, removeSlot } from './schedules.ts';
@@ -43,7 +44,7 @@ const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
 export type DueAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
 /**
- * Channels of a job at most: what a job costs the queue is shared by the channels that an event goes to, and none waits
+ * Channels of a job at most. What a job costs the queue is shared by the channels that an event goes to, and none waits
  * behind thousands.
  */
 const CHANNELS_PER_JOB = 20;
@@ -62,7 +63,7 @@ export type JobQueues = {
    */
   applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
   /**
-   * Has check workers make rechecks once they are due, with one job for those of an agent that are due together; an
+   * Has check workers make rechecks once they are due, with one job for those of an agent that are due together. An
    * agent without a queue of ours is left out.
    */
   enqueueRechecks(rechecks: readonly DueRecheck[], regions: ReadonlyMap<number, string>): Promise<void>;
@@ -76,7 +77,7 @@ export type JobQueues = {
     when: { nowMs: number; thorough: boolean },
   ): Promise<number>;
   /**
-   * Takes out of the queues what the time stands in the way of after it was set back: jobs that wait for moments of
+   * Takes out of the queues what stands in the way after the time was set back. That is jobs that wait for moments of
    * before, which are made again from their rows or run at once, and those that are over, whose names the ticks of the
    * same moments need. Schedulers are for `reconcileSchedules`.
    */
@@ -86,21 +87,21 @@ export type JobQueues = {
   /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */
   oldestResultsAtMs(): Promise<number | null>;
   /**
-   * Adds one job for all of these, or a few where they go to many channels, for when the last is due; adding the same
+   * Adds one job for all of these, or a few where they go to many channels, for when the last is due. Adding the same
    * ones twice adds nothing.
    */
   enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void>;
   /** Adds a chore unless one of its kind is still waiting or running. */
   enqueueChore(chore: Chore): Promise<void>;
   /**
-   * Has a vendor target looked up, once for all who ask while the lookup waits or runs; what came of it is stored as
+   * Has a vendor target looked up, once for all who ask while the lookup waits or runs. What came of it is stored as
    * the page's, and counts for the tenant.
    */
   enqueueLookup(target: string, tenantId: string): Promise<void>;
   /** Has the check process of a region probe a draft once. */
   enqueuePreview(region: string, job: PreviewJob): Promise<void>;
   /**
-   * The outcome of a preview, once it is over: then its job is taken out of the queue, and asked for again it was never
+   * The outcome of a preview, once it is over. Its job is then taken out of the queue: asked for again it was never
    * there. Undefined while it is not over; null where it failed or is not there.
    */
   takePreviewReturn(region: string, previewId: string): Promise<PreviewReturn | null | undefined>;

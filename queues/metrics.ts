@@ -3,7 +3,7 @@ import { within } from '../core/time.ts';
 import type { JobQueues } from './job-queues.ts';
 
 /**
- * Registers which queues can be reached, and how deep they are by state, read when metrics are asked for; of a queue
+ * Registers which queues can be reached, and how deep they are by state, read when metrics are asked for. Of a queue
  * that is away no depth is known.
  */
 export function registerQueueMetrics(

@@ -2,6 +2,20 @@ import type { StoredAnswers } from '../core/checks/dns/stored-answers.ts';
 import type { Timings, Vote } from '../core/checks/verdict.ts';
 import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
 
+/** Every queue's name. Checks have a queue per shared agent, so that a region's work can live on a Redis of its own. */
+export const QUEUES = { evaluate: 'evaluate', deliver: 'deliver', maintain: 'maintain', lookup: 'look-up' } as const;
+
+/**
+ * The region that stands for the service itself, which checks domain, dns and vendor monitors; no shared agent may be
+ * called so.
+ */
+export const SERVICE_REGION = 'service';
+
+/** The queue of the shared agent in `region`. */
+export function checkQueueName(region: string): string {
+  return `check-${region}`;
+}
+
 /** A tick of one slot of an agent's interval: the worker reads which monitors stand in it. */
 export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
 

@@ -11,7 +11,7 @@ export type DueRecheck = { agentNo: number; atMs: number };
 const WINDOW_MS = 200;
 
 /**
- * A recheck job may fire before its window is over by the clock of its worker; this far ahead it claims rechecks all
+ * A recheck job may fire before its window is over by the clock of its worker. This far ahead it claims rechecks all
  * the same, in milliseconds.
  */
 export const RECHECK_EARLY_MS = 200;

@@ -16,8 +16,8 @@ export type RedisServers = {
 export const COMMAND_TIMEOUT_MS = 5000;
 
 /**
- * A server that says nothing to a worker for this long is given up with its connection, in milliseconds: longer than a
- * worker waits for a job (10 s). Where there is no other server it may take its time.
+ * A server that says nothing to a worker for this long is given up with its connection, in milliseconds. A worker waits
+ * 10 s for a job, which is less. Where there is no other server it may take its time.
  */
 const SILENCE_MS = { replaceable: 15_000, only: 60_000 } as const;
 
@@ -168,7 +168,7 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
 }
 
 /**
- * Connects anew where the server is not the one to ask, and repeats what it refused; no longer than `forMs` at a
+ * Connects anew where the server is not the one to ask, and repeats what it refused. No longer than `forMs` at a
  * stretch, or commands whose callers have gone would pile up.
  */
 function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number }): (error: Error) => false | 1 | 2 {

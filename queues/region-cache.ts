@@ -1,4 +1,4 @@
-import type { ScheduleChange } from '../core/checks/schedule.ts';
+import type { ScheduleChange } from '../core/checks/slots.ts';
 import type { JobQueues } from './job-queues.ts';
 /** Answers with the regions of at least these agents, by their numbers; an agent that no queue belongs to has none. */
 export type RegionCache = (agentNos: readonly number[]) => Promise<ReadonlyMap<number, string>>;

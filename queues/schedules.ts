@@ -1,11 +1,10 @@
 import type { Queue } from 'bullmq';
-import type { ScheduleSlot } from '../core/checks/schedule.ts';
-import { slotStartMs } from '../core/checks/slots.ts';
+import { type ScheduleSlot, slotStartMs } from '../core/checks/slots.ts';
 import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
 
 /**
- * A tick's job fires this long before the slot it stands for, in milliseconds: time to fetch it and to read its
+ * A tick's job fires this long before the slot it stands for, in milliseconds. Time to fetch it and to read its
  * monitors, so that each probe starts on its own local timer at its own due time.
  */
 export const EARLY_MS = 300;
@@ -14,8 +13,8 @@ export const EARLY_MS = 300;
 const OVERDUE_MS = 60_000;
 
 /**
- * A scheduler whose next tick lies further ahead than this and its interval, in milliseconds, stands in the time of a
- * clock that was set back.
+ * Schedulers whose next tick lies further ahead than this and their interval, in milliseconds, are of a time that was
+ * set back.
  */
 const AHEAD_MS = 1000;
 
@@ -46,9 +45,10 @@ export function slotBeginsAt(jobId: string): number {
 }
 
 /**
- * Makes a queue's job schedulers exactly those of the occupied slots: adds the missing ones and those that lost their
- * job, removes the others; one of a time that was set back is made anew, for BullMQ would go on from there. Returns how
- * many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is wrong.
+ * Makes a queue's job schedulers exactly those of the occupied slots. It adds the missing ones and those that lost
+ * their job, and removes the others; one of a time that was set back is made anew, for BullMQ would go on from there.
+ * Returns how many it had to mend. Reads the schedulers themselves only where `thorough` or where their number is
+ * wrong.
  */
 export async function reconcileQueue(
   queue: Queue<RegionJob>,

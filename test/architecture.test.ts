@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   net: [],
   config: [],
-  postgres: [],
+  postgres: ['core'],
   probes: ['core', 'net'],
   notifications: ['core', 'net'],
   models: ['core', 'postgres'],

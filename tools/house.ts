@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSourceFiles, type SourceFile } from '../test/helpers/source-files.ts';
 import { findPrivateNames } from './private-words.ts';
+import { readRoads } from './roads.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
@@ -15,6 +16,12 @@ const THREAD_ENTRIES = new Set(['probes/judging/judge-thread.ts']);
 const WIDTH = 120;
 const SMALL_LINES = 40;
 const SENTENCE_WORDS = 25;
+
+/** How long the road of a check and that of a PATCH may be: files, and ways back to an earlier one. */
+const ROADS: Readonly<Record<string, { what: string; files: number; climbs: number }>> = {
+  'The road of a check': { what: 'a check', files: 25, climbs: 2 },
+  'The road of a request': { what: 'a PATCH', files: 20, climbs: 0 },
+};
 
 type Count = { what: string; count: number; aim: number; worst?: readonly string[] };
 
@@ -46,10 +53,23 @@ const counts: Count[] = [
     ...listed(production.flatMap((file) => findPrivateNames(file).map((name) => `${file.path}: ${name}`))),
     aim: 0,
   },
+  ...(await countRoads()),
 ];
 for (const { what, count, aim, worst = [] } of counts) {
   process.stdout.write(`${String(count).padStart(6)}  ${what} (aim: ${aim === 0 ? 'none' : `at most ${aim}`})\n`);
   if (process.argv.includes('--list')) for (const line of worst) process.stdout.write(`        ${line}\n`);
+}
+
+async function countRoads(): Promise<Count[]> {
+  const page = await readFile(join(ROOT, 'docs/architecture.md'), 'utf8');
+  return readRoads(page).flatMap(({ name, stops, climbs }) => {
+    const aim = ROADS[name];
+    if (aim === undefined) return [];
+    return [
+      { what: `files that ${aim.what} passes through`, count: stops.length, aim: aim.files },
+      { what: `climbs of ${aim.what}`, count: climbs.length, aim: aim.climbs },
+    ];
+  });
 }
 
 function listed(worst: readonly string[]): Pick<Count, 'count' | 'worst'> {

@@ -2,14 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Page } from 'playwright-core';
-import { createHarnesses } from '../bench/harness/harness.ts';
 import { startInstallation } from '../bench/harness/installation.ts';
-import { startWeb } from '../bench/harness/running-service.ts';
+import { startProcess } from '../bench/harness/running-service.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import { addPerson } from '../test/api/person.ts';
 import { openPage, startBrowser } from '../test/helpers/browser.ts';
-import type { Ending } from '../test/helpers/program.ts';
+import { createHarnesses } from '../test/helpers/harness.ts';
 import { writeStory, type Written } from './screenshots/write-story.ts';
 
 /** A picture: its page, and the text that shows that it is loaded. */
@@ -47,11 +46,10 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 
 await mkdir(values.out, { recursive: true });
 await withHarness(async (harness) => {
-  const ending = { teardown: (end: () => Promise<unknown>) => harness.defer(end) } as Ending;
   const installation = await startInstallation(harness, 'postgres');
   const newId = createIdSource();
   // The web process alone: nothing is checked, for what the monitors watch is nowhere.
-  const { url } = await startWeb(harness, { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
+  const { url } = await startProcess(harness, 'web', { ...installation.env, TELEGRAM_BOT_NAME: 'spotcheck_bot' });
   const ids = await writeStory({ installation, url, newId });
   const person = await addPerson({ database: installation.database, makeId: newId, url }, installation.tenantId, {
     mark: 'Ada Park',
@@ -61,10 +59,10 @@ await withHarness(async (harness) => {
     [person.user.id],
   );
   const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
-  const browser = await startBrowser(ending);
+  const browser = await startBrowser(harness);
   for (const form of FORMS) {
     for (const [picture, { path, shows, isOpen = false }] of wanted) {
-      const { page, complaints } = await openPage(ending, browser, { url, ...form });
+      const { page, complaints } = await openPage(harness, browser, { url, ...form });
       if (!isOpen) await page.context().addCookies([{ name, value, url }]);
       await page.goto(path(ids));
       await page.locator(shows).first().waitFor();

@@ -15,10 +15,14 @@ import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 /**
- * Test files that only `npm run test:all` runs: attackers, faults, fuzz, chaos, clients in other languages, tools, and
- * most browser tests.
+ * Test files that only `npm run test:all` runs: attackers, faults, fuzz, chaos, clients in other languages, tools,
+ * most browser tests, and what proves a second time what shorter tests have proved.
  */
-const ONLY_IN_ALL = /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|console\/(?!overview\.)|cli\/options\.)/;
+const ONLY_IN_ALL = [
+  /^test\/(?:attackers|faults|fuzz|simulation|clients|tools)\//,
+  /^test\/console\/(?!overview\.)/,
+  /^test\/(?:cli\/options|e2e\/fleet-on-postgres|models\/statistics\/report-year)\./,
+];
 const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
@@ -27,6 +31,9 @@ const NO_REDIS =
  * names no test, and ends a file only by a signal that a process may ignore.
  */
 const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 280) * 1000;
+
+/** How many of the slowest files the end of a longer run names. */
+const SLOWEST_FILES = 10;
 
 /** The time that a stuck test file has to report what it waits for, in milliseconds. */
 const WORDS_MS = 3000;
@@ -66,8 +73,10 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
       SPOTCHECK_TEST_DATA_DIR: dataParent,
       TMPDIR: temporary,
       NODE_COMPILE_CACHE: compiled,
+      SPOTCHECK_TEST_TIMES: join(directory, 'times'),
     };
     const tally = await runAva(servers, interrupted);
+    await printSlowest(servers.SPOTCHECK_TEST_TIMES);
     if (redis === null) print(NO_REDIS);
     if (findFaketime() === null) print(NO_FAKETIME);
     return tally;
@@ -89,8 +98,8 @@ async function easeConnecting(databaseUrl: string): Promise<void> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // Two more than there are processors: the long ones mostly wait for timers and sockets.
-  const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 2)}`;
+  // Three more than there are processors: the long ones mostly wait for timers and sockets.
+  const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 3)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
   const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...(await avaArguments())], {
@@ -112,12 +121,23 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
 }
 
+/** Prints the test files that took longest, the seconds of each from the start of its process to its end. */
+async function printSlowest(timesFile: string): Promise<void> {
+  const times = (await readFile(timesFile, 'utf8').catch(() => '')).trimEnd().split('\n');
+  if (times.length <= SLOWEST_FILES) return;
+  print(`The slowest of ${times.length} files, in seconds:`);
+  const slowest = times.toSorted((a, b) => Number.parseFloat(b) - Number.parseFloat(a)).slice(0, SLOWEST_FILES);
+  for (const line of slowest) print(line);
+}
+
 /** Ava's arguments: by default the files of `npm test`, with `--all` all files, else the given ones. */
 async function avaArguments(): Promise<string[]> {
   const asked = process.argv.slice(2);
   if (asked.length > 0) return asked.filter((argument) => argument !== '--all');
   const files: string[] = [];
-  for await (const file of glob('test/**/*.test.ts')) if (!ONLY_IN_ALL.test(file)) files.push(file);
+  for await (const file of glob('test/**/*.test.ts')) {
+    if (!ONLY_IN_ALL.some((part) => part.test(file))) files.push(file);
+  }
   return files;
 }
 

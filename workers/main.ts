@@ -4,15 +4,14 @@ import { readFleetEnvironment, type Environment } from '../config/environment.ts
 import { describeFailure, refuseToListen } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
+import type { WorkerName } from '../config/processes.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { startProcessRecord } from './processes/process-record.ts';
-import { startServiceClock } from './processes/service-clock.ts';
-import type { RunningProcess, Runtime } from './runtime.ts';
+import { startProcessRecord, startServiceClock } from './processes/every-process.ts';
+import { type RunningProcess, type Runtime, stopAll } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
 import { openRuntime } from './system/open-runtime.ts';
-import { stopAll } from './system/stop.ts';
 
 /** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 25_000;
@@ -20,8 +19,8 @@ const STOP_BOUND_MS = 25_000;
 /** Starts the parts of a process; what they are made of is loaded here, so that no process loads another's. */
 type Start = (runtime: Runtime, environment: Environment) => Promise<RunningProcess[]>;
 
-/** The Procfile's worker processes by name. */
-const PROCESSES: Readonly<Record<string, Start>> = {
+/** The worker processes of a fleet by name. */
+const PROCESSES: Readonly<Record<WorkerName, Start>> = {
   check: async (runtime, { agentRegion, allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }) => {
     const { startCheck, startServiceCheck } = await import('./processes/check.ts');
     return [
@@ -51,10 +50,9 @@ const PROCESSES: Readonly<Record<string, Start>> = {
     ];
   },
   maintain: async (runtime, environment) => {
-    const [{ startMaintain }, { startHeartbeatWatch }, { startAgentWatch }, { startTelegram }] = await Promise.all([
+    const [{ startMaintain }, { startAgentWatch, startHeartbeatWatch }, { startTelegram }] = await Promise.all([
       import('./processes/maintain.ts'),
-      import('./processes/heartbeats.ts'),
-      import('./processes/agents.ts'),
+      import('./processes/watches.ts'),
       import('./processes/telegram.ts'),
     ]);
     return [
@@ -71,8 +69,7 @@ const PROCESSES: Readonly<Record<string, Start>> = {
 };
 
 async function main(name: string): Promise<void> {
-  const start = PROCESSES[name];
-  if (start === undefined) {
+  if (!isWorker(name)) {
     process.stderr.write(`There is no worker named "${name}"; there are ${Object.keys(PROCESSES).join(', ')}\n`);
     process.exit(2);
   }
@@ -96,7 +93,7 @@ async function main(name: string): Promise<void> {
     count: countClockSteps(registry, CLOCKS),
     settles: name === 'maintain',
   });
-  const running = await start(runtime, environment);
+  const running = await PROCESSES[name](runtime, environment);
   running.push(clock);
   running.push(
     startProcessRecord(runtime, {
@@ -123,6 +120,10 @@ async function main(name: string): Promise<void> {
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal));
+}
+
+function isWorker(name: string): name is WorkerName {
+  return Object.hasOwn(PROCESSES, name);
 }
 
 try {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { within } from '../core/time.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import type { ClockName } from '../models/system/service-clock.ts';
@@ -27,3 +28,15 @@ export type Runtime = {
 
 /** A part that runs until it is stopped; stopping takes no new work and finishes what runs. */
 export type RunningProcess = { name: string; stop: () => Promise<void> };
+
+/**
+ * Stops processes in the given order: those that feed others first, so that what is under way still gets through. True
+ * when all stopped within `boundMs`, false when the bound ended the wait: then what is left comes back by its lock.
+ */
+export async function stopAll(processes: readonly RunningProcess[], boundMs: number): Promise<boolean> {
+  const stopped = (async () => {
+    for (const process of processes) await process.stop();
+    return true;
+  })();
+  return await within(boundMs, stopped, false);
+}

@@ -1,4 +1,4 @@
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict } from '../api-error.ts';

@@ -1,6 +1,6 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
-import { findUrlProblem } from '../../notifications/webhook/url.ts';
+import { findUrlProblem } from '../../notifications/webhook/attempt.ts';
 import type { Body } from '../handler.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Channel } from '../../core/alerts/channel.ts';
-import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { buildTestMessage } from '../../core/alerts/chat/service-messages.ts';
+import { type ChatMessage, buildTestMessage } from '../../core/alerts/chat/message.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import {
@@ -14,12 +13,12 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
 import { testResultOf, type TestResult } from '../../notifications/webhook/test-delivery.ts';
+import { enqueueDeliveries, firstAttempt, type AbsenceLine } from '../../queues/enqueue-committed.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import { getOwnChannel } from './channels.ts';
-import { enqueueFirstAttempts, type FirstAttemptDependencies } from './first-attempts.ts';
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
 export function testChannelHandler(
@@ -84,14 +83,15 @@ export type ChatTestDependencies = {
   sendSlack: Send;
   now: () => number;
   newId: (prefix: IdPrefix) => string;
-} & FirstAttemptDependencies;
+  logger: AbsenceLine['log'];
+} & Parts<'enqueueAttempts'>;
 
 /**
  * Makes what sends a chat channel a short message that its owner asked for; null where nothing is connected. A chat
  * that turns out to be lost is recorded and reported, as by an alert.
  */
 export function createChatTest(dependencies: ChatTestDependencies): (channel: Channel) => Promise<TestResult | null> {
-  const { database, publicUrl, newId, now } = dependencies;
+  const { database, publicUrl, newId, now, logger } = dependencies;
   return async (channel) => {
     const connection = await findConnection(database, channel);
     if (connection === null) return null;
@@ -104,10 +104,8 @@ export function createChatTest(dependencies: ChatTestDependencies): (channel: Ch
     if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
     if (channelProblem !== null) {
       const lost = { channelId: channel.id, connection: movedTo ?? connection, problem: channelProblem };
-      await enqueueFirstAttempts(
-        dependencies,
-        (await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() })) ?? [],
-      );
+      const deliveries = (await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() })) ?? [];
+      await enqueueDeliveries(dependencies, logger, deliveries.map(firstAttempt));
     }
     return testResultOf(attempt);
   };

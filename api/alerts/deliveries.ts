@@ -12,6 +12,7 @@ import {
   type Attempt,
   type Delivery,
 } from '../../models/alerts/delivery-record.ts';
+import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Body, Handler } from '../handler.ts';
@@ -121,19 +122,16 @@ async function requireOpenChannel(
   return channel;
 }
 
-/**
- * One job is enough for whatever the channel has due. A queue that is away costs seconds: the row is there, and
- * reconcile adds the job.
- */
+/** One job is enough for whatever the channel has due. */
 async function enqueue(
   { enqueueAttempts, now, logger }: Parts<'enqueueAttempts' | 'now' | 'logger'>,
   { id, channelId, attempt }: ReopenedDelivery,
 ): Promise<void> {
-  try {
-    await enqueueAttempts([{ deliveryId: id, channelId, attempt, dueAtMs: now() }]);
-  } catch (error) {
-    logger.warn({ err: error, delivery_id: id, channel_id: channelId }, 'delivery.not_queued');
-  }
+  await enqueueCommitted(() => enqueueAttempts([{ deliveryId: id, channelId, attempt, dueAtMs: now() }]), {
+    log: logger,
+    line: 'delivery.not_queued',
+    fields: { delivery_id: id, channel_id: channelId },
+  });
 }
 
 /** A delivery as lists show it: never where it goes to. */

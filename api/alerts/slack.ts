@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express';
-import { buildGreeting } from '../../core/alerts/chat/service-messages.ts';
+import { buildGreeting } from '../../core/alerts/chat/message.ts';
 import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import type { CodedChannel } from '../../models/alerts/chat-connections.ts';
 import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/slack-connections.ts';

@@ -6,11 +6,11 @@ import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate, SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/update.ts';
+import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { Parts } from '../dependencies.ts';
 import { unknownRoute } from '../middleware/error-response.ts';
 import { MAX_BODY_BYTES, readJson } from '../middleware/json-body.ts';
 import { contextOf } from '../request-context.ts';
-import { enqueueFirstAttempts } from './first-attempts.ts';
 
 /** What updates of chats need. */
 type TelegramParts = Parts<'database' | 'now' | 'makeId' | 'logger' | 'config' | 'telegramBot' | 'enqueueAttempts'>;
@@ -48,7 +48,7 @@ function updateHandler(dependencies: TelegramParts): RequestHandler {
     const { outcome, deliveries } = applied;
     if (outcome.outcome === 'connected')
       logger.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
-    await enqueueFirstAttempts(dependencies, deliveries);
+    await enqueueDeliveries(dependencies, logger, deliveries.map(firstAttempt));
     const reply = replyTo(outcome, publicUrl);
     response.json(reply === null ? {} : { method: 'sendMessage', ...reply });
   };

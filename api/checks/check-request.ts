@@ -1,4 +1,4 @@
-import { noScheduleChange } from '../../core/checks/schedule.ts';
+import { noScheduleChange } from '../../core/checks/slots.ts';
 import { requestCheck, type CheckRequest } from '../../models/checks/check-request.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { conflict, notFound } from '../api-error.ts';

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestHandler, Response } from 'express';
 import { Counter } from 'prom-client';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
-import { cleanPingBody, MAX_PING_BODY_BYTES } from '../../core/heartbeats/ping-body.ts';
+import { cleanPingBody, MAX_PING_BODY_BYTES } from '../../core/heartbeats/pings.ts';
 import { takePings, type PingOutcome, type TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';

@@ -1,11 +1,11 @@
-import { isScheduled } from '../../core/checks/schedule.ts';
+import { isScheduled } from '../../core/checks/slots.ts';
 import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
 import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
 import { isAgentChecked, type CheckTarget, type MonitorType } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
 import { findWholeMonitor } from '../../models/monitors/monitors.ts';
-import { SERVICE_REGION } from '../../queues/names.ts';
+import { SERVICE_REGION } from '../../queues/payloads.ts';
 import { accept, badRequest, conflict } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import type { Parts } from '../dependencies.ts';

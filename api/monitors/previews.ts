@@ -1,5 +1,5 @@
 import type { PreviewOutcome } from '../../core/checks/preview.ts';
-import { SERVICE_REGION } from '../../queues/names.ts';
+import { SERVICE_REGION } from '../../queues/payloads.ts';
 import { ApiError } from '../api-error.ts';
 import { presentTimings } from '../checks/presenter.ts';
 import type { Parts } from '../dependencies.ts';

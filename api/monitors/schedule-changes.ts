@@ -1,4 +1,4 @@
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { ScheduleChange } from '../../core/checks/slots.ts';
 import { scheduleRechecks } from '../../models/checks/schedule.ts';
 import type { StoredMonitor } from '../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../models/sql.ts';

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Request, RequestHandler, Response, Router } from 'express';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { OPERATOR, recordChange } from '../../models/accounts/audit-log.ts';
 import { personName } from '../../models/accounts/recorded-fields.ts';

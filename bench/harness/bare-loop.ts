@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WithHarness } from './harness.ts';
-import { forkChild } from './program.ts';
+import type { WithHarness } from '../../test/helpers/harness.ts';
+import { forkChild } from './child.ts';
 import { startTarget } from './target.ts';
 
 export type BareLoop = { perSecond: number; warmUpMs: number; measureMs: number };

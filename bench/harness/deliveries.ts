@@ -7,7 +7,7 @@ import { inTransaction } from '../../models/sql.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { openJobQueues } from '../../queues/job-queues.ts';
-import type { Harness } from './harness.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 import type { Installation } from './installation.ts';
 
 /** Writes events to channels as the evaluator does: rows first, then their jobs. */
@@ -23,7 +23,7 @@ export type Inserted = { id: string; channelId: string; atMs: number };
 export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database, tenantId }: Installation): Outbox {
   const backend = openQueueBackend({ databaseUrl, redisUrl: redisUrls[0] ?? null, onError: () => undefined });
   const queues = openJobQueues(backend);
-  harness.defer(async () => {
+  harness.teardown(async () => {
     await queues.close();
     await backend.close();
   });

@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { closeDatabase, openDatabase, type Database } from '../../models/database.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { startProgram } from '../../test/helpers/program.ts';
+import { postmasterPid } from '../../test/helpers/running-service.ts';
+import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
 import { startRedis } from '../../tools/redis-server.ts';
-import type { Harness } from './harness.ts';
-import { startProgram } from './program.ts';
 
 export const BACKENDS = ['redis', 'postgres'] as const;
 export type Backend = (typeof BACKENDS)[number];
@@ -26,24 +25,17 @@ export type Installation = {
   serverPids: number[];
 };
 
-/** Makes a directory that is removed after the benchmark. */
-export async function newDirectory(harness: Harness): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-bench-'));
-  harness.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
-  return directory;
-}
-
 /**
  * Starts PostgreSQL as `npm start` does, with every commit on disk, and Redis if the queues need it; migrates and
  * bootstraps.
  */
 export async function startInstallation(harness: Harness, backend: Backend): Promise<Installation> {
-  const dataDir = await newDirectory(harness);
+  const dataDir = await temporaryFolder(harness);
   const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined });
-  harness.defer(postgres.stop);
+  harness.teardown(postgres.stop);
   const redis = backend === 'redis' ? await startRedis() : null;
   if (backend === 'redis' && redis === null) throw new Error('redis-server is not installed');
-  if (redis !== null) harness.defer(redis.stop);
+  if (redis !== null) harness.teardown(redis.stop);
 
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const key = randomBytes(32);
@@ -55,20 +47,18 @@ export async function startInstallation(harness: Harness, backend: Backend): Pro
     ALLOW_PRIVATE_NETWORK: 'true',
     PLAN_COUNT_LIMITS: 'false',
   };
-  const [status] = (await startProgram(harness, ['cli/spotcheck.ts', 'migrate'], env).exited) as [number];
-  if (status !== 0) throw new Error('The database could not be prepared');
+  if ((await startProgram(harness, ['cli/spotcheck.ts', 'migrate'], env).exited) !== 0)
+    throw new Error('The database could not be prepared');
 
   const database = openDatabase({
     databaseUrl: postgres.databaseUrl,
     secrets: createSecretBox([{ id: 'bench', key }]),
     poolSize: 10,
   });
-  harness.defer(() => closeDatabase(database));
+  harness.teardown(() => closeDatabase(database));
   await createPartitions(database, Date.now());
   const { rows } = await database.pool.query<{ id: string }>('SELECT id FROM tenants');
-  const postgresPid = Number(
-    (await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8')).split('\n')[0],
-  );
+  const postgresPid = await postmasterPid(dataDir);
   return {
     databaseUrl: postgres.databaseUrl,
     redisUrls: redis === null ? [] : [redis.url],

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TestAuthority } from '../../test/helpers/certificates.ts';
-import type { Harness } from './harness.ts';
-import { newDirectory, type Installation } from './installation.ts';
-import { forkChild } from './program.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
+import { forkChild } from './child.ts';
+import type { Installation } from './installation.ts';
 import type { Service } from './running-service.ts';
 
 /** The first arrival of a target's `monitor.down` at a path, in Unix milliseconds. */
@@ -16,7 +17,7 @@ export type Receiver = { url: (path: string) => string; caFile: string; arrivals
 
 export async function startReceiver(harness: Harness): Promise<Receiver> {
   const authority = await TestAuthority.create();
-  const caFile = join(await newDirectory(harness), 'ca.pem');
+  const caFile = join(await temporaryFolder(harness), 'ca.pem');
   await writeFile(caFile, authority.pem);
   const child = await forkChild<string>(harness, 'receiver', await authority.issue({ hosts: ['127.0.0.1'] }));
   return { url: (path) => `${child.ready}${path}`, caFile, arrivals: () => child.ask<Arrival[]>({}) };

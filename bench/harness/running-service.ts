@@ -1,7 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
-import type { Harness } from './harness.ts';
-import { startProgram, type Program } from './program.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { startProgramAs, type Program } from '../../test/helpers/program.ts';
+import { until } from '../../test/helpers/until.ts';
 import { readScrape, type Scrape } from './scrape.ts';
 
 /** A process of ours that answers over http. */
@@ -9,23 +10,17 @@ export type Service = { program: Program; url: string; readyAfterMs: number; scr
 
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 20;
+/** Only the beginning is of interest, and minutes of logs are not kept for it. */
+const KEPT_CHARACTERS = 500_000;
 
 /** Starts the whole service, and waits until `/readyz` succeeds. */
 export function startService(harness: Harness, env: Record<string, string>): Promise<Service> {
   return start(harness, ['--max-semi-space-size=8', 'cli/spotcheck.ts', 'start'], env);
 }
 
-/** Starts the API alone, as the Procfile does. */
-export function startWeb(harness: Harness, env: Record<string, string>): Promise<Service> {
-  return start(harness, ['--max-semi-space-size=64', 'api/main.ts'], env);
-}
-
-/** Node options of workers in the Procfile. */
-const WORKER_FLAGS: Readonly<Record<string, readonly string[]>> = { maintain: ['--max-semi-space-size=4'] };
-
-/** Starts one of the worker processes alone, as the Procfile does. */
-export function startWorker(harness: Harness, name: string, env: Record<string, string>): Promise<Service> {
-  return start(harness, [...(WORKER_FLAGS[name] ?? []), 'workers/main.ts', name], env);
+/** Starts one process of a fleet alone, as the Procfile does. */
+export function startProcess(harness: Harness, name: ProcessName, env: Record<string, string>): Promise<Service> {
+  return start(harness, FLEET[name], env);
 }
 
 /** Starts a process. `PORT` is the API's port and `METRICS_PORT` a worker's; each process reads one of them. */
@@ -33,7 +28,13 @@ async function start(harness: Harness, args: readonly string[], env: Record<stri
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const startedAt = performance.now();
-  const program = startProgram(harness, args, { ...env, PORT: String(port), METRICS_PORT: String(port) });
+  const program = startProgramAs(harness, {
+    args,
+    env: { ...env, PORT: String(port), METRICS_PORT: String(port) },
+    keptCharacters: KEPT_CHARACTERS,
+  });
+  // As an operator would: with its own end the service ends its PostgreSQL, too.
+  harness.teardown(() => program.stop());
   await untilReady(url, program);
   return {
     program,
@@ -44,14 +45,14 @@ async function start(harness: Harness, args: readonly string[], env: Record<stri
 }
 
 async function untilReady(url: string, program: Program): Promise<void> {
-  const deadline = performance.now() + READY_WITHIN_MS;
-  while (performance.now() < deadline && program.isRunning()) {
-    const isReady = await fetch(`${url}/readyz`).then(
+  const isReady = () =>
+    fetch(`${url}/readyz`).then(
       ({ ok }) => ok,
       () => false,
     );
-    if (isReady) return;
-    await delay(POLL_MS);
-  }
-  throw new Error(`The service did not get ready:\n${program.output()}`);
+  await until(async () => !program.isRunning() || (await isReady()), {
+    timeoutMs: READY_WITHIN_MS,
+    intervalMs: POLL_MS,
+  });
+  if (!program.isRunning()) throw new Error(`The service did not get ready:\n${program.output()}`);
 }

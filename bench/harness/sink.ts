@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TestAuthority } from '../../test/helpers/certificates.ts';
-import type { Harness } from './harness.ts';
-import { newDirectory } from './installation.ts';
-import { forkChild } from './program.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
+import { forkChild } from './child.ts';
 
 /** The first arrival of a delivery at a path, in Unix milliseconds. */
 export type SinkArrival = { path: string; id: string; atMs: number };
@@ -21,7 +21,7 @@ export type Sink = {
 
 export async function startSink(harness: Harness): Promise<Sink> {
   const authority = await TestAuthority.create();
-  const caFile = join(await newDirectory(harness), 'ca.pem');
+  const caFile = join(await temporaryFolder(harness), 'ca.pem');
   await writeFile(caFile, authority.pem);
   const child = await forkChild<string>(harness, 'sink', await authority.issue({ hosts: ['127.0.0.1'] }));
   return { pid: child.pid, url: (path) => `${child.ready}${path}`, caFile, read: () => child.ask({}) };

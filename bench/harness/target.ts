@@ -1,5 +1,5 @@
-import type { Harness } from './harness.ts';
-import { forkChild, type Child } from './program.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { forkChild, type Child } from './child.ts';
 
 /**
  * Loopback addresses that the target listens on, so that no pair of address and port is reused while it still lingers.

@@ -2,8 +2,8 @@ import { cpus } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { cpuSecondsOf, memoryMbOf } from '../../test/helpers/process-tree.ts';
 import type { RunningFleet } from './fleet.ts';
-import { cpuSecondsOf, memoryMbOf } from './process-tree.ts';
 import type { Scrape } from './scrape.ts';
 
 /** The interval at which the witness process wakes up, in milliseconds. */

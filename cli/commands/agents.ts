@@ -10,8 +10,7 @@ import {
 } from '../../models/agents/retired-regions.ts';
 import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { print, Refusal } from '../output.ts';
-import { getTenant, parseName } from '../tenant.ts';
-import type { WithDatabase } from '../with-database.ts';
+import { getTenant, parseName, type WithDatabase } from '../with-database.ts';
 
 type CreateOptions = { tenant: string; name: string; region?: string; json?: boolean };
 

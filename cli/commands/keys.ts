@@ -35,7 +35,7 @@ type Pass = { resealed: Record<SealedKind, number>; unopened: Unopened[]; isQuie
 type Options = { nowMs: number; onProgress: (text: string) => void } & Authored;
 
 /**
- * What others seal with an older key during a pass is found by the next one; a process that still does so after this
+ * What others seal with an older key during a pass is found by the next one. A process that still does so after this
  * many does not stop.
  */
 const MOST_PASSES = 4;

@@ -12,7 +12,7 @@ const ECHO_MS = 500;
 const WATCH_INTERVAL_MS = 500;
 
 /**
- * Resolves when the service shall stop: with the first SIGINT or SIGTERM, or, where npm runs it, when npm was ended
+ * Resolves when the service shall stop. With the first SIGINT or SIGTERM, or, where npm runs it, when npm was ended
  * without a word to us, which would leave an orphaned service. A second signal calls `onImpatience`.
  */
 function awaitStopRequest({

@@ -3,8 +3,7 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { createApiToken, generateToken, listApiTokens, revokeApiToken } from '../../models/accounts/api-tokens.ts';
 import type { TokenScope } from '../../models/accounts/records.ts';
 import { print, Refusal } from '../output.ts';
-import { getTenant, parseName } from '../tenant.ts';
-import type { WithDatabase } from '../with-database.ts';
+import { getTenant, parseName, type WithDatabase } from '../with-database.ts';
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 };
 

@@ -43,7 +43,7 @@ const SETTINGS = {
 } as const satisfies Record<string, string | number>;
 
 /**
- * For databases that live as long as one test run, and serve many services at once: a killed server still recovers, a
+ * For databases that live as long as one test run, and serve many services at once. A killed server still recovers, a
  * power cut is not survived.
  */
 const FORGETFUL = { fsync: 'off', full_page_writes: 'off', max_connections: 400 } as const;

@@ -38,7 +38,7 @@ const WATCH_INTERVAL_MS = 1000;
 const REPORT_EVERY_MS = 60_000;
 
 /**
- * Runs PostgreSQL on a data directory: prepares it on the first start, adopts the server that a killed process left
+ * Runs PostgreSQL on a data directory. Prepares it on the first start, adopts the server that a killed process left
  * behind, and launches it again when it dies. Throws when another living process owns the directory, or when this
  * platform has no PostgreSQL programs.
  */

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { formatPercent } from '../../core/statistics/reports/percent-text.ts';
+import { formatPercent } from '../../core/statistics/reports/content.ts';
 import { api } from '../client/api.ts';
 import type { Schemas } from '../client/shapes.ts';
 import { Button } from '../parts/button.tsx';
@@ -11,7 +11,7 @@ import { Table, type Column } from '../parts/table.tsx';
 import { formatDuration } from '../parts/time.tsx';
 import type { PageProps } from '../paths.ts';
 import { setQuery } from '../shell/router.ts';
-import { isPeriod, PERIODS, formatPeriod } from './reports/periods.ts';
+import { formatPeriod, isPeriod, KINDS } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
 
@@ -26,7 +26,7 @@ const CHOICES = [
 
 const COLUMNS: readonly Column<Report>[] = [
   { head: 'Period', cell: (report) => formatPeriod(report) },
-  { head: 'Kind', cell: ({ period }) => PERIODS[period].kind, wideOnly: true, class: 'text-soft' },
+  { head: 'Kind', cell: ({ period }) => KINDS[period], wideOnly: true, class: 'text-soft' },
   {
     head: 'Uptime',
     cell: ({ summary }) => formatPercent(summary.uptime_percent, '–'),

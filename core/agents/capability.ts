@@ -5,7 +5,7 @@ export const AGENT_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'] as cons
 export type AgentCapability = (typeof AGENT_CAPABILITIES)[number];
 
 /**
- * Why a source cannot run a monitor: the agent lacks the capability, showed no key to seal the secrets to, or another
+ * Why a source cannot run a monitor. The agent lacks the capability, showed no key to seal the secrets to, or another
  * key than at first.
  */
 export type Inability = 'capability' | 'no_key' | 'other_key';
@@ -28,8 +28,8 @@ export function findInability(agent: AbleAgent, monitor: { type: MonitorType; ha
 }
 
 /**
- * Why an agent that shows this key (null = none) gets no secrets, given the one that was pinned (null = none yet: then
- * the shown one is); null where it gets them.
+ * Finds why an agent gets no secrets, by the key that it shows and the one that was pinned. Null = no key was shown;
+ * none is pinned yet, and then the shown one is. Null where it gets them.
  */
 export function findWithholding(shownKey: string | null, pinnedKey: string | null): Withholding | null {
   if (shownKey === null) return 'no_key';

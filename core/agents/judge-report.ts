@@ -1,6 +1,5 @@
 import { type Vote, CAUSES, type FixedCause } from '../checks/verdict.ts';
-import { cleanText } from '../clean-text.ts';
-import { quote } from '../quoted.ts';
+import { cleanText, quote } from '../foreign-text.ts';
 import type { Inability } from './capability.ts';
 import type { Report } from './read-ingest.ts';
 import { UNSUPPORTED_BY_AGENT } from './wire.ts';
@@ -62,7 +61,7 @@ const ASSERTED = {
 } as const;
 
 /**
- * A cause as a sentence for people, for results without one of their own; a cause that we do not know is quoted as what
+ * A cause as a sentence for people, for results without one of their own. A cause that we do not know is quoted as what
  * the agent of that name reported.
  */
 export function describeCause(cause: string, agentName: string): string {

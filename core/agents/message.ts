@@ -1,4 +1,4 @@
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
 import { OFFLINE_AFTER_MS } from './silence.ts';
 
 /** Whether an agent checks in, as customers are notified of it. */

@@ -1,4 +1,4 @@
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
 import { addProblem, kindOf, type Check, type Problem, type Read } from '../monitors/input/checks.ts';
 import { AGENT_CAPABILITIES, type AgentCapability } from './capability.ts';
 import { listOf, looseText, readKnownFields } from './wire.ts';

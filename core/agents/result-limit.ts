@@ -26,8 +26,8 @@ export function isBeforeCreation({ startedAtMs }: Report, createdAtMs: number, n
   return startedAtMs < Math.min(createdAtMs, nowMs) - MAX_AHEAD_MS;
 }
 /**
- * Results are counted by windows of due time as long as the interval, within these bounds, in milliseconds: so an edit
- * of the interval is forgotten soon.
+ * Results are counted by windows of due time as long as the interval, within these bounds, in milliseconds. An edit of
+ * the interval is so forgotten soon.
  */
 const SHORTEST_MS = 60_000;
 const LONGEST_MS = HOUR_MS;
@@ -59,7 +59,7 @@ export function dueWindowOf(dueAtMs: number, { intervalSeconds }: CheckPace): Du
 }
 
 /**
- * Limits the results of one source in a window: for each tick that can lie in it as many as make the source bad, which
+ * Limits the results of one source in a window to as many as make the source bad at each tick that can lie in it. That
  * is a tick and its rechecks (D-47), and in recent windows what can be requested besides.
  */
 export function mostResultsIn(

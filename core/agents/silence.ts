@@ -14,7 +14,7 @@ const FEWEST_TOGETHER = 3;
 
 /**
  * An agent that has not checked in for this long counts as fallen silent beside one that is due to be reported, in
- * milliseconds: when the first of many gets there, the last of them checked in up to one pause between check-ins later.
+ * milliseconds. When the first of many gets there, the last of them checked in up to one pause between check-ins later.
  */
 const SUSPECT_AFTER_MS = 45_000;
 

@@ -5,8 +5,8 @@
 const GRID_MS = 10;
 
 /**
- * Where the ticks of a monitor lie within its interval on an agent that keeps its own clock, in milliseconds from 0 to
- * below the interval. It follows from the names alone, so that a restart keeps it, and agents of one monitor lie apart.
+ * Where the ticks of a monitor lie within its interval on an agent with its own clock, from 0 to below the interval, in
+ * milliseconds. It follows from the names alone, so that a restart keeps it, and agents of one monitor lie apart.
  */
 export function agentOffsetMs({
   sourceKey,

@@ -108,7 +108,7 @@ export type AgentResult = {
 };
 
 /**
- * Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date; `answer` is the one that made the check fail,
+ * Milliseconds in `timing`; `notAfter` is Unix seconds or an ISO date. `answer` is the one that made the check fail,
  * with the first failure of a monitor.
  */
 export type AgentResultDetail = {
@@ -132,8 +132,8 @@ export type IngestAnswer = {
   dropped: number;
   droppedBecause: { notAssigned: number; future: number; tooOld: number; tooMany: number };
   /**
-   * Monitors that are worth a recheck before their next tick (D-47), this many milliseconds after the failing probe's
-   * start; to be ignored where that is past.
+   * Monitors that are worth a recheck before their next tick (D-47). It is due this many milliseconds after the failing
+   * probe's start, and to be ignored where that is past.
    */
   recheck: { monitorId: string; afterMs: number }[];
 };

@@ -34,7 +34,7 @@ function resolvePayload(payload: string, encoding: PayloadEncoding): WorkPayload
 }
 
 /**
- * The text that an answer must contain, in the form that goes with the payload's encoding on the way (D-65): bytes that
+ * The text that an answer must contain, in the form that goes with the payload's encoding on the way (D-65). Bytes that
  * had to become hex must not have it read as hex. A pattern is text beside either.
  */
 function expectationBeside<Spec extends AnswerExpectation>(spec: Spec, sentAs: PayloadEncoding): Spec {
@@ -77,7 +77,7 @@ export type AssignedMonitor = {
 type WorkSpecPart = (settings: AssignedMonitor['settings']) => WorkCheckSpec | null;
 
 /**
- * What a monitor is to the agent that checks it, without secrets; null where no agent checks its type, or its payload
+ * What a monitor is to the agent that checks it, without secrets. Null where no agent checks its type, or its payload
  * does not fit its encoding.
  */
 export function workItemOf(
@@ -135,7 +135,7 @@ export function besideSecrets(
 }
 
 /**
- * What a probe of ours needs to know of an item and its opened secrets; null for a type or method that this version
+ * What a probe of ours needs to know of an item and its opened secrets. Null for a type or method that this version
  * does not know.
  */
 export function checkTargetOf(item: WorkItem, secrets: WorkSecrets): CheckTarget | null {
@@ -178,7 +178,7 @@ function httpSpec({ checkSpec: { request, assertions = [] }, bodyMatch }: Assign
 }
 
 /**
- * Of a secret payload not even the encoding is said here: it goes with the payload, and `besideSecrets` brings what is
+ * Of a secret payload not even the encoding is said here. It goes with the payload, and `besideSecrets` brings what is
  * expected in line with it.
  */
 function transportSpec({ checkSpec: { transport } }: AssignedMonitor['settings']): WorkCheckSpec | null {

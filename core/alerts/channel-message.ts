@@ -1,4 +1,5 @@
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
+import { DAY_MS } from '../time.ts';
 import type { ChannelType } from './channel.ts';
 
 /** That a channel is failing, as it is stored with its delivery to another one. Times are Unix seconds. */
@@ -50,6 +51,84 @@ export function buildChannelMessage({
       `Alerts do not reach the channel ${cleanText(channel.name, MAX_NAME)}: its last ${failures} ${deliveries} ` +
       'failed. It stays on',
     detail: { failures, failing_since: Math.floor(failingSinceMs / 1000), last_error: lastError },
+    url: `${publicUrl}/channels/${channel.id}`,
+  };
+}
+
+/** After this many failed deliveries in a row the owner's other channels are notified. */
+const FAILING_AFTER_DELIVERIES = 100;
+
+/**
+ * Three days, in milliseconds: this long after the first failure, and without a success since, the next failure
+ * notifies them, too.
+ */
+const FAILING_AFTER_MS = 3 * DAY_MS;
+
+/**
+ * True when a channel has failed often or long enough for its owner to be notified elsewhere. Decided after each failed
+ * delivery.
+ */
+export function isFailing(
+  { failures, failingSinceMs }: { failures: number; failingSinceMs: number },
+  nowMs: number,
+): boolean {
+  return failures >= FAILING_AFTER_DELIVERIES || (failures > 0 && nowMs - failingSinceMs >= FAILING_AFTER_MS);
+}
+
+/**
+ * How a chat came to get nothing any more. It cannot be reached, a member wrote /stop in it, or the bot was blocked
+ * there or put out of it.
+ */
+export type ChannelLoss = 'lost' | 'stopped' | 'removed';
+
+/**
+ * That a chat gets nothing any more through no doing of its owner's, as it is stored with its delivery to another one.
+ * Times are Unix seconds.
+ */
+export type ChannelLossMessage = {
+  version: '1';
+  event: 'channel.disconnected';
+  event_at: number;
+  channel: ChannelMessage['channel'];
+  state: ChannelLoss;
+  reason: string;
+  detail: { last_error: string };
+  url: string;
+};
+
+export type LossFacts = {
+  channel: ChannelMessage['channel'];
+  loss: ChannelLoss;
+  lastError: string;
+  nowMs: number;
+  /** Base of links, without a slash at its end. */
+  publicUrl: string;
+};
+
+const REASONS = {
+  lost: (name) =>
+    `Alerts do not reach the channel ${name} any more: its chat is lost. It gets nothing until it is connected again`,
+  stopped: (name) =>
+    `A member wrote /stop in the chat of the channel ${name}. It is disabled, and gets nothing until it is ` +
+    'enabled again in Spotcheck',
+  removed: (name) =>
+    `The bot was blocked in the chat of the channel ${name}, or removed from it. The channel is disabled, and ` +
+    'gets nothing until the bot is back and it is enabled again in Spotcheck',
+} as const satisfies Record<ChannelLoss, (name: string) => string>;
+
+/**
+ * The message to an owner's other chats that one of them gets nothing any more. The service's description knows no such
+ * event, so that no webhook gets it.
+ */
+export function buildLossMessage({ channel, loss, lastError, nowMs, publicUrl }: LossFacts): ChannelLossMessage {
+  return {
+    version: '1',
+    event: 'channel.disconnected',
+    event_at: Math.floor(nowMs / 1000),
+    channel: { id: channel.id, name: channel.name, type: channel.type },
+    state: loss,
+    reason: REASONS[loss](cleanText(channel.name, MAX_NAME)),
+    detail: { last_error: lastError },
     url: `${publicUrl}/channels/${channel.id}`,
   };
 }

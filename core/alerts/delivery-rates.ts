@@ -2,8 +2,8 @@ import { spend, type SteadyRate } from '../system/steady-rate.ts';
 import { HOUR_MS } from '../time.ts';
 
 /**
- * Deliveries of an account that are made at once, and one more each 20 ms (D-320): what a thousand monitors with three
- * channels say when all fail.
+ * Deliveries of an account at once, and one more each 20 ms (D-320). A thousand monitors with three channels say as
+ * much when all fail.
  */
 const TENANT_RATE: SteadyRate = { burst: 3000, everyMs: 20 };
 
@@ -38,8 +38,8 @@ export function usedUpBy(deliveries: readonly Counted[]): Map<string, number> {
 }
 
 /**
- * When each of some deliveries is due (Unix milliseconds), in their order, where `marks` says until when the ones
- * before them use up the rates, by key. What is due at once is due now.
+ * When each of some deliveries is due (Unix milliseconds), in their order. By key, `marks` says until when the ones
+ * before them use up the rates. What is due at once is due now.
  */
 export function planDue(deliveries: readonly Counted[], marks: ReadonlyMap<string, number>, nowMs: number): number[] {
   const now = new Map(marks);

@@ -7,12 +7,11 @@ import type { SummaryMessage } from '../incidents/storm.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 import type { ReportMessage } from '../statistics/reports/message.ts';
 import { toUnixSeconds } from '../time.ts';
-import type { ChannelLossMessage } from './channel-loss.ts';
-import type { ChannelMessage } from './channel-message.ts';
+import type { ChannelLossMessage, ChannelMessage } from './channel-message.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
 
 /**
- * What a receiver learns beyond the headline (D-51); `duration_seconds` only when an incident ends, `latency_ms` only
+ * What a receiver learns beyond the headline (D-51). `duration_seconds` only when an incident ends, `latency_ms` only
  * where it was measured, `sources_silent` only where some source has no fresh vote (D-41), `dependencies` only where
  * some are not well (D-46).
  */

@@ -1,5 +1,5 @@
+import { quote } from '../foreign-text.ts';
 import type { CheckTarget } from '../monitors/monitor.ts';
-import { quote } from '../quoted.ts';
 import { judgeDns } from './dns/judge.ts';
 import { judgeDomain } from './domain/observation.ts';
 import type { PatternSearch } from './http/assertion-check.ts';
@@ -7,8 +7,7 @@ import { HttpJudging } from './http/judge.ts';
 import { judgeIcmp } from './icmp/observation.ts';
 import { overBudget, type Judging } from './judging.ts';
 import type { Observation } from './observation.ts';
-import { judgeTcp } from './transport/tcp-observation.ts';
-import { judgeUdp } from './transport/udp-observation.ts';
+import { judgeTcp, judgeUdp } from './transport/observation.ts';
 import { judgeVendor } from './vendor/observation.ts';
 import type { Judgement } from './verdict.ts';
 

@@ -3,7 +3,7 @@ import type { DnsAnswers, DnsObservation } from './dns/observation.ts';
 import { conditionsOf, reachesConditions } from './http/judge.ts';
 import type { HttpAnswered } from './http/observation.ts';
 import type { Observation } from './observation.ts';
-import { measurePattern } from './pattern-size.ts';
+import { measurePattern } from './pattern.ts';
 import { linearSearchFrom } from './text-search.ts';
 import type { VendorObservation } from './vendor/observation.ts';
 

@@ -1,5 +1,5 @@
+import { quote } from '../foreign-text.ts';
 import type { Assertion } from '../monitors/monitor.ts';
-import { quote } from '../quoted.ts';
 import type { AssertionOutcome } from './http/assertion-check.ts';
 import type { Judgement, FixedCause } from './verdict.ts';
 
@@ -71,8 +71,8 @@ function noVote(reason: string): Judgement {
 }
 
 /**
- * The verdict on a probe that could not talk to its target: down, but no vote where our own guard refused it or it
- * cannot be asked at all, which says nothing of the target (D-20).
+ * The verdict on a probe that could not talk to its target: down. No vote where our own guard refused it or it cannot
+ * be asked at all, which says nothing of the target (D-20).
  */
 export function judgeFailure({ cause, reason }: { cause: FixedCause; reason: string }): Judgement {
   const isOurs = cause === 'blocked_target' || cause === 'unsupported';

@@ -3,8 +3,7 @@ import type { DnsObservation } from './dns/observation.ts';
 import type { DomainObservation } from './domain/observation.ts';
 import type { HttpObservation } from './http/observation.ts';
 import type { IcmpObservation } from './icmp/observation.ts';
-import type { TcpObservation } from './transport/tcp-observation.ts';
-import type { UdpObservation } from './transport/udp-observation.ts';
+import type { TcpObservation, UdpObservation } from './transport/observation.ts';
 import type { VendorObservation } from './vendor/observation.ts';
 
 /** A monitor whose type this program cannot probe. */

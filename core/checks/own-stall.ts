@@ -16,8 +16,8 @@ const OF_TIME: ReadonlySet<string> = new Set([
 const LEAST_SHARE = 0.25;
 
 /**
- * How often a check waits for something from outside where it is not known how far it came: for a name, a connection,
- * TLS, the first byte and the last.
+ * How often a check waits for something from outside where it is not known how far it came. It waits for a name, a
+ * connection, TLS, the first byte and the last.
  */
 const MOST_WAITS = 5;
 
@@ -30,12 +30,12 @@ const STALLED: Judgement = {
 };
 
 /**
- * The judgement on a check as it counts: no vote where it was too slow and we held it up ourselves for a quarter of the
- * time that it took or more (D-20): once a process moves again it sees that the time is over before it reads an answer
- * that has long arrived. All in milliseconds: for how long the check took, for how much of that its process stood
- * still, and for how long at most at a time. Standing still holds a check up only where something has come meanwhile,
- * at most once for each thing that it waited for: neither does a process that is always a little late, nor one that
- * stands still while a target says nothing.
+ * Judges a check as no vote where it was slow and we held it up for a quarter of its time or more (D-20). Once a
+ * process moves again it sees that the time is over before it reads an answer that has long arrived. All in
+ * milliseconds: for how long the check took, for how much of that its process stood still, and for how long at most at
+ * a time. Standing still holds a check up only where something has come meanwhile, at most once for each thing that it
+ * waited for: neither does a process that is always a little late, nor one that stands still while a target says
+ * nothing.
  */
 export function discountStall(
   judgement: Judgement,
@@ -49,7 +49,7 @@ export function discountStall(
 }
 
 /**
- * For how many things a check waited, the last of them perhaps in vain: each step of an exchange that came about, and
+ * For how many things a check waited, the last of them perhaps in vain. Each step of an exchange that came about, and
  * the one after it.
  */
 function countWaits(observation: Observation): number {
@@ -81,7 +81,7 @@ const WRONG_CLOCK: Judgement = {
 };
 
 /**
- * The judgement on a check as it counts: no vote where a certificate was not good at the time of a machine whose clock
+ * The judgement on a check as it counts. No vote where a certificate was not good at the time of a machine whose clock
  * is `aheadMs` off the service's time.
  */
 export function discountClock(judgement: Judgement, aheadMs: number): Judgement {

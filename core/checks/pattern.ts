@@ -1,6 +1,4 @@
-import { accepted, refused, type Parsed } from '../parsed.ts';
-import { quote } from '../quoted.ts';
-import { measurePattern } from './pattern-size.ts';
+import { accepted, refused, type Parsed, quote } from '../foreign-text.ts';
 
 /** The largest pattern (`measurePattern`): to compile it takes a fraction of a second and a few megabytes. */
 const MAX_SIZE = 10_000;
@@ -14,7 +12,7 @@ const NOTICEABLE_SIZE = 500;
 const WRITTEN_OUT = 'repetitions, Unicode classes and wide ranges written out';
 
 /**
- * Whether a text is a pattern that checks can search for (D-22): RE2 takes it, and it is not too large for a process
+ * Whether a text is a pattern that checks can search for (D-22). RE2 takes it, and it is not too large for a process
  * that others share. The message is the rest of a sentence that begins with the field. A pattern that is too large
  * never reaches RE2.
  */
@@ -55,4 +53,93 @@ function measureTogether(patterns: readonly string[]): number {
 export function costOfPatterns(patterns: readonly string[]): number {
   const size = measureTogether(patterns);
   return size < NOTICEABLE_SIZE ? 0 : Math.min(size, MAX_TOTAL_SIZE);
+}
+
+// In this order each token is: quoted text, flags (which match nothing), a class of Unicode, an escape, a class, a
+// repetition, any other character. What is left open goes to the end: looking for its end again from each next
+// character would take the square of the length.
+const TOKEN = new RegExp(
+  [
+    String.raw`\\Q([^]*?)(?:\\E|$)`,
+    String.raw`(\(\?[a-zA-Z^-]*\))`,
+    String.raw`(\\[pP](?:\{\^?\w{0,40}\}|[^]))`,
+    String.raw`\\[^]`,
+    String.raw`(\[\^?\]?(?:\\(?:[^]|$)|\[:\^?\w+:\]|[^\]\\])*(?:\]|$))`,
+    String.raw`\{(\d+)(?:,(\d*))?\}`,
+    '[^]',
+  ].join('|'),
+  'gu',
+);
+
+const ITEM = String.raw`\\[pP](?:\{\^?\w{0,40}\}|[^])|\\x\{[\da-fA-F]{1,8}\}|\\x[\da-fA-F]{2}|\[:\^?\w+:\]|\\[^]|[^]`;
+/** An item of a class, or a range of two. */
+const CLASS_PART = new RegExp(`(${ITEM})(?:-(${ITEM}))?`, 'gu');
+const UNICODE_CLASS = /^\\[pP]./u;
+const CODE_POINT = /^\\x\{?([\da-fA-F]+)\}?$/;
+const IGNORES_CASE = /\(\?[a-zA-Z]*i/;
+
+/** What a class of Unicode takes to compile, as many characters: it stands for hundreds of ranges. */
+const UNICODE_CLASS_SIZE = 40;
+
+/**
+ * Where case does not count, each character of a range is looked up. This many of them take as long as one character of
+ * a pattern.
+ */
+const RANGE_PER_CHARACTER = 30;
+/** The last character that has another case: RE2 looks no further. */
+const LAST_CASED = 0x1e943;
+
+/**
+ * How much work it is to compile a pattern, in plain characters (a few microseconds each). Each `{n,m}` counts as m
+ * copies, for thirty characters can stand for a million, and classes count for what they stand for. Of a pattern that
+ * RE2 refuses it is some number. Takes time in proportion to the length.
+ */
+export function measurePattern(pattern: string): number {
+  const ignoresCase = IGNORES_CASE.test(pattern);
+  const outer: number[] = [];
+  let length = 0;
+  let last = 0;
+  // Of classes copies are cheap: they are made once.
+  let classes = 0;
+  for (const [token, quoted, flags, unicode, inBrackets, least, most] of pattern.matchAll(TOKEN)) {
+    if (flags !== undefined || quoted === '') continue;
+    if (least !== undefined) {
+      const copies = Math.max(Number(least), Number(most ?? 0), 1);
+      length += last * (copies - 1);
+      last *= copies;
+    } else if (token === '(') {
+      outer.push(length);
+      length = 0;
+    } else if (token === ')') {
+      // The parentheses themselves are steps, too.
+      last = length + 2;
+      length = last + (outer.pop() ?? 0);
+    } else {
+      last = quoted === undefined ? 1 : quoted.length;
+      length += last;
+      if (unicode !== undefined) classes += UNICODE_CLASS_SIZE;
+      if (inBrackets !== undefined) classes += measureClass(inBrackets, ignoresCase);
+    }
+  }
+  return length + classes;
+}
+
+function measureClass(inBrackets: string, ignoresCase: boolean): number {
+  let size = 0;
+  for (const [, from = '', to] of inBrackets.slice(1, -1).matchAll(CLASS_PART)) {
+    if (UNICODE_CLASS.test(from)) size += UNICODE_CLASS_SIZE;
+    else size += to !== undefined && ignoresCase ? 1 + Math.ceil(widthOf(from, to) / RANGE_PER_CHARACTER) : 1;
+  }
+  return size;
+}
+
+/** How many characters of a range may have another case; of an end in an unusual spelling the most that it can be. */
+function widthOf(from: string, to: string): number {
+  return Math.max(0, Math.min(codePointOf(to) ?? LAST_CASED, LAST_CASED) - (codePointOf(from) ?? 0));
+}
+
+function codePointOf(item: string): number | null {
+  const hexadecimal = CODE_POINT.exec(item)?.[1];
+  if (hexadecimal !== undefined) return Number.parseInt(hexadecimal, 16);
+  return item.startsWith('\\') ? null : (item.codePointAt(0) ?? null);
 }

@@ -1,4 +1,4 @@
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
 import { extractAnswerEvidence } from '../incidents/answer-evidence.ts';
 import { timingsOf, type AnswerEvidence } from '../incidents/failure-evidence.ts';
 import type { AssertionSource, CheckTarget } from '../monitors/monitor.ts';

@@ -20,9 +20,9 @@ const GATHERED_FROM_MS = 5000;
 
 /**
  * How long after the due time of a bad result its source shall check again (D-47), in milliseconds; null where it shall
- * not: the result is good, no vote, old, a repeat or of older checks, it leaves the source as bad as it was or makes it
- * bad, or the interval is too short. A down result counts for the source being down, a degraded one for its being
- * degraded.
+ * not. It shall not after a result that is good, no vote, old, a repeat or of older checks, that leaves the source as
+ * bad as it was or makes it bad, nor where the interval is too short. A down result counts for the source being down, a
+ * degraded one for its being degraded.
  */
 export function recheckAfterMs({ state, rule }: RecheckedSource, result: VotedResult): number | null {
   if (result.verdict !== 'down' && result.verdict !== 'degraded') return null;
@@ -72,7 +72,7 @@ export function worstDetectionSeconds(settings: DetectionSettings): number {
 }
 
 /**
- * The moment of a recheck in the schedule of an agent of ours, Unix milliseconds: not before the wait is over nor right
+ * The moment of a recheck in the schedule of an agent of ours, Unix milliseconds. Not before the wait is over nor right
  * now; null where the source's next tick comes first, or hardly later.
  */
 export function recheckAtMs(

@@ -1,19 +1,19 @@
 import type { Vote } from './verdict.ts';
 
 /**
- * The newest results of so many monitors are compared: few, so that an outage shows after two or three results where
- * there are many a second.
+ * The newest results of so many monitors are compared. They are few, so that an outage shows after two or three results
+ * where there are many a second.
  */
 const MONITORS_COMPARED = 5;
 
 /**
- * What a result says of our own network holds so long, in milliseconds: an agent with few monitors sees each result
+ * What a result says of our own network holds so long, in milliseconds. An agent with few monitors sees each result
  * alone and suspects every turn.
  */
 const RECENT_MS = 10_000;
 
 /**
- * With this many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`): until then
+ * With this many confirmed results in a row a source is bad whatever its threshold (`down_after_failures`). Until then
  * each of them may be the one that decides.
  */
 const CONFIRMED_ENOUGH = 5;

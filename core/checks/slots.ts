@@ -1,3 +1,27 @@
+import type { Monitor } from '../monitors/monitor.ts';
+
+/** One entry of an agent's schedule: what a job scheduler in the queue stands for. */
+export type ScheduleSlot = { agentNo: number; intervalSeconds: number; slot: number };
+
+/**
+ * What a committed change means for the queue. Slots that became occupied need a job scheduler, emptied ones need none
+ * any more, and the agents of `rechecks` have monitors to check now.
+ */
+export type ScheduleChange = { occupied: ScheduleSlot[]; emptied: ScheduleSlot[]; rechecks: number[] };
+
+/** A change that means nothing for the queue. */
+export function noScheduleChange(): ScheduleChange {
+  return { occupied: [], emptied: [], rechecks: [] };
+}
+
+/**
+ * True for a monitor that is being checked: enabled and no draft (D-11). A heartbeat is not checked, it waits for
+ * pings.
+ */
+export function isScheduled(monitor: Pick<Monitor, 'enabled' | 'type' | 'target'>): boolean {
+  return monitor.enabled && monitor.target !== '' && monitor.type !== 'heartbeat';
+}
+
 /** Most slots an interval is cut into; with more monitors than slots, monitors of one slot share a job. */
 const MAX_SLOTS = 240;
 
@@ -11,7 +35,7 @@ const MIN_SLOT_WIDTH_MS = 250;
 const MAX_SPREAD_MS = 5000;
 
 /**
- * Starts of one slot lie on moments this far apart, in milliseconds: waking up once for ten checks costs less than
+ * Starts of one slot lie on moments this far apart, in milliseconds. Waking up once for ten checks costs less than
  * waking up for each of them (docs/performance.md).
  */
 const START_GRID_MS = 10;
@@ -51,8 +75,8 @@ export function chooseSlot(intervalSeconds: number, occupancy: ReadonlyMap<numbe
 }
 
 /**
- * A monitor's own moment inside its slot, in milliseconds from the slot's start: stable, even, and within both the
- * slot's width and 5 s, so that monitors that share a job do not start as a herd.
+ * A monitor's own moment inside its slot, in milliseconds from the slot's start. It is stable, even, and within both
+ * the slot's width and 5 s, so that monitors that share a job do not start as a herd.
  */
 export function startOffsetMs(intervalSeconds: number, monitorNo: number): number {
   const width = Math.min(MAX_SPREAD_MS, (intervalSeconds * 1000) / countSlots(intervalSeconds));
@@ -84,9 +108,9 @@ export function isTickFar(tick: TickMoment, nowMs: number): boolean {
 }
 
 /**
- * When to start a check that was due at `dueAtMs`: at its due time; up to a second late at once; later than that at a
- * stable point of what is left until its next due time (at most a minute), so that an outage's stale jobs never run all
- * at once; null (dropped) when the next due time is nearer than the missed one.
+ * When to start a check that was due at `dueAtMs`: at its due time, or at once where it is up to a second late. Later
+ * than that it starts at a stable point of what is left until its next due time, at most a minute ahead, so that an
+ * outage's stale jobs never run all at once. Null (dropped) when the next due time is nearer than the missed one.
  */
 export function planStart(
   check: { dueAtMs: number; intervalMs: number; monitorNo: number },

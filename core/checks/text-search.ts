@@ -1,11 +1,11 @@
 /**
- * Up to this many characters of the text times those of what is sought, the engine's own search is used: it is much the
+ * Up to this many characters of the text times those of what is sought, the engine's own search is used. It is much the
  * faster one with most texts, and takes the product of both lengths with some (0.4 ns each).
  */
 const MAX_NATIVE_WORK = 8 * 1024 * 1024;
 
 /**
- * True when a text contains another, letter for letter, in time proportional to their lengths: a body of 1 MiB can be
+ * True when a text contains another, letter for letter, in time proportional to their lengths. A body of 1 MiB can be
  * made so that the usual search for a thousand characters of it takes half a second, in which no other check goes on.
  */
 export function containsText(text: string, sought: string): boolean {

@@ -30,7 +30,7 @@ export type Heartbeat = HeartbeatSettings & {
   /** The next ping is missed after this; null while paused, and once that was reported. */
   dueAtMs: number | null;
   /**
-   * The oldest run without an end must have ended by this; null = no run is under way, it may take as long as it likes,
+   * The oldest run without an end must have ended by this. Null = no run is under way, it may take as long as it likes,
    * or that was reported.
    */
   overrunAtMs: number | null;

@@ -1,5 +1,5 @@
 import type { Judgement } from '../checks/verdict.ts';
-import { quote } from '../quoted.ts';
+import { quote } from '../foreign-text.ts';
 import type { HeartbeatSettings } from './deadlines.ts';
 
 type Judge = (observation: HeartbeatObservation, settings: HeartbeatSettings) => Judgement;
@@ -47,7 +47,7 @@ function failed(sentence: string, { firstLine }: HeartbeatObservation): Judgemen
 }
 
 /**
- * What can be observed of a heartbeat: an end of its job (success, failure, exit status), the absence of a ping, a run
+ * What can be observed of a heartbeat. An end of its job (success, failure, exit status), the absence of a ping, a run
  * that takes too long.
  */
 export type HeartbeatOutcome = 'success' | 'fail' | 'exit' | 'missed' | 'overrun';

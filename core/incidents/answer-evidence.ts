@@ -1,7 +1,7 @@
 import type { HttpAnswered } from '../checks/http/observation.ts';
 import type { Observation } from '../checks/observation.ts';
 import type { Verdict, Vote } from '../checks/verdict.ts';
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
 import { isRecord } from '../monitors/input/checks.ts';
 import type { CheckTarget, MonitorSecrets } from '../monitors/monitor.ts';
 import type { AnswerEvidence } from './failure-evidence.ts';
@@ -27,8 +27,8 @@ const CONTENT_TYPE = new RegExp(
 );
 
 /**
- * What is stored of the headers of an answer to a check with secrets, by the form that a value must have: nothing that
- * could hold a part of what was sent. Servers repeat it in paths, in names of nodes, in lists of what they allow,
+ * What is stored of the headers of an answer to a check with secrets, by the form that a value must have. Nothing is
+ * that could hold a part of what was sent. Servers repeat it in paths, in names of nodes, in lists of what they allow,
  * encoded one way or the other.
  */
 const HARMLESS = new Map<string, RegExp>([
@@ -57,8 +57,8 @@ export function isLatin1(contentType: string | undefined): boolean {
 }
 
 /**
- * Whether an answer to a check with this verdict can be the first failure of its source, which so far says `vote` (null
- * = nothing bad is known of it): of a failure that goes on, the answer is not needed any more.
+ * Whether an answer to a check with this verdict can be the first failure of its source. So far the source says `vote`
+ * (null = nothing bad is known of it): of a failure that goes on, the answer is not needed any more.
  */
 export function isFirstFailure(verdict: Vote, vote: Verdict | null): boolean {
   if (verdict === 'down') return vote !== 'down';

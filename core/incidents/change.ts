@@ -127,7 +127,7 @@ function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): stri
 }
 
 /**
- * When the decision became true in the world (D-43): the start of the streak that completed it, which is the earliest
+ * When the decision became true in the world (D-43). The start of the streak that completed it, which is the earliest
  * moment at which enough sources were in the streak their vote rests on. Where no result decided but that a source fell
  * away, it is now. Leaving unknown it is the newest result, for silence has no streak; now, where an older one counts
  * again because its agent is back. Never after now, and never before the state that it ends, not even where the clock
@@ -143,9 +143,9 @@ export function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: nu
 }
 
 /**
- * Whether a decided monitor turned because a source fell away, and not by what the others saw: it would stay as it is
- * if everyone still said what it said last, and those that decide now had said so already when a source that is left
- * out last reported.
+ * Whether a decided monitor turned because a source fell away, and not by what the others saw. So it did if it would
+ * stay as it is with everyone saying what it said last, and those that decide now had said so already when a source
+ * that is left out last reported.
  */
 function isByFallingAway(monitor: DecidedMonitor, decision: Decision, nowMs: number): boolean {
   if (!isDecided(monitor.state)) return false;

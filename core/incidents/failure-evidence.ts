@@ -62,8 +62,8 @@ export function roundTimings(measured: Readonly<Record<string, unknown>>, mostMs
 }
 
 /**
- * Timings as they are stored with a result, which has next to no room: whole milliseconds in their order, `-` for a
- * step that did not happen, such as `4 11 - 22 2`.
+ * Timings as they are stored with a result, which has next to no room. They are whole milliseconds in their order, `-`
+ * for a step that did not happen, such as `4 11 - 22 2`.
  */
 export function writeTimings(timings: Timings): string {
   return TIMING_NAMES.map((name) => timings[name] ?? '-').join(' ');
@@ -78,9 +78,9 @@ export function readTimings(written: string): Timings {
 }
 
 /**
- * True where a result stores its timings: a bad one always, a good one when it is its source's first due time in a
- * ten-minute window, so that a source stores about one each ten minutes whatever its interval; all of them at intervals
- * of ten minutes and more.
+ * True where a result stores its timings. A bad one always does, a good one when it is its source's first due time in a
+ * ten-minute window, so that a source stores about one each ten minutes whatever its interval; all do at intervals of
+ * ten minutes and more.
  */
 export function storesTimings(
   { verdict, dueAtMs }: { verdict: Vote; dueAtMs: number },

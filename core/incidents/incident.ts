@@ -37,7 +37,7 @@ export const MAX_NOTE = 4000;
 const INVISIBLE = /^[\p{Cf}\p{Z}\s]*$/u;
 
 /**
- * A note made fit to be stored and shown: line breaks stay, every other control character becomes a blank, halves of
+ * A note made fit to be stored and shown. Line breaks stay, every other control character becomes a blank, halves of
  * surrogate pairs the replacement character. Empty where nothing is left that can be seen.
  */
 export function cleanNote(text: string): string {

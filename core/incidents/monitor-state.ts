@@ -14,7 +14,7 @@ import {
 import type { MonitorState } from './state.ts';
 
 /**
- * Applies one result of one source; returns the monitor with that source's next state, and the change that follows
+ * Applies one result of one source. Returns the monitor with that source's next state, and the change that follows
  * (null where it stays as it is).
  */
 export function applyResult(
@@ -123,7 +123,7 @@ function mayBeUnknown(
 }
 
 /**
- * Whether too few votes would be left if everyone who is online and able had one: an agent's silence was measured when
+ * Whether too few votes would be left if everyone who is online and able had one. An agent's silence was measured when
  * it was called offline, and needs no patience here.
  */
 function isLeftAlone(monitor: DecidedMonitor): boolean {
@@ -142,8 +142,8 @@ function isBetter(decision: Decision, state: MonitorState): boolean {
 }
 
 /**
- * Whether sources are better, and not only silent: by those too that have not begun to fail again, for who has is no
- * witness of a recovery.
+ * Whether sources are better, and not only silent. Those count too that have not begun to fail again, for one that has
+ * is no witness of a recovery.
  */
 function mayBeBetter(monitor: DecidedMonitor, votes: readonly SourceVote[], when: { silenceCounts: boolean }): boolean {
   const gauge = monitor.state === 'down' ? 'failing' : 'impaired';

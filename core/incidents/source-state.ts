@@ -60,13 +60,13 @@ export type SourceState = {
 export type StreakRule = { downAfterFailures: number; upAfterSuccesses: number; intervalSeconds: number };
 
 /**
- * Results further apart than so many intervals are not in a row: no check was made in between, and what happened then
+ * Results further apart than so many intervals are not in a row. No check was made in between, and what happened then
  * is not known (D-250).
  */
 const MOST_INTERVALS_APART = 3;
 
 /**
- * A source that votes goes on with its vote for two results that are none; with the third in a row it says nothing any
+ * A source that votes goes on with its vote for two results that are none. With the third in a row it says nothing any
  * more (D-42).
  */
 const SILENT_AFTER = 3;
@@ -74,10 +74,10 @@ const SILENT_AFTER = 3;
 const UNSETTLED: Gauge = { tripped: null, streak: [], decidedBy: [] };
 
 /**
- * Applies one result to a source's state and returns the next state, or the very same object where nothing changes: the
- * steady path, which then needs no write. A result that is not newer than the state, or that measured older checks,
- * changes nothing. Newer checks clear the streaks but keep what was decided (D-43). A no vote says nothing for or
- * against: streaks stay, until the gap between two votes is too long for one.
+ * Applies one result to a source's state and returns the next state. On the steady path that is the very same object,
+ * and needs no write. A result that is not newer than the state, or that measured older checks, changes nothing. Newer
+ * checks clear the streaks but keep what was decided (D-43). A no vote says nothing for or against: streaks stay, until
+ * the gap between two votes is too long for one.
  */
 export function stepSource(state: SourceState | null, result: VotedResult, rule: StreakRule): SourceState {
   const before = withChecksVersion(state, result.checksVersion);
@@ -103,7 +103,7 @@ export function stepSource(state: SourceState | null, result: VotedResult, rule:
 }
 
 /**
- * The state of a source whose newest results lie ahead of a time that was set back: they count as of now, in their
+ * The state of a source whose newest results lie ahead of a time that was set back. They count as of now, in their
  * order, and the next one is newer.
  */
 export function pullBackState(state: SourceState, nowMs: number): SourceState {
@@ -160,8 +160,8 @@ export function firstBadOf({ tripped, streak, decidedBy }: Gauge): Evidence | nu
 }
 
 /**
- * The first failure of a source: of the streak that its bad vote rests on or, where its vote is not bad, of the one
- * under way; null where it has none.
+ * The first failure of a source, in the streak that its bad vote rests on or else in the one under way. Null where it
+ * has none.
  */
 export function firstFailureOf(state: SourceState | null): { gauge: GaugeName; evidence: Evidence } | null {
   if (state === null) return null;

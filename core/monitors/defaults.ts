@@ -71,14 +71,14 @@ export function defaultGraceSeconds(type: MonitorType, intervalSeconds: number):
 export const DEFAULT_SOURCES = 3;
 
 /**
- * A shared agent is alive while one of its check processes was seen within this, in seconds: they are seen every 15 s,
+ * A shared agent is alive while one of its check processes was seen within this, in seconds. They are seen every 15 s,
  * and a deploy takes a while.
  */
 const ALIVE_SECONDS = 300;
 
 /**
- * The ids of those shared agents that are alive at `nowMs` (Unix milliseconds), or where none is, of those seen last:
- * as when everything was stopped and only the API is back. `lastSeenAt` is in Unix seconds.
+ * The ids of the shared agents that are alive at `nowMs` (Unix milliseconds). Where none is, those seen last: so it is
+ * when everything was stopped and only the API is back. `lastSeenAt` is in Unix seconds.
  */
 export function listAliveAgents(shared: readonly { id: string; lastSeenAt: number | null }[], nowMs: number): string[] {
   const newestAt = Math.max(...shared.map(({ lastSeenAt }) => lastSeenAt ?? 0));
@@ -87,8 +87,8 @@ export function listAliveAgents(shared: readonly { id: string; lastSeenAt: numbe
 }
 
 /**
- * Up to three of the shared agents' ids, or as many as are wanted, sorted: chosen by the monitor's own id (highest
- * random weight), so that the choice is stable and monitors spread evenly. With fewer agents, all of them.
+ * Chooses up to three of the shared agents' ids, or as many as are wanted, sorted. It goes by the monitor's own id
+ * (highest random weight), so that the choice is stable and monitors spread evenly. With fewer agents, all of them.
  */
 export function chooseDefaultSources(
   monitorId: string,

@@ -1,8 +1,8 @@
-import { cleanText } from '../clean-text.ts';
+import { cleanText } from '../foreign-text.ts';
 import { isSilent, voteOf, type SourceState } from '../incidents/source-state.ts';
 
 /**
- * Whether a source counts in a decision (D-41), and why not where it does not: its agent is offline; nothing came from
+ * Whether a source counts in a decision (D-41), and why not where it does not. Its agent is offline; nothing came from
  * it lately; it has reported, but too little to decide; it reports that it cannot tell.
  */
 export type SourceStatus = 'votes' | 'offline' | 'silent' | 'undecided' | 'unable';

@@ -1,5 +1,5 @@
 import { canonicalIpv4, canonicalIpv6, splitDnsTarget } from '../checks/dns/target.ts';
-import { accepted, refused, type Parsed } from '../parsed.ts';
+import { accepted, refused, type Parsed } from '../foreign-text.ts';
 import type { MonitorType } from './monitor.ts';
 
 /** The longest target, in characters (D-15). */
@@ -32,8 +32,8 @@ export function parseTarget(type: MonitorType, target: string): Parsed<string> {
 }
 
 /**
- * Names where a check of a target sends its secrets: scheme, host and port in one form, so that what differs only in
- * its spelling is the same (D-69). Null for types that send no secrets, and where there is no target.
+ * Names where a check of a target sends its secrets. It is scheme, host and port in one form, so that what differs only
+ * in its spelling is the same (D-69). Null for types that send no secrets, and where there is no target.
  */
 export function originOf(type: MonitorType, target: string): string | null {
   if (type === 'http') return URL.parse(target)?.origin ?? null;

@@ -55,7 +55,7 @@ export function quantileOf(histogram: Histogram, q: number): number | null {
 }
 
 /**
- * What stands for the latencies of a bucket, which are whole milliseconds: the value that is as far from the smallest
+ * What stands for the latencies of a bucket, which are whole milliseconds. The value that is as far from the smallest
  * as from the largest of them, in percent. It is exact where a bucket has one, which is so below 25 ms.
  */
 function middleOf(bucket: number): number {

@@ -1,5 +1,5 @@
 /**
- * What of the service stood still: the clock, the checks or the evaluation; or that there were more checks than our
+ * What of the service stood still. The clock, the checks or the evaluation; or that there were more checks than our
  * locations could run (`overload`), which counts for the monitors that were not checked alone.
  */
 export const GAP_KINDS = ['clock', 'checks', 'evaluation', 'overload'] as const;

@@ -13,8 +13,9 @@ export type StateSeconds = Record<MonitorState, number>;
 export type StateChange = { atMs: number; to: MonitorState };
 
 /**
- * What is known of one monitor: its changes in the order in which they were written, the last one before the time asked
- * about included, when it was created, and the stretches in which the service itself stood still.
+ * What is known of one monitor: its changes in the order in which they were written, and when it was created. The last
+ * change before the time asked about is among them, and beside them the stretches in which the service itself stood
+ * still.
  */
 export type StateHistory = { transitions: readonly StateChange[]; createdAtMs: number; gaps: readonly Stretch[] };
 

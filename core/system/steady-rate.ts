@@ -8,7 +8,7 @@ export type SteadyRate = { burst: number; everyMs: number };
 export type Spent = { usedUpMs: number; waitMs: number };
 
 /**
- * Counts units of what may happen at a steady rate, by one number for each who is counted: until when (Unix
+ * Counts units of what may happen at a steady rate. For each who is counted it keeps one number: until when (Unix
  * milliseconds) what was spent uses up the rate; null = nothing was. A mark further ahead than `longestMs` is one of
  * another clock, and counts as that far.
  */

@@ -1,10 +1,10 @@
 import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import { goneWith, madeWith, type FieldChanges, type Fields } from '../../core/accounts/field-changes.ts';
-import { noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { transactionOn } from '../orm.ts';
+import { behind, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { AgentKind, AgentRecord } from './record.ts';
 
@@ -33,20 +33,7 @@ export async function listAgents(
   const { after, limit } = query;
   const records = await database.records.agents.findAll({
     where: {
-      [Op.and]: [
-        visibleTo(query.tenantId),
-        { ...query.filter },
-        ...(after === undefined
-          ? []
-          : [
-              {
-                [Op.or]: [
-                  { createdAt: { [Op.gt]: after.createdAt } },
-                  { createdAt: after.createdAt, id: { [Op.gt]: after.id } },
-                ],
-              },
-            ]),
-      ],
+      [Op.and]: [visibleTo(query.tenantId), { ...query.filter }, ...behind(after)],
     },
     order: [
       ['createdAt', 'ASC'],

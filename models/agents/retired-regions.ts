@@ -1,5 +1,5 @@
 import { compareFields } from '../../core/accounts/field-changes.ts';
-import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { chooseDefaultSources, listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { authorOf, OPERATOR, recordChange } from '../accounts/audit-log.ts';

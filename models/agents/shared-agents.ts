@@ -1,4 +1,4 @@
-import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';

@@ -1,4 +1,4 @@
-import { buildLossMessage, type ChannelLoss } from '../../core/alerts/channel-loss.ts';
+import { buildLossMessage, type ChannelLoss } from '../../core/alerts/channel-message.ts';
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
 import type { Run } from '../sql.ts';

@@ -1,11 +1,11 @@
-import { Op, type WhereOptions } from 'sequelize';
+import { Op } from 'sequelize';
 import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { channelFields } from '../accounts/recorded-fields.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { transactionOn } from '../orm.ts';
+import { behind, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { ChannelRecord } from './channel-record.ts';
 import { sealWebhook } from './webhook-secrets.ts';
@@ -121,7 +121,7 @@ export async function listChannels(
   const { tenantId, type, after, limit } = query;
   const records = await database.records.channels.findAll({
     attributes: SHOWN,
-    where: { [Op.and]: [{ tenantId }, ...(type === undefined ? [] : [{ type }]), ...pageCondition(after)] },
+    where: { [Op.and]: [{ tenantId }, ...(type === undefined ? [] : [{ type }]), ...behind(after)] },
     order: [
       ['createdAt', 'ASC'],
       ['id', 'ASC'],
@@ -302,13 +302,4 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     lastError,
     createdAt,
   };
-}
-
-function pageCondition(after: { createdAt: number; id: string } | undefined): WhereOptions<ChannelRecord>[] {
-  if (after === undefined) return [];
-  return [
-    {
-      [Op.or]: [{ createdAt: { [Op.gt]: after.createdAt } }, { createdAt: after.createdAt, id: { [Op.gt]: after.id } }],
-    },
-  ];
 }

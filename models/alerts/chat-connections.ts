@@ -1,7 +1,6 @@
 import type { AuditAction, AuditActor } from '../../core/accounts/audit-entry.ts';
-import type { ChannelLoss } from '../../core/alerts/channel-loss.ts';
-import type { ChannelType } from '../../core/alerts/channel.ts';
-import type { ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../../core/alerts/chat/update.ts';
+import type { ChannelLoss } from '../../core/alerts/channel-message.ts';
+import type { ChannelType, ChatChannel, ChatOutcome, ChatUpdate, ConnectedChannel } from '../../core/alerts/channel.ts';
 import { authorOf, recordChange, systemActor } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';

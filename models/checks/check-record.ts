@@ -1,6 +1,5 @@
-import { decodeCause, VERDICT_CODES } from '../../core/checks/cause-code.ts';
 import type { StoredAnswers } from '../../core/checks/dns/stored-answers.ts';
-import type { Timings, Vote } from '../../core/checks/verdict.ts';
+import { decodeCause, VERDICT_CODES, type Timings, type Vote } from '../../core/checks/verdict.ts';
 import { readTimings } from '../../core/incidents/failure-evidence.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';

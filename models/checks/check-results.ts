@@ -1,4 +1,4 @@
-import { encodeCause, VERDICT_CODES } from '../../core/checks/cause-code.ts';
+import { encodeCause, VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { writeTimings } from '../../core/incidents/failure-evidence.ts';
 import type { VotedResult } from '../../core/incidents/source-state.ts';
 import type { Run } from '../sql.ts';

@@ -1,4 +1,4 @@
-import type { ScheduleSlot } from '../../core/checks/schedule.ts';
+import type { ScheduleSlot } from '../../core/checks/slots.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
 import type { CheckTarget, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';

@@ -1,5 +1,10 @@
-import { noScheduleChange, type ScheduleChange, type ScheduleSlot } from '../../core/checks/schedule.ts';
-import { chooseSlot, isTickFar } from '../../core/checks/slots.ts';
+import {
+  noScheduleChange,
+  type ScheduleChange,
+  type ScheduleSlot,
+  chooseSlot,
+  isTickFar,
+} from '../../core/checks/slots.ts';
 import type { Database } from '../database.ts';
 import { type Run, runOn } from '../sql.ts';
 

@@ -6,8 +6,7 @@ import {
   type Ping,
   type TakenPing,
 } from '../../core/heartbeats/deadlines.ts';
-import { firstLineOf } from '../../core/heartbeats/ping-body.ts';
-import { findRoom, type PingMarks } from '../../core/heartbeats/ping-rates.ts';
+import { firstLineOf, findRoom, type PingMarks } from '../../core/heartbeats/pings.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';

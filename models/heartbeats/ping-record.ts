@@ -1,6 +1,5 @@
-import { encodeCause } from '../../core/checks/cause-code.ts';
-import type { Vote } from '../../core/checks/verdict.ts';
-import { firstLineOf } from '../../core/heartbeats/ping-body.ts';
+import { encodeCause, type Vote } from '../../core/checks/verdict.ts';
+import { firstLineOf } from '../../core/heartbeats/pings.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 

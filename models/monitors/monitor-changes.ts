@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
-import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/schedule.ts';
+import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import {
   isAgentChecked,
   type Monitor,

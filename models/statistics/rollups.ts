@@ -1,4 +1,4 @@
-import { VERDICT_CODES } from '../../core/checks/cause-code.ts';
+import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';

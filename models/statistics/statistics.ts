@@ -1,5 +1,4 @@
-import { VERDICT_CODES } from '../../core/checks/cause-code.ts';
-import type { Timings } from '../../core/checks/verdict.ts';
+import { VERDICT_CODES, type Timings } from '../../core/checks/verdict.ts';
 import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
 import { NO_LATENCIES, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { cutWindow, type Span, type Spans } from '../../core/statistics/rollup-spans.ts';

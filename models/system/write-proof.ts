@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { SharedCalls } from '../../core/shared-calls.ts';
 import { within } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 
@@ -30,24 +31,21 @@ export async function storeProof({ pool }: Pick<Database, 'pool'>): Promise<void
 export function createWriteProof(database: Pick<Database, 'pool'>): () => Promise<boolean> {
   let beganAtMs = Number.NEGATIVE_INFINITY;
   let isProven = false;
-  let proving: Promise<void> | null = null;
 
-  const prove = async (waitMs: number): Promise<void> => {
+  const proofs = new SharedCalls(async (waitMs: number): Promise<void> => {
     await delay(waitMs);
     beganAtMs = performance.now();
     isProven = await storeProof(database).then(
       () => true,
       () => false,
     );
-    proving = null;
-  };
+  });
 
   return async () => {
     const waitMs = Math.max(0, beganAtMs + HOLDS_MS - performance.now());
     if (isProven && waitMs > 0) return true;
     isProven = false;
-    proving ??= prove(waitMs);
-    await within(waitMs + PATIENCE_MS, proving, null);
+    await within(waitMs + PATIENCE_MS, proofs.run(waitMs), null);
     return isProven;
   };
 }

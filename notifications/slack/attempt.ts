@@ -6,7 +6,7 @@ import {
   escapeShown,
   shorten,
 } from '../../core/alerts/chat/message.ts';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import type { HttpAnswer } from '../../net/http-client.ts';
 import {
   excerptAnswer,
@@ -140,7 +140,7 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
 const GONE_STATUSES = new Set([403, 404, 410]);
 
 /**
- * Makes one attempt at a Slack channel's incoming webhook. 2xx is `delivered`; 429, 5xx and what is wrong on the way
+ * Makes one attempt at a Slack channel's incoming webhook. 2xx is `delivered`. 429, 5xx and what is wrong on the way
  * are `retry`; everything else is `failed`, with a `channelProblem` where the webhook or its channel is gone. Rejects
  * only when our own machine lacks something.
  */

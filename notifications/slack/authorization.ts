@@ -1,4 +1,4 @@
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { type SlackSending, isWebhookUrl } from './sending.ts';
 
 /** The Slack app that the installation is, and the return address that its links named. */

@@ -39,9 +39,9 @@ export function isOverridden(apiUrl: string): boolean {
 }
 
 /**
- * Whether messages may be sent to a URL that an answer of Slack's named: below https://hooks.slack.com, or at the host
- * of `apiUrl`, whatever the port, where the operator chose another than Slack's. Anything else is not Slack, whatever
- * says so.
+ * Whether messages may be sent to a URL that an answer of Slack's named. It must be below https://hooks.slack.com, or
+ * at the host of `apiUrl`, whatever the port, where the operator chose another than Slack's. Anything else is not
+ * Slack, whatever says so.
  */
 export function isWebhookUrl(text: string, apiUrl: string): boolean {
   const url = URL.parse(text);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { z } from 'zod';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
 import { excerptAnswer, strikeOut } from '../attempt-result.ts';
 

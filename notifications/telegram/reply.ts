@@ -1,6 +1,5 @@
-import { CHAT_CAPS, type ChatMessage, shorten } from '../../core/alerts/chat/message.ts';
-import { buildGreeting } from '../../core/alerts/chat/service-messages.ts';
-import type { ChatChannel, ChatOutcome } from '../../core/alerts/chat/update.ts';
+import type { ChatChannel, ChatOutcome } from '../../core/alerts/channel.ts';
+import { CHAT_CAPS, type ChatMessage, shorten, buildGreeting } from '../../core/alerts/chat/message.ts';
 import { renderTelegramMessage, type TelegramMessage } from './message.ts';
 
 const HOW_TO_STOP = 'Write /stop to end them.';

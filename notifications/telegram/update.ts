@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { ChatUpdate } from '../../core/alerts/chat/update.ts';
+import type { ChatUpdate } from '../../core/alerts/channel.ts';
 
 /** An update as far as it concerns us. `id` is null where it has none, so that it is no update at all. */
 export type TelegramUpdate = { id: number | null; update: ChatUpdate };

@@ -3,7 +3,6 @@ import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { excerptAnswer, OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
-import { findUrlProblem } from './url.ts';
 
 /**
  * One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A
@@ -37,7 +36,7 @@ const RESPONSE_LIMIT = 4096;
 const SHORTEST_KEY = 8;
 
 /**
- * Makes one attempt at a webhook (D-50, D-51, D-53): a signed POST whose `sent_at`, timestamps and signatures are new
+ * Makes one attempt at a webhook (D-50, D-51, D-53). A signed POST whose `sent_at`, timestamps and signatures are new
  * each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the receiver
  * does is `retry`. Rejects only when our own machine lacks something.
  */
@@ -92,7 +91,7 @@ async function post(
 type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error: string | null; body: Buffer | null };
 
 /**
- * The status of an answer decides, even where its body breaks off: the receiver has spoken, and one that counts its
+ * The status of an answer decides, even where its body breaks off. The receiver has spoken, and one that counts its
  * bytes wrongly must not be notified four times. Only a success whose body goes on past the deadline is none: a
  * receiver that never ends has not answered.
  */
@@ -141,4 +140,17 @@ function decoded(text: string): string {
   } catch {
     return text;
   }
+}
+
+/**
+ * What is wrong with a text as a webhook's URL, as the end of a sentence about it. Null when it is a good one:
+ * absolute, https, without user and password.
+ */
+export function findUrlProblem(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null) return 'must be an absolute https URL';
+  if (url.protocol !== 'https:') return `must be an https URL, not ${url.protocol.slice(0, -1)}`;
+  return url.username === '' && url.password === ''
+    ? null
+    : 'must not carry a user or password: the signature authenticates deliveries';
 }

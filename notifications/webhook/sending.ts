@@ -3,9 +3,9 @@ import { createHttpClient } from '../../net/http-client.ts';
 import type { WebhookSending } from './attempt.ts';
 
 /**
- * How long an unused connection is kept, in milliseconds: well below what any server waits before it closes one, so
- * that a request never meets its end on the way. One that did would have to be sent again, and it would be unknown
- * whether it had been taken.
+ * How long an unused connection is kept, in milliseconds. That is well below what any server waits before it closes
+ * one, so that a request never meets its end on the way. One that did would have to be sent again, and it would be
+ * unknown whether it had been taken.
  */
 const IDLE_MS = 1000;
 

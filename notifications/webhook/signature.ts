@@ -4,10 +4,10 @@ import { createHmac, createSecretKey } from 'node:crypto';
 export type SignedDelivery = { body: Buffer; event: string; deliveryId: string; sentAtSeconds: number };
 
 /**
- * The headers of one attempt, signed in two ways: the service's own (HMAC-SHA256 of the body, keyed with the whole
- * secret) and that of Standard Webhooks 1.0 (id, timestamp and body, keyed with the decoded part), so that any of its
- * libraries verifies it (D-53). A secret that was changed lately signs beside the new one in both ways, so that a
- * receiver verifies with whichever it knows.
+ * Makes the headers of one attempt, signed in two ways. One is the service's own (HMAC-SHA256 of the body, keyed with
+ * the whole secret), the other that of Standard Webhooks 1.0 (id, timestamp and body, keyed with the decoded part), so
+ * that any of its libraries verifies it (D-53). A secret that was changed lately signs beside the new one in both ways,
+ * so that a receiver verifies with whichever it knows.
  */
 export function signDelivery(
   delivery: SignedDelivery,

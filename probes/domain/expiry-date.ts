@@ -55,7 +55,7 @@ const ZONE_HOURS: Readonly<Record<string, number>> = {
 const OFFSET = /^(?:utc|gmt)?(?<sign>[+-])(?<hours>\d{1,2}?):?(?<minutes>\d{2})?$/i;
 
 /**
- * The moment, in Unix seconds, that a registry's date stands for: UTC where it names no zone, the start of the day
+ * The moment, in Unix seconds, that a registry's date stands for. UTC where it names no zone, the start of the day
  * where it has no time; null for what is no date.
  */
 export function parseExpiryDate(text: string): number | null {

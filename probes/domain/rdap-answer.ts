@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Registration } from '../../core/checks/domain/facts.ts';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 
 /** Longer names of registrars are cut, in characters. */

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DomainFacts } from '../../core/checks/domain/facts.ts';
 
 /**
- * What a request to a registry brought, and when the registry may be asked again where it said so (Unix milliseconds;
- * null = it did not).
+ * What a request to a registry brought, and when the registry may be asked again (Unix milliseconds). Null = it named
+ * no time.
  */
 export type RegistryAnswer<Result> = { result: Result; askAgainAtMs: number | null };
 
@@ -30,7 +30,7 @@ const POLL_MS = 100;
 const MARGIN_MS = 2000;
 
 /**
- * Makes what keeps lookups gentle: one request at a time at each registry over all processes, a pause after each, and
+ * Makes what keeps lookups gentle. One request at a time at each registry over all processes, a pause after each, and
  * none before the moment that the registry itself has named.
  */
 export function createRegistryQueue({ store, now }: { store: DomainStore; now: () => number }): RunInRegistryQueue {

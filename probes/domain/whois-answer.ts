@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import type { Registration } from '../../core/checks/domain/facts.ts';
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 import { MAX_REGISTRAR } from './rdap-answer.ts';
 
@@ -178,7 +178,7 @@ const LIMITED = new RegExp(
  */
 const SHORT = 8;
 /**
- * Where a server says that it found nothing, and how many fields stand beside that: in an answer with more, such words
+ * Where a server says that it found nothing, and how many fields stand beside that. In an answer with more, such words
  * are of something else.
  */
 const FOUND_NOTHING_WITHIN = 40;

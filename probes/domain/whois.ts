@@ -5,8 +5,8 @@ import type { RegistryAnswer, RunInRegistryQueue } from './registry-queue.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
 /**
- * What WHOIS lookups are made with; `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead
- * where `tcp` may not: the operator has chosen the root, and strangers everyone it refers to (D-30).
+ * What WHOIS lookups are made with. `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead where
+ * `tcp` may not: the operator has chosen the root, and strangers everyone it refers to (D-30).
  */
 export type WhoisTools = {
   root: WhoisServer;
@@ -39,7 +39,7 @@ const QUERIES: Readonly<Record<string, (name: string) => string>> = {
 };
 
 /**
- * Makes the WHOIS lookup (RFC 3912): the root tells the registry's server, and where the registry's answer has no
+ * Makes the WHOIS lookup (RFC 3912). The root tells the registry's server, and where the registry's answer has no
  * expiry one referral to the registrar's server is followed.
  */
 export function createWhois(tools: WhoisTools): AskWhois {

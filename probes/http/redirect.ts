@@ -10,8 +10,8 @@ const KEEPS_METHOD = new Set([307, 308]);
 const BODY_HEADERS = new Set(['content-type', 'content-encoding', 'content-language', 'content-location']);
 
 /**
- * Where an answer points; null when it is no redirect that can be followed (none at all, no Location, a Location that
- * is no http or https URL), so that it is the final answer.
+ * Where an answer points; null when it is the final answer. So it is when it is no redirect, has no Location, or has
+ * one that is no http or https URL.
  */
 export function redirectTarget(
   { status, location }: { status: number; location: string | undefined },

@@ -7,7 +7,7 @@ import type { FixedCause } from '../../core/checks/verdict.ts';
 export type EchoRound = { address: string; count: number; deadlineMs: number };
 
 /**
- * What became of a round: the round trips of the requests that were answered, in milliseconds; or no request could be
+ * What became of a round. The round trips of the requests that were answered, in milliseconds; or no request could be
  * sent there; or none from here.
  */
 export type EchoOutcome =
@@ -28,8 +28,8 @@ export type EchoMeans = {
 };
 
 /**
- * The pause between two requests of a round, in milliseconds: five a second at the most, and the last has half the
- * deadline left for its reply.
+ * The pause between two requests of a round, in milliseconds. There are five a second at the most, and the last has
+ * half the deadline left for its reply.
  */
 export function gapMs({ count, deadlineMs }: Pick<EchoRound, 'count' | 'deadlineMs'>): number {
   return Math.min(200, deadlineMs / 2 / count);

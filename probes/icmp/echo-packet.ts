@@ -34,7 +34,7 @@ export function buildEchoRequest(
 }
 
 /**
- * The key of an echo reply as it came from a socket, with its IPv4 header or without; null for whatever else, a broken
+ * The key of an echo reply as it came from a socket, with its IPv4 header or without. Null for whatever else, a broken
  * checksum included. The identifier is no part of it: the kernel sets its own on datagram sockets.
  */
 export function readEchoReply(family: Family, message: Buffer): string | null {

@@ -3,8 +3,8 @@ import type { Socket } from 'node:dgram';
 import { buildEchoRequest, readEchoReply, TOKEN_BYTES, type Family } from './echo-packet.ts';
 
 /**
- * One request, and what is reported of it: that it went out, and then, once, its round trip in milliseconds, or that it
- * could not be sent.
+ * One request, with the calls that report on it. They say that it went out, and then, once, its round trip in
+ * milliseconds, or that it could not be sent.
  */
 export type AwaitedEcho = {
   address: string;
@@ -29,7 +29,7 @@ const PORT = { 4: 1, 6: 58 } as const satisfies Record<Family, number>;
 const SENDS_A_TURN = 32;
 
 /**
- * Sends the echo requests of all monitors over one ICMP socket, and tells their replies apart: one counts when it comes
+ * Sends the echo requests of all monitors over one ICMP socket, and tells their replies apart. One counts when it comes
  * from the address that was asked and brings back sequence and token, once, and while it is awaited.
  */
 export class EchoSocket {

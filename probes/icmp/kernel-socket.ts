@@ -50,7 +50,7 @@ const FILTER = {
 } as const satisfies Record<Family, object>;
 
 /**
- * Asked for, so that replies survive a moment in which the process is busy; the kernel grants `net.core.rmem_max` at
+ * Asked for, so that replies survive a moment in which the process is busy. The kernel grants `net.core.rmem_max` at
  * the most, as Linux ships it some 500 replies.
  */
 const RECEIVE_BYTES = 4 * 1024 * 1024;

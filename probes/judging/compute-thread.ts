@@ -22,15 +22,15 @@ type Job<Task, Result> = {
 const WITH_THREAD = 4;
 
 /**
- * What may wait for the thread: as many jobs as checks are under way at a time, for a process that is behind reads no
- * more of them; and so many bytes.
+ * Bounds of what may wait for the thread, in number and bytes. There are as many jobs as checks are under way at a
+ * time, for a process that is behind reads no more of them.
  */
 const MOST_WAITING = 2000;
 const MOST_WAITING_BYTES = 128 * 1024 * 1024;
 
 /**
- * A job that is known to take long lets others go before it until they have computed for so long, in milliseconds of
- * the thread's own time: on a busy machine it waits longer.
+ * A job that is known to take long lets others go before it. They may compute for so long, in milliseconds of the
+ * thread's own time: on a busy machine it waits longer.
  */
 const LONGEST_WAIT_MS = 1000;
 

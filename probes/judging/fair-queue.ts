@@ -1,6 +1,6 @@
 /**
- * Whose a piece of work is, the bytes of memory that it holds while it waits, and whether work of its kind is known to
- * take long.
+ * Whose a piece of work is, and the bytes of memory that it holds while it waits. `takesLong`: work of its kind is
+ * known to take long.
  */
 export type Demand = { account: string; bytes: number; takesLong: boolean };
 

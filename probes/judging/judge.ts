@@ -18,15 +18,15 @@ export type ObservedCheck = { target: CheckTarget; observation: Observation; acc
 const ON_THE_LOOP_MS = 1;
 
 /**
- * After a check over budget its monitor is not judged again for the first of these; twice as long each time, up to
- * the second, in milliseconds.
+ * After a check over budget its monitor is not judged again for the first of these, in milliseconds. Each time that is
+ * twice as long, up to the second.
  */
 const FIRST_REST_MS = 1000;
 const LONGEST_REST_MS = 30_000;
 
 /**
- * And for so long for each monitor that rests, so that all of them together have a tenth of the thread's time at the
- * most, in milliseconds.
+ * A monitor rests for so long for each that rests, in milliseconds. So all of them together have a tenth of the
+ * thread's time at the most.
  */
 const REST_FOR_EACH_MS = 500;
 
@@ -37,8 +37,8 @@ const MOST_BYTES_BESIDE_BODY = 64 * 1024;
 const MOST_SLOW = 10_000;
 
 /**
- * What is known of a monitor that takes long: how often it was over budget of late, and until when it is not judged
- * for that.
+ * What is known of a monitor that takes long. How often it was over budget of late, and until when it is not judged for
+ * that.
  */
 type Slow = { times: number; untilMs: number; judgement: Judgement };
 

@@ -1,6 +1,6 @@
 import type { VendorDocument } from '../../core/checks/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
-import { refused, type Parsed } from '../../core/parsed.ts';
+import { refused, type Parsed } from '../../core/foreign-text.ts';
 import { ComputeThread } from '../judging/compute-thread.ts';
 import { parseVendorDocument } from './parse-document.ts';
 import type { ParsingTask } from './parse-thread.ts';
@@ -16,8 +16,8 @@ const TOO_BUSY: Parsed<VendorSnapshot> = refused(
 );
 
 /**
- * Makes the parser of the documents of all vendors: a stranger's page of some megabytes can take seconds to read,
- * which is done in a thread.
+ * Makes the parser of the documents of all vendors. A stranger's page of some megabytes can take seconds to read, which
+ * is done in a thread.
  */
 export function createDocumentParser(): DocumentParser {
   const thread = new ComputeThread<ParsingTask, Parsed<VendorSnapshot>>(new URL('./parse-thread.ts', import.meta.url));

@@ -7,6 +7,7 @@ import {
   type VendorFailure,
   type VendorFormat,
 } from '../../core/checks/vendor/document.ts';
+import { SharedCalls } from '../../core/shared-calls.ts';
 import type { DocumentParser } from './document-parser.ts';
 import type { FetchDocument } from './fetch-document.ts';
 
@@ -40,21 +41,21 @@ const REMEMBERED_BYTES = 16 * 1024 * 1024;
 const MOST_REMEMBERED = 500;
 
 /**
- * Makes the reader of documents: in this process everybody who wants one waits for the same lookup, and over all
+ * Makes the reader of documents. In this process everybody who wants one waits for the same lookup, and over all
  * processes the one that holds the claim fetches it. The others wait until the claim's holder has stored what came of
  * it.
  */
 export function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
-  const underWay = new Map<string, Promise<VendorDocumentRecord>>();
+  const reads = new SharedCalls(
+    (document: VendorDocument, tenantId?: string) => refresh(document, tenantId, options),
+    ({ url }) => url,
+  );
   const remembered = new DocumentMemory({ most: MOST_REMEMBERED, mostBytes: REMEMBERED_BYTES });
 
   return async (document, tenantId) => {
     const known = remembered.get(document.url);
     if (known !== undefined && isSettled(known, document, options.now())) return known;
-    const reading =
-      underWay.get(document.url) ?? refresh(document, tenantId, options).finally(() => underWay.delete(document.url));
-    underWay.set(document.url, reading);
-    const record = await reading;
+    const record = await reads.run(document, tenantId);
     if (tenantId === undefined) remembered.set(record);
     return record;
   };

@@ -1,6 +1,6 @@
 import type { VendorFormat, VendorDocument } from '../../core/checks/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
-import { accepted, type Parsed } from '../../core/parsed.ts';
+import { accepted, type Parsed } from '../../core/foreign-text.ts';
 import { parseAwsEvents, parseAwsFeed } from './aws/parse-events.ts';
 import { parseGoogleIncidents, parseGoogleProducts } from './google-cloud/parse-incidents.ts';
 import { parseInstatusComponents, parseInstatusSummary } from './instatus/parse-summary.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { VendorState } from '../../core/checks/vendor/snapshot.ts';
-import { accepted, refused, type Parsed } from '../../core/parsed.ts';
+import { accepted, refused, type Parsed } from '../../core/foreign-text.ts';
 import { decodeText } from './plain-text.ts';
 
 /** No vendor nests more than a dozen; what is nested deeper takes hundreds of bytes of memory for each of its own. */

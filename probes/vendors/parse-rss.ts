@@ -1,7 +1,7 @@
 import { XMLParser } from 'fast-xml-parser';
 import { z } from 'zod';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
-import { accepted, refused, type Parsed } from '../../core/parsed.ts';
+import { accepted, refused, type Parsed } from '../../core/foreign-text.ts';
 import { decodeText, plainTitle } from './plain-text.ts';
 
 /**
@@ -46,7 +46,7 @@ const feed = z.object({
 });
 
 /**
- * An RSS 2.0 feed: its channel must have a title, for a page of an error or a login has none; no items at all is a good
+ * An RSS 2.0 feed: its channel must have a title, for a page of an error or a login has none. No items at all is a good
  * feed.
  */
 export function parseRss(body: Buffer): Parsed<{ items: RssItem[] }> {

@@ -1,4 +1,4 @@
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 
 const MAX_NAME = 200;
 const MAX_TITLE = 300;

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Harness } from '../../bench/harness/harness.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 import { ownEnvironment, ROOT } from '../../test/helpers/program.ts';
 import { REGIONS } from './script.ts';
 
@@ -31,18 +32,18 @@ export const SMALL_FLEET: FleetSize = { web: 1, evaluate: 2, deliver: 1 };
 /** The delay before a process is started again whose servers were away, in milliseconds. */
 const TRY_AGAIN_MS = 1000;
 
-/** The Procfile's processes, one `check` for each region. */
+/** The processes of a fleet, one `check` for each region. */
 export function listMembers({ web, evaluate, deliver }: FleetSize): Member[] {
-  const worker = (kind: string, name = kind, env = {}): Member => ({ name, args: ['workers/main.ts', kind], env });
-  const several = (kind: string, count: number) =>
-    Array.from({ length: count }, (_, index) => worker(kind, `${kind}-${index + 1}`));
+  const one = (kind: ProcessName, name: string = kind, env = {}): Member => ({ name, args: FLEET[kind], env });
+  const several = (kind: ProcessName, count: number) =>
+    Array.from({ length: count }, (_, index) => one(kind, `${kind}-${index + 1}`));
   return [
-    ...several('web', web).map((member) => ({ ...member, args: ['api/main.ts'] })),
-    ...REGIONS.map((region) => worker('check', `check-${region}`, { AGENT_REGION: region })),
+    ...several('web', web),
+    ...REGIONS.map((region) => one('check', `check-${region}`, { AGENT_REGION: region })),
     ...several('evaluate', evaluate),
     ...several('deliver', deliver),
-    worker('maintain'),
-    worker('clock'),
+    one('maintain'),
+    one('clock'),
   ];
 }
 
@@ -61,7 +62,7 @@ export async function startFleet(
   // An interrupted run must leave no process behind, not even one that was being started.
   const leave = (): void => processes.forEach(({ end }) => end());
   process.once('exit', leave);
-  harness.defer(async () => void process.off('exit', leave));
+  harness.teardown(async () => void process.off('exit', leave));
   // One after the other: a machine with two processors starts them no sooner at once, and each would seem slow.
   for (const { start } of processes.values()) await start();
   return {
@@ -139,7 +140,7 @@ function superviseMember(
   return {
     start() {
       const running = restartUntilStopped();
-      harness.defer(async () => {
+      harness.teardown(async () => {
         stopping.abort();
         child?.kill('SIGKILL');
         await running;

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Harness } from '../../bench/harness/harness.ts';
 import { apiClient, listOf, type ApiClient } from '../../test/helpers/api-client.ts';
 import type { BoundedDisk } from '../../test/helpers/bounded-disk.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { layLink, type Link } from '../../test/helpers/link.ts';
+import { startProgram } from '../../test/helpers/program.ts';
 import { makeSettableClock, type SettableClock } from '../../test/helpers/set-clock.ts';
 import { until } from '../../test/helpers/until.ts';
 import { linkName, RECEIVER_LINK, type RedisKind } from './faults.ts';
 import { listMembers, startFleet, type Fleet, type FleetSize, type Member } from './fleet.ts';
-import { byWayOf, layLink, type Link } from './proxy.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 import type { MonitorScript } from './script.ts';
 import { startServers, type Servers } from './servers.ts';
-import { migrateDatabase, runBeside } from './single-process.ts';
 import { serveTargets, SLOW_FROM_MS, type Targets } from './targets.ts';
 
 /** All running parts of a run. */
@@ -25,7 +25,7 @@ export type ChaosHarness = {
   receiver: Receiver;
   targets: Targets;
   /** Starts one more clock process; returns how to end it. */
-  startSecondClock: () => Promise<() => Promise<void>>;
+  startSecondClock: () => () => Promise<void>;
   call: ApiClient;
   /** The token of `call`. */
   token: string;
@@ -90,33 +90,37 @@ export async function startChaosHarness(
     WEBHOOK_TIMEOUT_SECONDS: '4',
     NODE_EXTRA_CA_CERTS: receiver.caFile,
   };
-  await migrateDatabase({ ...settings, DATABASE_URL: servers.databaseUrl });
+  const migrated = startProgram(harness, ['cli/spotcheck.ts', 'migrate'], {
+    ...settings,
+    DATABASE_URL: servers.databaseUrl,
+  });
+  if ((await migrated.exited) !== 0) throw new Error(`the database could not be prepared: ${migrated.output()}`);
 
   const links = new Map<string, Link>();
   const onLinks = async (member: Member): Promise<Member> => {
-    const toPostgres = await layLink(harness, portOf(servers.databaseUrl));
+    const toPostgres = await layLink(harness, servers.databaseUrl);
     links.set(linkName(member.name, 'postgres'), toPostgres);
     const env = {
       ...settings,
       ...clocks.get(member.name)?.env,
       ...member.env,
-      DATABASE_URL: byWayOf(servers.databaseUrl, toPostgres),
+      DATABASE_URL: toPostgres.url,
       REDIS_URL: servers.redisUrl,
     };
     if (servers.cluster !== null) return { ...member, env };
-    const toRedis = await layLink(harness, portOf(servers.redisUrl));
+    const toRedis = await layLink(harness, servers.redisUrl);
     links.set(linkName(member.name, 'redis'), toRedis);
-    return { ...member, env: { ...env, REDIS_URL: byWayOf(servers.redisUrl, toRedis) } };
+    return { ...member, env: { ...env, REDIS_URL: toRedis.url } };
   };
   const members = await Promise.all(listMembers(size).map(onLinks));
   const clock = members.find(({ name }) => name === 'clock');
   if (clock === undefined) throw new Error('there is no clock in the fleet');
   const fleet = await startFleet(harness, { members, folder: logs });
-  const toReceiver = await layLink(harness, receiver.port);
+  const toReceiver = await layLink(harness, receiver.url);
   links.set(RECEIVER_LINK, toReceiver);
   const call: ApiClient = (...request) => apiClient(fleet.urls()[0] ?? '', token)(...request);
   const monitorIds = await createMonitors(call, {
-    hookUrl: `https://127.0.0.1:${toReceiver.port}/hook`,
+    hookUrl: toReceiver.url,
     scripts,
     targets,
   });
@@ -134,7 +138,10 @@ export async function startChaosHarness(
     call,
     token,
     monitorIds,
-    startSecondClock: () => runBeside(harness, clock),
+    startSecondClock() {
+      const second = startProgram(harness, clock.args, clock.env);
+      return async () => void (await second.stop('SIGKILL'));
+    },
   };
 }
 
@@ -147,7 +154,7 @@ async function makeClocks(harness: Harness, processes: readonly string[]): Promi
     const clock = await makeSettableClock();
     if (clock === null) break;
     clocks.set(name, clock);
-    harness.defer(clock.remove);
+    harness.teardown(clock.remove);
   }
   return clocks;
 }
@@ -158,9 +165,7 @@ async function createMonitors(
 ): Promise<string[]> {
   const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: given.hookUrl });
   if (channel.status !== 201) throw new Error(JSON.stringify(channel.json));
-  const agents = new Map(
-    listOf(await call('GET', '/agents')).map((agent) => [String(agent['region']), String(agent['id'])]),
-  );
+  const agents = new Map(listOf(await call('GET', '/agents')).map((agent) => [agent['region'], agent['id']]));
   const create = async (script: MonitorScript): Promise<string> => {
     const { status, json } = await call('POST', '/monitors', {
       name: `Target ${script.index}`,
@@ -174,14 +179,10 @@ async function createMonitors(
       check_spec: { assertions: [{ source: 'response_time', op: 'lt', value: `${SLOW_FROM_MS}` }] },
     });
     if (status !== 201) throw new Error(JSON.stringify(json));
-    return String(json['id']);
+    return json['id'];
   };
   const ids: string[] = [];
   for (let first = 0; first < given.scripts.length; first += CREATED_AT_ONCE)
     ids.push(...(await Promise.all(given.scripts.slice(first, first + CREATED_AT_ONCE).map(create))));
   return ids;
-}
-
-function portOf(url: string): number {
-  return Number(new URL(url).port);
 }

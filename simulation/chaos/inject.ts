@@ -38,7 +38,7 @@ const INJECTORS: { [Kind in FaultKind]: Injector<Kind> } = {
     servers.cluster?.promoteReplicaOf(await servers.findRedisMaster(master)),
   'redis-slot': async ({ servers }, { queue }) => servers.cluster?.migrateSlotOf(queue),
   async 'second-clock'({ startSecondClock }, { forMs }) {
-    const end = await startSecondClock();
+    const end = startSecondClock();
     await delay(forMs);
     await end();
   },

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Harness } from '../../bench/harness/harness.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 import { SLOW_FROM_MS } from './targets.ts';
 
 /** The milliseconds in which even the simplest client waited longer than half of a monitor's slow threshold. */
@@ -14,7 +14,7 @@ export async function watchMachine(harness: Harness, targetUrl: string): Promise
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  harness.defer(async () => {
+  harness.teardown(async () => {
     child.kill('SIGKILL');
     await exited;
   });

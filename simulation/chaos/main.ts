@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createHarnesses } from '../../bench/harness/harness.ts';
+import { createHarnesses } from '../../test/helpers/harness.ts';
 import { findFaketime, NO_FAKETIME } from '../../test/helpers/set-clock.ts';
 import { KINDS, type FaultKind, type RedisKind } from './faults.ts';
 import { FINDINGS } from './findings.ts';

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import https from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Harness } from '../../bench/harness/harness.ts';
 import { TestAuthority } from '../../test/helpers/certificates.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { startHttpServer } from '../../test/helpers/http-server.ts';
 
 /** One message as it arrived; accepted if it was answered with 2xx. */
 export type Received = {
@@ -21,7 +19,7 @@ export type Received = {
 export type Manner = 'good' | 'error' | 'hang' | 'reset';
 
 export type Receiver = {
-  port: number;
+  url: string;
   caFile: string;
   received: readonly Received[];
   behave: (manner: Manner) => void;
@@ -41,7 +39,6 @@ export async function startReceiver(harness: Harness, folder: string): Promise<R
   const caFile = join(folder, 'ca.pem');
   await writeFile(caFile, authority.pem);
   const received: Received[] = [];
-  const sockets = new Set<Socket>();
   let manner: Manner = 'good';
 
   const take = (request: IncomingMessage, response: ServerResponse, body: string): void => {
@@ -61,25 +58,18 @@ export async function startReceiver(harness: Harness, folder: string): Promise<R
     else if (manner !== 'hang') response.writeHead(manner === 'good' ? 204 : 500).end();
   };
 
-  const server = https.createServer(await authority.issue({ hosts: ['127.0.0.1'] }), (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('error', () => undefined);
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => take(request, response, Buffer.concat(chunks).toString('utf8')));
-  });
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
-  });
-  server.on('tlsClientError', () => undefined);
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  harness.defer(async () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
+  const { port } = await startHttpServer(
+    harness,
+    (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('error', () => undefined);
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => take(request, response, Buffer.concat(chunks).toString('utf8')));
+    },
+    await authority.issue({ hosts: ['127.0.0.1'] }),
+  );
   return {
-    port: (server.address() as AddressInfo).port,
+    url: `https://127.0.0.1:${port}/hook`,
     caFile,
     received,
     behave(next) {

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Harness } from '../../bench/harness/harness.ts';
 import { MAX_RETRIES } from '../../core/alerts/delivery-rates.ts';
 import { listOf } from '../../test/helpers/api-client.ts';
 import { mountBoundedDisk } from '../../test/helpers/bounded-disk.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
 import { listNames, watchApi } from './api-watch.ts';
 import type { Facts } from './facts.ts';
 import { KINDS, planFaults, type FaultKind, type RedisKind } from './faults.ts';
@@ -78,7 +78,7 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
   const disk = wanted.some(({ fault }) => isOfDisk(fault.kind))
     ? await mountBoundedDisk(join(folder, DATA), DISK_MIB)
     : null;
-  if (disk !== null) harness.defer(disk.unmount);
+  if (disk !== null) harness.teardown(disk.unmount);
   const isLeftOut = disk === null && wanted.some(({ fault }) => isOfDisk(fault.kind));
   if (isLeftOut) log('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
   const planned = isLeftOut ? plan(kinds.filter((kind) => !isOfDisk(kind))) : wanted;
@@ -88,7 +88,7 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
   chaos.targets.begin(beganAtMs);
   log(`the script begins; ${monitors} monitors, ${planned.length} faults`);
   const api = watchApi(chaos.fleet.urls, chaos.token);
-  harness.defer(api.stop);
+  harness.teardown(api.stop);
   const suffered = await injectFaults(chaos, planned, { beganAtMs, log });
   await delay(Math.max(0, beganAtMs + seconds * 1000 - Date.now()));
   log(`${((Date.now() - beganAtMs) / 1000).toFixed(1).padStart(6)} s  everything is over`);

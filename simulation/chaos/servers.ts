@@ -1,11 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Harness } from '../../bench/harness/harness.ts';
 import { canConnect, withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import type { BoundedDisk } from '../../test/helpers/bounded-disk.ts';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { childrenOf } from '../../test/helpers/process-tree.ts';
 import { postmasterPid } from '../../test/helpers/running-service.ts';
 import type { SettableClock } from '../../test/helpers/set-clock.ts';
 import { until } from '../../test/helpers/until.ts';
@@ -69,9 +68,9 @@ export async function startServers(harness: Harness, { folder, clock, kind, disk
           nodeTimeoutMs: NODE_TIMEOUT_MS,
         })
       : null;
-  if (cluster !== null) harness.defer(cluster.stop);
+  if (cluster !== null) harness.teardown(cluster.stop);
   let redis: RedisServer | null = kind === 'server' ? await startRedis() : null;
-  harness.defer(async () => {
+  harness.teardown(async () => {
     await signalPostgres('SIGCONT');
     await postgres.stop();
   });
@@ -83,12 +82,13 @@ export async function startServers(harness: Harness, { folder, clock, kind, disk
     await redis?.stop();
     redis = null;
   };
-  harness.defer(stopRedis);
+  harness.teardown(stopRedis);
 
   const signalPostgres = async (signal: NodeJS.Signals): Promise<void> => {
     const pid = await postmasterPid(folder).catch(() => null);
     if (pid === null) return;
-    // The postmaster first: it must not start another process while its own are being stopped.
+    // Sessions lead process groups of their own, so that a group's signal does not reach them. The postmaster first: it
+    // must not start another process while its own are being stopped.
     for (const each of [pid, ...(await childrenOf(pid))]) signalOne(each, signal);
   };
 
@@ -150,21 +150,4 @@ function signalOne(pid: number, signal: NodeJS.Signals): void {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
-}
-
-/**
- * The child processes: PostgreSQL's sessions lead process groups of their own, which a group's signal does not reach.
- * Linux only.
- */
-async function childrenOf(parent: number): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const parents = await Promise.all(
-    pids.map(async (pid) => parentIn(await readFile(join('/proc', `${pid}`, 'stat'), 'utf8').catch(() => ''))),
-  );
-  return pids.filter((_, index) => parents[index] === parent);
-}
-
-/** Field 4 of proc(5) stat; the name before it may hold spaces and brackets. */
-function parentIn(stat: string): number {
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import http, { type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import type { Harness } from '../../bench/harness/harness.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Harness } from '../../test/helpers/harness.ts';
+import { startHttpServer } from '../../test/helpers/http-server.ts';
 import { conditionAt, type Condition, type MonitorScript } from './script.ts';
 
 /** One request to a target, its time (Unix milliseconds), and the condition that answered it. */
@@ -24,7 +23,6 @@ const BLIP_OVER_AFTER_MS = 3000;
 /** Serves all targets of a script; the script and the time alone decide how a request is answered. */
 export async function serveTargets(harness: Harness, scripts: readonly MonitorScript[]): Promise<Targets> {
   const requests: TargetRequest[] = [];
-  const sockets = new Set<Socket>();
   const blips = scripts.map(({ blipsMs }) => [...blipsMs]);
   let beganAtMs = Number.POSITIVE_INFINITY;
 
@@ -49,18 +47,7 @@ export async function serveTargets(harness: Harness, scripts: readonly MonitorSc
     else if (script.failure === 'reset') request.socket.resetAndDestroy();
   };
 
-  const server = http.createServer({ keepAlive: false }, answer);
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined).once('close', () => sockets.delete(socket));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  harness.defer(async () => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
-  });
-  const { port } = server.address() as AddressInfo;
+  const { port } = await startHttpServer(harness, answer);
   return {
     urlOf: (index) => `http://127.0.0.1:${port}/${index}`,
     requests,

@@ -8,7 +8,7 @@ import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/dependencies.ts';
 import { createUnstoredPings } from '../../api/heartbeats/ping-availability.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { ScheduleChange } from '../../core/checks/slots.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
@@ -17,11 +17,12 @@ import { createIdSource } from '../../models/secrets/ids.ts';
 import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
+import type { AnswerJson, Untyped } from '../helpers/answer-types.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
 
 /** What one answer was. */
-export type Answer = { status: number; headers: Headers; text: string; json: Record<string, unknown> };
+export type Answer<Json = Untyped> = { status: number; headers: Headers; text: string; json: Json };
 
 // oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
 
@@ -29,13 +30,13 @@ export type Answer = { status: number; headers: Headers; text: string; json: Rec
  * Sends a request as a person or a token, to the first process by default; a string body goes out as it is, anything
  * else as JSON.
  */
-export type Call = (
-  method: string,
-  path: string,
+export type Call = <M extends string, P extends string>(
+  method: M,
+  path: P,
   body?: unknown,
   headers?: Record<string, string>,
   base?: string,
-) => Promise<Answer>;
+) => Promise<Answer<P extends `/v1${infer Rest}` ? AnswerJson<M, Rest> : AnswerJson<M, P>>>;
 
 /** An account and its tokens. */
 export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken: string; readerToken: string };
@@ -245,10 +246,10 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
 const problemOf = await createAnswerCheck();
 
 /** One request over real HTTP; throws at an answer that is not as described. */
-export async function send(
+export async function send<Json = Untyped>(
   url: string,
   { method, body, headers }: { method: string; body?: unknown; headers: Record<string, string> },
-): Promise<Answer> {
+): Promise<Answer<Json>> {
   const response = await fetch(url, {
     method,
     headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
@@ -273,6 +274,15 @@ export async function send(
   };
 }
 
+/** Where the page after an answer of a list's path is; null after the last one. */
+export function nextPage<P extends string>({ headers }: Answer<object>, path: P): `${P}?${string}` | null {
+  const link = /^<http:\/\/[^/]+([^>?]+)\?([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '');
+  if (link === null) return null;
+  const [, listed, query] = link;
+  if (listed !== path) throw new Error(`the page after one of ${path} is of ${listed}`);
+  return `${path}?${query}`;
+}
+
 /** The whole body; of a stream of events, which has no end, what comes up to its first one. */
 async function textOf(response: Response): Promise<string> {
   if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
@@ -288,11 +298,11 @@ async function textOf(response: Response): Promise<string> {
 /** The status and the whole error shape of an answer: a text, and the id that the header carries too (D-03). */
 export function isError(
   t: ExecutionContext<{ api: ApiServer }>,
-  answer: Answer,
+  answer: Answer<object>,
   expected: { status: number; error: RegExp | string },
 ): void {
   t.is(answer.status, expected.status, answer.text);
-  const { error, request_id: id, ...rest } = answer.json;
+  const { error, request_id: id, ...rest }: Untyped = { ...answer.json };
   t.deepEqual(rest, {});
   t.is(id, answer.headers.get('x-request-id'));
   t.regex(String(id), /^req_\w+$/);

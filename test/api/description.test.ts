@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import anyTest, { type TestFn } from 'ava';
 import { METHODS, readDescription } from '../../api/description.ts';
 import { ROUTES } from '../../api/routes.ts';
-import { withApiServer, type ApiServer } from './api-server.ts';
+import { withApiServer, type Answer, type ApiServer } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -51,7 +51,7 @@ test('an operation is for people alone just where a session is the only way to b
 
 test('it is served without a token at the root and below /v1, with the addresses of this installation', async (t) => {
   const { anonymous, url } = t.context.api;
-  const root = await anonymous('GET', '/openapi.json');
+  const root: Answer = await anonymous('GET', '/openapi.json');
   t.is(root.status, 200);
   t.deepEqual((await anonymous('GET', '/v1/openapi.json')).json, root.json);
   t.is(root.json['openapi'], '3.1.0');

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { querySchema, readDescription } from '../../api/description.ts';
-import { isError, REGIONS, withApiServer, type Answer, type ApiServer, type Call } from './api-server.ts';
+import { isError, REGIONS, nextPage, withApiServer, type Answer, type ApiServer, type Call } from './api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -36,8 +36,7 @@ async function walk(call: Call, path: string): Promise<Entry[][]> {
     const answer: Answer = await call('GET', next);
     if (answer.status !== 200) throw new Error(answer.text);
     pages.push(entriesOf(answer));
-    const link = /^<(?<url>[^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.groups?.['url'];
-    next = link === undefined ? null : link.replace(/^http:\/\/[^/]+/, '');
+    next = nextPage(answer, path.replace(/\?.*/, ''));
   }
   return pages;
 }
@@ -93,9 +92,7 @@ test('monitors are filtered by type, status, enabled and a text in name or targe
 test('monitors are filtered by the agent that watches them, and an agent of another tenant watches none', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
-  const { agents } = (await owner('GET', '/v1/agents?kind=first_party')).json as {
-    agents: { id: string; region: string }[];
-  };
+  const { agents } = (await owner('GET', '/v1/agents?kind=first_party')).json;
   const idOf = (region: string) => agents.find((agent) => agent.region === region)?.id ?? '';
   await owner('POST', '/v1/monitors', {
     name: 'both',
@@ -200,7 +197,7 @@ test('incidents come newest first, 500 at a time, filtered by monitor, status an
     pages.map((page) => page.length),
     [500, 100],
   );
-  const starts = pages.flat().map((incident) => incident['started_at'] as number);
+  const starts = pages.flat().map((incident) => Number(incident['started_at']));
   t.deepEqual(
     starts,
     starts.toSorted((a, b) => b - a),
@@ -226,7 +223,7 @@ test('incidents come newest first, 500 at a time, filtered by monitor, status an
   const open = entriesOf(await owner('GET', '/v1/incidents?status=open'));
   t.is(open.length, 1);
   t.like(open[0], { status: 'open', resolved_at: null, resolution: null });
-  t.true((open[0]?.['duration_seconds'] as number) > 1_000_000);
+  t.true(Number(open[0]?.['duration_seconds']) > 1_000_000);
   t.is(await count('/v1/incidents?status=resolved&limit=1000'), 599);
   t.is(await count('/v1/incidents?status=resolved&limit=1000&since=1700000600'), 0);
   const stranger = await api.account();
@@ -291,7 +288,7 @@ test('the overview counts what is up and what is down', async (t) => {
   const { json } = await owner('GET', '/v1/overview');
   t.like(json, { total: 4, up: 2, down: 1 });
   t.deepEqual(
-    (json['monitors'] as Entry[]).map(({ status }) => status),
+    json['monitors'].map(({ status }) => status),
     ['up', 'down', 'up', 'pending'],
   );
 });

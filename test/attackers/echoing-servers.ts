@@ -51,7 +51,7 @@ export async function startEchoingServers(t: ExecutionContext): Promise<EchoingS
   };
   const answerAsSite: RequestListener = async (request, response) => {
     const echo = await take(request);
-    const secrets = encodeURIComponent(`${String(request.headers['x-key'])} ${String(request.headers.authorization)}`);
+    const secrets = encodeURIComponent(`${request.headers['x-key']} ${String(request.headers.authorization)}`);
     if (request.url?.startsWith('/redirect'))
       return void response
         .writeHead(302, { Location: `http://localhost:${plain.port}/landed?${secrets}`, 'X-Echo': secrets })

@@ -116,7 +116,7 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
   for (const body of bodies) {
     const { status, json, text } = await owner('POST', '/v1/monitors', body);
     if (status !== 201) throw new Error(text);
-    ids.push(String(json['id']));
+    ids.push(json['id']);
   }
   return ids;
 }

@@ -478,7 +478,7 @@ test.serial(
           ...checkSpec,
         });
         t.is(status, 201, JSON.stringify(json));
-        return { target: `${type} ${target}`, path: `/monitors/${String(json['id'])}` };
+        return { target: `${type} ${target}`, path: `/monitors/${json['id']}` };
       }),
     );
     for (const { target, path } of monitors) {

@@ -258,7 +258,7 @@ test.serial('a search finds a hostile text as it stands: nothing in it is a wild
   for (const q of names) {
     const { json } = await owner('GET', `/v1/monitors?q=${encodeURIComponent(q)}`);
     t.deepEqual(
-      (json['monitors'] as { name: string }[]).map(({ name }) => name),
+      json['monitors'].map(({ name }) => name),
       names.map((name) => name.trim()).filter((name) => name.toLowerCase().includes(q.toLowerCase())),
       q,
     );

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import type { ExecutionContext, TestFn } from 'ava';
+import type { TestFn } from 'ava';
 import { createTestDatabase } from '../helpers/database.ts';
+import { createHarness } from '../helpers/harness.ts';
 import { startService, type Service } from '../helpers/running-service.ts';
 
 /** The whole service as `npm start` runs it, over a database of its own, with the guard on. */
@@ -25,12 +26,10 @@ const SILENCE_MS = 300;
 
 /** Starts the service before the tests of a file and stops it after them. */
 export function withServiceUnderAttack(test: TestFn, receive: (service: ServiceUnderAttack) => void): void {
-  const closers: (() => unknown)[] = [];
-  // Hooks may not leave work for the end of a test; what would be left is done after the last one.
-  const file = { teardown: (close: () => unknown) => void closers.push(close) } as unknown as ExecutionContext;
+  const { harness, close } = createHarness();
   test.before(async () => {
     const { databaseUrl, drop } = await createTestDatabase();
-    closers.push(drop);
+    harness.teardown(drop);
     const token = `spk_${randomBytes(24).toString('base64url')}`;
     const env = {
       DATABASE_URL: databaseUrl,
@@ -39,14 +38,12 @@ export function withServiceUnderAttack(test: TestFn, receive: (service: ServiceU
       ALLOW_PRIVATE_NETWORK: 'false',
       PLAN_COUNT_LIMITS: 'false',
     };
-    const service = await startService(file, env, token);
+    const service = await startService(harness, env, token);
     const { port } = new URL(service.url);
     const open = () => connect(Number(port), '127.0.0.1').on('error', () => undefined);
     receive({ ...service, open, talk: (sent) => talk(open(), sent) });
   });
-  test.after.always(async () => {
-    for (const close of closers.toReversed()) await close();
-  });
+  test.after.always(close);
 }
 
 async function talk(socket: Socket, sent: string | Buffer): Promise<Talk> {

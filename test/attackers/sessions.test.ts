@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { totpCode } from '../../api/accounts/session/totp.ts';
 import { readDescription } from '../../api/description.ts';
 import { generateSessionSecret } from '../../models/accounts/sessions.ts';
 import { send, withApiServer, type Answer, type ApiServer } from '../api/api-server.ts';
@@ -10,6 +9,7 @@ import { addPerson, addSession, callWith, cookieOf, PASSWORD, type Person } from
 import { listOperations, type Document } from '../helpers/described-operations.ts';
 import { connectInProcess } from '../helpers/in-process.ts';
 import { testServers } from '../helpers/test-servers.ts';
+import { totpCode } from '../helpers/totp.ts';
 import { furnishAccount } from './furnished-account.ts';
 import { listRows } from './stored-rows.ts';
 
@@ -402,7 +402,7 @@ test.serial('neither words nor time tell whether an address has an account', asy
   const timed = async (email: string) => {
     const startedAt = performance.now();
     const { status, json } = await signIn(api, { email, password: 'a-wrong-password' });
-    return { ms: performance.now() - startedAt, said: `${status} ${String(json['error'])}` };
+    return { ms: performance.now() - startedAt, said: `${status} ${json['error']}` };
   };
   await timed('first@example.org');
   const known: Awaited<ReturnType<typeof timed>>[] = [];
@@ -479,14 +479,7 @@ test.serial(
       await addSession(api, person.user, 'Safari'),
       await addSession(api, person.user, 'curl'),
     ];
-    const list = async () =>
-      (await person.call('GET', '/v1/sessions')).json['sessions'] as {
-        id: string;
-        is_current: boolean;
-        user_agent: string;
-        expires_at: number;
-        last_seen_at: number;
-      }[];
+    const list = async () => (await person.call('GET', '/v1/sessions')).json['sessions'];
     const listed = await list();
     t.deepEqual(
       listed.map(({ id, user_agent: agent, is_current: isCurrent }) => [id, agent, isCurrent]),
@@ -558,7 +551,7 @@ test.serial(
 
     const renewed = (await person.call('POST', '/v1/user/recovery-codes', { password, code: second })).json[
       'recovery_codes'
-    ] as string[];
+    ];
     t.is(new Set([...renewed, ...recovery]).size, 20);
     t.is((await signIn(api, { email, password, code: third })).status, 401);
     t.is((await person.call('DELETE', '/v1/user/totp', { password, code: fourth })).status, 400);
@@ -593,8 +586,7 @@ test.serial(
   async (t) => {
     const { api } = t.context;
     const person = await newPerson(api);
-    const begin = async () =>
-      String((await person.call('POST', '/v1/user/totp', { password: PASSWORD })).json['secret']);
+    const begin = async () => (await person.call('POST', '/v1/user/totp', { password: PASSWORD })).json['secret'];
     const [replaced, secret] = [await begin(), await begin()];
     t.not(replaced, secret);
     t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 201);
@@ -712,16 +704,12 @@ async function turnOn(
   { call, password, email }: Person,
 ): Promise<{ secret: string; recovery: string[] }> {
   const begun = await call('POST', '/v1/user/totp', { password });
-  const {
-    secret,
-    otpauth_url: url,
-    qr_svg: picture,
-  } = begun.json as { secret: string; otpauth_url: string; qr_svg: string };
+  const { secret, otpauth_url: url, qr_svg: picture } = begun.json;
   t.is(new URL(url).searchParams.get('secret'), secret);
   t.true(decodeURIComponent(url).includes(email));
   t.regex(picture, /^<svg [\s\S]*<\/svg>$/);
   t.is(begun.headers.get('cache-control'), 'no-store');
   const confirmed = await call('POST', '/v1/user/totp/confirm', { code: totpCode(secret, STEP - 1) });
   t.is(confirmed.status, 200, confirmed.text);
-  return { secret, recovery: confirmed.json['recovery_codes'] as string[] };
+  return { secret, recovery: confirmed.json['recovery_codes'] };
 }

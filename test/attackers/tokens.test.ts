@@ -119,7 +119,7 @@ test.serial(
       late['id'],
       Math.floor(Date.now() / 1000),
     ]);
-    await alice.owner('DELETE', `/v1/channels/${String(deleted['id'])}`);
+    await alice.owner('DELETE', `/v1/channels/${deleted['id']}`);
     t.regex(sayingOf(await start(api, 1, codeOf(used))), /Connected to Spotcheck/);
 
     const state = new URL(String(slack['authorize_url'])).searchParams.get('state') ?? '';
@@ -131,14 +131,14 @@ test.serial(
       `${good.slice(0, -1)}${good.endsWith('A') ? 'B' : 'A'}`,
       good.toUpperCase() === good ? good.toLowerCase() : good.toUpperCase(),
       `' OR '1'='1`,
-      String(untouched['id']),
+      untouched['id'],
       state,
     ];
     for (const code of [...forged, codeOf(late), codeOf(deleted), codeOf(used)])
       t.notRegex(sayingOf(await start(api, 2, code)), /Connected to Spotcheck/, code);
 
     const valid = async ({ owner }: typeof alice, created: Record<string, unknown>) =>
-      (await owner('GET', `/v1/channels/${String(created['id'])}`)).json['status'];
+      (await owner('GET', `/v1/channels/${created['id']}`)).json['status'];
     t.deepEqual(
       [await valid(alice, late), await valid(alice, used), await valid(bob, untouched), await valid(bob, slack)],
       ['pending', 'connected', 'pending', 'pending'],

@@ -81,7 +81,7 @@ test(
     const arrived = new Set<string>();
     let status = 200;
     const target = await startHttpServer(t, (request, response) => {
-      arrived.add(`${request.url} ${String(request.headers['x-key'])}`);
+      arrived.add(`${request.url} ${request.headers['x-key']}`);
       response.writeHead(request.url === '/shop' ? status : 200).end();
     });
     const both = ringOf(NEW, OLD);

@@ -241,7 +241,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
     '--move-to': async ({ t, run, json, url, tenant }) => {
       const { id, token } = await json('token', 'create', '--tenant', tenant);
       const call = apiClient(url, String(token));
-      const agents = (await call('GET', '/agents')).json['agents'] as { id: string; region: string }[];
+      const agents = (await call('GET', '/agents')).json['agents'];
       const idOf = (region: string) => agents.find((agent) => agent.region === region)?.id;
       const { json: monitor } = await call('POST', '/monitors', {
         name: 'Shop',
@@ -253,7 +253,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
         moved_to: 'paris',
         retired: true,
       });
-      t.deepEqual((await call('GET', `/monitors/${String(monitor['id'])}`)).json['agent_sources'], [idOf('paris')]);
+      t.deepEqual((await call('GET', `/monitors/${monitor['id']}`)).json['agent_sources'], [idOf('paris')]);
       t.is((await run('agent', 'retire', '--region', 'paris', '--move-to', 'hanoi')).status, 1);
       await json('token', 'revoke', '--id', String(id));
       await json('agent', 'restore', '--region', 'hanoi');

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { LogLevel } from '../../config/log-level.ts';
+import type { LogLevel } from '../../config/formats.ts';
 import { createLogger } from '../../config/logger.ts';
 
 /** A logger and the lines that it wrote, parsed. */

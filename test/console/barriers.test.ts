@@ -1,17 +1,17 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { totpCode } from '../../api/accounts/session/totp.ts';
 import { readConsole } from '../../api/system/console-files.ts';
 import { consolePages } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/stamp.ts';
-import { PATHS, type PageName } from '../../console/paths.ts';
+import type { PageName } from '../../console/paths.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 import { canary } from '../attackers/canary-life.ts';
 import { searchFor } from '../attackers/canary-search.ts';
 import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
-import type { Ending } from '../helpers/program.ts';
+import { createHarness } from '../helpers/harness.ts';
+import { totpCode } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
 import { WALK, type PageView, type WalkedDialog } from './page-walk.ts';
 
@@ -41,22 +41,14 @@ const CONTROLS =
   'select:enabled, textarea:enabled, summary, [tabindex="0"]';
 
 let browser: Browser | null = null;
-const endings: (() => unknown)[] = [];
-const file = { teardown: (end: () => unknown) => void endings.push(end) } as Ending;
+const { harness, close } = createHarness();
 test.before(async () => {
-  browser = await startBrowser(file);
+  browser = await startBrowser(harness);
 });
-test.after.always(async () => {
-  for (const end of endings.toReversed()) await end();
-});
+test.after.always(close);
 
 test('every page and dialog is accessible, and nothing that was secret is shown again', async (t) => {
   t.timeout(300_000);
-  t.deepEqual(
-    Object.keys(WALK).toSorted(),
-    Object.keys(PATHS).toSorted(),
-    'every page of the console has its row in page-walk.ts',
-  );
   const { api } = t.context;
   const account = await furnishAccount(api, 'walk');
   const person = await addPerson(api, account.account.tenantId, { isOperator: true, mark: 'walker' });

@@ -243,7 +243,7 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
   });
   const watched = page.getByRole('list', { name: 'Monitors that it watches' });
   await watched.getByRole('link', { name: /^Attic.*Pending for/ }).waitFor();
-  await service.call('POST', `/monitors/${String(json['id'])}/pause`);
+  await service.call('POST', `/monitors/${json['id']}/pause`);
   await watched.getByRole('link', { name: /^Attic.*Paused for/ }).waitFor();
   t.deepEqual(await findBarriers(page), []);
 }

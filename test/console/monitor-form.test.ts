@@ -93,7 +93,7 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
     interval_seconds: 3600,
     check_spec: { request },
   });
-  const path = `/monitors/${String(json['id'])}`;
+  const path = `/monitors/${json['id']}`;
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   const patches: unknown[] = [];
   page.on('request', (sent) => sent.method() === 'PATCH' && patches.push(sent.postDataJSON()));
@@ -192,9 +192,8 @@ test.serial("a vendor's components are ticked in the list of its status page, wi
   t.deepEqual(await findBarriers(page), []);
   await page.getByRole('button', { name: 'Create monitor' }).click();
   await page.waitForURL(/\/monitors\/mon_/);
-  const path = new URL(page.url()).pathname;
-  const watched = async () =>
-    ((await service.call('GET', path)).json['check_spec'] as { vendor: { components: string[] } }).vendor.components;
+  const path = `/monitors/${new URL(page.url()).pathname.slice('/monitors/'.length)}` as const;
+  const watched = async () => (await service.call('GET', path)).json.check_spec.vendor?.components;
   t.deepEqual(await watched(), ['Dashboard']);
 
   await page.goto(`${path}/edit`);

@@ -238,7 +238,7 @@ async function makeMonitor(t: ExecutionContext<ConsoleService>, more: object = {
   };
   const { json, status } = await call('POST', '/monitors', settings);
   t.is(status, 201);
-  const id = String(json['id']);
+  const id = json['id'];
   await until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === 'up');
   return { id, target };
 }

@@ -72,7 +72,7 @@ test.serial(
       created.filter(({ status }) => status !== 201).map(({ json }) => json),
       [],
     );
-    const ids = created.map(({ json }) => String(json['id']));
+    const ids = created.map(({ json }) => json['id']);
     await withClient(t.context.databaseUrl, async (client) => {
       await client.query(`UPDATE monitors SET enabled = false, state = 'up'`);
       // A slow machine has decided by now that nothing listens there.

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { totpCode } from '../../api/accounts/session/totp.ts';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
@@ -60,12 +60,12 @@ test.serial(
   async (t) => {
     const { browser, service, person } = t.context;
     const { json } = await service.call('POST', '/monitors', { name: 'Checkout', interval_seconds: 60 });
-    await service.call('PATCH', `/monitors/${String(json['id'])}`, {
+    await service.call('PATCH', `/monitors/${json['id']}`, {
       interval_seconds: 300,
       check_spec: { request: { auth: { type: 'bearer', token: 'not-to-be-seen' } } },
     });
     const { json: gone } = await service.call('POST', '/monitors', { name: 'Old shop' });
-    await service.call('DELETE', `/monitors/${String(gone['id'])}`);
+    await service.call('DELETE', `/monitors/${gone['id']}`);
     const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
     await page.goto('/settings/audit-log');
     await signIn(page, person);
@@ -189,7 +189,7 @@ test.serial(
 test.serial('a report is found in the list, shows its days, and is there to print and as CSV', async (t) => {
   const { browser, service, person, databaseUrl } = t.context;
   const { json } = await service.call('POST', '/monitors', { name: 'Shop' });
-  const id = String(json['id']);
+  const id = json['id'];
   await insertReport(databaseUrl, id);
   const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone' });
   await page.goto('/reports');
@@ -237,13 +237,13 @@ test.serial(
     await dialog.getByText('1 monitor is moved to another region').waitFor();
     t.deepEqual(await findBarriers(page), []);
     t.deepEqual(
-      (await service.call('GET', `/monitors/${String(json['id'])}`)).json['agent_sources'],
+      (await service.call('GET', `/monitors/${json['id']}`)).json['agent_sources'],
       ['agt_tokyo'],
       'a plan does nothing',
     );
     await dialog.getByRole('button', { name: 'Give up' }).click();
     await row.getByText('Given up').waitFor();
-    t.deepEqual((await service.call('GET', `/monitors/${String(json['id'])}`)).json['agent_sources'], ['agt_paris']);
+    t.deepEqual((await service.call('GET', `/monitors/${json['id']}`)).json['agent_sources'], ['agt_paris']);
     t.is(await row.getByRole('button').count(), 0);
     t.deepEqual(complaints, []);
   },

@@ -1,8 +1,6 @@
-import { buildLossMessage } from '../../core/alerts/channel-loss.ts';
-import { buildChannelMessage } from '../../core/alerts/channel-message.ts';
+import { buildLossMessage, buildChannelMessage } from '../../core/alerts/channel-message.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
-import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { buildTestMessage } from '../../core/alerts/chat/service-messages.ts';
+import { type ChatMessage, buildTestMessage } from '../../core/alerts/chat/message.ts';
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
 import { buildAdvisoryMessage } from '../../core/checks/domain/advisory.ts';
 import { fillSummary, openSummary } from '../../core/incidents/storm.ts';

@@ -64,9 +64,7 @@ test(
     const again = await until(() => eventsAt(receiver).filter(({ json }) => json['delivery_id'] === newest?.['id'])[1]);
     for (const secret of [firstSecret, newSecret]) t.notThrows(() => verified(again, String(secret)));
     await until(async () => (await call('GET', `/deliveries/${newest?.['id']}`)).json['outcome'] === 'delivered');
-    const { attempts } = (await call('GET', `/deliveries/${newest?.['id']}`)).json as {
-      attempts: Record<string, unknown>[];
-    };
+    const { attempts } = (await call('GET', `/deliveries/${newest?.['id']}`)).json;
     t.deepEqual(
       attempts.map(({ attempt, outcome, status_code }) => [attempt, outcome, status_code]),
       [

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setInterval as ticks } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import type { ApiClient } from '../helpers/api-client.ts';
+import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet } from '../helpers/fleet.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
@@ -46,16 +46,12 @@ function serviceEnv(databaseUrl: string, token: string): Record<string, string> 
 async function createHeartbeat(call: ApiClient, settings: object): Promise<Heartbeat> {
   const created = await call('POST', '/monitors', { name: 'Backup', type: 'heartbeat', ...settings });
   if (created.status !== 201) throw new Error(JSON.stringify(created.json));
-  const id = String(created.json['id']);
-  const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as {
-    check_spec: { heartbeat: { token: string } };
-  };
+  const id = created.json['id'];
+  const token = pingTokenOf(await call('GET', `/monitors/${id}`));
   return {
     id,
     async ping(base, part = '', body) {
-      return (
-        await fetch(`${base}/ping/${spec.heartbeat.token}${part}`, body === undefined ? {} : { method: 'POST', body })
-      ).status;
+      return (await fetch(`${base}/ping/${token}${part}`, body === undefined ? {} : { method: 'POST', body })).status;
     },
     status: async () => (await call('GET', `/monitors/${id}`)).json['status'],
   };
@@ -221,9 +217,7 @@ test.serial(
       (await transitionsOf(databaseUrl)).map(({ to_state }) => to_state),
       [...jobs.map(() => 'up'), 'up', 'down'],
     );
-    const { gaps } = (await after.call('GET', '/service/gaps')).json as {
-      gaps: { kind: string; duration_seconds: number }[];
-    };
+    const { gaps } = (await after.call('GET', '/service/gaps')).json;
     t.deepEqual(
       gaps.map(({ kind, duration_seconds: seconds }) => [kind, seconds > 300 && seconds < 400]),
       [['clock', true]],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import type { ApiClient } from '../helpers/api-client.ts';
+import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startDnsServer } from '../helpers/dns-server.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -157,10 +157,8 @@ async function watchVendor(t: ExecutionContext): Promise<Watched> {
 
 function watchHeartbeat(call: ApiClient, url: string): Watched {
   const ping = (suffix: string) => async (id: string) => {
-    const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as {
-      check_spec: { heartbeat: { token: string } };
-    };
-    return await fetch(`${url}/ping/${spec.heartbeat.token}${suffix}`, { method: 'POST' });
+    const token = pingTokenOf(await call('GET', `/monitors/${id}`));
+    return await fetch(`${url}/ping/${token}${suffix}`, { method: 'POST' });
   };
   return {
     create: { type: 'heartbeat', interval_seconds: 3600, grace_seconds: 60 },
@@ -210,7 +208,7 @@ test(
         const { type } = create as { type: string };
         const created = await call('POST', '/monitors', { name: `The ${type}`, ...EVERY_SECOND, ...create });
         t.is(created.status, 201, `${type}: ${JSON.stringify(created.json)}`);
-        const id = String(created.json['id']);
+        const id = created.json['id'];
         const events = () =>
           eventsAt(receiver)
             .map(({ json }) => json)

@@ -4,15 +4,13 @@ import { newPreparedDataDir, startService } from '../helpers/running-service.ts'
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
-type Incident = { state: string; started_at: number; detected_at: number };
-
 test('npm start finds an outage before the next tick, and tells its own lost network from a lost target', async (t) => {
   const [reference, target, shop] = [await startListener(t), await startListener(t), await startTarget(t)];
   const { program, call } = await startService(t, {
     DATA_DIR: await newPreparedDataDir(t),
     SELF_CHECK_HOSTS: `127.0.0.1:${reference.port}`,
   });
-  const create = async (body: object) => String((await call('POST', '/monitors', body)).json['id']);
+  const create = async (body: object) => (await call('POST', '/monitors', body)).json['id'];
   const shopId = await create({ name: 'Shop', target: shop.url(), interval_seconds: 10, down_after_failures: 2 });
   const targetId = await create({
     name: 'Mail',
@@ -27,8 +25,7 @@ test('npm start finds an outage before the next tick, and tells its own lost net
       timeoutMs: 25_000,
       intervalMs: 50,
     });
-  const incidentsOf = async (id: string) =>
-    (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Incident[];
+  const incidentsOf = async (id: string) => (await call('GET', `/monitors/${id}/incidents`)).json['incidents'];
   const countLogged = (message: string) => program.output().split(message).length - 1;
   await Promise.all([isIn(shopId, 'up'), isIn(targetId, 'up')]);
 

@@ -1,92 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { verify } from '@octokit/webhooks-methods';
-import test, { type ExecutionContext } from 'ava';
-import { Webhook } from 'standardwebhooks';
+import test from 'ava';
 import { apiClient } from '../helpers/api-client.ts';
-import { createTestDatabase } from '../helpers/database.ts';
-import { startFleet } from '../helpers/fleet.ts';
-import { startHttpServer } from '../helpers/http-server.ts';
-import { openLiveStream } from '../helpers/live-stream.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
-import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { testDataDirectory } from '../helpers/test-servers.ts';
-import { until } from '../helpers/until.ts';
-import { startReceiver, type Received, type Receiver } from '../helpers/webhook-receiver.ts';
-
-async function startTarget(t: ExecutionContext) {
-  const health = { status: 200 };
-  const { port } = await startHttpServer(t, (_request, response) => {
-    response.statusCode = health.status;
-    response.end('ok');
-  });
-  return { url: `http://127.0.0.1:${port}/`, health };
-}
-
-/**
- * The story of the product: a monitor goes down and its owner's webhook says so; it is mended, and the webhook says
- * that too.
- */
-async function runStory(
-  t: ExecutionContext,
-  { url, token }: { url: string; token: string },
-  receiver: Receiver,
-): Promise<void> {
-  const call = apiClient(url, token);
-  const target = await startTarget(t);
-  const live = await openLiveStream(t, url, { Authorization: `Bearer ${token}` });
-  const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
-  t.is(channel.status, 201, JSON.stringify(channel.json));
-  const secret = String(channel.json['signing_secret']);
-  t.like(receiver.received[0]?.json, { event: 'monitor.up', test: true });
-
-  const monitor = await call('POST', '/monitors', { name: 'Shop', target: target.url, interval_seconds: 1 });
-  t.is(monitor.status, 201, JSON.stringify(monitor.json));
-  const id = String(monitor.json['id']);
-  const arrived = (event: string) =>
-    until(() => receiver.received.find((message) => message.event === event && message.json['test'] !== true), {
-      timeoutMs: 20_000,
-    });
-
-  await arrived('monitor.up');
-  target.health.status = 503;
-  const down = await arrived('monitor.down');
-  t.like(down.json, {
-    version: '1',
-    state: 'down',
-    reason: 'HTTP 503 instead of 2xx',
-    monitor: { id, name: 'Shop', type: 'http', target: target.url },
-  });
-  t.is((await call('GET', `/monitors/${id}`)).json['status'], 'down');
-  await live.next('monitor', { id, status: 'down' });
-  await live.next('incident', { monitor_id: id, status: 'open' });
-  const [incident = {}] = await until(async () => {
-    const incidents = (await call('GET', `/monitors/${id}/incidents`)).json['incidents'] as Record<string, unknown>[];
-    return incidents.length > 0 && incidents;
-  });
-  t.like(incident, {
-    status: 'open',
-    state: 'down',
-    id: (down.json['detail'] as Record<string, unknown>)['incident_id'],
-  });
-
-  receiver.received.splice(0, receiver.received.length, down);
-  target.health.status = 200;
-  const up = await arrived('monitor.up');
-  t.like(up.json, { state: 'up', detail: { previous_state: 'down', incident_id: incident['id'] } });
-  t.is(((await call('GET', '/incidents?status=open')).json['incidents'] as unknown[]).length, 0);
-  await live.next('incident', { id: incident['id'], status: 'resolved' });
-  for (const message of [down, up]) await verifyTwice(t, message, secret);
-
-  const tried = await call('POST', '/trials', { monitor: { target: target.url, body_match: 'nothing of the kind' } });
-  t.like(tried.json, { verdict: 'down', cause: 'body_mismatch', answer: { body: 'ok' } }, JSON.stringify(tried.json));
-}
-
-async function verifyTwice(t: ExecutionContext, message: Received, secret: string): Promise<void> {
-  t.true(await verify(secret, message.body, String(message.headers['x-service-signature'])));
-  t.notThrows(() => new Webhook(secret).verify(message.body, message.headers as Record<string, string>));
-  t.is(message.headers['x-service-delivery'], String(message.json['delivery_id']));
-}
+import { testDataDirectory, testServers } from '../helpers/test-servers.ts';
+import { startReceiver } from '../helpers/webhook-receiver.ts';
+import { runStory, runStoryInFleet } from './outage-story.ts';
 
 test('npm start on an empty folder: a stranger sees a monitor go down and up at a signed webhook', async (t) => {
   const directory = await mkdtemp(join(testDataDirectory(), 'spotcheck-e2e-'));
@@ -104,23 +23,10 @@ test('npm start on an empty folder: a stranger sees a monitor go down and up at 
   const again = startProgram(t, ['cli/spotcheck.ts', 'start'], env);
   const [, sameInstallation = ''] = await outputMatching(again, /ready at (\S+)/);
   t.notRegex(again.output(), /API token/);
-  t.is(((await apiClient(sameInstallation, token)('GET', '/incidents')).json['incidents'] as unknown[]).length, 1);
+  t.is((await apiClient(sameInstallation, token)('GET', '/incidents')).json['incidents'].length, 1);
   t.is(await again.stop('SIGINT'), 0);
 });
 
-for (const backend of listQueueBackends()) {
-  test(`a fleet of the Procfile's processes with queues in ${backend.name}: the same story`, async (t) => {
-    const { databaseUrl, drop } = await createTestDatabase();
-    t.teardown(drop);
-    const receiver = await startReceiver(t);
-    const fleet = await startFleet(t, {
-      DATABASE_URL: databaseUrl,
-      NODE_EXTRA_CA_CERTS: receiver.caFile,
-      ...(backend.redisUrl !== null && { REDIS_URL: `${backend.redisUrl}/1` }),
-    });
-
-    await runStory(t, fleet, receiver);
-
-    for (const program of fleet.programs) t.is(await program.stop(), 0, program.output());
-  });
-}
+const { redisUrl } = testServers();
+if (redisUrl !== null)
+  test("a fleet of the Procfile's processes with queues in redis: the same story", (t) => runStoryInFleet(t, redisUrl));

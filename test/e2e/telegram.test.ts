@@ -21,7 +21,7 @@ test(
       TELEGRAM_API_URL: telegram.url,
     });
     const channel = await call('POST', '/channels', { type: 'telegram', name: 'My phone' });
-    const id = String(channel.json['id']);
+    const id = channel.json['id'];
     const link = new URL(String(channel.json['deep_link']));
     t.is(`${link.origin}${link.pathname}`, 'https://t.me/spotcheck_bot');
     t.is((await call('GET', `/channels/${id}`)).json['status'], 'pending');
@@ -40,10 +40,7 @@ test(
       target: `http://127.0.0.1:${port}/`,
       interval_seconds: 1,
     });
-    await until(
-      async () => (await call('GET', `/monitors/${String(monitor.json['id'])}`)).json['status'] === 'up',
-      TIMEOUT,
-    );
+    await until(async () => (await call('GET', `/monitors/${monitor.json['id']}`)).json['status'] === 'up', TIMEOUT);
     health.status = 503;
     const down = await until(() => messages().find((message) => message.includes('Down: ')), TIMEOUT);
     t.regex(
@@ -101,7 +98,7 @@ test(
     });
     t.is(answer.status, 200);
     t.like(await answer.json(), { method: 'sendMessage', chat_id: ADA });
-    t.is((await call('GET', `/channels/${String(channel.json['id'])}`)).json['status'], 'connected');
+    t.is((await call('GET', `/channels/${channel.json['id']}`)).json['status'], 'connected');
     t.false(telegram.calls.some(({ method }) => method === 'getUpdates'));
     t.is(await program.stop(), 0, program.output());
     for (const hidden of [secret, new URL(webhookUrl).pathname.split('/').at(-1) ?? '', String(code)])

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { identifyProcess } from '../../config/processes.ts';
 import { ageDatabase } from '../helpers/aged-database.ts';
-import { listOf, type ApiClient } from '../helpers/api-client.ts';
+import { pingTokenOf, listOf, type ApiClient } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -43,7 +43,7 @@ async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Rece
     check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },
   });
   await up;
-  return String(created.json['id']);
+  return created.json['id'];
 }
 
 const receivedBy = (receiver: Receiver) => eventsAt(receiver).map(({ event, json }) => [event, json['delivery_id']]);
@@ -159,11 +159,9 @@ test(
     const id = await watchGuarded(lost.call, { receiver, url: target.url });
     const job = (await lost.call('POST', '/monitors', { name: 'Nightly', type: 'heartbeat', interval_seconds: 60 }))
       .json['id'];
-    const { check_spec: spec } = (await lost.call('GET', `/monitors/${job}`)).json as {
-      check_spec: { heartbeat: { token: string } };
-    };
+    const pingToken = pingTokenOf(await lost.call('GET', `/monitors/${job}`));
     const jobUp = nextEvent(receiver, 'monitor.up');
-    await fetch(`${lost.url}/ping/${spec.heartbeat.token}`);
+    await fetch(`${lost.url}/ping/${pingToken}`);
     await jobUp;
     receiver.answer.status = 500;
     const refused = nextEvent(receiver, 'monitor.down');
@@ -222,7 +220,7 @@ test(
     };
     const up = nextEvent(receiver, 'monitor.up');
     await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
-    const id = String((await call('POST', '/monitors', { name: 'Shop', ...settings })).json['id']);
+    const id = (await call('POST', '/monitors', { name: 'Shop', ...settings })).json['id'];
     await up;
     await installation.service.program.stop();
     const backup = await restoreInto(t, installation.databaseUrl);
@@ -233,9 +231,8 @@ test(
       check_spec: { request: { preserveSecretHeaders: true } },
     });
     const other = await startGuardedTarget(t);
-    const since = String(
-      (await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url })).json['id'],
-    );
+    const since = (await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url }))
+      .json['id'];
     await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up', { timeoutMs: 60_000 });
     await installation.service.program.stop('SIGKILL');
 

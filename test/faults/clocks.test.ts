@@ -3,6 +3,7 @@ import { setInterval as ticks } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { pingTokenOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { newDataDir, startService, type Service } from '../helpers/running-service.ts';
 import { findFaketime, makeSettableClock, type SettableClock } from '../helpers/set-clock.ts';
@@ -47,18 +48,16 @@ async function watch(t: ExecutionContext, databaseUrl: string, env: Record<strin
   const create = async (body: object) => {
     const { status, json } = await service.call('POST', '/monitors', body);
     if (status !== 201) throw new Error(JSON.stringify(json));
-    return String(json['id']);
+    return json['id'];
   };
   await create({ name: 'Shop', target: target.url(), interval_seconds: INTERVAL_SECONDS, timeout_ms: 1500 });
   const heartbeatId = await create({ name: 'Backup', type: 'heartbeat', interval_seconds: 5, grace_seconds: 5 });
-  const { check_spec: spec } = (await service.call('GET', `/monitors/${heartbeatId}`)).json as {
-    check_spec: { heartbeat: { token: string } };
-  };
+  const pingToken = pingTokenOf(await service.call('GET', `/monitors/${heartbeatId}`));
   const stopping = { isOver: false };
   const pinging = (async () => {
     for await (const _tick of ticks(500)) {
       if (stopping.isOver) return;
-      const { status } = await fetch(`${service.url}/ping/${spec.heartbeat.token}`);
+      const { status } = await fetch(`${service.url}/ping/${pingToken}`);
       if (status !== 200) throw new Error(`a ping was answered ${status}`);
     }
   })();

@@ -3,28 +3,28 @@ import { identifyProcess } from '../../config/processes.ts';
 import type { Answer } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet, type Fleet } from '../helpers/fleet.ts';
+import { layLink, type Link } from '../helpers/link.ts';
 import { listQueueBackends, type QueueBackend } from '../helpers/queue-backend.ts';
 import { newPreparedDataDir, postmasterPid, startService } from '../helpers/running-service.ts';
 import { nextEvent, watchTarget } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
-import { layWire, type Wire } from '../helpers/wire.ts';
 
 /** A request that finds no database is reported so within this, in milliseconds. */
 const WORST_MS = 12_000;
 
-/** A fleet whose only way to PostgreSQL is a wire. */
-async function startOnWire(
+/** A fleet whose only way to PostgreSQL is a link. */
+async function startOnLink(
   t: ExecutionContext,
   given: { backend: QueueBackend; caFile: string },
-): Promise<{ fleet: Fleet; wire: Wire }> {
+): Promise<{ fleet: Fleet; link: Link }> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
-  const wire = await layWire(t, databaseUrl);
-  const env = { DATABASE_URL: wire.url, NODE_EXTRA_CA_CERTS: given.caFile };
+  const link = await layLink(t, databaseUrl);
+  const env = { DATABASE_URL: link.url, NODE_EXTRA_CA_CERTS: given.caFile };
   return {
-    wire,
+    link,
     fleet: await startFleet(
       t,
       given.backend.redisUrl === null ? env : { ...env, REDIS_URL: `${given.backend.redisUrl}/2` },
@@ -45,24 +45,24 @@ async function showsTheAbsence(t: ExecutionContext, { url, call }: Pick<Fleet, '
 }
 
 for (const backend of listQueueBackends()) {
-  for (const fault of ['cut', 'freeze'] as const) {
+  for (const fault of ['cut', 'stall'] as const) {
     // What is frozen is waited for most of the time, which several can do at once.
-    const run = fault === 'freeze' ? test : test.serial;
+    const run = fault === 'stall' ? test : test.serial;
     run(
       `the database is away (${fault}) and back: a fleet with queues in ${backend.name} says so, survives, and ` +
         'goes on without a restart',
       async (t) => {
         const receiver = await startReceiver(t);
         const target = await startTarget(t);
-        const { fleet, wire } = await startOnWire(t, { backend, caFile: receiver.caFile });
+        const { fleet, link } = await startOnLink(t, { backend, caFile: receiver.caFile });
         const up = nextEvent(receiver, 'monitor.up');
         await watchTarget(fleet.call, { receiver, target: target.url() });
         await up;
 
-        await wire[fault]();
+        await link[fault]();
         await showsTheAbsence(t, fleet);
         target.health.status = 503;
-        await wire.mend();
+        await link.mend();
 
         await nextEvent(receiver, 'monitor.down');
         await until(async () => (await fetch(`${fleet.url}/readyz`)).status === 200);

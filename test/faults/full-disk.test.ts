@@ -4,7 +4,7 @@ import { setInterval as ticks } from 'node:timers/promises';
 import test from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
-import type { ApiClient } from '../helpers/api-client.ts';
+import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
@@ -23,10 +23,8 @@ const FULL_FOR_MS = 12_000;
 async function createHeartbeat(call: ApiClient, name: string): Promise<{ id: string; token: string }> {
   const created = await call('POST', '/monitors', { name, type: 'heartbeat', interval_seconds: 4, grace_seconds: 2 });
   const id = String(created.json['id']);
-  const { check_spec: spec } = (await call('GET', `/monitors/${id}`)).json as {
-    check_spec: { heartbeat: { token: string } };
-  };
-  return { id, token: spec.heartbeat.token };
+  const token = pingTokenOf(await call('GET', `/monitors/${id}`));
+  return { id, token };
 }
 
 test(

@@ -1,6 +1,7 @@
 import test from 'ava';
+import type { ProcessName } from '../../config/processes.ts';
 import { createTestDatabase } from '../helpers/database.ts';
-import { startFleet, type FleetProcess } from '../helpers/fleet.ts';
+import { startFleet } from '../helpers/fleet.ts';
 import { isWholeHistory, pendingDeliveries } from '../helpers/history.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { nextEvent, watchTarget } from '../helpers/story.ts';
@@ -17,7 +18,7 @@ const MONITORS = 20;
 const DELAY_MS = 60_000;
 
 /** Who is killed while the result of a probe is on its way through the fleet, round by round. */
-const ROUNDS: readonly (readonly FleetProcess[])[] = [
+const ROUNDS: readonly (readonly ProcessName[])[] = [
   ['evaluate'],
   ['check', 'maintain'],
   ['evaluate', 'deliver'],

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { isWholeHistory, pendingDeliveries } from '../helpers/history.ts';
@@ -83,9 +84,9 @@ test(
       NODE_EXTRA_CA_CERTS: receiver.caFile,
       STOP_GRACE_SECONDS: '2',
     };
-    const start = async (name: string, cwd: string): Promise<Program> => {
+    const start = async (name: ProcessName, cwd: string): Promise<Program> => {
       const program = startProgramAs(t, {
-        args: name === 'web' ? ['api/main.ts'] : ['workers/main.ts', name],
+        args: FLEET[name],
         env,
         cwd,
       });
@@ -114,7 +115,7 @@ test(
         interval_seconds: 1,
         down_after_failures: 1,
       });
-      ids.push(String(json['id']));
+      ids.push(json['id']);
     }
     const upCount = async () =>
       (
@@ -181,7 +182,7 @@ test(
     t.deepEqual(await stored(), hits, 'every probe that reached the target is a stored result');
     await until(async () => (await pendingDeliveries(databaseUrl)) === 0);
     t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (RESTART_STAGES.length + 1));
-    const arrived = eventsAt(receiver).map(({ json }) => String(json['delivery_id']));
+    const arrived = eventsAt(receiver).map(({ json }) => json['delivery_id']);
     t.is(new Set(arrived).size, arrived.length, 'each event arrived once');
   },
 );

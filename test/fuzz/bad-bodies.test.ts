@@ -192,12 +192,10 @@ for (const { method, path, bodies } of ENDPOINTS) {
     const { api } = t.context;
     for (let start = 0; start < BODIES; start += BODIES_PER_TOKEN) {
       const { owner } = await api.account();
-      const monitor = String(
-        (await owner('POST', '/v1/monitors', { name: 'untouched', target: 'https://shop.example' })).json['id'],
-      );
-      const channel = String(
-        (await owner('POST', '/v1/channels', { name: 'untouched', monitor_ids: [monitor] })).json['id'],
-      );
+      const monitor = (await owner('POST', '/v1/monitors', { name: 'untouched', target: 'https://shop.example' })).json[
+        'id'
+      ];
+      const channel = (await owner('POST', '/v1/channels', { name: 'untouched', monitor_ids: [monitor] })).json['id'];
       const state = async () =>
         [
           await owner('GET', `/v1/monitors/${monitor}`),

@@ -3,7 +3,6 @@ import anyTest, { type TestFn } from 'ava';
 import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { totpCode } from '../../api/accounts/session/totp.ts';
 import { readDescription } from '../../api/description.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { findUserByEmail } from '../../models/accounts/users.ts';
@@ -13,6 +12,7 @@ import { furnishAccount, type Furnished } from '../attackers/furnished-account.t
 import { createAnswerCheck } from '../helpers/described-answers.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';
 import { connectInProcess, type InProcessAnswer, type InProcessRequest } from '../helpers/in-process.ts';
+import { totpCode } from '../helpers/totp.ts';
 import { storiesOf, type DraftRequest, type Story } from './request-stories.ts';
 import { ID_MARK } from './schema-values.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { startAgentServer, type AgentServer } from './agent-server.ts';
+import type { Harness } from './harness.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -25,7 +25,7 @@ const START_WITHIN_MS = 60_000;
 const TOKEN = 'spa_of-this-test';
 
 /** Starts the server; the agents of one fixture have one token and one folder. */
-export async function startAgentFixture(t: ExecutionContext): Promise<AgentFixture> {
+export async function startAgentFixture(t: Harness): Promise<AgentFixture> {
   const server = await startAgentServer(t);
   const dataDir = await temporaryFolder(t);
   const settings = {

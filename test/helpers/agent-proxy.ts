@@ -1,5 +1,5 @@
 import http from 'node:http';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 import { until } from './until.ts';
 
@@ -32,7 +32,7 @@ const SHUT: Answered = { status: 0, headers: {}, text: '' };
 
 /** Starts a proxy on a free port. */
 export async function startAgentProxy(
-  t: ExecutionContext,
+  t: Harness,
   { serviceUrl, distort = (text) => text }: AgentProxyOptions,
 ): Promise<AgentProxy> {
   const passages: Passage[] = [];

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 import { until } from './until.ts';
 
@@ -34,7 +34,7 @@ export type AgentServer = {
   give: (work: Json[]) => Promise<void>;
 };
 
-export async function startAgentServer(t: ExecutionContext): Promise<AgentServer> {
+export async function startAgentServer(t: Harness): Promise<AgentServer> {
   const pulls: AgentServer['pulls'] = [];
   const ingests: AgentServer['ingests'] = [];
   const state: AgentServer['state'] = {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import type { Ending } from './program.ts';
+import type { Harness } from './harness.ts';
 
 /**
  * A page of a person of its own, with all that went wrong in it: errors, refusals of its Content-Security-Policy, and
@@ -46,7 +46,7 @@ const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 const OF_ANSWERS = /^Failed to load resource/;
 
 /** Starts a browser for a test, or for those of a file together. */
-export async function startBrowser(t: Ending): Promise<Browser> {
+export async function startBrowser(t: Harness): Promise<Browser> {
   if (!existsSync(CHROMIUM))
     throw new Error(
       `There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium; ` +
@@ -59,7 +59,7 @@ export async function startBrowser(t: Ending): Promise<Browser> {
 
 /** Opens an empty page in a new browser profile; paths then lead to the console. */
 export async function openPage(
-  t: Ending,
+  t: Harness,
   browser: Browser,
   { url, size = 'desktop', colorScheme = 'light' }: PageOptions,
 ): Promise<OpenPage> {

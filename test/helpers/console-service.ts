@@ -3,7 +3,7 @@ import type { TestFn } from 'ava';
 import type { Browser } from 'playwright-core';
 import { startBrowser } from './browser.ts';
 import { createTestDatabase } from './database.ts';
-import type { Ending } from './program.ts';
+import { createHarness } from './harness.ts';
 import { startService, type Service } from './running-service.ts';
 
 /** A running service with the first start's person, its database, and a browser. */
@@ -19,12 +19,11 @@ export type ConsoleService = {
  * own.
  */
 export function withConsole(test: TestFn<ConsoleService>): void {
-  const endings: (() => unknown)[] = [];
-  const file = { teardown: (end: () => unknown) => void endings.push(end) } as Ending;
+  const { harness, close } = createHarness();
   let running: ConsoleService | null = null;
   test.before(async () => {
     const { databaseUrl, drop } = await createTestDatabase();
-    endings.push(drop);
+    harness.teardown(drop);
     const password = randomBytes(12).toString('base64url');
     const env = {
       DATABASE_URL: databaseUrl,
@@ -34,14 +33,12 @@ export function withConsole(test: TestFn<ConsoleService>): void {
       ALLOW_PRIVATE_NETWORK: 'true',
       LOG_LEVEL: 'warn',
     };
-    const [service, browser] = await Promise.all([startService(file, env), startBrowser(file)]);
+    const [service, browser] = await Promise.all([startService(harness, env), startBrowser(harness)]);
     running = { service, databaseUrl, browser, person: { email: 'admin@localhost', password } };
   });
   test.beforeEach((t) => {
     if (running === null) throw new Error('The service did not start');
     t.context = running;
   });
-  test.after.always(async () => {
-    for (const end of endings.toReversed()) await end();
-  });
+  test.after.always(close);
 }

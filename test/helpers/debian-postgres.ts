@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { chooseAccount, type Account } from '../../cli/embedded-postgres/cluster.ts';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { withConnection } from '../../postgres/client.ts';
 import { findDataDirectory } from '../../tools/data-directory.ts';
 import type { KeyPair } from './certificates.ts';
 import { isInstalled } from './command.ts';
+import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
 const PROGRAMS = '/usr/lib/postgresql';
@@ -39,7 +39,7 @@ export function urlOf(servers: readonly { port: number }[], query = '', host = '
 }
 
 /** Starts a primary with an empty database `spotcheck`; with a key pair it takes TLS alone. */
-export async function startPrimary(t: ExecutionContext, tls?: KeyPair): Promise<Server> {
+export async function startPrimary(t: Harness, tls?: KeyPair): Promise<Server> {
   const { folder, account } = await newFolder(t);
   run(account, 'initdb', [
     '--pgdata',
@@ -68,7 +68,7 @@ export async function startPrimary(t: ExecutionContext, tls?: KeyPair): Promise<
 }
 
 /** Starts a standby that follows a primary. */
-export async function startStandby(t: ExecutionContext, primary: Server): Promise<Server> {
+export async function startStandby(t: Harness, primary: Server): Promise<Server> {
   const { folder, account } = await newFolder(t);
   run(account, 'pg_basebackup', [
     '--host',
@@ -89,7 +89,7 @@ export async function startStandby(t: ExecutionContext, primary: Server): Promis
 
 /** Starts a PgBouncer in front of a server. */
 export async function startPgBouncer(
-  t: ExecutionContext,
+  t: Harness,
   server: Server,
   poolMode: 'session' | 'transaction',
 ): Promise<{ port: number }> {
@@ -120,7 +120,7 @@ export async function startPgBouncer(
   return { port };
 }
 
-async function newFolder(t: ExecutionContext): Promise<{ folder: string; account: Account | null }> {
+async function newFolder(t: Harness): Promise<{ folder: string; account: Account | null }> {
   const account = await chooseAccount('/');
   const folder = mkdtempSync(join(await findDataDirectory(), 'spotcheck-postgres-'));
   if (account !== null) chownSync(folder, account.uid, account.gid);
@@ -129,7 +129,7 @@ async function newFolder(t: ExecutionContext): Promise<{ folder: string; account
 }
 
 async function startServer(
-  t: ExecutionContext,
+  t: Harness,
   { folder, account, tls }: { folder: string; account: Account | null; tls?: KeyPair | undefined },
 ): Promise<Server> {
   const data = join(folder, 'data');

@@ -1,8 +1,8 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
-import type { ExecutionContext } from 'ava';
 import dnsPacket, { type Answer, type Packet } from 'dns-packet';
+import type { Harness } from './harness.ts';
 
 /**
  * How a server answers a question. Over UDP a truncated answer is an empty one that sends its reader to TCP (RFC 7766).
@@ -33,7 +33,7 @@ const RESPONSE_FLAGS = dnsPacket.RECURSION_DESIRED | dnsPacket.RECURSION_AVAILAB
 
 /** Starts a server on a free port; closed when the test ends. */
 export async function startDnsServer(
-  t: ExecutionContext,
+  t: Harness,
   zone: Record<string, DnsReply> = {},
   host = '127.0.0.1',
 ): Promise<DnsServer> {

@@ -1,6 +1,6 @@
 import dgram, { type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 
 /** What comes back on a request: messages, from the target itself unless a stranger sends them. */
 export type EchoAnswer = { message: Buffer; isStranger?: boolean };
@@ -19,7 +19,7 @@ const STRANGER = '127.0.0.3';
  * only the port of its datagrams put right.
  */
 export async function startEchoTarget(
-  t: ExecutionContext,
+  t: Harness,
   answer: (request: Buffer, index: number) => readonly EchoAnswer[],
 ): Promise<EchoTarget> {
   const [socket, target, stranger] = await Promise.all(['127.0.0.1', TARGET, STRANGER].map(bind));

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { ExecutionContext } from 'ava';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { apiClient, type ApiClient } from './api-client.ts';
+import type { Harness } from './harness.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 import { runInSequence } from './run-in-sequence.ts';
 
-/** The Procfile's processes of one installation, each by its name. */
+/** The processes of one installation, each by its name. */
 export type Fleet = {
   /** Where the API is; another place after each start of `web`. */
   readonly url: string;
@@ -14,20 +15,16 @@ export type Fleet = {
   /** Every process that was started, the killed ones too. */
   programs: readonly Program[];
   /** Kills the process of that name as kill -9 does. */
-  kill: (name: FleetProcess) => Promise<void>;
+  kill: (name: ProcessName) => Promise<void>;
   /** Starts another process of that name and waits until it works. */
-  start: (name: FleetProcess) => Promise<Program>;
+  start: (name: ProcessName) => Promise<Program>;
 };
 
-export type FleetProcess = 'web' | (typeof WORKERS)[number];
-
-const WORKERS = ['check', 'evaluate', 'deliver', 'maintain', 'clock'] as const;
+const { release: RELEASE, ...PROCESSES } = FLEET;
+const NAMES = Object.keys(PROCESSES) as ProcessName[];
 
 /** Prepares a database and starts one process of each kind on it, with Redis where its URL is given. */
-export async function startFleet(
-  t: ExecutionContext,
-  given: Record<string, string> & { DATABASE_URL: string },
-): Promise<Fleet> {
+export async function startFleet(t: Harness, given: Record<string, string> & { DATABASE_URL: string }): Promise<Fleet> {
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const env = {
     SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -39,10 +36,10 @@ export async function startFleet(
     ...given,
   };
   const programs: Program[] = [];
-  const running = new Map<FleetProcess, Program>();
+  const running = new Map<ProcessName, Program>();
   let url = '';
-  const start = async (name: FleetProcess) => {
-    const program = startProgram(t, name === 'web' ? ['api/main.ts'] : ['workers/main.ts', name], env);
+  const start = async (name: ProcessName) => {
+    const program = startProgram(t, PROCESSES[name], env);
     programs.push(program);
     running.set(name, program);
     await outputMatching(program, /process\.started/);
@@ -50,9 +47,9 @@ export async function startFleet(
     return program;
   };
   await runInSequence(async () => {
-    const migrated = startProgram(t, ['cli/spotcheck.ts', 'migrate'], env);
+    const migrated = startProgram(t, RELEASE, env);
     if ((await migrated.exited) !== 0) throw new Error(migrated.output());
-    await Promise.all((['web', ...WORKERS] as const).map(start));
+    await Promise.all(NAMES.map(start));
   });
   return {
     get url() {

@@ -51,7 +51,7 @@ export async function isWholeHistory(t: ExecutionContext, databaseUrl: string, r
     transitions.filter(({ deliveries }) => deliveries.length !== 1),
     [],
   );
-  const arrived = new Set(eventsAt(receiver).map(({ json }) => String(json['delivery_id'])));
+  const arrived = new Set(eventsAt(receiver).map(({ json }) => json['delivery_id']));
   t.deepEqual([...arrived].toSorted(), transitions.flatMap(({ deliveries }) => deliveries).toSorted());
   return transitions.length;
 }

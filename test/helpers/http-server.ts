@@ -2,23 +2,23 @@ import { once } from 'node:events';
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo, type Server, type Socket } from 'node:net';
-import type { ExecutionContext } from 'ava';
 import type { KeyPair } from './certificates.ts';
+import type { Harness } from './harness.ts';
 
 /** A server of a test: closed, with all of its connections, when the test ends. */
 export type TestServer = { port: number; connections: () => number };
 
 /** Starts an http server on a free port of 127.0.0.1, or an https one where there is a key pair. */
-export function startHttpServer(t: ExecutionContext, listener: RequestListener, keys?: KeyPair): Promise<TestServer> {
+export function startHttpServer(t: Harness, listener: RequestListener, keys?: KeyPair): Promise<TestServer> {
   return start(t, keys === undefined ? http.createServer(listener) : https.createServer(keys, listener));
 }
 
 /** Starts a server that speaks whatever the test makes it speak, for answers that no http server would give. */
-export function startRawServer(t: ExecutionContext, onSocket: (socket: Socket) => void): Promise<TestServer> {
+export function startRawServer(t: Harness, onSocket: (socket: Socket) => void): Promise<TestServer> {
   return start(t, net.createServer(onSocket));
 }
 
-async function start(t: ExecutionContext, server: Server): Promise<TestServer> {
+async function start(t: Harness, server: Server): Promise<TestServer> {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {

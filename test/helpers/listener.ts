@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 
 /** A tcp listener on a port of its own that can be taken away and brought back; gone with the test. */
 export type Listener = {
@@ -13,7 +13,7 @@ export type Listener = {
 };
 
 /** Starts a listener on 127.0.0.1 that closes every connection. */
-export async function startListener(t: ExecutionContext): Promise<Listener> {
+export async function startListener(t: Harness): Promise<Listener> {
   let connections = 0;
   let port = 0;
   let server = net.createServer();

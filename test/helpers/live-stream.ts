@@ -1,5 +1,5 @@
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
 /** An event as it came, and when (milliseconds of `performance.now`). */
@@ -18,11 +18,7 @@ export type LiveStream = {
 };
 
 /** Opens the stream of an installation and waits until nothing is missed any more; it ends with the test. */
-export async function openLiveStream(
-  t: ExecutionContext,
-  url: string,
-  headers: Record<string, string>,
-): Promise<LiveStream> {
+export async function openLiveStream(t: Harness, url: string, headers: Record<string, string>): Promise<LiveStream> {
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const asking = request(`${url}/v1/live`, { headers, agent: false }, resolve);
     asking.once('error', reject);

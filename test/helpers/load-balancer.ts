@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
 /** What a load balancer does with web processes that come and go. */
@@ -28,7 +28,7 @@ const DEADLINE_MS = 30_000;
  * long. It repeats nothing: what fails has failed.
  */
 export function startLoadBalancer(
-  t: ExecutionContext,
+  t: Harness,
   { token, nextCall }: { token: string; nextCall: (sent: number) => Call },
 ): LoadBalancer {
   const backends = new Set<Backend>();

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { ExecutionContext } from 'ava';
 import { startAgentProxy, type AgentProxy, type AgentProxyOptions } from './agent-proxy.ts';
 import { runSpotcheck } from './command.ts';
 import { createTestDatabase } from './database.ts';
+import type { Harness } from './harness.ts';
 import { startProgram, type Program } from './program.ts';
 import { newDataDir, startService, type Service } from './running-service.ts';
 
@@ -34,7 +34,7 @@ export type OwnAgent = {
 };
 
 /** Starts an installation without any shared agent's help being needed. */
-export async function startInstallation(t: ExecutionContext, env: Record<string, string> = {}): Promise<Installation> {
+export async function startInstallation(t: Harness, env: Record<string, string> = {}): Promise<Installation> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
   const token = `spk_${randomBytes(24).toString('base64url')}`;

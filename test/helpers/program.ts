@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
 /** The project's root. */
@@ -10,6 +10,8 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** A program of the project as a child process. */
 export type Program = {
   child: ChildProcess;
+  pid: number;
+  isRunning: () => boolean;
   /** All that it wrote so far, both streams. */
   output: () => string;
   /** What of it came on standard error. */
@@ -27,11 +29,11 @@ const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 /** How long a program may take to stop, in milliseconds. */
 const STOP_MS = 90_000;
 
-/** Who has an end, after which nothing of it may be left: a test, or the tests of a file together. */
-export type Ending = Pick<ExecutionContext, 'teardown'>;
-
-/** Who a program runs as and where, when it is not us in the project's root. */
-export type Circumstances = { uid?: number; gid?: number; cwd?: string };
+/**
+ * Who a program runs as and where, when it is not us in the project's root, and how much of its output is kept, the
+ * beginning; all of it by default.
+ */
+export type Circumstances = { uid?: number; gid?: number; cwd?: string; keptCharacters?: number };
 
 /** What every program gets of our environment: how programs and what Node has compiled before are found. */
 export function ownEnvironment(): Record<string, string> {
@@ -45,14 +47,19 @@ export function ownEnvironment(): Record<string, string> {
  * Starts `node <args>` in the project's root with only the given environment; whatever still runs is killed at the end
  * of the test.
  */
-export function startProgram(t: Ending, args: readonly string[], env: Record<string, string>): Program {
+export function startProgram(t: Harness, args: readonly string[], env: Record<string, string>): Program {
   return startProgramAs(t, { args, env });
 }
 
 /** Starts `node <args>` under other circumstances. */
 export function startProgramAs(
-  t: Ending,
-  { args, env, ...circumstances }: Circumstances & { args: readonly string[]; env: Record<string, string> },
+  t: Harness,
+  {
+    args,
+    env,
+    keptCharacters = Number.POSITIVE_INFINITY,
+    ...circumstances
+  }: Circumstances & { args: readonly string[]; env: Record<string, string> },
 ): Program {
   const child = spawn(process.execPath, args, {
     cwd: ROOT,
@@ -62,16 +69,23 @@ export function startProgramAs(
   });
   const chunks: string[] = [];
   const complaints: string[] = [];
+  let kept = 0;
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      if (kept < keptCharacters) chunks.push(text);
+      kept += text.length;
+    });
   child.stderr.on('data', (text: string) => complaints.push(text));
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
   const exited = once(child, 'close').then(([status]: (number | null)[]) => status ?? null);
   t.teardown(async () => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL');
+    if (isRunning()) child.kill('SIGKILL');
     await exited;
   });
   return {
     child,
+    pid: child.pid ?? 0,
+    isRunning,
     output: () => chunks.join(''),
     errors: () => complaints.join(''),
     exited,

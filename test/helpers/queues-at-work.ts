@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { ExecutionContext } from 'ava';
 import { openQueueBackend } from '../../queues/connection.ts';
+import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
 /** Every queue is at work again within this, in milliseconds, whatever befell its server. */
@@ -24,7 +24,7 @@ const PREFIX = 'spotcheck';
 export const keyOf = (name: string) => `{${PREFIX}:${name}}`;
 
 /** Opens queues and their workers on a Redis, as one process has them, until the test ends. */
-export function openQueuesAtWork(t: ExecutionContext, redisUrl: string) {
+export function openQueuesAtWork(t: Harness, redisUrl: string) {
   const done = new Map<string, Set<string>>(NAMES.map((name) => [name, new Set()]));
   const errors: string[] = [];
   const backend = openQueueBackend({

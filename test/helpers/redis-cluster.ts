@@ -1,5 +1,5 @@
-import type { ExecutionContext } from 'ava';
 import { startRedisCluster, type ClusterSize, type RedisCluster } from '../../tools/redis-cluster.ts';
+import type { Harness } from './harness.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /**
@@ -7,7 +7,7 @@ import { temporaryFolder } from './temporary-folder.ts';
  * second or two later. Throws where redis-server is not installed.
  */
 export async function startOwnCluster(
-  t: ExecutionContext,
+  t: Harness,
   { masters = 3, replicas = 3, nodeTimeoutMs = 2000, tls }: Partial<ClusterSize> = {},
 ): Promise<RedisCluster> {
   const cluster = await startRedisCluster(await temporaryFolder(t), {

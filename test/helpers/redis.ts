@@ -1,7 +1,7 @@
-import type { ExecutionContext } from 'ava';
 import { Redis } from 'ioredis';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
+import type { Harness } from './harness.ts';
 
 /** A Redis of the test's own, which keeps nothing over a stop. */
 export type OwnRedis = {
@@ -15,7 +15,7 @@ export type OwnRedis = {
 };
 
 /** Starts a Redis that ends with the test; null where redis-server is not installed. */
-export async function startOwnRedis(t: ExecutionContext): Promise<OwnRedis | null> {
+export async function startOwnRedis(t: Harness): Promise<OwnRedis | null> {
   const port = await findFreePort();
   let server: RedisServer | null = await startRedis({ port });
   if (server === null) return null;

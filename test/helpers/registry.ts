@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startHttpServer, startRawServer } from './http-server.ts';
 
 /** A WHOIS server of a test; `queries` are the lines that it was asked, in order. */
@@ -7,7 +7,7 @@ export type WhoisTestServer = { host: string; port: number; queries: string[] };
 
 /** Starts a WHOIS server: reads one line, says what `answer` makes of it (null = nothing, and never closes), closes. */
 export async function startWhoisServer(
-  t: ExecutionContext,
+  t: Harness,
   answer: (query: string) => string | Buffer | null,
 ): Promise<WhoisTestServer> {
   const queries: string[] = [];
@@ -28,7 +28,7 @@ export async function startWhoisServer(
 export type RdapTestServer = { base: string; requests: string[] };
 
 /** Starts an RDAP server below `/rdap/`. */
-export async function startRdapServer(t: ExecutionContext, listener: RequestListener): Promise<RdapTestServer> {
+export async function startRdapServer(t: Harness, listener: RequestListener): Promise<RdapTestServer> {
   const requests: string[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
     requests.push(request.url ?? '');

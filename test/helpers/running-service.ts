@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { apiClient, type ApiClient } from './api-client.ts';
+import type { Harness } from './harness.ts';
 import { prepareDataDir } from './prepared-data-dir.ts';
-import { outputMatching, startProgram, type Ending, type Program } from './program.ts';
+import { outputMatching, startProgram, type Program } from './program.ts';
 import { runInSequence } from './run-in-sequence.ts';
 import { testDataDirectory } from './test-servers.ts';
 
@@ -13,21 +13,21 @@ export type Service = { program: Program; url: string; token: string; call: ApiC
 export const START = ['cli/spotcheck.ts', 'start'];
 
 /** A data directory of the test's own that does not exist yet. */
-export async function newDataDir(t: ExecutionContext): Promise<string> {
+export async function newDataDir(t: Harness): Promise<string> {
   const directory = await mkdtemp(join(testDataDirectory(), 'spotcheck-e2e-'));
   t.teardown(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return join(directory, 'data');
 }
 
 /** A data directory of the test's own whose database is prepared and migrated; the next start makes its accounts. */
-export async function newPreparedDataDir(t: ExecutionContext): Promise<string> {
+export async function newPreparedDataDir(t: Harness): Promise<string> {
   const dataDir = await newDataDir(t);
   await prepareDataDir(dataDir);
   return dataDir;
 }
 
 /** Starts the whole service and waits until it says that it is ready. */
-export async function startService(t: Ending, env: Record<string, string>, token = ''): Promise<Service> {
+export async function startService(t: Harness, env: Record<string, string>, token = ''): Promise<Service> {
   return await runInSequence(() => readyService(startProgram(t, START, { PORT: '0', ...env }), token));
 }
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { ScheduleChange } from '../../core/checks/schedule.ts';
+import type { ScheduleChange } from '../../core/checks/slots.ts';
 import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import type { Agent } from '../../models/agents/agents.ts';
@@ -21,6 +20,7 @@ import { inTransaction } from '../../models/sql.ts';
 import type { Runtime } from '../../workers/runtime.ts';
 import { openRuntime } from '../../workers/system/open-runtime.ts';
 import { createTestDatabase } from './database.ts';
+import type { Harness } from './harness.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
 /** What workers run on, over a database of the test's own, and short ways to fill it. */
@@ -38,7 +38,7 @@ export type TestRuntime = Runtime & {
 };
 
 /** Opens a runtime that ends with the test; without a backend its queues are in PostgreSQL. */
-export async function openTestRuntime(t: ExecutionContext, backend?: QueueBackend): Promise<TestRuntime> {
+export async function openTestRuntime(t: Harness, backend?: QueueBackend): Promise<TestRuntime> {
   const { databaseUrl, drop } = await createTestDatabase();
   const logLines: Record<string, unknown>[] = [];
   const options = {

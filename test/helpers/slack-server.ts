@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 
 type Json = Record<string, unknown>;
@@ -35,7 +35,7 @@ export type SlackServer = {
 export const SLACK_CLIENT_ID = '1234567890.0987654321';
 
 /** Starts it on a free port of 127.0.0.1; gone with the test. */
-export async function startSlackServer(t: ExecutionContext): Promise<SlackServer> {
+export async function startSlackServer(t: Harness): Promise<SlackServer> {
   const clientSecret = randomBytes(16).toString('hex');
   const codes = new Map<string, { redirectUri: string; channel: string }>();
   const spent = new Set<string>();

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 
 /** What a fake status page shows; tests change it as they like. */
@@ -22,7 +22,7 @@ export type StatusPageServer = {
 };
 
 /** Starts a page with an API and a dashboard in good order. Its ETag changes with its content. */
-export async function startStatusPage(t: ExecutionContext): Promise<StatusPageServer> {
+export async function startStatusPage(t: Harness): Promise<StatusPageServer> {
   const page: FakePage = {
     name: 'Shop Cloud',
     indicator: 'none',

@@ -12,7 +12,7 @@ export async function watchTarget(
   const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: receiver.url });
   const monitor = await call('POST', '/monitors', { name: 'Shop', target, interval_seconds: 1 });
   if (channel.status !== 201 || monitor.status !== 201) throw new Error(JSON.stringify([channel.json, monitor.json]));
-  return String(monitor.json['id']);
+  return monitor.json['id'];
 }
 
 /** The messages about monitors, the test delivery left out. */

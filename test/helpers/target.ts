@@ -1,4 +1,4 @@
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 import { until } from './until.ts';
 
@@ -11,7 +11,7 @@ export type Target = {
   nextHit: (path: string, timeoutMs: number) => Promise<unknown>;
 };
 
-export async function startTarget(t: ExecutionContext): Promise<Target> {
+export async function startTarget(t: Harness): Promise<Target> {
   const health = { status: 200 };
   const counts = new Map<string, number>();
   const { port } = await startHttpServer(t, (request, response) => {

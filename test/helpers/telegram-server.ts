@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 
 /** A message that the bot sent, as the Bot API was asked for it. */
@@ -58,7 +58,7 @@ const TAGS = new Set(['b', 'i', 'u', 's', 'a', 'code', 'pre']);
 type Update = { update_id: number } & Record<string, unknown>;
 
 /** Starts the Bot API on a port of its own. */
-export async function startTelegramServer(t: ExecutionContext): Promise<TelegramServer> {
+export async function startTelegramServer(t: Harness): Promise<TelegramServer> {
   const chats = new Set<number>();
   const movedTo = new Map<number, number>();
   const left = new Set<number>();

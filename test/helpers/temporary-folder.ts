@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 
-/** A folder that is gone after the test. */
-export async function temporaryFolder(t: ExecutionContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'spotcheck-agent-'));
+/** A folder that is gone with the harness. */
+export async function temporaryFolder(t: Harness): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'spotcheck-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   return folder;
 }

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import tls from 'node:tls';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 import { startReceiver, type Receiver } from './webhook-receiver.ts';
 
 /** Starts an https receiver whose certificate this very process trusts, in all TLS contexts made from now on. */
-export async function trustedReceiver(t: ExecutionContext): Promise<Receiver> {
+export async function trustedReceiver(t: Harness): Promise<Receiver> {
   const receiver = await startReceiver(t);
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), await readFile(receiver.caFile, 'utf8')]);
   return receiver;

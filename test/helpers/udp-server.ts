@@ -1,6 +1,6 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
-import type { ExecutionContext } from 'ava';
+import type { Harness } from './harness.ts';
 
 /** Sends one datagram to the last sender. */
 export type Reply = (datagram: string | Uint8Array) => void;
@@ -15,7 +15,7 @@ export type UdpServer = { port: number; received: Buffer[]; from: number[] };
  * default not at all.
  */
 export async function startUdpServer(
-  t: ExecutionContext,
+  t: Harness,
   answer: (datagram: Buffer, reply: Reply) => void = () => {},
   host = '127.0.0.1',
 ): Promise<UdpServer> {

@@ -1,10 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import type { IncomingHttpHeaders } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ExecutionContext } from 'ava';
 import { TestAuthority } from './certificates.ts';
+import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** One message as it arrived. */
 export type Received = {
@@ -24,11 +24,9 @@ export type Receiver = {
 };
 
 /** Starts an https receiver that keeps what it gets; `caFile` is what a sender must trust (NODE_EXTRA_CA_CERTS). */
-export async function startReceiver(t: ExecutionContext): Promise<Receiver> {
+export async function startReceiver(t: Harness): Promise<Receiver> {
   const authority = await TestAuthority.create();
-  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ca-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const caFile = join(directory, 'ca.pem');
+  const caFile = join(await temporaryFolder(t), 'ca.pem');
   await writeFile(caFile, authority.pem);
   const received: Received[] = [];
   const answer = { status: 204, body: '', isHeld: false };

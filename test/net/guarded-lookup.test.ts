@@ -1,6 +1,6 @@
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import test from 'ava';
-import { BLOCKED_CODE, createGuardedLookup } from '../../net/guarded-lookup.ts';
+import { BLOCKED_CODE, createGuardedLookup } from '../../net/address-guard.ts';
 
 type Answer = { error: NodeJS.ErrnoException | null; address: string | LookupAddress[] };
 

@@ -45,13 +45,12 @@ function checkerWith(overrides: Partial<CheckerParts> = {}) {
       watch: async (work) => ({ result: await work(), ownTime: { tookMs: 100, stalledMs: 0, longestStallMs: 0 } }),
     },
     selfCheck: null,
-    limiter: { pass: (_account, run) => run() },
     now: () => AT_MS,
     aheadMs: () => 0,
     onCrash: (error, monitorId) => void crashes.push([error, monitorId]),
     ...overrides,
   });
-  const check = (request: Partial<CheckRequest> = {}) => checker.check(ACCOUNT, () => ({ ...REQUEST, ...request }));
+  const check = (request: Partial<CheckRequest> = {}) => checker.check(ACCOUNT, { ...REQUEST, ...request });
   return { check, crashes };
 }
 
@@ -59,36 +58,16 @@ test('a check is judged by what its monitor expects', async (t) => {
   t.like(await checkerWith().check(), { startedAtMs: AT_MS, judgement: { verdict: 'down', cause: 'status_500' } });
 });
 
-test("it begins when its turn has come, as what it is by then; what it reads counts as its account's", async (t) => {
-  const turn = Promise.withResolvers<void>();
+test("what a check reads counts as its account's", async (t) => {
   const accounts: unknown[] = [];
-  const checker = new Checker({
-    probe(target) {
-      accounts.push(bodyScope()?.account, target.target);
+  const { check } = checkerWith({
+    probe() {
+      accounts.push(bodyScope()?.account);
       return Promise.resolve(http({ status: 200 }));
     },
-    judge: new Judge(),
-    stallWatch: {
-      watch: async (work) => ({ result: await work(), ownTime: { tookMs: 1, stalledMs: 0, longestStallMs: 0 } }),
-    },
-    selfCheck: null,
-    limiter: {
-      async pass(account, run) {
-        accounts.push(account);
-        await turn.promise;
-        return await run();
-      },
-    },
-    now: () => AT_MS,
-    aheadMs: () => 0,
-    onCrash: () => t.fail(),
   });
-  let target = 'http://127.0.0.1:9/old';
-  const checked = checker.check(ACCOUNT, () => ({ ...REQUEST, target: httpTarget({ target }) }));
-  target = 'http://127.0.0.1:9/new';
-  turn.resolve();
-  t.is((await checked).judgement.verdict, 'up');
-  t.deepEqual(accounts, [ACCOUNT, ACCOUNT, 'http://127.0.0.1:9/new']);
+  t.is((await check()).judgement.verdict, 'up');
+  t.deepEqual(accounts, [ACCOUNT]);
 });
 
 test('a check that takes long to judge is no vote, and says where', async (t) => {

@@ -4,7 +4,7 @@ import { judgeDomain } from '../../core/checks/domain/observation.ts';
 import { storeBootstrap } from '../../models/checks/registries.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createDomainProbe, openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
-import { domainStoreOf } from '../../workers/checks/domain-store.ts';
+import { domainStoreOf } from '../../workers/checks/registries.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import {

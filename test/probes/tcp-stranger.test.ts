@@ -1,5 +1,5 @@
 import test from 'ava';
-import { judgeTcp } from '../../core/checks/transport/tcp-observation.ts';
+import { judgeTcp } from '../../core/checks/transport/observation.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
 import { createTcpProbe } from '../../probes/tcp.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { QUEUES } from '../../queues/names.ts';
+import { QUEUES } from '../../queues/payloads.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { openTestRuntime, type TestRuntime } from '../helpers/runtime.ts';
 

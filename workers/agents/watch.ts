@@ -11,8 +11,8 @@ import {
 import { listWebhookChannels } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
+import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 

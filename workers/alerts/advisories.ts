@@ -14,7 +14,7 @@ import { listDomains } from '../../models/checks/domains.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain.ts';
-import { firstAttempt } from '../incidents/record-changes.ts';
+import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';
 import { announce } from './announce.ts';
 
@@ -33,7 +33,7 @@ type Page = { monitors: WarnedMonitor[]; expiries: ReadonlyMap<number, Expiry[]>
 
 /**
  * Warns of domains and certificates that are about to expire, once at each threshold of a monitor (D-27), from what is
- * stored; domains that are due are looked up between. One process at a time.
+ * stored. Domains that are due are looked up between. One process at a time.
  */
 export async function adviseOfExpiries(
   runtime: Runtime,
@@ -98,7 +98,7 @@ function hostOf({ type, target }: WarnedMonitor): string {
 }
 
 /**
- * None where nothing current is known, and none past an expiry that only an answer from before it tells of: it may have
+ * None where nothing current is known, and none past an expiry that only an answer from before it tells of. It may have
  * been renewed since.
  */
 function domainExpiry(facts: DomainFacts | undefined, nowMs: number): Expiry[] {

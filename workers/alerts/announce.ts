@@ -1,12 +1,10 @@
+import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { DueRecheck } from '../../queues/rechecks.ts';
 import type { RegionCache } from '../../queues/region-cache.ts';
 import type { RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
-/**
- * Logs committed transitions and adds the jobs of their deliveries. A queue that is away costs only time: the rows are
- * there, and reconcile adds their jobs again.
- */
+/** Logs committed transitions and adds the jobs of their deliveries. Never rejects. */
 export async function announce(
   { log, metrics, queues }: Pick<Runtime, 'log' | 'metrics' | 'queues'>,
   recorded: RecordedChanges,
@@ -26,27 +24,17 @@ export async function announce(
       'monitor.transitioned',
     );
   }
-  try {
-    // A job waits for the last of its deliveries, and a summary is due later than the rest.
-    for (const due of Map.groupBy(recorded.deliveries, ({ dueAtMs }) => dueAtMs).values())
-      await queues.enqueueAttempts(due);
-  } catch (error) {
-    log.warn({ err: error, deliveries: recorded.deliveries.length }, 'delivery.not_queued');
-  }
+  await enqueueDeliveries(queues, log, recorded.deliveries);
 }
 
-/**
- * Adds the jobs of committed rechecks. What a queue that is away is not notified of, reconcile notifies again, or the
- * next tick comes first.
- */
+/** Adds the jobs of committed rechecks; of what is lost, the monitor's next tick may come first. Never rejects. */
 export async function announceRechecks(
   { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionCache },
   rechecks: readonly DueRecheck[],
 ): Promise<void> {
   if (rechecks.length === 0) return;
-  try {
-    await queues.enqueueRechecks(rechecks, await findRegions(rechecks.map(({ agentNo }) => agentNo)));
-  } catch (error) {
-    log.warn({ err: error, rechecks: rechecks.length }, 'recheck.not_queued');
-  }
+  await enqueueCommitted(
+    async () => queues.enqueueRechecks(rechecks, await findRegions(rechecks.map(({ agentNo }) => agentNo))),
+    { log, line: 'recheck.not_queued', fields: { rechecks: rechecks.length } },
+  );
 }

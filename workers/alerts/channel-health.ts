@@ -1,11 +1,10 @@
-import { isFailing } from '../../core/alerts/channel-loss.ts';
-import { buildChannelMessage } from '../../core/alerts/channel-message.ts';
+import { isFailing, buildChannelMessage } from '../../core/alerts/channel-message.ts';
 import { claimNotification, recordFailure, type FailingChannel } from '../../models/alerts/channel-health.ts';
 import { disconnectChannel, type LostConnection } from '../../models/alerts/chat-connections.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { inTransaction } from '../../models/sql.ts';
+import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
-import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** A delivery that came to nothing at its receiver, with the sentence of its last attempt. */
@@ -29,7 +28,7 @@ export class ChannelHealth {
    * away: at worst one failure is not counted.
    */
   async recordFailure(failed: FailedDelivery): Promise<void> {
-    const { database, log, now } = this.#parts;
+    const { database, queues, log, now } = this.#parts;
     const channel = await recordFailure(database, failed);
     if (channel === null || channel.isNotified || !isFailing(channel, now())) return;
     const deliveries = await this.#insertNotifications({ ...channel, lastError: failed.error });
@@ -43,23 +42,23 @@ export class ChannelHealth {
       },
       'channel.failing',
     );
-    await enqueueFirstAttempts(this.#parts, deliveries);
+    await enqueueDeliveries(queues, log, deliveries.map(firstAttempt));
   }
 
   /**
-   * Disconnects a chat that cannot be reached any more, which may have been connected anew by then, and notifies in the
-   * same transaction: of several that find the same one does. Rejects only when the database is away: the next alert
-   * then finds it again.
+   * Disconnects a chat that cannot be reached any more, and notifies in the same transaction. It may have been
+   * connected anew by then; of several that find the same one does. Rejects only when the database is away: the next
+   * alert then finds it again.
    */
   async recordLoss(lost: LostConnection): Promise<void> {
-    const { database, newId, publicUrl, now, log } = this.#parts;
+    const { database, queues, newId, publicUrl, now, log } = this.#parts;
     const deliveries = await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() });
     if (deliveries === null) return;
     log.warn(
       { channel_id: lost.channelId, error: lost.problem, deliveries: deliveries.length },
       'channel.disconnected',
     );
-    await enqueueFirstAttempts(this.#parts, deliveries);
+    await enqueueDeliveries(queues, log, deliveries.map(firstAttempt));
   }
 
   /** Of several processes that find the same, the one whose update is first notifies. */
@@ -88,21 +87,5 @@ export class ChannelHealth {
       await insertDeliveries(run, deliveries);
       return deliveries;
     });
-  }
-}
-
-/**
- * Adds the jobs of deliveries about channels that are committed. The rows are there: a queue that is away costs
- * only time.
- */
-export async function enqueueFirstAttempts(
-  { queues, log }: Pick<ChannelHealthParts, 'queues' | 'log'>,
-  deliveries: readonly NewDelivery[],
-): Promise<void> {
-  if (deliveries.length === 0) return;
-  try {
-    await queues.enqueueAttempts(deliveries.map(firstAttempt));
-  } catch (error) {
-    log.warn({ err: error, deliveries: deliveries.length }, 'delivery.not_queued');
   }
 }

@@ -2,8 +2,9 @@
 export const LANES_PER_CHANNEL = 4;
 
 /**
- * What is due but has to wait for another attempt's end is polled again after this, in milliseconds, then after
- * twice as long and so on: that attempt may be another process'. So nothing waits much longer than what it waits for.
+ * The first and the longest pause, in milliseconds, between polls for what is due but has to wait for another attempt's
+ * end. Each is twice as long as the one before: that attempt may be another process'. So nothing waits much longer than
+ * what it waits for.
  */
 const FIRST_POLL_MS = 50;
 const LONGEST_POLL_MS = 1000;
@@ -43,9 +44,9 @@ type Channel = {
 };
 
 /**
- * Works for many channels, each in up to four lanes of its own: a lane claims, attempts and claims again until nothing
- * is left, so that a receiver that hangs holds only its own lanes. Where all that is left has to wait for its
- * turn, one lane stays and polls again. Memory follows the channels at work.
+ * Works for many channels, each in up to four lanes of its own. A lane claims, attempts and claims again until nothing
+ * is left, so that a receiver that hangs holds only its own lanes. Where all that is left has to wait for its turn, one
+ * lane stays and polls again. Memory follows the channels at work.
  */
 export class ChannelLanes<Claimed> {
   readonly #work: LaneWork<Claimed>;

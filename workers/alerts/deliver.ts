@@ -22,6 +22,7 @@ import {
   type ChatAttempt,
 } from '../../notifications/attempt-result.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
+import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
@@ -190,11 +191,12 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   async #enqueueNext({ deliveryId, channelId, attempt }: MadeAttempt, dueAtMs: number | null): Promise<void> {
     const { queues, log } = this.#parts;
     if (dueAtMs === null) return;
-    try {
-      await queues.enqueueAttempts([{ deliveryId, channelId, attempt: attempt + 1, dueAtMs }]);
-    } catch (error) {
-      log.warn({ err: error, delivery_id: deliveryId, attempt: attempt + 1 }, 'delivery.retry_not_queued');
-    }
+    const next = { deliveryId, channelId, attempt: attempt + 1, dueAtMs };
+    await enqueueCommitted(() => queues.enqueueAttempts([next]), {
+      log,
+      line: 'delivery.retry_not_queued',
+      fields: { delivery_id: deliveryId, attempt: next.attempt },
+    });
   }
 }
 

@@ -5,8 +5,8 @@ import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { callBot, nameBot, type BotAnswer, type TelegramBot } from '../../notifications/telegram/bot-api.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { ALLOWED_UPDATES, readUpdate } from '../../notifications/telegram/update.ts';
+import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';
-import { enqueueFirstAttempts } from './channel-health.ts';
 
 /** How the installation's bot is listened to. */
 export type Listening = {
@@ -62,7 +62,7 @@ export async function pollUpdates(listening: Listening): Promise<{ answer: BotAn
 
 /** False where the update was taken before, or is none. */
 async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown): Promise<boolean> {
-  const { database, log, publicUrl, newId, now } = runtime;
+  const { database, queues, log, publicUrl, newId, now } = runtime;
   const { id, update } = readUpdate(json, botName);
   if (id === null) return false;
   const nowMs = now();
@@ -76,7 +76,7 @@ async function handleUpdate({ runtime, bot, botName }: Listening, json: unknown)
   log.info({ update_id: id, kind: update.kind, outcome: outcome.outcome }, 'telegram.update_taken');
   if (outcome.outcome === 'connected')
     log.info({ tenant_id: outcome.channel.tenantId, channel_id: outcome.channel.id }, 'channel.connected');
-  await enqueueFirstAttempts(runtime, deliveries);
+  await enqueueDeliveries(queues, log, deliveries.map(firstAttempt));
   const reply = replyTo(outcome, publicUrl);
   if (reply === null) return true;
   const answer = await callBot(bot, { method: 'sendMessage', parameters: reply, deadlineMs: REPLY_MS });

@@ -22,7 +22,7 @@ const RELIED_ON_MS = 6 * 3_600_000;
 
 /**
  * Stores what certificates https monitors show, for people and for the advisories of those with an expiry warning
- * (D-27): each monitor's once in six hours, and whenever it changes.
+ * (D-27). Each monitor's once in six hours, and whenever it changes.
  */
 export class CertificateRecorder {
   readonly #options: CertificateRecorderOptions;

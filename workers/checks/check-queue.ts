@@ -9,12 +9,11 @@ import { sealAnswers } from '../../models/checks/sealed-answers.ts';
 import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-address.ts';
-import { Checker, type CheckerParts } from '../../probes/checker.ts';
+import { Checker } from '../../probes/checker.ts';
 import type { Probe } from '../../probes/index.ts';
 import { SelfCheck } from '../../probes/self-check.ts';
 import { StallWatch } from '../../probes/stall-watch.ts';
-import { checkQueueName } from '../../queues/names.ts';
-import type { RegionJob, PreviewJob, PreviewReturn } from '../../queues/payloads.ts';
+import { checkQueueName, type RegionJob, type PreviewJob, type PreviewReturn } from '../../queues/payloads.ts';
 import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
 import { slotBeginsAt } from '../../queues/schedules.ts';
 import type { Runtime } from '../runtime.ts';
@@ -87,7 +86,7 @@ export function workOnChecks(
   });
   const behind = openBehindRecorder(runtime);
   const limiter = new ConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN });
-  const checker = openChecker(runtime, { probe, limiter, selfCheckHosts });
+  const checker = openChecker(runtime, probe, selfCheckHosts);
   const checks = new CheckRunner({
     listDueChecks: (slot) => listDueChecks(database, slot),
     claimRechecks: (agentNo) =>
@@ -103,7 +102,7 @@ export function workOnChecks(
     waitUntil: (atMs) => untilMoment(atMs, now),
   });
   const run = async ({ data, id = '' }: Job<RegionJob>) => {
-    if ('trialId' in data) return await runPreview({ checker, database, now }, data);
+    if ('trialId' in data) return await runPreview({ limiter, checker, database, now }, data);
     const outcome =
       'looks' in data
         ? await checks.runRechecks(data.agentNo)
@@ -149,16 +148,13 @@ function openBatcher({ database, queues }: Runtime): ResultBatcher {
   });
 }
 
-type CheckerOptions = Pick<CheckerParts, 'probe' | 'limiter'> & { selfCheckHosts: readonly HostPort[] };
-
-function openChecker(runtime: Runtime, { probe, limiter, selfCheckHosts }: CheckerOptions): Checker {
+function openChecker(runtime: Runtime, probe: Probe, selfCheckHosts: readonly HostPort[]): Checker {
   const { judge, log, now } = runtime;
   return new Checker({
     probe,
     judge,
     stallWatch: new StallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),
-    limiter,
     now,
     aheadMs: machineAheadMs,
     onCrash(error, monitorId) {
@@ -187,19 +183,26 @@ function untilMoment(atMs: number, now: () => number): Promise<void> {
   return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
 }
 
-type PreviewParts = { checker: Checker; database: Pick<Database, 'secrets'>; now: () => number };
+type PreviewParts = {
+  limiter: ConcurrencyLimiter;
+  checker: Checker;
+  database: Pick<Database, 'secrets'>;
+  now: () => number;
+};
 
 /**
  * Checks the target of a draft once and seals what was seen for the one who waits. Nothing is stored. Null: nobody
  * waits any more.
  */
 async function runPreview(
-  { checker, database, now }: PreviewParts,
+  { limiter, checker, database, now }: PreviewParts,
   { trialId: previewId, tenantId, sealedTarget, untilMs }: PreviewJob,
 ): Promise<PreviewReturn | null> {
   if (now() >= untilMs) return null;
   const target = openPreviewTarget(database, previewId, sealedTarget);
   const request = { target, inability: null, monitorId: null, identity: null, badVote: null };
-  const { observation, ...judged } = await checker.check(tenantId ?? UNNAMED_ACCOUNT, () => request);
+  const account = tenantId ?? UNNAMED_ACCOUNT;
+  await limiter.enter(account);
+  const { observation, ...judged } = await checker.check(account, request).finally(() => limiter.leave(account));
   return { sealedOutcome: sealPreviewOutcome(database, previewId, describePreview({ target, observation, judged })) };
 }

@@ -1,14 +1,14 @@
 import type { LimiterQueue } from './tick-queue.ts';
 
 /**
- * `concurrency` is how many run at a time, `perTurn` how many begin in one turn of the event loop: when more is due
+ * `concurrency` is how many run at a time, `perTurn` how many begin in one turn of the event loop. When more is due
  * than can be done, turns would otherwise take seconds, and everything that needs several of them, as fetching the next
  * job does, would come to a standstill.
  */
 export type LimiterSize = { concurrency: number; perTurn: number };
 
 /**
- * An account counts towards a full queue with at most this share of the concurrency: several must be behind before the
+ * An account counts towards a full queue with at most this share of the concurrency. Several must be behind before the
  * checks of all are put off.
  */
 const ACCOUNT_SHARE = 1 / 16;
@@ -47,15 +47,19 @@ export class ConcurrencyLimiter implements LimiterQueue {
     this.#mostWaiting = Math.max(2 * size.concurrency, MOST_WAITING);
   }
 
-  /** Runs the work of an account when its turn has come; settles as the work does. */
-  async pass<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  /** Waits for the turn of a piece of work of an account; whatever becomes of the work, it must `leave` at its end. */
+  async enter(name: string): Promise<void> {
     if (this.#waiting === 0 && this.#canBegin()) this.#begin(this.#accountOf(name));
     else await new Promise<void>((begin) => this.#queueUp(name, begin));
-    try {
-      return await work();
-    } finally {
-      this.#end(name);
-    }
+  }
+
+  /** Lets the work that waits have the place of one that is over. */
+  leave(name: string): void {
+    const account = this.#accountOf(name);
+    account.active -= 1;
+    this.#active -= 1;
+    if (account.active === 0 && account.waiting.length === 0) this.#accounts.delete(name);
+    this.#startWaiting();
   }
 
   /** True where so many wait that whoever has more to run should keep it for later. */
@@ -122,13 +126,5 @@ export class ConcurrencyLimiter implements LimiterQueue {
     if (account.waiting.length > 0) this.#queued.set(name, account);
     this.#begin(account);
     begin?.();
-  }
-
-  #end(name: string): void {
-    const account = this.#accountOf(name);
-    account.active -= 1;
-    this.#active -= 1;
-    if (account.active === 0 && account.waiting.length === 0) this.#accounts.delete(name);
-    this.#startWaiting();
   }
 }

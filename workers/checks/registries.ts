@@ -1,12 +1,18 @@
+import { claimDomain, findDomain, storeDomain } from '../../models/checks/domains.ts';
 import {
   findBootstrapState,
   storeBootstrap,
   updateBootstrapCheckedAt,
   type BootstrapState,
+  acquireRegistry,
+  findRdapService,
+  releaseRegistry,
 } from '../../models/checks/registries.ts';
+import type { Database } from '../../models/database.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { parseBootstrap } from '../../probes/domain/rdap-bootstrap.ts';
+import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Where IANA's registry of RDAP services is read, and by what. */
@@ -62,4 +68,16 @@ function headersFor(state: BootstrapState | null): Record<string, string> {
 function explain(exchange: HttpExchange): string {
   if (exchange.outcome === 'failed') return exchange.reason;
   return exchange.status === 200 ? 'The answer is no registry of RDAP services' : `HTTP ${exchange.status}`;
+}
+
+/** The knowledge of domains in PostgreSQL, for all processes that look domains up. */
+export function domainStoreOf(database: Database): DomainStore {
+  return {
+    read: (name) => findDomain(database, name),
+    claim: (name, when) => claimDomain(database, name, when),
+    write: (facts) => storeDomain(database, facts),
+    findRdapService: (tld) => findRdapService(database, tld),
+    acquireRegistry: (server, when) => acquireRegistry(database, server, when),
+    releaseRegistry: (server, when) => releaseRegistry(database, server, when),
+  };
 }

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { toStoredAnswers } from '../../core/checks/dns/stored-answers.ts';
-import type { ScheduleSlot } from '../../core/checks/schedule.ts';
-import { planStart, startOffsetMs } from '../../core/checks/slots.ts';
+import { type ScheduleSlot, planStart, startOffsetMs } from '../../core/checks/slots.ts';
 import { storesTimings, timingsOf } from '../../core/incidents/failure-evidence.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
 import type { Checked, Checker, CheckRequest } from '../../probes/checker.ts';
@@ -9,15 +8,16 @@ import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ThrottledRecorder } from '../system/throttled-recorder.ts';
 import type { CertificateRecorder } from './certificate-recorder.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import type { ResultBatcher } from './result-batcher.ts';
-import { TickQueue, type LimiterQueue, type Tick } from './tick-queue.ts';
+import { TickQueue, type Tick } from './tick-queue.ts';
 
 export type CheckRunnerParts = {
   /** The enabled monitors of a slot. */
   listDueChecks: (slot: ScheduleSlot) => Promise<DueCheck[]>;
   /** Some of the monitors of an agent that wait for a recheck; none when there are no more. */
   claimRechecks: (agentNo: number) => Promise<DueCheck[]>;
-  limiter: LimiterQueue;
+  limiter: Pick<ConcurrencyLimiter, 'enter' | 'leave' | 'isFull' | 'waitForRoom'>;
   checker: Checker;
   batcher: Pick<ResultBatcher, 'add'>;
   certificates: Pick<CertificateRecorder, 'record'>;
@@ -45,7 +45,7 @@ type PlannedCheck = { check: DueCheck; agentNo: number; dueAtMs: number; interva
 /** Null where the check was left out. */
 type CheckedOutcome = { name: string; result: ResultPayload } | null;
 
-/** Runs the checks of a region: who is due, wait for the due time, check, hand the result on. */
+/** Runs the checks of a region: who is due, wait for the due time and for the turn, check, hand the result on. */
 export class CheckRunner {
   readonly #parts: CheckRunnerParts;
   readonly #ticks: TickQueue;
@@ -114,13 +114,15 @@ export class CheckRunner {
   }
 
   async #check(planned: PlannedCheck, waitingKey?: string): Promise<CheckedOutcome> {
-    const { checker, batcher, now } = this.#parts;
-    const checked = await checker.check(planned.check.tenantId, () => {
-      if (waitingKey !== undefined) this.#waiting.delete(waitingKey);
-      return requestOf(planned.check);
-    });
+    const { limiter, checker, batcher, now } = this.#parts;
+    const account = planned.check.tenantId;
+    await limiter.enter(account);
+    if (waitingKey !== undefined) this.#waiting.delete(waitingKey);
     // Read now: while it waited, it may have become the check of a newer tick.
     const { check } = planned;
+    const request = requestOf(check);
+    const measured = await checker.measure(account, request).finally(() => limiter.leave(account));
+    const checked = await checker.confirm(request, measured);
     const result = toResult(planned, checked, now());
     this.#recordCompleted(planned, checked, result);
     await batcher.add(result, result.verdict !== 'up' || !check.isUp);

@@ -1,4 +1,4 @@
-import { cleanText } from '../../core/clean-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import { isDecided } from '../../core/incidents/decided-monitor.ts';
 import { latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
@@ -62,7 +62,7 @@ export function createEvaluator(
 }
 
 /**
- * A batch on its way through the steps: its results in time order, and the sources of which some result may change
+ * A batch on its way through the steps. Its results in time order, and the sources of which some result may change
  * something, by `sourceKey`, with the due time of the newest result that each had before.
  */
 type Batch = {

@@ -3,7 +3,6 @@ import { blame, findCulprits, type Dependency, type FailingDependency } from '..
 import type { Change } from '../../core/incidents/change.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { listRoutes, type Route } from '../../models/alerts/channels.ts';
-import type { NewDelivery } from '../../models/alerts/deliveries.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import { insertEvidence, type NewEvidence } from '../../models/incidents/evidence.ts';
 import {
@@ -16,6 +15,7 @@ import { findDependencies } from '../../models/monitors/monitor-rows.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../../models/statistics/overload.ts';
+import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { writeDeliveries } from '../alerts/write-deliveries.ts';
 
@@ -48,9 +48,9 @@ type DecidedChange = DecidedTransition & {
 };
 
 /**
- * Writes everything that changes of state mean, in the caller's transaction: transitions, incidents with the evidence
- * at their sources' first failures, the monitors' states and the deliveries of their events. The deliveries' jobs are
- * for the caller to add once the transaction is committed.
+ * Writes everything that changes of state mean, in the caller's transaction. That is transitions, incidents with the
+ * evidence at their sources' first failures, the monitors' states and the deliveries of their events. The deliveries'
+ * jobs are for the caller to add once the transaction is committed.
  */
 export async function recordChanges(
   run: Run,
@@ -147,11 +147,6 @@ function evidenceOf({ monitor, change, incident }: DecidedChange & WithIncident)
 
 function transitionOf({ monitor, sequence, change, incident }: DecidedChange & WithIncident): RecordedTransition {
   return { tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null };
-}
-
-/** The first attempt of a delivery, due at once unless that says when. */
-export function firstAttempt({ id, channelId, createdAtMs, dueAtMs }: NewDelivery): DueAttempt {
-  return { deliveryId: id, channelId, attempt: 1, dueAtMs: dueAtMs ?? createdAtMs };
 }
 
 /**

@@ -48,7 +48,7 @@ export function stepMonitor(locked: EvaluatedMonitor, given: MonitorResults): St
 }
 
 /**
- * A monitor as it was before the batch, whose results are stored already: an old result of a long backlog must not
+ * A monitor as it was before the batch, whose results are stored already. An old result of a long backlog must not
  * count as recent because of the newest one of it.
  */
 function asBefore(monitor: EvaluatedMonitor, { results, newest }: MonitorResults): EvaluatedMonitor {
@@ -124,7 +124,7 @@ function withEvidence(failures: readonly SourceFailure[], results: readonly Meas
 }
 
 /**
- * The first failures of sources that turned bad, or worse, in a batch while their monitor was so already: where an
+ * The first failures of sources that turned bad, or worse, in a batch while their monitor was so already. Where an
  * incident is open, it gets them.
  */
 export function lateEvidence({ monitor, after, results, changes }: SteppedMonitor): NewEvidence[] {

@@ -5,10 +5,9 @@ import type { HostPort } from '../../net/host-address.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { createVendorPageReader, type VendorPageReader } from '../../probes/vendor.ts';
-import { SERVICE_REGION, QUEUES } from '../../queues/names.ts';
-import type { LookupJob } from '../../queues/payloads.ts';
+import { SERVICE_REGION, QUEUES, type LookupJob } from '../../queues/payloads.ts';
 import { workOnChecks } from '../checks/check-queue.ts';
-import { domainStoreOf } from '../checks/domain-store.ts';
+import { domainStoreOf } from '../checks/registries.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /** Lookups under way at a time: each waits for a vendor's server. */

@@ -4,8 +4,7 @@ import { openTelegramSending, type TelegramSettings } from '../../notifications/
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { giveJobBack, postponeJob } from '../../queues/job-queues.ts';
-import { QUEUES } from '../../queues/names.ts';
-import type { DeliverJob } from '../../queues/payloads.ts';
+import { QUEUES, type DeliverJob } from '../../queues/payloads.ts';
 import { ChannelHealth } from '../alerts/channel-health.ts';
 import { ChannelLanes } from '../alerts/channel-lanes.ts';
 import { Deliverer } from '../alerts/deliver.ts';

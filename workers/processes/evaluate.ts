@@ -1,8 +1,7 @@
 import { listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { openAnswers } from '../../models/checks/sealed-answers.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
-import { QUEUES } from '../../queues/names.ts';
-import type { EvaluateJob } from '../../queues/payloads.ts';
+import { QUEUES, type EvaluateJob } from '../../queues/payloads.ts';
 import { createRegionCache } from '../../queues/region-cache.ts';
 import { announce, announceRechecks } from '../alerts/announce.ts';
 import { createEvaluator } from '../incidents/evaluate.ts';

@@ -3,11 +3,9 @@ import type { ClockName } from '../../models/system/service-clock.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
-import { QUEUES } from '../../queues/names.ts';
-import type { MaintainJob } from '../../queues/payloads.ts';
+import { QUEUES, type MaintainJob } from '../../queues/payloads.ts';
 import { adviseOfExpiries } from '../alerts/advisories.ts';
-import { domainStoreOf } from '../checks/domain-store.ts';
-import { refreshRegistries } from '../checks/registries.ts';
+import { domainStoreOf, refreshRegistries } from '../checks/registries.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 import { makeReports } from '../statistics/reports.ts';
 import { rollUp } from '../statistics/rollups.ts';
@@ -16,7 +14,7 @@ import { maintainPartitions, retainHistory } from '../system/retention.ts';
 import { sweep } from '../system/sweep.ts';
 
 /**
- * One of each kind at a time: the sweep must never wait for a long one, or it takes the wait for a stand-still of the
+ * One of each kind at a time. The sweep must never wait for a long one, or it takes the wait for a stand-still of the
  * service.
  */
 const CHORES_AT_ONCE = CHORES.length;

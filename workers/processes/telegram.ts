@@ -31,7 +31,7 @@ const CONFLICT = 409;
 type Round = () => Promise<number>;
 
 /**
- * Starts listening to what chats send to the bot: with an https PUBLIC_URL Telegram is told to hand updates to the API,
+ * Starts listening to what chats send to the bot. With an https PUBLIC_URL Telegram is told to hand updates to the API,
  * otherwise it is asked for them. Several processes that do so share the work: one asks at a time. Without a bot there
  * is nothing to do.
  */

@@ -10,8 +10,8 @@ import { insertReport, listMissingReports, listTenantsWithout } from '../../mode
 import { rolledUntilMs } from '../../models/statistics/rollups.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { findLastSweep } from '../../models/system/service-marks.ts';
+import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import { announce } from '../alerts/announce.ts';
-import { firstAttempt } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
 /**
@@ -35,8 +35,8 @@ export type ReportsOptions = {
 export type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
 /**
- * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended, and notifies
- * chats that want it of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
+ * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended. Chats that want
+ * it are notified of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
  * standstill, once the sweep has found that. Where nothing is to be made this is one query.
  */
 export async function makeReports(
@@ -76,7 +76,7 @@ async function isWatched({ database, now }: Runtime): Promise<boolean> {
 }
 
 /**
- * Makes one report with the deliveries of its summary, in one transaction; false where there is nothing to report on,
+ * Makes one report with the deliveries of its summary, in one transaction. False where there is nothing to report on,
  * or another process made it first. The deliveries' jobs are for the caller to add.
  */
 export async function makeReport(

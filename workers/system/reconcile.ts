@@ -1,4 +1,4 @@
-import { noScheduleChange } from '../../core/checks/schedule.ts';
+import { noScheduleChange } from '../../core/checks/slots.ts';
 import { chooseDefaultSources } from '../../core/monitors/defaults.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { assignMissingSources, listCheckRegions } from '../../models/agents/shared-agents.ts';
@@ -28,10 +28,10 @@ const LEARNED_WITHIN_MS = 2000;
 const ROUND_MS = 10_000;
 
 /**
- * Makes the queue say again what the database says: job schedulers of every occupied slot, jobs of channels whose
- * deliveries are overdue, rechecks that were not claimed, sources of monitors that were made before there was an agent.
- * For a while after the service's time was set back it also takes away what was written of the time before. One process
- * at a time.
+ * Makes the queue say again what the database says. It adds job schedulers of every occupied slot, jobs of channels
+ * whose deliveries are overdue, rechecks that were not claimed, sources of monitors that were made before there was an
+ * agent. For a while after the service's time was set back it also takes away what was written of the time before. One
+ * process at a time.
  */
 export async function reconcile({
   database,

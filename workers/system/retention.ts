@@ -56,7 +56,7 @@ const KEEP_UNWATCHED_MS = 3_600_000;
 const MOST_PINGS = 500_000;
 
 /**
- * After a jump of the time nothing is deleted for so long, in milliseconds: a clock that was set a year ahead is set
+ * After a jump of the time nothing is deleted for so long, in milliseconds. A clock that was set a year ahead is set
  * back by then.
  */
 export const JUMP_WINDOW_MS = 86_400_000;

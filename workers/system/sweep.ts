@@ -68,7 +68,7 @@ export async function sweep(runtime: Runtime): Promise<{ stale: number; transiti
 }
 
 /**
- * Rests after each statement for as long as it took: no caller waits for a sweep, and of very many monitors it would
+ * Rests after each statement for as long as it took. No caller waits for a sweep, and of very many monitors it would
  * have a processor to itself for seconds.
  */
 async function listStale({ database }: Runtime, nowMs: number): Promise<number[]> {

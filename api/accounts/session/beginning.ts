@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { cleanText } from '../../../core/clean-text.ts';
+import { cleanText } from '../../../core/foreign-text.ts';
 import type { Authored } from '../../../models/accounts/audit-log.ts';
 import { createSession, endSessionOf, generateSessionSecret } from '../../../models/accounts/sessions.ts';
 import type { User } from '../../../models/accounts/user-row.ts';

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import type {
-  ReportContent,
-  ReportDetails,
-  ReportGap,
-  ReportIncident,
-  ReportMonitor,
+import {
+  formatPercent,
+  type ReportContent,
+  type ReportDetails,
+  type ReportGap,
+  type ReportIncident,
+  type ReportMonitor,
 } from '../../../core/statistics/reports/content.ts';
-import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
+import { DAYS, GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page.ts';
 import { formatPeriod, type ReportPeriod } from '../../../core/statistics/reports/periods.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { escapeHtml } from '../../system/plain-page.ts';
@@ -35,25 +36,15 @@ export const REPORT_PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<ReportPeriod, string>;
-
-/** What stood still, in words. */
-const GAPS = {
-  clock: 'The clock',
-  checks: 'Checks',
-  evaluation: 'Evaluation',
-  overload: 'Overload',
-} as const satisfies Record<ReportGap['kind'], string>;
-
 /** Incidents that a monitor's part shows: it has to fit a page. */
 const MOST_INCIDENTS = 12;
 
 const LEGEND = [
-  ['up', 'up'],
-  ['degraded', 'degraded for some of the day'],
-  ['down', 'down for some of the day'],
-  ['unknown', 'unknown for some of the day, or pending or paused'],
-  ['absent', 'not there yet'],
+  ['up', DAYS.up.meaning],
+  ['degraded', DAYS.degraded.meaning],
+  ['down', DAYS.down.meaning],
+  ['unknown', `${DAYS.unknown.meaning}, or pending or paused`],
+  ['absent', DAYS.absent.meaning],
 ] as const;
 
 /**
@@ -62,7 +53,8 @@ const LEGEND = [
  */
 export function renderReportPage({ report, tenantName }: ReportPage): string {
   const { period, periodStart, periodEnd, createdAt, content, details } = report;
-  const title = `${TITLES[period]}: ${formatPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd })}`;
+  const dates = formatPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd });
+  const title = `${REPORT_TITLES[period]}: ${dates}`;
   const span = `From ${formatMoment(periodStart)} to ${formatMoment(periodEnd)}, all times UTC.`;
   const incidents = Map.groupBy(details?.incidents ?? [], (incident) => incident.monitor_id);
   const monitors = content.monitors.map((monitor) =>
@@ -110,18 +102,15 @@ function renderSummary({ summary }: ReportContent): string {
 }
 
 function renderGaps(gaps: readonly ReportGap[]): string {
-  if (gaps.length === 0) return '<p class="soft small">The service itself was at work all the time.</p>';
+  if (gaps.length === 0) return `<p class="soft small">${GAPS.none}</p>`;
   const rows = gaps.map(
     ({ kind, from: start, to: end }) =>
-      `<tr><td>${GAPS[kind]}</td><td class="when">${formatMoment(start)}</td><td ` +
+      `<tr><td>${GAPS.names[kind]}</td><td class="when">${formatMoment(start)}</td><td ` +
       `class="when">${formatMoment(end)}</td><td class="number">${formatLength(end - start)}</td></tr>`,
   );
-  const lead =
-    'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than ' +
-    'we could run: it counts for the monitors alone that were not checked in time.';
   const head = '<tr><th>What</th><th>From</th><th>To</th><th class="number">Length</th></tr>';
-  return `<section class="gaps"><h2>When the service itself stood still</h2>
-<p class="soft small">${lead}</p>
+  return `<section class="gaps"><h2>${GAPS.title}</h2>
+<p class="soft small">${GAPS.lead}</p>
 <table><thead>${head}</thead><tbody>${rows.join('')}</tbody></table></section>`;
 }
 

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
+import { formatPercent } from '../../../core/statistics/reports/content.ts';
+import { DAYS } from '../../../core/statistics/reports/page.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
@@ -16,15 +17,14 @@ type State = NonNullable<Day['worst_state']> | 'absent';
 const BAR = 24;
 const HEIGHT = 40;
 
-/** The fill of a state and a sign, so that it can be read without colors; up has no sign. */
-const STYLES: Record<State, { fill: string; sign: string; meaning: string; ink: string }> = {
-  up: { fill: 'fill-up-soft', sign: '', meaning: 'up', ink: '' },
-  degraded: { fill: 'fill-degraded-fill', sign: '~', meaning: 'degraded for some of the day', ink: 'fill-[#171b1f]' },
-  down: { fill: 'fill-down-fill', sign: '×', meaning: 'down for some of the day', ink: 'fill-[#fff]' },
-  unknown: { fill: 'fill-pending-fill', sign: '?', meaning: 'unknown for some of the day', ink: 'fill-[#171b1f]' },
-  pending: { fill: 'fill-pending-fill', sign: '…', meaning: 'pending', ink: 'fill-[#171b1f]' },
-  paused: { fill: 'fill-paused-fill', sign: '‖', meaning: 'paused', ink: 'fill-ink' },
-  absent: { fill: 'fill-nothing', sign: '', meaning: 'not there yet', ink: '' },
+const STYLES: Record<State, { fill: string; ink: string }> = {
+  up: { fill: 'fill-up-soft', ink: '' },
+  degraded: { fill: 'fill-degraded-fill', ink: 'fill-[#171b1f]' },
+  down: { fill: 'fill-down-fill', ink: 'fill-[#fff]' },
+  unknown: { fill: 'fill-pending-fill', ink: 'fill-[#171b1f]' },
+  pending: { fill: 'fill-pending-fill', ink: 'fill-[#171b1f]' },
+  paused: { fill: 'fill-paused-fill', ink: 'fill-ink' },
+  absent: { fill: 'fill-nothing', ink: '' },
 };
 
 const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused', 'absent'];
@@ -43,7 +43,9 @@ function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
       onPointerLeave={() => showTooltip(null)}
     >
       {days.map((day, index) => {
-        const { fill, sign, ink } = STYLES[day.worst_state ?? 'absent'];
+        const state = day.worst_state ?? 'absent';
+        const { fill, ink } = STYLES[state];
+        const { sign } = DAYS[state];
         const x = left + index * step;
         return (
           <g key={day.date} onPointerMove={(event) => event.pointerType !== 'touch' && showDay(day, event)}>
@@ -75,10 +77,10 @@ function StripLegend() {
           <svg viewBox="0 0 14 14" class="size-3.5" aria-hidden="true">
             <rect class={STYLES[state].fill} width={14} height={14} rx={2} />
             <text class={`text-[11px] font-semibold ${STYLES[state].ink}`} x={7} y={11} text-anchor="middle">
-              {STYLES[state].sign}
+              {DAYS[state].sign}
             </text>
           </svg>
-          {STYLES[state].meaning}
+          {DAYS[state].meaning}
         </li>
       ))}
     </ul>
@@ -93,7 +95,7 @@ function showDay(
   showTooltip({
     x: left + width / 2,
     y: top,
-    text: `${date}: ${formatPercent(percent, 'no time counted')}, ${STYLES[state ?? 'absent'].meaning}`,
+    text: `${date}: ${formatPercent(percent, 'no time counted')}, ${DAYS[state ?? 'absent'].meaning}`,
   });
 }
 

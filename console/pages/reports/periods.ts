@@ -1,11 +1,8 @@
 /** The period of a report in Unix seconds, UTC; the end is exclusive. */
 export type ReportWindow = { period: 'week' | 'month'; period_start: number; period_end: number };
 
-/** Labels of the periods. */
-export const PERIODS = {
-  week: { kind: 'Week', title: 'Weekly report' },
-  month: { kind: 'Month', title: 'Monthly report' },
-} as const;
+/** Each kind in a word. */
+export const KINDS = { week: 'Week', month: 'Month' } as const;
 
 const MONTH = new Intl.DateTimeFormat(undefined, { month: 'long', year: 'numeric', timeZone: 'UTC' });
 const DAYS = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' });

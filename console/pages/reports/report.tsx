@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { formatPercent } from '../../../core/statistics/reports/percent-text.ts';
+import { formatPercent } from '../../../core/statistics/reports/content.ts';
+import { GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink, Button } from '../../parts/button.tsx';
@@ -11,19 +12,12 @@ import { Table, type Column } from '../../parts/table.tsx';
 import { formatDateTime, formatDuration, formatLatency } from '../../parts/time.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { MonitorParts } from './monitor-parts.tsx';
-import { PERIODS, formatPeriod } from './periods.ts';
+import { formatPeriod } from './periods.ts';
 
 type Gap = Schemas['ServiceGap'];
 
-const WHAT: Record<Gap['kind'], string> = {
-  clock: 'The clock',
-  checks: 'Checks',
-  evaluation: 'Evaluation',
-  overload: 'Overload',
-};
-
 const GAP_COLUMNS: readonly Column<Gap>[] = [
-  { head: 'What', cell: ({ kind }) => WHAT[kind] },
+  { head: 'What', cell: ({ kind }) => GAPS.names[kind] },
   { head: 'From', cell: ({ from }) => formatDateTime(from) },
   { head: 'To', cell: ({ to }) => formatDateTime(to), wideOnly: true },
   { head: 'Length', cell: ({ from, to }) => formatDuration(to - from), align: 'right' },
@@ -31,21 +25,10 @@ const GAP_COLUMNS: readonly Column<Gap>[] = [
 
 /** The service's own outages in the period. */
 function Gaps({ gaps }: { gaps: readonly Gap[] }) {
-  if (gaps.length === 0) return <p class="mb-8 text-sm text-soft">The service itself was at work all the time.</p>;
+  if (gaps.length === 0) return <p class="mb-8 text-sm text-soft">{GAPS.none}</p>;
   return (
-    <Section
-      title="When the service itself stood still"
-      lead={
-        'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks ' +
-        'than we could run: it counts for the monitors alone that were not checked in time.'
-      }
-    >
-      <Table
-        caption="When the service itself stood still"
-        columns={GAP_COLUMNS}
-        rows={gaps}
-        keyOf={({ kind, from }) => `${kind} ${from}`}
-      />
+    <Section title={GAPS.title} lead={GAPS.lead}>
+      <Table caption={GAPS.title} columns={GAP_COLUMNS} rows={gaps} keyOf={({ kind, from }) => `${kind} ${from}`} />
     </Section>
   );
 }
@@ -75,7 +58,7 @@ function Shown({ report }: { report: Schemas['Report'] }) {
     <Page
       title={formatPeriod(report)}
       back={BACK}
-      lead={`${PERIODS[report.period].title}, all days UTC, made on ${formatDateTime(report.created_at)}.`}
+      lead={`${REPORT_TITLES[report.period]}, all days UTC, made on ${formatDateTime(report.created_at)}.`}
       actions={
         <>
           <ButtonLink icon="reports" href={`${address}?format=html`} target="_blank">

@@ -1,12 +1,11 @@
 import type { AgentMessage } from '../../agents/message.ts';
 import type { AdvisoryMessage } from '../../checks/domain/advisory.ts';
 import type { SummaryMessage } from '../../incidents/storm.ts';
+import { formatPercent } from '../../statistics/reports/content.ts';
 import type { ReportMessage } from '../../statistics/reports/message.ts';
-import { formatPercent } from '../../statistics/reports/percent-text.ts';
 import { formatPeriod } from '../../statistics/reports/periods.ts';
 import { DAY_SECONDS } from '../../time.ts';
-import type { ChannelLoss, ChannelLossMessage } from '../channel-loss.ts';
-import type { ChannelMessage } from '../channel-message.ts';
+import type { ChannelLoss, ChannelLossMessage, ChannelMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
@@ -60,8 +59,8 @@ const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as cons
 >;
 
 /**
- * What an attempt knows beyond its message: whether it was asked for again after it had ended, and whether there is
- * a newer change of its monitor by now.
+ * What an attempt knows beyond its message. It may have been requested again after it had ended, and there may be a
+ * newer change of its monitor by now.
  */
 export type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
 
@@ -71,9 +70,9 @@ type Until = { seconds: number; isPast: boolean };
 const FIRST_SENT: AlertContext = { isSentAgain: false, isOvertaken: false };
 
 /**
- * What a chat says of a stored event at the time of the attempt (D-55): state and name, the reason, who sees it, since
- * when and for how long, and where to look. What is out of date says so first, has no mark of a state, and tells
- * how it was when it happened.
+ * Builds what a chat says of a stored event at the time of the attempt (D-55). That is state and name, the reason, who
+ * sees it, since when and for how long, and where to look. What is out of date says so first, has no mark of a state,
+ * and tells how it was when it happened.
  */
 export function buildAlert(message: StoredMessage, nowMs: number, context = FIRST_SENT): ChatMessage {
   const { isSentAgain, isOvertaken } = context;

@@ -1,5 +1,5 @@
+import { quote } from '../../foreign-text.ts';
 import type { CheckTarget, DnsRecordSpec } from '../../monitors/monitor.ts';
-import { quote } from '../../quoted.ts';
 import type { FixedCause, Judgement } from '../verdict.ts';
 import type { DnsAnswer, DnsAnswers, DnsQueried, DnsFailure, DnsObservation, DnsNotQueried } from './observation.ts';
 import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } from './records.ts';
@@ -19,7 +19,7 @@ export function dnsQuestionTypes({
 }
 
 /**
- * The verdict on one dns observation (D-26): each record that is looked for must be as its mode says, NXDOMAIN is good
+ * The verdict on one dns observation (D-26). Each record that is looked for must be as its mode says, NXDOMAIN is good
  * only where all shall be absent, and with a cross check the other resolvers' answers must come to the same.
  */
 export function judgeDns({
@@ -62,8 +62,8 @@ const MAY_BE_THE_NAMES: Partial<Record<DnsFailure, string>> = {
 };
 
 /**
- * Of the expected records how many there are and how many are not there; of those found how many there are and how many
- * were not expected.
+ * Counts of the expected records those that there are and those that there are not. Of the records found it counts all,
+ * and those that were not expected.
  */
 type Tally = { wanted: number; missing: number; found: number; surplus: number };
 

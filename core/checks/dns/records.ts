@@ -1,4 +1,4 @@
-import { accepted, refused, type Parsed } from '../../parsed.ts';
+import { accepted, refused, type Parsed } from '../../foreign-text.ts';
 import { canonicalIpv4, canonicalIpv6 } from './target.ts';
 
 /** The record types that a dns monitor can ask for (D-26). */
@@ -50,7 +50,7 @@ const FORMS = {
 } as const satisfies Record<DnsRecordType, Form>;
 
 /**
- * The one form in which records of a type compare: names in lower case without final dot and in ASCII, addresses in
+ * The one form in which records of a type compare. Names in lower case without final dot and in ASCII, addresses in
  * their usual form, texts without quotes, single blanks. Refused, with what would have been one, for a text that is no
  * record of the type.
  */
@@ -115,7 +115,7 @@ function caa(text: string): string | null {
 }
 
 /**
- * The strings of a record joined, as those who read one do (RFC 7208, section 3.3); a text that is not all in quotes is
+ * The strings of a record joined, as those who read one do (RFC 7208, section 3.3). A text that is not all in quotes is
  * taken as it is.
  */
 function unquote(text: string): string {

@@ -1,8 +1,8 @@
-import { cleanText } from '../../clean-text.ts';
+import { cleanText } from '../../foreign-text.ts';
 import type { Observation } from '../observation.ts';
 
 /**
- * The answers of a dns check as its result stores them: by type of record the records, or why there are none
+ * The answers of a dns check as its result stores them. By type of record these are the records, or why there are none
  * (`nxdomain`, or how the question failed).
  */
 export type StoredAnswers = Readonly<Record<string, readonly string[] | string>>;

@@ -44,7 +44,7 @@ function nibbles(ipv6: string): string[] {
 const DOTTED_NUMBERS = /^\d+\.\d+\.\d+\.\d+$/;
 
 /**
- * The address itself where a text is an IPv4 address of four decimal numbers without leading zeros; null for anything
+ * The address itself where a text is an IPv4 address of four decimal numbers without leading zeros. Null for anything
  * else, short and octal forms included.
  */
 export function canonicalIpv4(text: string): string | null {

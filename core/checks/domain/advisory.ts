@@ -14,9 +14,8 @@ const FURTHER_THRESHOLDS = [14, 7, 3, 1] as const;
 const MAX_THRESHOLD = 32_767;
 
 /**
- * The threshold, in days left, that an expiry (Unix seconds) has passed: of the monitor's own and the fixed ones below
- * it the lowest, so that of several passed at once only one is said; null while there are more days left than
- * `warnDays`.
+ * The lowest threshold, in days left, that an expiry (Unix seconds) has passed, of the monitor's own and the fixed ones
+ * below it. Of several passed at once only one is said; null while there are more days left than `warnDays`.
  */
 export function passedThreshold({
   expiresAt,

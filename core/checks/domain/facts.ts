@@ -84,7 +84,7 @@ export function learnDomain(known: DomainFacts, lookup: DomainLookup, nowMs: num
 }
 
 /**
- * True once a second lookup, at least an hour after the first, has found no such domain (D-27): one answer alone may be
+ * True once a second lookup, at least an hour after the first, has found no such domain (D-27). One answer alone may be
  * the registry's hiccup.
  */
 export function isGone({ notFoundSinceMs, answeredAtMs }: DomainFacts): boolean {
@@ -116,8 +116,8 @@ function learnFailure(
 }
 
 /**
- * Days until an expiry (Unix seconds), a begun one counting whole, so that 14 days are left until the moment at which
- * exactly 13 are; 0 from the expiry on.
+ * Days until an expiry (Unix seconds), a begun one counting whole; 0 from the expiry on. There are 14 days left until
+ * the moment at which exactly 13 are.
  */
 export function countDaysLeft(expiresAt: number, nowMs: number): number {
   return Math.max(0, Math.ceil((expiresAt * 1000 - nowMs) / DAY_MS));

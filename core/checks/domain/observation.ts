@@ -6,7 +6,7 @@ import { countDaysLeft, formatDate, describeExpiry, type DomainFacts, isCurrent,
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 /**
- * The verdict on a domain (D-27): expired or not registered is down, within `warnDays` of the expiry is degraded, a
+ * The verdict on a domain (D-27). Expired or not registered is down, within `warnDays` of the expiry is degraded, a
  * lookup of ours that failed is no vote unless something current is known.
  */
 export function judgeDomain({

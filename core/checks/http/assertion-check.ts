@@ -7,7 +7,7 @@ import { findJsonSource } from './json-source.ts';
 import type { HttpAnswered } from './observation.ts';
 
 /**
- * How deep a value may be nested to be compared (RFC 8259, 9, leaves the limit to the reader): one that is far deeper
+ * How deep a value may be nested to be compared (RFC 8259, 9, leaves the limit to the reader). One that is far deeper
  * is read, but cannot be written again as a text.
  */
 const MAX_DEPTH = 1000;

@@ -1,6 +1,5 @@
-import type { Assertion, AssertionSource } from '../../monitors/monitor.ts';
-import { accepted, refused, type Parsed } from '../../parsed.ts';
-import { quote } from '../../quoted.ts';
+import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
+import { type Assertion, type AssertionSource } from '../../monitors/monitor.ts';
 import { parsePattern } from '../pattern.ts';
 import { parseJsonPath } from './json-path.ts';
 

@@ -1,5 +1,4 @@
-import { accepted, refused, type Parsed } from '../../parsed.ts';
-import { quote } from '../../quoted.ts';
+import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
 
 /**
  * Status codes that count as good: each either three digits or a digit and `xx`, in lower case, at least one (D-13).

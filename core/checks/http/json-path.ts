@@ -1,5 +1,4 @@
-import { accepted, refused, type Parsed } from '../../parsed.ts';
-import { quote } from '../../quoted.ts';
+import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
 
 /** The steps from the root of a JSON document to one value: a string is an object's key, a number an array's index. */
 export type JsonPath = readonly (string | number)[];

@@ -1,5 +1,5 @@
+import { quote } from '../../foreign-text.ts';
 import type { Assertion, AssertionSource, CheckTarget } from '../../monitors/monitor.ts';
-import { quote } from '../../quoted.ts';
 import { formatDays } from '../domain/facts.ts';
 import { judgeFailure, explainUnjudged, type HeldCondition, type Judged, type Judging } from '../judging.ts';
 import { containsText } from '../text-search.ts';

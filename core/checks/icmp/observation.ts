@@ -34,7 +34,7 @@ export type IcmpObservation = IcmpMeasured | IcmpFailed | IcmpUnavailable;
 type IcmpExpectation = Pick<CheckTarget, 'timeoutMs' | 'checkSpec'>;
 
 /**
- * The verdict on one icmp observation (D-25): no reply at all is down; loss, then the mean round trip, degrade where
+ * The verdict on one icmp observation (D-25). No reply at all is down; loss, then the mean round trip, degrade where
  * they are strictly above a threshold that is set.
  */
 export function judgeIcmp({

@@ -1,6 +1,5 @@
-import type { TransportSpec } from '../../monitors/monitor.ts';
-import { accepted, refused, type Parsed } from '../../parsed.ts';
-import { quote } from '../../quoted.ts';
+import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
+import type { TransportSpec, CheckTarget } from '../../monitors/monitor.ts';
 import type { PatternSearch } from '../http/assertion-check.ts';
 import { containsText } from '../text-search.ts';
 
@@ -8,8 +7,8 @@ import { containsText } from '../text-search.ts';
 export type PayloadEncoding = 'utf8' | 'hex';
 
 /**
- * The most that one datagram carries over IPv4: 65,535 bytes less the headers of IP and UDP (RFC 768, RFC 791). tcp
- * payloads keep to it, too.
+ * The most that one datagram carries over IPv4, in bytes: 65,535 less the headers of IP and UDP (RFC 768, RFC 791).
+ * Payloads of tcp keep to it, too.
  */
 export const MAX_PAYLOAD_BYTES = 65_507;
 
@@ -70,8 +69,8 @@ export type AnswerExpectation = Pick<TransportSpec, 'expect' | 'expectMode' | 'p
 type ArrivedAnswer = { text: string; bytes: string };
 
 /**
- * True when an answer has what is expected of it: as a case-sensitive substring, beside a payload in hex as a run of
- * bytes (D-65), or under `regex` as an unanchored RE2 search. Where nothing is expected every answer will do.
+ * True when an answer has what is expected of it. That is a case-sensitive substring, beside a payload in hex a run of
+ * bytes (D-65), and under `regex` what an unanchored RE2 search finds. Where nothing is expected every answer will do.
  */
 export function isExpectedAnswer(
   expectation: AnswerExpectation,
@@ -101,4 +100,13 @@ export function readExpectedBytes({ expect, expectMode, payloadEncoding }: Answe
  */
 export function explainMismatch({ expect = '', expectMode }: AnswerExpectation): string {
   return `does not ${expectMode === 'regex' ? 'match' : 'contain'} ${quote(expect)}`;
+}
+
+/**
+ * The bytes that a tcp or udp check sends, a secret payload opened; empty where it sends nothing. Refused where the
+ * stored text does not fit its encoding.
+ */
+export function readPayload({ checkSpec, secrets }: CheckTarget): Parsed<Uint8Array> {
+  const { payload, payloadEncoding = 'utf8', payloadSecret } = checkSpec.transport ?? {};
+  return decodePayload((payloadSecret ? secrets.payload : payload) ?? '', payloadEncoding);
 }

@@ -1,4 +1,4 @@
-import { cleanText } from '../../clean-text.ts';
+import { cleanText } from '../../foreign-text.ts';
 import type { Change } from '../../incidents/change.ts';
 import type { MonitorState } from '../../incidents/state.ts';
 
@@ -13,7 +13,7 @@ const MOST_NAMED = 3;
 const MAX_NAME = 60;
 
 /**
- * Of what a monitor depends on, what may explain that it went down: vendors that are down, then those that are
+ * Of what a monitor depends on, what may explain that it went down. Vendors that are down, then those that are
  * degraded; nothing for any other change (D-46).
  */
 export function findCulprits(change: Pick<Change, 'to'>, dependencies: readonly Dependency[]): FailingDependency[] {

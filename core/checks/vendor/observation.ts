@@ -1,4 +1,4 @@
-import { cleanText } from '../../clean-text.ts';
+import { cleanText } from '../../foreign-text.ts';
 import type { CheckTarget } from '../../monitors/monitor.ts';
 import type { Judgement } from '../verdict.ts';
 import { findComponents } from './components.ts';
@@ -10,7 +10,7 @@ type VendorExpectation = Pick<CheckTarget, 'target' | 'checkSpec'>;
 
 /**
  * The verdict on what a vendor says of itself (D-28): operational = up, a major outage = down, anything between =
- * degraded; no vote where the page could not be read or does not list what is watched. Without components the vendor as
+ * degraded. No vote where the page could not be read or does not list what is watched. Without components the vendor as
  * a whole counts.
  */
 export function judgeVendor({

@@ -16,7 +16,7 @@ export type VendorPage = {
 };
 
 /**
- * The page that a target stands for: a vendor's id in any case, or the URL of any page on its host; null where it is
+ * The page that a target stands for. A vendor's id in any case, or the URL of any page on its host; null where it is
  * neither an id of the catalogue nor a URL.
  */
 export function findVendorPage(target: string): VendorPage | null {

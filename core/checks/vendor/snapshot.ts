@@ -30,7 +30,7 @@ export function worstState(states: readonly VendorState[]): VendorState {
 }
 
 /**
- * The state of a whole vendor of which only the parts are known: an outage of some parts is a partial one of the whole,
+ * The state of a whole vendor of which only the parts are known. An outage of some parts is a partial one of the whole,
  * and a major one only when it hits every part.
  */
 export function overallOf(parts: readonly VendorState[]): VendorState {

@@ -17,7 +17,7 @@ export type SecretValue = {
 };
 
 /**
- * Returns the secret to store: the one that was sent, or else the stored one, so that a read can be sent back;
+ * Returns the secret to store. The one that was sent, or else the stored one, so that a read can be sent back;
  * undefined for a plain value, and after a problem.
  */
 export function preserveOrReplace(

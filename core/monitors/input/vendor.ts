@@ -1,9 +1,8 @@
 import { VENDORS } from '../../checks/vendor/catalogue.ts';
-import { resolveComponent } from '../../checks/vendor/components.ts';
+import { resolveComponent, nearMatches } from '../../checks/vendor/components.ts';
 import type { VendorReading } from '../../checks/vendor/document.ts';
-import { nearMatches } from '../../checks/vendor/near-matches.ts';
 import { findVendorPage, type VendorPage } from '../../checks/vendor/page.ts';
-import { accepted, type Parsed, refused } from '../../parsed.ts';
+import { accepted, type Parsed, refused } from '../../foreign-text.ts';
 import type { CheckSpec } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
 import type { Problem } from './checks.ts';
@@ -93,7 +92,7 @@ export type PageReading = { page: VendorPage; reading: VendorReading };
 export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
 
 /**
- * The page that must be read before a write can be judged; null where none must: where neither target nor components
+ * The page that must be read before a write can be judged. Null where none must: where neither target nor components
  * change, where a vendor of the catalogue is watched as a whole, and where the page lists no components to hold any
  * against.
  */

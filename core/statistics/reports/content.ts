@@ -79,3 +79,8 @@ export type ReportIncident = {
 
 /** A stretch in which the service itself stood still, as far as it lies in the period. */
 export type ReportGap = { kind: 'clock' | 'checks' | 'evaluation' | 'overload'; from: number; to: number };
+
+/** A percentage as people read it: `99.947 %`, with as many decimals as it has; without one, what is said instead. */
+export function formatPercent(percent: number | null, none: string): string {
+  return percent === null ? none : `${percent} %`;
+}

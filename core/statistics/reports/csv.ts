@@ -25,7 +25,7 @@ const COLUMNS: readonly (readonly [string, (monitor: ReportMonitor) => Cell])[] 
 ];
 
 /**
- * What spreadsheets take for the beginning of a formula, also behind the quotes of CSV; some read the wide forms of
+ * What spreadsheets take for the beginning of a formula, also behind the quotes of CSV. Some read the wide forms of
  * those signs as the signs.
  */
 const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
@@ -43,8 +43,8 @@ export function renderReportCsv(monitors: readonly ReportMonitor[]): string {
 }
 
 /**
- * Where a formula begins within a text: where the decimal sign is a comma, spreadsheets part cells at semicolons, and
- * see no quotes that stand behind a comma, so that a line feed within them begins a row.
+ * Where a formula begins within a text. Spreadsheets of places where the decimal sign is a comma part cells at
+ * semicolons, and see no quotes that stand behind a comma, so that a line feed within them begins a row.
  */
 const FORMULA_WITHIN = /(?<=[;\t\r\n])(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { overallOf, type VendorSnapshot, type VendorState } from '../../../core/checks/vendor/snapshot.ts';
-import { accepted, type Parsed } from '../../../core/parsed.ts';
+import { accepted, type Parsed } from '../../../core/foreign-text.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { parseJson } from '../parse-json.ts';
 import { parseRss } from '../parse-rss.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { overallOf, type VendorSnapshot } from '../../../core/checks/vendor/snapshot.ts';
-import { accepted, type Parsed } from '../../../core/parsed.ts';
+import { accepted, type Parsed } from '../../../core/foreign-text.ts';
 import { parseJson, stateWord } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 

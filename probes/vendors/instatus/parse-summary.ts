@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { worstState, type VendorSnapshot, type VendorState } from '../../../core/checks/vendor/snapshot.ts';
-import { accepted, type Parsed } from '../../../core/parsed.ts';
+import { accepted, type Parsed } from '../../../core/foreign-text.ts';
 import { parseJson, stateWord } from '../parse-json.ts';
 import { plainName, plainTitle } from '../plain-text.ts';
 
@@ -85,8 +85,8 @@ export function parseInstatusSummary(body: Buffer): Parsed<VendorSnapshot> {
 }
 
 /**
- * `HASISSUES` says no more than that: it is as bad as its incidents, short of a major outage, for an outage of some
- * parts is none of all.
+ * `HASISSUES` says that something is wrong, and not how much. It is as bad as its incidents, short of a major outage,
+ * for an outage of some parts is none of all.
  */
 function overallState(page: VendorState, impacts: readonly VendorState[]): VendorState {
   if (page !== 'degraded') return page;

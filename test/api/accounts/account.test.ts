@@ -31,7 +31,7 @@ test.serial(
       revoked_at: null,
       last_used_at: null,
     });
-    const bearer = { Authorization: `Bearer ${String(made.json['token'])}` };
+    const bearer = { Authorization: `Bearer ${made.json['token']}` };
     t.is((await api.anonymous('GET', '/v1/monitors', undefined, bearer)).status, 200);
     isError(t, await api.anonymous('POST', '/v1/monitors', { name: 'x' }, bearer), {
       status: 403,
@@ -43,20 +43,18 @@ test.serial(
     const listed = await owner.call('GET', '/v1/tokens');
     t.false(listed.text.includes('spk_'));
     t.deepEqual(
-      (listed.json['tokens'] as { name: string }[]).map(({ name }) => name),
+      listed.json['tokens'].map(({ name }) => name),
       ['test', 'test', ' Dashboard ', 'CI'],
     );
-    t.is((listed.json['tokens'] as { last_used_at: number | null }[])[3]?.last_used_at, null);
-    t.not((listed.json['tokens'] as { last_used_at: number | null }[])[2]?.last_used_at, null);
+    t.is(listed.json['tokens'][3]?.last_used_at, null);
+    t.not(listed.json['tokens'][2]?.last_used_at, null);
 
-    const path = `/v1/tokens/${String(made.json['id'])}`;
+    const path = `/v1/tokens/${made.json['id']}`;
     t.deepEqual([(await owner.call('DELETE', path)).status, (await owner.call('DELETE', path)).status], [204, 404]);
     t.is((await api.anonymous('GET', '/v1/monitors', undefined, bearer)).status, 401);
     // One that ended is listed for a month, so that people see what became of it.
     const ended = async () =>
-      ((await owner.call('GET', '/v1/tokens')).json['tokens'] as { id: string }[]).some(
-        ({ id }) => id === made.json['id'],
-      );
+      (await owner.call('GET', '/v1/tokens')).json['tokens'].some(({ id }) => id === made.json['id']);
     t.true(await ended());
     await api.database.pool.query('UPDATE api_tokens SET revoked_at = $2 WHERE id = $1', [
       made.json['id'],
@@ -76,7 +74,7 @@ test.serial(
       status: 400,
       error: 'the free plan allows at most 2 API tokens, and this account has them all: revoke one first',
     });
-    const { tokens } = (await owner.call('GET', '/v1/tokens')).json as { tokens: { id: string }[] };
+    const { tokens } = (await owner.call('GET', '/v1/tokens')).json;
     t.is((await owner.call('DELETE', `/v1/tokens/${tokens[0]?.id ?? ''}`)).status, 204);
     const [one, other] = await Promise.all(
       ['a', 'b'].map((name) => owner.call('POST', '/v1/tokens', { name, scopes: ['read'] })),
@@ -140,7 +138,7 @@ test.serial(
     const made = await editor.call('POST', '/v1/agents', { name: 'home-lab', region: 'Hanoi' });
     t.is(made.status, 201, made.text);
     t.is(made.headers.get('cache-control'), 'no-store');
-    const { id, token, ...rest } = made.json as { id: string; token: string };
+    const { id, token, ...rest } = made.json;
     t.deepEqual(rest, {
       name: 'home-lab',
       region: 'Hanoi',
@@ -161,11 +159,8 @@ test.serial(
 
     const rotated = await editor.call('POST', `/v1/agents/${id}/rotate`);
     t.is(rotated.status, 200);
-    t.regex(
-      String(rotated.json['install_command']),
-      new RegExp(`SPOTCHECK_AGENT_TOKEN=${String(rotated.json['token'])} `),
-    );
-    t.deepEqual([await pull(token), await pull(String(rotated.json['token']))], [401, 200]);
+    t.regex(rotated.json['install_command'], new RegExp(`SPOTCHECK_AGENT_TOKEN=${rotated.json['token']} `));
+    t.deepEqual([await pull(token), await pull(rotated.json['token'])], [401, 200]);
     for (const body of [
       { name: ' ' },
       { name: 'a\u0000' },
@@ -203,9 +198,7 @@ test.serial(
       status: 404,
       error: `agent ${own.id} does not exist`,
     });
-    const { agents } = (await account.reader('GET', '/v1/agents?kind=first_party')).json as {
-      agents: { id: string }[];
-    };
+    const { agents } = (await account.reader('GET', '/v1/agents?kind=first_party')).json;
     isError(t, await owner.call('POST', `/v1/agents/${agents[0]?.id ?? ''}/rotate`), {
       status: 403,
       error: /is shared by everyone, and its token is not yours to change$/,
@@ -243,21 +236,18 @@ test.serial('what is used of a plan is counted as the limits count it', async (t
       trustedProxies: [],
     },
   });
-  t.like((await account.reader('GET', '/v1/usage', undefined, {}, uncounted)).json['limits'] as object, {
+  t.like((await account.reader('GET', '/v1/usage', undefined, {}, uncounted)).json['limits'], {
     monitors: null,
     own_agents: null,
     tokens: 10,
   });
 });
 
-type Member = { id: string; email: string; role: string; is_you: boolean };
-type Invited = { id: string; url: string; email: string };
-
 /** Invites a member and returns the link's last part. */
 async function invite(person: Person, body: { email: string; role: string }): Promise<{ token: string; id: string }> {
   const { status, json, text } = await person.call('POST', '/v1/invitations', body);
   if (status !== 201) throw new Error(text);
-  const { id, url } = json as Invited;
+  const { id, url } = json;
   return { id, token: url.split('/').at(-1) ?? '' };
 }
 
@@ -277,10 +267,10 @@ test.serial(
     t.is(made.headers.get('cache-control'), 'no-store');
     t.like(made.json, { email: email.toLowerCase(), role: 'editor', invited_by: 'ada' });
     t.is(Number(made.json['expires_at']) - Number(made.json['created_at']), 7 * DAY);
-    const [base, token = ''] = String(made.json['url']).split('/invitations/');
+    const [base, token = ''] = made.json['url'].split('/invitations/');
     t.is(base, api.url);
     const listed = await owner.call('GET', '/v1/invitations');
-    t.like((listed.json['invitations'] as object[])[0], { id: made.json['id'], email: email.toLowerCase() });
+    t.like(listed.json['invitations'][0], { id: made.json['id'], email: email.toLowerCase() });
     t.false(listed.text.includes(token));
 
     const read = await api.anonymous('GET', `/v1/invitations/${token}`);
@@ -297,18 +287,14 @@ test.serial(
     });
     t.is(joined.status, 201, joined.text);
     t.is(joined.headers.get('cache-control'), 'no-store');
-    t.like(joined.json['user'] as object, {
+    t.like(joined.json['user'], {
       email: email.toLowerCase(),
       name: 'Grace',
       role: 'editor',
       is_operator: false,
     });
-    t.is(
-      typeof (joined.json['user'] as { password_changed_at: number | null }).password_changed_at,
-      'number',
-      'nobody else knows it',
-    );
-    const page = callWith(api, { Cookie: cookieOf(joined) ?? '', 'X-CSRF-Token': String(joined.json['csrf_token']) });
+    t.is(typeof joined.json['user'].password_changed_at, 'number', 'nobody else knows it');
+    const page = callWith(api, { Cookie: cookieOf(joined) ?? '', 'X-CSRF-Token': joined.json['csrf_token'] });
     t.is((await page('POST', '/v1/monitors', { name: 'x' })).status, 201);
     t.is((await page('GET', '/v1/invitations')).status, 403);
     t.is(
@@ -328,7 +314,7 @@ test.serial(
       status: 409,
       error: /is a member of this account already$/,
     });
-    const { members } = (await page('GET', '/v1/members')).json as { members: Member[] };
+    const { members } = (await page('GET', '/v1/members')).json;
     t.deepEqual(
       members.map(({ email: address, role, is_you: isYou }) => [address, role, isYou]),
       [

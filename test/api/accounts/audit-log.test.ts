@@ -1,5 +1,4 @@
 import anyTest, { type TestFn } from 'ava';
-import { totpCode } from '../../../api/accounts/session/totp.ts';
 import { ROUTES } from '../../../api/routes.ts';
 import { AUDIT_ACTIONS, AUDIT_OBJECTS } from '../../../core/accounts/audit-entry.ts';
 import { createInvitation, generateInvitationToken } from '../../../models/accounts/invitations.ts';
@@ -9,7 +8,9 @@ import { inTransaction } from '../../../models/sql.ts';
 import { furnishAccount, type Furnished, type Kind } from '../../attackers/furnished-account.ts';
 import { buildRequest } from '../../attackers/request-fields.ts';
 import { listRows } from '../../attackers/stored-rows.ts';
+import { pingTokenOf } from '../../helpers/api-client.ts';
 import { listOperations, type DescribedOperation, type Document } from '../../helpers/described-operations.ts';
+import { totpCode } from '../../helpers/totp.ts';
 import { isError, send, withApiServer, type Answer, type ApiServer } from '../api-server.ts';
 import { addPerson, addSession, PASSWORD, type Person } from '../person.ts';
 
@@ -239,7 +240,7 @@ test.serial(
     await account.owner('PATCH', `/v1/monitors/${id}`, { body_match: 'x'.repeat(1024), check_spec: spec });
     t.deepEqual((await log())[0]?.changes['body_match'], ['quiet', `${'x'.repeat(1000)}…`]);
     const heartbeat = await account.owner('GET', `/v1/monitors/${ids.monitor[1]}`);
-    const token = (heartbeat.json['check_spec'] as { heartbeat: { token: string } }).heartbeat.token;
+    const token = pingTokenOf(heartbeat);
     t.false((await person.call('GET', '/v1/audit-log')).text.includes(token));
   },
 );
@@ -286,7 +287,7 @@ test.serial(
 
     const paged: Entry[] = [];
     for (let url: string | null = `${api.url}/v1/audit-log?limit=2`; url !== null;) {
-      const page: Answer = await send(url, { method: 'GET', headers: person.headers });
+      const page: Answer<{ entries: Entry[] }> = await send(url, { method: 'GET', headers: person.headers });
       paged.push(...entriesIn(page));
       url = /<(.*)>/.exec(page.headers.get('link') ?? '')?.[1] ?? null;
     }
@@ -463,6 +464,6 @@ async function entriesOf({ api, account }: Stage): Promise<Entry[]> {
   return rows;
 }
 
-function entriesIn(answer: Answer): Entry[] {
-  return answer.json['entries'] as Entry[];
+function entriesIn({ json }: Answer<{ entries: Entry[] }>): Entry[] {
+  return json.entries;
 }

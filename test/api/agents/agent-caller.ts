@@ -59,7 +59,7 @@ export async function agentCaller(
       });
       if (status !== 201) throw new Error(text);
       await database.pool.query('UPDATE monitors SET created_at = created_at - 172800 WHERE id = $1', [json['id']]);
-      return String(json['id']);
+      return json['id'];
     },
   };
 }

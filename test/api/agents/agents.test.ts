@@ -6,8 +6,6 @@ import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-type Agents = { agents: { id: string; kind: string; tenant_id: string | null }[] };
-
 async function ownAgent({ database, makeId }: ApiServer, tenantId: string): Promise<string> {
   const { id } = await createAgent(database, {
     id: makeId('agt'),
@@ -25,7 +23,7 @@ test("an account sees the shared agents and its own, and no other account's", as
   const mine = await api.account();
   const stranger = await api.account();
   const id = await ownAgent(api, mine.tenantId);
-  const { agents } = (await mine.reader('GET', '/v1/agents')).json as Agents;
+  const { agents } = (await mine.reader('GET', '/v1/agents')).json;
   t.deepEqual(
     agents.map(({ kind }) => kind),
     ['first_party', 'first_party', 'first_party', 'first_party', 'tenant'],
@@ -44,7 +42,7 @@ test("an account sees the shared agents and its own, and no other account's", as
     last_seen_at: null,
   });
   isError(t, await stranger.owner('GET', `/v1/agents/${id}`), { status: 404, error: `agent ${id} does not exist` });
-  t.is(((await stranger.owner('GET', '/v1/agents')).json as Agents).agents.length, 4);
+  t.is((await stranger.owner('GET', '/v1/agents')).json.agents.length, 4);
   isError(t, await mine.reader('GET', '/v1/agents/agt_service'), {
     status: 404,
     error: 'agent agt_service does not exist',
@@ -55,9 +53,9 @@ test('deleting an own agent takes it from its monitors and lowers their quorum t
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
   const id = await ownAgent(api, tenantId);
-  const shared = ((await owner('GET', '/v1/agents')).json as Agents).agents[0]?.id ?? '';
+  const shared = (await owner('GET', '/v1/agents')).json.agents[0]?.id ?? '';
   const create = async (body: object) =>
-    String((await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example', ...body })).json['id']);
+    (await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example', ...body })).json['id'];
   const both = await create({ agent_sources: [id, shared], down_min_sources: 2 });
   const alone = await create({ agent_sources: [id] });
 
@@ -70,9 +68,9 @@ test('deleting an own agent takes it from its monitors and lowers their quorum t
 
 test('a shared agent cannot be deleted', async (t) => {
   const { owner } = await t.context.api.account();
-  const { agents } = (await owner('GET', '/v1/agents')).json as Agents;
+  const { agents } = (await owner('GET', '/v1/agents')).json;
   isError(t, await owner('DELETE', `/v1/agents/${agents[0]?.id}`), { status: 403, error: /is shared by everyone/ });
-  t.is(((await owner('GET', '/v1/agents')).json as Agents).agents.length, 4);
+  t.is((await owner('GET', '/v1/agents')).json.agents.length, 4);
 });
 
 test('deleting an agent refuses a read-only token and another account', async (t) => {

@@ -28,11 +28,7 @@ test.serial(
       }),
       recordProcess(api.database, { kind: 'web', version: '0.1.0', readFigures: null, onFailure }),
     ];
-    const readFleet = async () =>
-      (await operator.call('GET', '/v1/fleet')).json as {
-        processes: Record<string, unknown>[];
-        agents: Record<string, unknown>[];
-      };
+    const readFleet = async () => (await operator.call('GET', '/v1/fleet')).json;
     const fleet = await until(async () => {
       const answer = await readFleet();
       return answer.processes.length === 2 && answer;
@@ -90,7 +86,7 @@ test.serial('new monitors get regions that are alive; the others can still be na
   const [gone = ''] = rows.map(({ id }) => id);
   const sourcesOf = async (body: object) => {
     const { json } = await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/', ...body });
-    return (await owner('GET', `/v1/monitors/${String(json['id'])}`)).json['agent_sources'] as string[];
+    return (await owner('GET', `/v1/monitors/${json['id']}`)).json['agent_sources'];
   };
   for (let made = 0; made < 20; made += 1) {
     const sources = await sourcesOf({});
@@ -110,7 +106,7 @@ test.serial(
       await addPerson(api, (await api.account()).tenantId, { isOperator: true, mark: 'staff' }),
       await addPerson(api, account.tenantId),
     ];
-    const agents = (await account.owner('GET', '/v1/agents')).json['agents'] as { id: string; region: string }[];
+    const agents = (await account.owner('GET', '/v1/agents')).json['agents'];
     const idOf = (region: string) => agents.find((agent) => agent.region === region)?.id;
     const {
       json: { id },
@@ -146,14 +142,10 @@ test.serial(
     t.deepEqual((await account.owner('GET', `/v1/monitors/${String(id)}`)).json['agent_sources'], [idOf('singapore')]);
     t.is((await account.owner('GET', `/v1/agents/${idOf('hanoi')}`)).status, 404);
     t.true(api.scheduleChanges.some(({ emptied }) => emptied.length > 0));
-    const { entries } = (await owner.call('GET', '/v1/audit-log')).json as {
-      entries: { actor: object; action: string; object: { id: string } }[];
-    };
+    const { entries } = (await owner.call('GET', '/v1/audit-log')).json;
     t.like(entries[0], { actor: { kind: 'operator', name: 'Operator' }, action: 'monitor.changed', object: { id } });
     t.notRegex(JSON.stringify(entries), /staff/);
-    const fleet = (await operator.call('GET', '/v1/fleet')).json as {
-      agents: { region: string; retired_at: number | null; monitors: number }[];
-    };
+    const fleet = (await operator.call('GET', '/v1/fleet')).json;
     t.deepEqual(
       fleet.agents.filter(({ retired_at: at }) => at !== null).map(({ region, monitors }) => [region, monitors]),
       [['hanoi', 0]],

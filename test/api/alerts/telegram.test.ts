@@ -21,7 +21,7 @@ test('a /start that Telegram hands over connects the channel, and the greeting g
     link_preview_options: { is_disabled: true },
   });
   t.regex(String(answer.json['text']), /Connected to Spotcheck/);
-  t.like((await owner('GET', `/v1/channels/${String(created.json['id'])}`)).json, {
+  t.like((await owner('GET', `/v1/channels/${created.json['id']}`)).json, {
     status: 'connected',
     enabled: true,
   });
@@ -58,7 +58,7 @@ test('/stop disables the channels of the chat; a second one finds nothing to do'
   await hand(api, messageOf(ADA + 20, `/start ${codeOf(created)}`));
   t.regex(String((await hand(api, messageOf(ADA + 20, '/stop'))).json['text']), /Disabled: “Phone &amp; co”/);
   t.regex(String((await hand(api, messageOf(ADA + 20, '/stop'))).json['text']), /No alerts arrive here/);
-  const { json } = await owner('GET', `/v1/channels/${String(created.json['id'])}`);
+  const { json } = await owner('GET', `/v1/channels/${created.json['id']}`);
   t.like(json, { status: 'connected', enabled: false });
 });
 
@@ -73,10 +73,8 @@ test("/stop is reported to the owner's other chats once, and its job added", asy
   await hand(api, messageOf(ADA + 51, `/start ${codeOf(other)}`));
   const stop = messageOf(ADA + 50, '/stop');
   for (const update of [stop, stop, messageOf(ADA + 50, '/stop')]) await hand(api, update);
-  const id = String(other.json['id']);
-  const { deliveries } = (await owner('GET', `/v1/channels/${id}/deliveries?event=channel.disconnected`)).json as {
-    deliveries: { id: string }[];
-  };
+  const id = other.json['id'];
+  const { deliveries } = (await owner('GET', `/v1/channels/${id}/deliveries?event=channel.disconnected`)).json;
   t.is(deliveries.length, 1);
   t.deepEqual(
     api.enqueuedAttempts.filter(({ channelId }) => channelId === id).map(({ deliveryId }) => deliveryId),
@@ -92,7 +90,7 @@ test(
     const { owner } = await api.account();
     const other = await api.another();
     const created = await owner('POST', '/v1/channels', { type: 'telegram', name: 'Phone' });
-    const path = `/v1/channels/${String(created.json['id'])}`;
+    const path = `/v1/channels/${created.json['id']}`;
     await hand(api, messageOf(ADA + 40, `/start ${codeOf(created)}`));
     const stop = messageOf(ADA + 40, '/stop');
     t.regex(String((await hand(api, stop)).json['text']), /No more alerts/);

@@ -1,10 +1,11 @@
 import anyTest, { type TestFn } from 'ava';
-import { encodeCause } from '../../../core/checks/cause-code.ts';
 import { toStoredAnswers } from '../../../core/checks/dns/stored-answers.ts';
+import { encodeCause } from '../../../core/checks/verdict.ts';
 import { storeResults } from '../../../models/checks/check-results.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
-import { isError, REGIONS, withApiServer, type Account, type ApiServer } from '../api-server.ts';
+import type { AnswerJson } from '../../helpers/answer-types.ts';
+import { isError, nextPage, REGIONS, withApiServer, type Account, type Answer, type ApiServer } from '../api-server.ts';
 import { addMonitor, addResults, listAgentIds } from '../statistics/measured-monitor.ts';
 
 const NOW_MS = Date.parse('2026-03-10T12:34:56.789Z');
@@ -13,14 +14,12 @@ const DAY_MS = 86_400_000;
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test, { now: () => NOW_MS });
 
-type Listed = { at: number; source: { id: string; name: string }; verdict: string };
-
 const AT = (secondsAgo: number): number => Math.floor(NOW_MS / 1000) * 1000 - secondsAgo * 1000 + 250;
 
 /** The moments of what a request lists, in seconds before now. */
-async function agesOf(account: Account, path: string): Promise<number[]> {
+async function agesOf(account: Account, path: `/v1/monitors/${string}/checks${string}`): Promise<number[]> {
   const answer = await account.reader('GET', path);
-  return (answer.json['checks'] as Listed[]).map(({ at }) => Math.round(Math.floor(NOW_MS / 1000) + 0.25 - at));
+  return answer.json['checks'].map(({ at }) => Math.round(Math.floor(NOW_MS / 1000) + 0.25 - at));
 }
 
 test('the results of a monitor come newest first with all that is kept of them', async (t) => {
@@ -145,9 +144,7 @@ test('what a dns check was answered comes with it where it was kept, however odd
     { ...result, dueAtMs: AT(60), verdict: 'up', reason: null, ...(dnsAnswers && { dnsAnswers }) },
     { ...result, dueAtMs: AT(30), verdict: 'down', reason: 'Other records', ...(dnsAnswers && { dnsAnswers }) },
   ]);
-  const { checks } = (await account.reader('GET', `/v1/monitors/${monitor.id}/checks`)).json as {
-    checks: { reason: string | null; dns_answers?: unknown }[];
-  };
+  const { checks } = (await account.reader('GET', `/v1/monitors/${monitor.id}/checks`)).json;
   const answers = [
     { type: 'A', records: many.slice(0, 20), failure: null },
     { type: 'TXT', records: [`a b${'c'.repeat(252)}`], failure: null },
@@ -178,7 +175,7 @@ test('results are found by source, verdict and time, and by any of them together
     { atMs: AT(200), agentId: first, verdict: 3 },
     { atMs: AT(100), agentId: second },
   ]);
-  const path = `/v1/monitors/${monitor.id}/checks`;
+  const path = `/v1/monitors/${monitor.id}/checks` as const;
   const now = Math.floor(NOW_MS / 1000);
   t.deepEqual(await agesOf(account, `${path}?source=${second}`), [100, 299]);
   t.deepEqual(await agesOf(account, `${path}?verdict=down`), [200, 299, 400]);
@@ -214,26 +211,27 @@ test(
         })),
       ),
     );
-    const collect = async (start: string) => {
+    const path = `/v1/monitors/${monitor.id}/checks` as const;
+    const collect = async (query: string) => {
       const collected: string[] = [];
-      for (let path: string | undefined = start; path !== undefined;) {
-        const answer = await account.reader('GET', path);
+      for (let next: `${typeof path}?${string}` | null = `${path}?${query}`; next !== null;) {
+        const answer: Answer<AnswerJson<'GET', '/monitors/{id}/checks'>> = await account.reader('GET', next);
         t.is(answer.status, 200, answer.text);
-        const page = answer.json['checks'] as Listed[];
-        t.true(page.length >= 1 && page.length <= 2);
-        collected.push(...page.map(({ at, source }) => `${at} ${source.name}`));
-        path = /<http:\/\/[^/]+([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+        const { checks } = answer.json;
+        t.true(checks.length >= 1 && checks.length <= 2);
+        collected.push(...checks.map(({ at, source }) => `${at} ${source.name}`));
+        next = nextPage(answer, path);
       }
       return collected;
     };
     const expected = ages.flatMap((age) => [2, 1, 0].map((index) => `${AT(age) / 1000} ${REGIONS[index]}`));
-    t.deepEqual(await collect(`/v1/monitors/${monitor.id}/checks?limit=2`), expected);
+    t.deepEqual(await collect(`limit=2`), expected);
     t.deepEqual(
-      await collect(`/v1/monitors/${monitor.id}/checks?limit=2&verdict=down`),
+      await collect(`limit=2&verdict=down`),
       expected.filter((_, index) => index % 3 === 0),
     );
     t.deepEqual(
-      await collect(`/v1/monitors/${monitor.id}/checks?limit=1&source=${agents[1]}`),
+      await collect(`limit=1&source=${agents[1]}`),
       expected.filter((_, index) => index % 3 === 1),
     );
   },
@@ -250,7 +248,7 @@ test('without a limit a hundred come', async (t) => {
     Array.from({ length: 101 }, (_, index) => ({ atMs: AT(index * 10), agentId })),
   );
   const answer = await account.reader('GET', `/v1/monitors/${monitor.id}/checks`);
-  t.is((answer.json['checks'] as unknown[]).length, 100);
+  t.is(answer.json['checks'].length, 100);
   t.regex(answer.headers.get('link') ?? '', /limit=100&cursor=/);
 });
 
@@ -277,7 +275,7 @@ test('results of a deleted agent stay, without its name', async (t) => {
     [AT(5), monitor.no],
   );
   const { json } = await account.reader('GET', `/v1/monitors/${monitor.id}/checks`);
-  t.like((json['checks'] as Listed[])[0], { source: { id: null, name: null }, verdict: 'up' });
+  t.like(json['checks'][0], { source: { id: null, name: null }, verdict: 'up' });
 });
 
 test('a heartbeat shows its pings, and the deadlines that passed without one', async (t) => {
@@ -357,14 +355,14 @@ test('a heartbeat shows its pings, and the deadlines that passed without one', a
     { ...shown, at: AT(400) / 1000, verdict: 'up', latency_ms: 100_000, ping: 'success' },
     { ...shown, at: AT(500) / 1000, verdict: 'none', ping: 'start' },
   ]);
-  const path = `/v1/monitors/${monitor.id}/checks`;
+  const path = `/v1/monitors/${monitor.id}/checks` as const;
   t.deepEqual(await agesOf(account, `${path}?verdict=down`), [50, 100, 200]);
   t.deepEqual(await agesOf(account, `${path}?verdict=up&limit=1`), [300]);
   t.deepEqual(await agesOf(account, `${path}?verdict=degraded`), []);
   t.deepEqual(await agesOf(account, `${path}?source=${service.id}&verdict=none`), [500]);
   t.deepEqual(await agesOf(account, `${path}?source=agt_nobody`), []);
-  const link = (await account.reader('GET', `${path}?limit=4`)).headers.get('link') ?? '';
-  t.deepEqual(await agesOf(account, /<http:\/\/[^/]+([^>]+)>/.exec(link)?.[1] ?? ''), [400, 500]);
+  const next = nextPage(await account.reader('GET', `${path}?limit=4`), path);
+  t.deepEqual(await agesOf(account, next ?? path), [400, 500]);
 });
 
 test('what cannot be asked for is a 400 that names it', async (t) => {

@@ -6,7 +6,8 @@ import { createUnstoredPings } from '../../../api/heartbeats/ping-availability.t
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { deleteOrphanedPings } from '../../../models/heartbeats/ping-record.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
-import { layWire } from '../../helpers/wire.ts';
+import { pingTokenOf } from '../../helpers/api-client.ts';
+import { layLink } from '../../helpers/link.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -21,7 +22,7 @@ async function createHeartbeat(api: ApiServer, settings: object = {}, account?: 
   const id = String(created.json['id']);
   const shown = await owner('GET', `/v1/monitors/${id}`);
   if (shown.status !== 200) throw new Error(`The heartbeat was not shown: ${shown.text}`);
-  const { check_spec: spec } = shown.json as { check_spec: { heartbeat: { token: string } } };
+  const token = pingTokenOf(shown);
   const pings = async () => {
     const { rows } = await api.database.pool.query<Record<string, unknown>>(
       'SELECT p.kind, p.exit_status, p.duration_ms, p.body FROM heartbeat_pings p JOIN monitors m ON m.no = ' +
@@ -30,7 +31,7 @@ async function createHeartbeat(api: ApiServer, settings: object = {}, account?: 
     );
     return rows;
   };
-  return { id, token: spec.heartbeat.token, pings };
+  return { id, token, pings };
 }
 
 test('the token names the monitor, is made by the server and stays, whatever is sent', async (t) => {
@@ -329,20 +330,20 @@ test.serial('a day without a partition gets one and costs no ping', async (t) =>
 test('while the database is away a ping is 503 with the time to come back, and taken again afterwards', async (t) => {
   const { api } = t.context;
   const { token, pings } = await createHeartbeat(api);
-  const wire = await layWire(t, api.databaseUrl);
+  const link = await layLink(t, api.databaseUrl);
   const database = openDatabase({
-    databaseUrl: wire.url,
+    databaseUrl: link.url,
     secrets: createSecretBox([{ id: 'test', key: Buffer.alloc(32) }]),
   });
   t.teardown(() => closeDatabase(database));
   const base = await api.another({ database });
   const ping = () => api.anonymous('GET', `/ping/${token}/start`, undefined, {}, base);
   t.is((await ping()).status, 200);
-  await wire.cut();
+  await link.cut();
   const away = await ping();
   isError(t, away, { status: 503, error: 'the database is not reachable at the moment' });
   t.is(away.headers.get('retry-after'), '5');
-  await wire.mend();
+  await link.mend();
   t.is((await ping()).status, 200);
   t.true((await pings()).length >= 1);
 });

@@ -32,7 +32,7 @@ type Story = {
 async function watched(api: ApiServer): Promise<Story> {
   await createPartitions(api.database, START_MS);
   const account = await api.account();
-  const agents = (await account.reader('GET', '/v1/agents')).json['agents'] as { id: string; region: string }[];
+  const agents = (await account.reader('GET', '/v1/agents')).json['agents'];
   const agentIds = ['frankfurt', 'singapore'].flatMap((region) =>
     agents.filter((agent) => agent.region === region).map(({ id }) => id),
   );
@@ -41,7 +41,7 @@ async function watched(api: ApiServer): Promise<Story> {
     target: 'https://shop.example/',
     agent_sources: agentIds,
   });
-  const monitorId = String(created.json['id']);
+  const monitorId = created.json['id'];
   await createChannel(api.database, {
     id: api.makeId('nch'),
     tenantId: account.tenantId,
@@ -86,9 +86,7 @@ async function watched(api: ApiServer): Promise<Story> {
       );
     },
     incidentId: async () =>
-      String(
-        ((await account.reader('GET', `/v1/incidents?monitor_id=${monitorId}`)).json['incidents'] as Wire[])[0]?.['id'],
-      ),
+      String((await account.reader('GET', `/v1/incidents?monitor_id=${monitorId}`)).json['incidents'][0]?.['id']),
   };
 }
 
@@ -117,9 +115,9 @@ test(
     await evaluate(300, ['up', 'up']);
     await evaluate(360, ['down', 'down']);
     await evaluate(420, ['down', 'down']);
-    const [second = '', first = ''] = (
-      (await account.reader('GET', `/v1/incidents?monitor_id=${monitorId}`)).json['incidents'] as Wire[]
-    ).map(({ id }) => String(id));
+    const [second = '', first = ''] = (await account.reader('GET', `/v1/incidents?monitor_id=${monitorId}`)).json[
+      'incidents'
+    ].map(({ id }) => String(id));
     t.is(await incidentId(), second);
     const { status, json, text } = await account.reader('GET', `/v1/incidents/${first}`);
     t.is(status, 200, text);
@@ -136,7 +134,7 @@ test(
       notes: [],
       truncated: [],
     });
-    const timeline = json['timeline'] as Wire[];
+    const timeline = json['timeline'];
     t.deepEqual(
       timeline.map(({ sequence, at: since, detected_at, from, to, cause }) => ({
         sequence,
@@ -165,7 +163,7 @@ test(
       'one that recovered left no quorum',
     );
     t.like(
-      (json['evidence'] as Wire[]).find(({ source }) => (source as Wire)['name'] === 'frankfurt'),
+      json['evidence'].find(({ source }) => (source as Wire)['name'] === 'frankfurt'),
       {
         at: at(60),
         verdict: 'down',
@@ -175,18 +173,16 @@ test(
         answer: { status: 503, headers: { 'retry-after': '30' }, body: 'closed', body_withheld: null },
       },
     );
-    t.is((json['evidence'] as Wire[]).length, 2);
+    t.is(json['evidence'].length, 2);
     t.deepEqual(
-      (json['deliveries'] as Wire[]).map(
-        ({ event, channel_name, channel_type, outcome, attempt_count, created_at }) => ({
-          event,
-          channel_name,
-          channel_type,
-          outcome,
-          attempt_count,
-          created_at,
-        }),
-      ),
+      json['deliveries'].map(({ event, channel_name, channel_type, outcome, attempt_count, created_at }) => ({
+        event,
+        channel_name,
+        channel_type,
+        outcome,
+        attempt_count,
+        created_at,
+      })),
       [
         {
           event: 'monitor.down',
@@ -207,7 +203,7 @@ test(
       ],
     );
     t.is(
-      ((await account.reader('GET', `/v1/incidents/${second}`)).json['deliveries'] as Wire[]).length,
+      (await account.reader('GET', `/v1/incidents/${second}`)).json['deliveries'].length,
       1,
       'what was sent of the other is not shown',
     );
@@ -219,7 +215,7 @@ test('an incident that is paused away ends with the pause, one of a deleted moni
   const paused = await outage(api);
   t.is((await paused.account.owner('POST', `/v1/monitors/${paused.monitorId}/pause`)).status, 200);
   const pausedId = await paused.incidentId();
-  const timeline = (await paused.account.reader('GET', `/v1/incidents/${pausedId}`)).json['timeline'] as Wire[];
+  const timeline = (await paused.account.reader('GET', `/v1/incidents/${pausedId}`)).json['timeline'];
   t.deepEqual(
     timeline.map(({ to, sources }) => [to, (sources as unknown[]).length]),
     [
@@ -232,9 +228,9 @@ test('an incident that is paused away ends with the pause, one of a deleted moni
   t.is((await deleted.account.owner('DELETE', `/v1/monitors/${deleted.monitorId}`)).status, 204);
   const { json } = await deleted.account.reader('GET', `/v1/incidents/${deletedId}`);
   t.like(json, { status: 'resolved', resolution: 'deleted', monitor_name: 'Shop' });
-  t.is((json['timeline'] as Wire[]).length, 1);
-  t.is((json['evidence'] as Wire[]).length, 2);
-  t.is((json['deliveries'] as Wire[]).length, 1);
+  t.is(json['timeline'].length, 1);
+  t.is(json['evidence'].length, 2);
+  t.is(json['deliveries'].length, 1);
 });
 
 test('of what is too long the first five hundred are shown and the list is named', async (t) => {
@@ -255,8 +251,8 @@ test('of what is too long the first five hundred are shown and the list is named
   );
   const { json } = await account.reader('GET', `/v1/incidents/${id}`);
   t.deepEqual(json['truncated'], ['timeline', 'deliveries']);
-  t.is((json['timeline'] as unknown[]).length, 500);
-  t.is((json['deliveries'] as unknown[]).length, 500);
+  t.is(json['timeline'].length, 500);
+  t.is(json['deliveries'].length, 500);
 });
 
 test('the first acknowledgement stays, its note is added once, and it can be taken back', async (t) => {
@@ -271,13 +267,10 @@ test('the first acknowledgement stays, its note is added once, and it can be tak
   t.is((await acknowledge()).json['acknowledged_at'], Number(first.json['acknowledged_at']) - 60);
   t.is((await acknowledge({ note: 'Looking into it' })).status, 200);
   t.is((await acknowledge({ note: 'Found it' })).status, 200);
-  const notes = async () =>
-    ((await account.reader('GET', `/v1/incidents/${id}`)).json['notes'] as Wire[]).map(({ text }) => text);
+  const notes = async () => (await account.reader('GET', `/v1/incidents/${id}`)).json['notes'].map(({ text }) => text);
   t.deepEqual(await notes(), ['Looking into it', 'Found it']);
   const idsOf = async (query: string) =>
-    ((await account.reader('GET', `/v1/incidents${query}`)).json['incidents'] as Wire[]).map(
-      (incident) => incident['id'],
-    );
+    (await account.reader('GET', `/v1/incidents${query}`)).json['incidents'].map((incident) => incident['id']);
   t.deepEqual(
     [
       await idsOf('?acknowledged=true'),
@@ -310,7 +303,7 @@ test('many who acknowledge at once, each with the same note, leave one acknowled
   );
   t.is(new Set(answers.map(({ json }) => json['acknowledged_at'])).size, 1);
   t.is(
-    ((await account.reader('GET', `/v1/incidents/${id}`)).json['notes'] as unknown[]).length,
+    (await account.reader('GET', `/v1/incidents/${id}`)).json['notes'].length,
     1,
     'also of an incident that is resolved',
   );
@@ -325,15 +318,15 @@ test('notes keep their line breaks and lose what cannot be seen, come oldest fir
   t.is(added.status, 201, added.text);
   t.deepEqual([added.json['text'], added.json['author']], ['Rolled  back\nto 4.12  [31m😀', 'test']);
   t.is((await account.owner('POST', path, { text: '😀'.repeat(4000) })).status, 201);
-  const shown = (await account.reader('GET', `/v1/incidents/${id}`)).json['notes'] as Wire[];
+  const shown = (await account.reader('GET', `/v1/incidents/${id}`)).json['notes'];
   t.deepEqual(shown[0], added.json);
   t.is(shown.length, 2);
-  t.is((await account.owner('DELETE', `${path}/${String(added.json['id'])}`)).status, 204);
-  isError(t, await account.owner('DELETE', `${path}/${String(added.json['id'])}`), {
+  t.is((await account.owner('DELETE', `${path}/${added.json['id']}`)).status, 204);
+  isError(t, await account.owner('DELETE', `${path}/${added.json['id']}`), {
     status: 404,
-    error: `note ${String(added.json['id'])} does not exist`,
+    error: `note ${added.json['id']} does not exist`,
   });
-  t.is(((await account.reader('GET', `/v1/incidents/${id}`)).json['notes'] as unknown[]).length, 1);
+  t.is((await account.reader('GET', `/v1/incidents/${id}`)).json['notes'].length, 1);
   isError(t, await account.owner('POST', path, { text: ' \u0007\n ' }), {
     status: 400,
     error: /^text must be a text of 1 to 4000 characters/,
@@ -370,7 +363,7 @@ test('read-only tokens write nothing, and strangers find nothing', async (t) => 
   const { api } = t.context;
   const { account, incidentId } = await outage(api);
   const id = await incidentId();
-  const note = String((await account.owner('POST', `/v1/incidents/${id}/notes`, { text: 'mine' })).json['id']);
+  const note = (await account.owner('POST', `/v1/incidents/${id}/notes`, { text: 'mine' })).json['id'];
   const stranger = await api.account();
   const writes: [string, string, object?][] = [
     ['POST', `/v1/incidents/${id}/acknowledge`],

@@ -18,7 +18,7 @@ const bearing = (token: string): Record<string, string> => ({ Authorization: `Be
 
 async function makeMonitor({ owner }: Account, name = 'Shop'): Promise<string> {
   const made = await owner('POST', '/v1/monitors', { name, target: 'https://shop.example/' });
-  return String(made.json['id']);
+  return made.json['id'];
 }
 
 /** Streams of everybody who may watch an account, at two processes: a token that only reads, and a person. */
@@ -59,10 +59,7 @@ test.serial(
     const { owner } = account;
     let id = '';
     await shows('monitor', { name: 'Shop', status: 'pending' }, async () => (id = await makeMonitor(account)));
-    t.deepEqual(
-      streams[0]?.events.at(-1)?.data,
-      ((await owner('GET', '/v1/overview')).json['monitors'] as object[])[0],
-    );
+    t.deepEqual(streams[0]?.events.at(-1)?.data, (await owner('GET', '/v1/overview')).json['monitors'][0]);
     await shows('monitor', { id, name: 'Shop 2' }, () => owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop 2' }));
     await shows('monitor', { id, status: 'paused' }, () => owner('POST', `/v1/monitors/${id}/pause`));
     await shows('channel', { name: 'On call', all_monitors: true }, () =>
@@ -117,9 +114,8 @@ test.serial(
     const { api } = t.context;
     const account = await api.account();
     const id = await makeMonitor(account);
-    const channel = String(
-      (await account.owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hook.example/' })).json['id'],
-    );
+    const channel = (await account.owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hook.example/' }))
+      .json['id'];
     const agent = await agentCaller(api, account, 'home');
     const listener = await api.database.pool.connect();
     const payloads: string[] = [];

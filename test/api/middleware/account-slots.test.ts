@@ -37,7 +37,7 @@ async function countWaiting({ pool }: Database): Promise<number> {
 }
 
 const makeMonitor = async ({ owner }: Account) =>
-  String((await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/' })).json['id']);
+  (await owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example/' })).json['id'];
 
 test.serial(
   'changes of one row that wait for it hold up no other account, and a closed connection takes no slot',

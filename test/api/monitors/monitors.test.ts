@@ -1,4 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
+import { pingTokenOf } from '../../helpers/api-client.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -12,7 +13,7 @@ test.serial(
     const created = await owner('POST', '/v1/monitors', { name: 'Shop' });
     t.is(created.status, 201, created.text);
     t.deepEqual(Object.keys(created.json), ['id', 'status']);
-    t.regex(String(created.json['id']), /^mon_/);
+    t.regex(created.json['id'], /^mon_/);
     t.is(created.json['status'], 'pending');
 
     const read = await reader('GET', `/v1/monitors/${created.json['id']}`);
@@ -36,8 +37,8 @@ test.serial(
       enabled: 1,
       check_spec: {},
     });
-    t.is((read.json['agent_sources'] as string[]).length, 3);
-    t.deepEqual(read.json['agent_sources'], (read.json['agent_sources'] as string[]).toSorted());
+    t.is(read.json['agent_sources'].length, 3);
+    t.deepEqual(read.json['agent_sources'], read.json['agent_sources'].toSorted());
 
     const before = t.context.api.scheduleChanges.length;
     const patched = await owner('PATCH', `/v1/monitors/${created.json['id']}`, { target: 'https://shop.example' });
@@ -87,7 +88,7 @@ test('what a read shows can be sent back with the preserve flags, and the secret
     check_spec: { request: { secretHeaders: { 'X-Key': 'hush' }, body: 'hush', bodySecret: true } },
   });
   const before = (await owner('GET', `/v1/monitors/${id}`)).json;
-  const spec = before['check_spec'] as { request: object };
+  const spec = before['check_spec'];
   const patched = await owner('PATCH', `/v1/monitors/${id}`, {
     check_spec: { ...spec, request: { ...spec.request, preserveSecretHeaders: true, preserveBody: true } },
   });
@@ -107,7 +108,7 @@ test('a heartbeat shows its token to tokens that can write, and to no other', as
   });
   const shown = (await owner('GET', `/v1/monitors/${id}`)).json;
   t.is(shown['heartbeat_grace_seconds'], 90);
-  t.regex((shown['check_spec'] as { heartbeat: { token: string } }).heartbeat.token, /^mon_\w+\.[\w-]{24}$/);
+  t.regex(pingTokenOf({ json: shown }), /^mon_\w+\.[\w-]{24}$/);
   t.deepEqual((await reader('GET', `/v1/monitors/${id}`)).json['check_spec'], {
     heartbeat: { maxDurationSeconds: 60 },
   });
@@ -248,7 +249,7 @@ for (const body of OF_EVERY_TYPE) {
       updated_at: _updated,
       ...rest
     } = read;
-    const spec = rest['check_spec'] as { request?: object };
+    const spec = rest['check_spec'];
     const kept = { ...spec, ...(spec.request && { request: { ...spec.request, preserveSecretHeaders: true } }) };
     const sentBack = await owner('PATCH', `/v1/monitors/${id}`, { ...rest, check_spec: kept });
     t.is(sentBack.status, 200, sentBack.text);
@@ -286,7 +287,7 @@ for (const [method, path, body] of WRITES) {
     if (path.includes(':id'))
       isError(t, await stranger.owner(method, url, body), { status: 404, error: `monitor ${id} does not exist` });
     t.like((await mine.owner('GET', `/v1/monitors/${id}`)).json, { name: 'mine', enabled: 1 });
-    t.is(((await mine.owner('GET', '/v1/monitors')).json['monitors'] as unknown[]).length, 1);
+    t.is((await mine.owner('GET', '/v1/monitors')).json['monitors'].length, 1);
   });
 }
 
@@ -348,8 +349,7 @@ test('a dependency must be a vendor monitor of the caller; any other text is lef
 
 test('a vendor monitor that is deleted is gone from what depended on it', async (t) => {
   const { owner } = await t.context.api.account();
-  const create = async (body: object) =>
-    String((await owner('POST', '/v1/monitors', { name: 'x', ...body })).json['id']);
+  const create = async (body: object) => (await owner('POST', '/v1/monitors', { name: 'x', ...body })).json['id'];
   const [first, second] = [
     await create({ type: 'vendor', target: 'github' }),
     await create({ type: 'vendor', target: 'cloudflare' }),

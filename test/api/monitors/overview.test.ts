@@ -10,14 +10,6 @@ const TODAY_MS = Date.parse('2026-03-10T00:00:00Z');
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test, { now: () => NOW_MS });
 
-type History = {
-  id: string;
-  first_day: number;
-  uptime_percent: number | null;
-  daily_uptime: (number | null)[];
-  hourly_latency_ms: (number | null)[];
-};
-
 test('a history has the uptime of 90 days and the median of each hour of the last, null where unknown', async (t) => {
   const { api } = t.context;
   const account = await api.account();
@@ -38,7 +30,7 @@ test('a history has the uptime of 90 days and the median of each hour of the las
     { atMs: hourMs - 23 * HOUR_MS - 1, agentId: first, latencyMs: 9 },
   ]);
   const { json } = await account.reader('GET', `/v1/overview/history?ids=${id},mon_unknown`);
-  const [history, ...others] = json['histories'] as History[];
+  const [history, ...others] = json['histories'];
   t.deepEqual(others, []);
   t.is(history?.id, id);
   t.is(history?.first_day, (TODAY_MS - 89 * DAY_MS) / 1000);
@@ -53,10 +45,7 @@ test('a history is shown to who the monitor belongs to, for fifty at a time', as
   const [account, stranger] = await Promise.all([api.account(), api.account()]);
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });
   t.deepEqual((await stranger.reader('GET', `/v1/overview/history?ids=${id}`)).json, { histories: [] });
-  t.is(
-    ((await account.reader('GET', `/v1/overview/history?ids=${id},${id},,`)).json['histories'] as History[]).length,
-    1,
-  );
+  t.is((await account.reader('GET', `/v1/overview/history?ids=${id},${id},,`)).json['histories'].length, 1);
   const many = Array.from({ length: 51 }, (_, index) => `mon_${index}`).join(',');
   isError(t, await account.reader('GET', `/v1/overview/history?ids=${many}`), {
     status: 400,

@@ -94,7 +94,10 @@ async function openVendorApi({ context: { api } }: ExecutionContext<{ api: ApiSe
   base ??= openApi(api);
   const url = await base;
   const account = await api.account();
-  const through = (call: Call) => (method: string, path: string, body?: unknown) => call(method, path, body, {}, url);
+  const through =
+    (call: Call): Call =>
+    (method, path, body) =>
+      call(method, path, body, {}, url);
   return {
     owner: through(account.owner),
     reader: through(account.reader),
@@ -104,8 +107,8 @@ async function openVendorApi({ context: { api } }: ExecutionContext<{ api: ApiSe
 
 const create = (target: string, more: object = {}) => ({ name: 'Vendor', type: 'vendor', target, ...more });
 
-async function vendorOf(call: (method: string, path: string) => ReturnType<Call>, id: unknown): Promise<unknown> {
-  return ((await call('GET', `/v1/monitors/${id}`)).json['check_spec'] as Record<string, unknown>)['vendor'];
+async function vendorOf(call: Call, id: unknown): Promise<unknown> {
+  return (await call('GET', `/v1/monitors/${id}`)).json.check_spec.vendor;
 }
 
 test('an unknown status page is read by a worker, and the server fills in what it found', async (t) => {
@@ -309,9 +312,7 @@ test('the vendor that a read shows can be sent back and changes nothing', async 
 
 test('the vendors of the catalogue are listed by name, for every reader', async (t) => {
   const { reader } = await openVendorApi(t);
-  const { vendors } = (await reader('GET', '/v1/vendors')).json as {
-    vendors: { id: string; name: string; page_url: string }[];
-  };
+  const { vendors } = (await reader('GET', '/v1/vendors')).json;
   t.deepEqual(vendors.map(({ id }) => id).toSorted(), VENDORS.map(({ id }) => id).toSorted());
   t.deepEqual(
     vendors.find(({ id }) => id === 'aws'),

@@ -22,7 +22,7 @@ export async function addMonitor(
   { createdAtMs, body = {} }: { createdAtMs: number; body?: object },
 ): Promise<{ id: string; no: number }> {
   const answer = await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example', ...body });
-  const id = String(answer.json['id']);
+  const id = answer.json['id'];
   const { rows } = await api.database.pool.query<{ no: number }>(
     'UPDATE monitors SET created_at = $2, state_since = $3 WHERE id = $1 RETURNING no',
     [id, Math.floor(createdAtMs / 1000), createdAtMs],

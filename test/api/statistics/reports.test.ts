@@ -353,7 +353,7 @@ test('a report that was made without details reads and prints without them', asy
 test('a chat asks to be notified of reports, at its creation or later; a webhook cannot', async (t) => {
   const { api } = t.context;
   const { owner, reader } = await api.account();
-  const create = async (body: object) => String((await owner('POST', '/v1/channels', body)).json['id']);
+  const create = async (body: object) => (await owner('POST', '/v1/channels', body)).json['id'];
   const reportsOf = async (id: string) => (await reader('GET', `/v1/channels/${id}`)).json['reports'];
   const telegram = await create({ name: 'Phone' });
   const slack = await create({ type: 'slack', reports: true });

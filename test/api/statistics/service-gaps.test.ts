@@ -1,11 +1,10 @@
 import anyTest, { type TestFn } from 'ava';
-import { isError, withApiServer, type ApiServer } from '../api-server.ts';
+import type { AnswerJson } from '../../helpers/answer-types.ts';
+import { isError, nextPage, withApiServer, type Answer, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 const NOW = 1_763_700_000;
 withApiServer(test, { now: () => NOW * 1000 + 500 });
-
-type Wire = Record<string, unknown>;
 
 test.serial('gaps come newest first and whole, those that touch the window, the same for every account', async (t) => {
   const { api } = t.context;
@@ -17,8 +16,7 @@ test.serial('gaps come newest first and whole, those that touch the window, the 
       to === null ? null : (NOW + to) * 1000,
     ]);
   const list = async (query = '') => await account.reader('GET', `/v1/service/gaps${query}`);
-  const starts = async (query = '') =>
-    ((await list(query)).json['gaps'] as Wire[]).map((one) => Number(one['started_at']) - NOW);
+  const starts = async (query = '') => (await list(query)).json['gaps'].map((one) => one.started_at - NOW);
   t.deepEqual((await list()).json, { gaps: [] });
   await gap('clock', -100 * 86_400, -100 * 86_400 + 300);
   await gap('clock', -7200, -3600);
@@ -38,10 +36,10 @@ test.serial('gaps come newest first and whole, those that touch the window, the 
   );
   t.deepEqual(await starts(`?from=${NOW - 6001}&to=${NOW - 89}`), [-90, -7000, -7200]);
   const pages: number[] = [];
-  for (let path = '/v1/service/gaps?limit=1&from=0'; path !== '';) {
-    const answer = await account.reader('GET', path);
-    pages.push(...(answer.json['gaps'] as Wire[]).map((one) => Number(one['started_at']) - NOW));
-    path = /<http:\/\/[^/]+([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1] ?? '';
+  for (let next: `/v1/service/gaps?${string}` | null = '/v1/service/gaps?limit=1&from=0'; next !== null;) {
+    const answer: Answer<AnswerJson<'GET', '/service/gaps'>> = await account.reader('GET', next);
+    pages.push(...answer.json['gaps'].map((one) => one.started_at - NOW));
+    next = nextPage(answer, '/v1/service/gaps');
   }
   t.deepEqual(pages, [-90, -7000, -7200, -100 * 86_400]);
 });

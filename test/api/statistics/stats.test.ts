@@ -29,12 +29,12 @@ type Day = {
 const at = (text: string): number => Date.parse(`2026-03-${text}Z`);
 const NONE = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
 
-async function statsOf(account: Account, id: string, query = ''): Promise<Record<string, unknown>> {
+async function statsOf(account: Account, id: string, query = '') {
   return (await account.reader('GET', `/v1/monitors/${id}/stats${query}`)).json;
 }
 
 async function daysOf(account: Account, id: string, query = ''): Promise<Day[]> {
-  return (await account.reader('GET', `/v1/monitors/${id}/uptime${query}`)).json['days'] as Day[];
+  return (await account.reader('GET', `/v1/monitors/${id}/uptime${query}`)).json['days'];
 }
 
 test(
@@ -73,7 +73,7 @@ test(
     const stats = await statsOf(account, monitor.id, `?from=${from}&to=${to}&resolution=hour&by_source=true`);
     const near = (expected: number) => (actual: unknown) =>
       t.true(Math.abs(Number(actual) - expected) <= 0.02 * expected, `${String(actual)} is not about ${expected}`);
-    const totals = stats['totals'] as Record<string, unknown>;
+    const totals = stats['totals'];
     t.like(stats, { monitor_id: monitor.id, from, to, resolution: 'hour', service_gaps: [] });
     t.deepEqual(totals['seconds'], {
       ...NONE,
@@ -92,15 +92,10 @@ test(
     });
     t.deepEqual(totals['checks'], { up: 2, degraded: 1, down: 1, none: 1 });
     t.deepEqual(totals['phases'], { dns_ms: 15, connect_ms: 20, tls_ms: null, first_byte_ms: null, download_ms: null });
-    const response = totals['response_ms'] as Record<string, number>;
+    const response = totals['response_ms'];
     near(200)(response['p50']);
     near(400)(response['p99']);
-    const sources = stats['sources'] as {
-      id: string;
-      name: string;
-      checks: object;
-      response_ms: Record<string, number>;
-    }[];
+    const sources = stats['sources'];
     t.deepEqual(
       sources.map(({ id, name, checks }) => ({ id, name, checks })),
       [
@@ -109,7 +104,7 @@ test(
       ],
     );
     near(200)(sources[1]?.response_ms['p95']);
-    const series = stats['series'] as Point[];
+    const series = stats['series'];
     t.deepEqual(
       series.map((point) => [point.at, point.checks, point.uptime_percent, point.sources?.length]),
       [
@@ -127,7 +122,7 @@ test(
       download_ms: null,
     });
     t.deepEqual(
-      (timed['series'] as Point[]).map((point) => [point.phases, point.sources?.map((source) => source.phases)]),
+      timed['series'].map((point) => [point.phases, point.sources?.map((source) => source.phases)]),
       [
         [phases(null, null), [phases(null, null)]],
         // Of two checks the one had no connect: the mean of the two together is of the other alone.
@@ -135,7 +130,7 @@ test(
       ],
     );
     t.deepEqual(
-      (timed['sources'] as Point[]).map((source) => source.phases),
+      timed['sources'].map((source) => source.phases),
       [phases(20, null), phases(10, 20)],
     );
   },
@@ -152,7 +147,7 @@ test('a window cut out of steps has every step, named by its own beginning, and 
   ]);
   await addResults(api, monitor.no, [{ atMs: at('10T12:31:00'), agentId }]);
   const stats = await statsOf(account, monitor.id, `?from=${at('10T11:58:30') / 1000}&resolution=five_minutes`);
-  const series = stats['series'] as Point[];
+  const series = stats['series'];
   t.is(stats['to'], NOW);
   t.deepEqual(
     series.map((point) => (point.at - at('10T11:55:00') / 1000) / 300),

@@ -75,7 +75,7 @@ const tokens: Walker = async (t) => {
   for (let no = 0; no < 120 && status !== 429; no += 1) {
     const created = await create();
     ({ status } = created);
-    if (status === 201) await call('DELETE', `/v1/tokens/${String(created.json['id'])}`);
+    if (status === 201) await call('DELETE', `/v1/tokens/${created.json['id']}`);
   }
   t.is(status, 429);
   t.true((await numberOf(api, 'SELECT count(*) FROM api_tokens WHERE tenant_id = $1', [tenantId])) <= 102);
@@ -91,7 +91,7 @@ const agents: Walker = async (t) => {
   for (let no = 0; no < 120 && status !== 429; no += 1) {
     const created = await create(second);
     ({ status } = created);
-    if (status === 201) await second.call('DELETE', `/v1/agents/${String(created.json['id'])}`);
+    if (status === 201) await second.call('DELETE', `/v1/agents/${created.json['id']}`);
   }
   t.is(status, 429);
   t.true((await numberOf(api, 'SELECT count(*) FROM agents WHERE tenant_id = $1', [other.tenantId])) <= 100);

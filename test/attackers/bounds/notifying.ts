@@ -1,13 +1,13 @@
 import { createPingTokens } from '../../../api/heartbeats/ping-tokens.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
+import { pingTokenOf } from '../../helpers/api-client.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
 import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';
 import { watched } from './watching.ts';
 
 async function createHeartbeat({ owner }: Account): Promise<{ id: string; token: string }> {
   const id = await made(owner('POST', '/v1/monitors', { name: 'x', type: 'heartbeat', interval_seconds: 3600 }));
-  const { json } = await owner('GET', `/v1/monitors/${id}`);
-  return { id, token: (json['check_spec'] as { heartbeat: { token: string } }).heartbeat.token };
+  return { id, token: pingTokenOf(await owner('GET', `/v1/monitors/${id}`)) };
 }
 
 const pings: Walker = async (t) => {

@@ -19,7 +19,7 @@ const monitors: Walker = async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account('free');
   t.deepEqual(await statusesOf(21, () => owner('POST', '/v1/monitors', { name: 'x' })), thenRefused(20, 201, 400));
-  const [{ id } = { id: '' }] = (await owner('GET', '/v1/monitors?limit=1')).json['monitors'] as { id: string }[];
+  const [{ id } = { id: '' }] = (await owner('GET', '/v1/monitors?limit=1')).json['monitors'];
   const big = {
     assertions: Array.from({ length: 40 }, () => ({ source: 'text_body', op: 'contains', value: 'x'.repeat(5000) })),
   };
@@ -48,7 +48,7 @@ const monitors: Walker = async (t) => {
 
 /** An http monitor with the numbers that results go by. */
 export async function watched(api: ApiServer, { owner }: Account) {
-  const [agent] = (await owner('GET', '/v1/agents')).json['agents'] as { id: string }[];
+  const [agent] = (await owner('GET', '/v1/agents')).json['agents'];
   const id = await made(
     owner('POST', '/v1/monitors', {
       name: 'x',
@@ -117,7 +117,7 @@ const notes: Walker = async (t) => {
   await evaluate(1, 'down');
   const [{ id: incident } = { id: '' }] = (await account.owner('GET', `/v1/monitors/${id}/incidents`)).json[
     'incidents'
-  ] as { id: string }[];
+  ];
   await api.database.pool.query(
     `INSERT INTO incident_notes (id, incident_id, author, text, created_at) SELECT 'note_' || $1 || n, $1, 'x', 'x', 0
      FROM generate_series(1, 499) n`,

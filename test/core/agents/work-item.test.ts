@@ -8,8 +8,8 @@ import {
   workSecretsOf,
   type AssignedMonitor,
 } from '../../../core/agents/work-item.ts';
+import { judgeUdp } from '../../../core/checks/transport/observation.ts';
 import { decodePayload } from '../../../core/checks/transport/payload.ts';
-import { judgeUdp } from '../../../core/checks/transport/udp-observation.ts';
 import type { CheckTarget, MonitorSecrets } from '../../../core/monitors/monitor.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 

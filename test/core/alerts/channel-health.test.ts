@@ -1,5 +1,5 @@
 import test from 'ava';
-import { isFailing } from '../../../core/alerts/channel-loss.ts';
+import { isFailing } from '../../../core/alerts/channel-message.ts';
 
 const NOW_MS = 1_763_720_000_000;
 const DAY_MS = 86_400_000;

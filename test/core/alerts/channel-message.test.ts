@@ -1,6 +1,5 @@
 import test from 'ava';
-import { buildLossMessage } from '../../../core/alerts/channel-loss.ts';
-import { buildChannelMessage } from '../../../core/alerts/channel-message.ts';
+import { buildLossMessage, buildChannelMessage } from '../../../core/alerts/channel-message.ts';
 import { buildAlert } from '../../../core/alerts/chat/alert.ts';
 import { isChatOnly } from '../../../core/alerts/envelope.ts';
 

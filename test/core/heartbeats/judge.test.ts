@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Judgement } from '../../../core/checks/verdict.ts';
 import { judgeHeartbeat, type HeartbeatObservation } from '../../../core/heartbeats/judge.ts';
-import { cleanPingBody, firstLineOf } from '../../../core/heartbeats/ping-body.ts';
+import { cleanPingBody, firstLineOf } from '../../../core/heartbeats/pings.ts';
 
 const SETTINGS = { intervalSeconds: 60, graceSeconds: 30, maxDurationSeconds: 20, failEnabled: true };
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };

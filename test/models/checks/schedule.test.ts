@@ -1,5 +1,5 @@
 import test from 'ava';
-import { noScheduleChange } from '../../../core/checks/schedule.ts';
+import { noScheduleChange } from '../../../core/checks/slots.ts';
 import { chooseDefaultSources } from '../../../core/monitors/defaults.ts';
 import { deleteAgent } from '../../../models/agents/agents.ts';
 import { assignMissingSources } from '../../../models/agents/shared-agents.ts';

@@ -1,5 +1,5 @@
 import anyTest, { type ExecutionContext } from 'ava';
-import { VERDICT_CODES } from '../../../core/checks/cause-code.ts';
+import { VERDICT_CODES } from '../../../core/checks/verdict.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
 import type { ReportDay, ReportIncident, ReportMonitor } from '../../../core/statistics/reports/content.ts';
 import { insertTransitions } from '../../../models/incidents/history.ts';

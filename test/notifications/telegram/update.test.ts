@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ChatUpdate } from '../../../core/alerts/chat/update.ts';
+import type { ChatUpdate } from '../../../core/alerts/channel.ts';
 import { fingerprintOf } from '../../../models/secrets/fingerprint.ts';
 import { readUpdate } from '../../../notifications/telegram/update.ts';
 

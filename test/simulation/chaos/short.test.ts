@@ -32,21 +32,18 @@ if (isRedisInstalled)
     const folder = await mkdtemp(join(testDataDirectory(), 'spotcheck-chaos-'));
     t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
     const lines: string[] = [];
-    const sheet = await runChaos(
-      { defer: (end) => t.teardown(end) },
-      {
-        seed: SEED,
-        seconds: 14,
-        monitors: 24,
-        size: SMALL_FLEET,
-        kinds: KINDS,
-        longestMs: 3000,
-        apartMs: [1000, 3500],
-        quietMs: 5000,
-        folder,
-        log: (line) => void lines.push(line),
-      },
-    );
+    const sheet = await runChaos(t, {
+      seed: SEED,
+      seconds: 14,
+      monitors: 24,
+      size: SMALL_FLEET,
+      kinds: KINDS,
+      longestMs: 3000,
+      apartMs: [1000, 3500],
+      quietMs: 5000,
+      folder,
+      log: (line) => void lines.push(line),
+    });
     // On a machine that is too slow for any client what is of time proves nothing either way; the rest does.
     t.deepEqual(sheet.isConclusive ? sheet.found : [], [], lines.join('\n'));
     t.true((sheet.figures['transitions'] ?? 0) > 24, JSON.stringify(sheet.figures));

@@ -9,7 +9,7 @@ import { createChannel } from '../../../models/alerts/channels.ts';
 import { recordPingAvailability } from '../../../models/heartbeats/ping-availability.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { watchAgents } from '../../../workers/agents/watch.ts';
-import { startAgentWatch } from '../../../workers/processes/agents.ts';
+import { startAgentWatch } from '../../../workers/processes/watches.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 

@@ -6,7 +6,7 @@ import { storeDomain } from '../../../models/checks/domains.ts';
 import { pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { openKnownDomains } from '../../../probes/domain.ts';
 import { adviseOfExpiries } from '../../../workers/alerts/advisories.ts';
-import { domainStoreOf } from '../../../workers/checks/domain-store.ts';
+import { domainStoreOf } from '../../../workers/checks/registries.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import { startMaintain } from '../../../workers/processes/maintain.ts';
 import { startWhoisServer, type WhoisTestServer } from '../../helpers/registry.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { QUEUES } from '../../../queues/names.ts';
+import { QUEUES } from '../../../queues/payloads.ts';
 import { announce } from '../../../workers/alerts/announce.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 

@@ -1,6 +1,18 @@
 import test from 'ava';
 import { ConcurrencyLimiter } from '../../../workers/checks/concurrency-limiter.ts';
 
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** Runs work when its turn has come, and leaves whatever becomes of it. */
+async function pass<Result>(
+  limiter: ConcurrencyLimiter,
+  account: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await limiter.enter(account);
+  return await work().finally(() => limiter.leave(account));
+}
+
 test(
   'as many run as the limiter allows, the others follow in the order in which they came, whatever became of ' +
     'those before',
@@ -9,7 +21,7 @@ test(
     const entered: number[] = [];
     const works = Array.from({ length: 6 }, () => Promise.withResolvers<number>());
     const all = works.map(({ promise }, number) =>
-      limiter.pass('one', () => {
+      pass(limiter, 'one', () => {
         entered.push(number);
         return promise;
       }),
@@ -18,7 +30,9 @@ test(
       if (number === 1) works[number]?.reject(new Error('It failed'));
       else works[number]?.resolve(number);
       await all[number]?.catch(() => undefined);
+      await nextTurn();
     };
+    await nextTurn();
     t.deepEqual(entered, [0, 1]);
     await leave(1);
     t.deepEqual(entered, [0, 1, 2]);
@@ -28,7 +42,7 @@ test(
     for (const number of [3, 4, 5]) await leave(number);
     t.deepEqual(entered, [0, 1, 2, 3, 4, 5]);
     await t.throwsAsync(async () => await all[1], { message: 'It failed' });
-    t.is(await limiter.pass('one', () => Promise.resolve('after all of them')), 'after all of them');
+    t.is(await pass(limiter, 'one', () => Promise.resolve('after all of them')), 'after all of them');
   },
 );
 
@@ -36,8 +50,9 @@ test('at most `perTurn` begin in one turn of the event loop, the others in the t
   const limiter = new ConcurrencyLimiter({ concurrency: 10, perTurn: 2 });
   let turn = 0;
   const begunIn: number[] = [];
-  const all = Array.from({ length: 5 }, () => limiter.pass('one', () => Promise.resolve(begunIn.push(turn))));
-  const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  const all = Array.from({ length: 5 }, () => pass(limiter, 'one', () => Promise.resolve(begunIn.push(turn))));
+  // What begins at once has begun when this turn's promises are through.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
   for (turn = 1; turn <= 4; turn += 1) await nextTurn();
   await Promise.all(all);
   t.deepEqual(
@@ -49,11 +64,11 @@ test('at most `perTurn` begin in one turn of the event loop, the others in the t
 test('the queue is full when as many accounts wait as can run, and its room is announced', async (t) => {
   const limiter = new ConcurrencyLimiter({ concurrency: 2, perTurn: 10 });
   const works = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
-  const all = works.map(({ promise }, number) => limiter.pass(`account ${number}`, () => promise));
+  const all = works.map(({ promise }, number) => pass(limiter, `account ${number}`, () => promise));
   t.true(limiter.isFull());
   let hasRoom = false;
   const waitForRoom = limiter.waitForRoom().then(() => (hasRoom = true));
-  await new Promise<void>((resolve) => setImmediate(resolve));
+  await nextTurn();
   t.false(hasRoom);
   works[0]?.resolve();
   await waitForRoom;
@@ -68,18 +83,20 @@ test('the account with the fewest inside is next, and one account alone does not
   const entered: string[] = [];
   const begin = (account: string) => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const done = limiter.pass(account, () => {
+    const done = pass(limiter, account, () => {
       entered.push(account);
       return promise;
     });
     return async () => {
       resolve();
       await done;
+      await nextTurn();
     };
   };
   const slow = Array.from({ length: 40 }, () => begin('slow'));
   t.false(limiter.isFull());
   const quick = [begin('quick'), begin('quick')];
+  await nextTurn();
   t.deepEqual(entered, ['slow', 'slow']);
   await slow[0]?.();
   t.deepEqual(entered.slice(2), ['quick']);
@@ -95,10 +112,10 @@ test('one account alone puts reading off with some thousand works that wait', as
   const limiter = new ConcurrencyLimiter({ concurrency: 1, perTurn: 1 });
   const { promise, resolve } = Promise.withResolvers<void>();
   const wide = new ConcurrencyLimiter({ concurrency: 32, perTurn: 10_000 });
-  const all = Array.from({ length: 32 + 4000 }, () => wide.pass('one', () => promise));
+  const all = Array.from({ length: 32 + 4000 }, () => pass(wide, 'one', () => promise));
   t.true(wide.isFull());
-  const first = limiter.pass('one', () => promise);
-  const second = limiter.pass('one', () => promise);
+  const first = pass(limiter, 'one', () => promise);
+  const second = pass(limiter, 'one', () => promise);
   t.true(limiter.isFull(), 'where one has the whole width, one that waits is enough');
   resolve();
   await Promise.all([...all, first, second]);

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { noScheduleChange } from '../../../core/checks/schedule.ts';
+import { noScheduleChange } from '../../../core/checks/slots.ts';
 import { requestCheck } from '../../../models/checks/check-request.ts';
 import { claimRechecks } from '../../../models/checks/checks.ts';
 import { listOverdueRechecks } from '../../../models/checks/schedule.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createLogger } from '../../../config/logger.ts';
 import type { Observation } from '../../../core/checks/observation.ts';
-import type { ScheduleSlot } from '../../../core/checks/schedule.ts';
+import type { ScheduleSlot } from '../../../core/checks/slots.ts';
 import type { DueCheck } from '../../../models/checks/checks.ts';
 import { bodyScope } from '../../../net/body-budget.ts';
 import { Checker, type CheckerParts } from '../../../probes/checker.ts';
@@ -362,22 +362,35 @@ test(
   },
 );
 
-test('a check that still waits when its next one is due is made once, for the later time', async (t) => {
-  const release = Promise.withResolvers<void>();
+test('a check that still waits when its next one is due is made once, for the later time and target', async (t) => {
   const concurrency = 32;
   const limiter = new ConcurrencyLimiter({ concurrency, perTurn: 1000 });
-  const held = Array.from({ length: concurrency }, () => limiter.pass('another account', () => release.promise));
+  for (let held = 0; held < concurrency; held += 1) await limiter.enter('another account');
   let behind = 0;
+  let ticksRead = 0;
+  const probed: string[] = [];
   const { check, submitted } = checkerAt(SLOT_START_MS - 300, {
     limiter,
+    listDueChecks() {
+      ticksRead += 1;
+      const target = httpTarget({ target: `http://127.0.0.1:9/${ticksRead}` });
+      return Promise.resolve([1, 2, 3].map((no) => ({ ...dueCheck(no), target })));
+    },
+    probe(target) {
+      probed.push(target.target);
+      return Promise.resolve(answered(200));
+    },
     behind: { record: async () => void (behind += 1) },
   });
   const first = check(ENTRY, SLOT_START_MS);
   t.like(await check(ENTRY, SLOT_START_MS + 60_000), { checks: 0, dropped: 3 });
   t.is(behind, 3);
-  release.resolve();
-  await Promise.all(held);
+  for (let held = 0; held < concurrency; held += 1) limiter.leave('another account');
   t.like(await first, { checks: 3, dropped: 0 });
   const ticks = submitted.flat().map(({ dueAtMs }) => Math.floor((dueAtMs - SLOT_START_MS) / 60_000));
   t.deepEqual(ticks, [1, 1, 1]);
+  t.deepEqual(
+    probed,
+    Array.from({ length: 3 }, () => 'http://127.0.0.1:9/2'),
+  );
 });

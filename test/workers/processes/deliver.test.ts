@@ -6,7 +6,7 @@ import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { runOn } from '../../../models/sql.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
-import { QUEUES } from '../../../queues/names.ts';
+import { QUEUES } from '../../../queues/payloads.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
 import { reconcile } from '../../../workers/system/reconcile.ts';

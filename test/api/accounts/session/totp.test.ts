@@ -6,9 +6,9 @@ import {
   generateTotpSecret,
   normalizeCode,
   otpauthUrl,
-  totpCode,
   writeRecoveryCode,
 } from '../../../../api/accounts/session/totp.ts';
+import { totpCode } from '../../../helpers/totp.ts';
 
 /** "12345678901234567890", the secret of RFC 6238, appendix B. */
 const SECRET = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

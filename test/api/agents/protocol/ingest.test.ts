@@ -498,7 +498,7 @@ test('results of the time before a monitor are too old, but for a minute by whic
     target: 'https://shop.example',
     agent_sources: [agent.id],
   });
-  const monitorId = String(made.json['id']);
+  const monitorId = made.json['id'];
   const { json: monitor } = await account.owner('GET', `/v1/monitors/${monitorId}`);
   const createdAt = Number(monitor['created_at']);
   const day = Array.from({ length: 500 }, (_, no) => createdAt - 61 - no * 170);

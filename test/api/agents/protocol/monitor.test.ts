@@ -36,7 +36,7 @@ test(
       target: 'http://nas.lan/',
       agent_sources: [agent.id],
     });
-    const read = async () => (await call('GET', `/monitors/${String(created['id'])}`)).json;
+    const read = async () => (await call('GET', `/monitors/${created['id']}`)).json;
     t.like(await read(), { status: 'pending', agent_sources: [agent.id], down_min_sources: 1 });
 
     const pulled = await post('pull', { capabilities: ['http'] });

@@ -235,7 +235,7 @@ test(
 
     await agent.post('pull', { capabilities: ['tcp'], publicKey: first.publicKey });
     t.deepEqual(await unable(plain), [{ id: agent.id, reason: 'capability' }]);
-    t.false('agent_sources_unable' in ((await account.reader('GET', '/v1/monitors')).json['monitors'] as object[])[0]!);
+    t.false('agent_sources_unable' in (await account.reader('GET', '/v1/monitors')).json['monitors'][0]!);
   },
 );
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { judgeTcp, type TcpAnswer, type TcpObservation } from '../../../../core/checks/transport/tcp-observation.ts';
+import { judgeTcp, type TcpAnswer, type TcpObservation } from '../../../../core/checks/transport/observation.ts';
 import type { FixedCause, Judgement } from '../../../../core/checks/verdict.ts';
 import type { TransportSpec } from '../../../../core/monitors/monitor.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { judgeUdp, type UdpObservation } from '../../../../core/checks/transport/udp-observation.ts';
+import { judgeUdp, type UdpObservation } from '../../../../core/checks/transport/observation.ts';
 import type { FixedCause, Judgement } from '../../../../core/checks/verdict.ts';
 import type { TransportSpec } from '../../../../core/monitors/monitor.ts';
 

@@ -1,5 +1,8 @@
-/** Ends everything that a benchmark started, in reverse order, also after a failure. */
-export type Harness = { defer: (end: () => Promise<unknown>) => void };
+/**
+ * Ends everything that a test (ava's `t`), the tests of a file, a benchmark or a chaos run started, in reverse order,
+ * also after a failure.
+ */
+export type Harness = { teardown: (end: () => unknown) => void };
 
 /** Runs a function with its own harness, and ends what it started, also after an interruption. */
 export type WithHarness = <Result>(work: (harness: Harness) => Promise<Result>) => Promise<Result>;
@@ -9,20 +12,31 @@ export function createHarnesses(): { withHarness: WithHarness; closeAll: () => P
   const open = new Set<() => Promise<void>>();
   return {
     async withHarness(work) {
-      const ends: (() => Promise<unknown>)[] = [];
+      const { harness, close: closeOne } = createHarness();
       const close = async () => {
-        for (let end = ends.pop(); end !== undefined; end = ends.pop()) await end();
+        await closeOne();
         open.delete(close);
       };
       open.add(close);
       try {
-        return await work({ defer: (end) => void ends.push(end) });
+        return await work(harness);
       } finally {
         await close();
       }
     },
     async closeAll() {
       for (const close of [...open].toReversed()) await close();
+    },
+  };
+}
+
+/** Makes one harness; `close` ends what was started. */
+export function createHarness(): { harness: Harness; close: () => Promise<void> } {
+  const ends: (() => unknown)[] = [];
+  return {
+    harness: { teardown: (end) => void ends.push(end) },
+    async close() {
+      for (let end = ends.pop(); end !== undefined; end = ends.pop()) await end();
     },
   };
 }

@@ -1,11 +1,33 @@
 import type { Registry } from 'prom-client';
-import { spreadBetween, type Bucket } from '../../core/statistics/latency-histogram.ts';
-import { recordProcess, type ProcessFigures } from '../../models/system/processes.ts';
+import { type Bucket, spreadBetween } from '../../core/statistics/latency-histogram.ts';
+import { type ProcessFigures, recordProcess } from '../../models/system/processes.ts';
+import { type ClockName, runServiceClock } from '../../models/system/service-clock.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 import { EVALUATION_LAG, LATENESS } from '../system/metrics.ts';
 
 /**
- * Keeps the row of a worker process up to date for operators, with how late its checks and how far behind its
+ * Starts keeping the service's time in a worker process, before anything goes by it. A clock that was set is logged,
+ * counted and passed to the listeners. `settles` is for the process that does the chores: it mends what a setting
+ * leaves behind.
+ */
+export async function startServiceClock(
+  { database, log, clockListeners }: Runtime,
+  { count, settles }: { count: (clock: ClockName) => void; settles: boolean },
+): Promise<RunningProcess> {
+  const { stop } = await runServiceClock(database, {
+    settles,
+    onStep(clock, byMs) {
+      count(clock);
+      log.warn({ clock, by_ms: byMs }, 'clock.stepped');
+      for (const listener of clockListeners) listener(clock, byMs);
+    },
+    onFailure: (error) => log.warn({ err: error }, 'clock.not_compared'),
+  });
+  return { name: 'service clock', stop };
+}
+
+/**
+ * Keeps the row of a worker process up to date for operators. It says how late its checks and how far behind its
  * evaluation were since the last update.
  */
 export function startProcessRecord(

@@ -1,20 +1,27 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import type { Harness } from '../../bench/harness/harness.ts';
+import type { Harness } from './harness.ts';
 
-/** A link to a server that can be slow or lose data; for a TCP stream loss is a stall, and finally a reset. */
+/** A link to a server that can be slow, lose data (for a TCP stream a stall, and finally a reset) or be cut. */
 export type Link = {
   port: number;
+  /** The server's URL with the link's port. */
+  url: string;
   /** Delays everything by this much in both directions from now on; 0 = no delay. */
   slow: (delayMs: number) => void;
   /** Lets nothing through any more, without closing connections. */
   stall: () => void;
   /** Resets the connections, and accepts new ones. */
   reset: () => void;
+  /** Closes the connections, and refuses new ones. */
+  cut: () => Promise<void>;
+  /** Undoes `stall` and `cut`; stalled connections are reset. */
+  mend: () => Promise<void>;
 };
 
-/** Opens a link to a port of 127.0.0.1. */
-export async function layLink(harness: Harness, serverPort: number): Promise<Link> {
+/** Opens a link to the server of a URL. */
+export async function layLink(harness: Harness, serverUrl: string): Promise<Link> {
+  const target = new URL(serverUrl);
   const sockets = new Set<Socket>();
   const state = { delayMs: 0, isStalled: false };
 
@@ -37,7 +44,7 @@ export async function layLink(harness: Harness, serverPort: number): Promise<Lin
   };
 
   const server = createServer((inner) => {
-    const outer = connect(serverPort, '127.0.0.1');
+    const outer = connect(Number(target.port), target.hostname);
     for (const [socket, other] of [
       [inner, outer],
       [outer, inner],
@@ -54,20 +61,32 @@ export async function layLink(harness: Harness, serverPort: number): Promise<Lin
       pass(socket, other);
       if (state.isStalled) socket.pause();
     }
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const listen = async (port: number): Promise<number> => {
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const port = await listen(0);
 
   const drop = (): void => {
     for (const socket of sockets) socket.resetAndDestroy();
   };
-  harness.defer(async () => {
+  const reset = (): void => {
+    state.isStalled = false;
+    drop();
+  };
+  const cut = async (): Promise<void> => {
+    if (!server.listening) return;
     const closed = once(server, 'close');
     server.close();
     drop();
     await closed;
-  });
+  };
+  harness.teardown(cut);
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    url: Object.assign(new URL(target), { hostname: '127.0.0.1', port: `${port}` }).href,
     slow(delayMs) {
       state.delayMs = delayMs;
     },
@@ -75,14 +94,11 @@ export async function layLink(harness: Harness, serverPort: number): Promise<Lin
       state.isStalled = true;
       for (const socket of sockets) socket.pause();
     },
-    reset() {
-      state.isStalled = false;
-      drop();
+    reset,
+    cut,
+    async mend() {
+      reset();
+      if (!server.listening) await listen(port);
     },
   };
-}
-
-/** The same URL with another port of 127.0.0.1. */
-export function byWayOf(url: string, { port }: Pick<Link, 'port'>): string {
-  return Object.assign(new URL(url), { hostname: '127.0.0.1', port: `${port}` }).href;
 }

@@ -26,6 +26,11 @@ export async function memoryMbOf(roots: readonly number[]): Promise<number> {
   return sizes.reduce((sum, kilobytes) => sum + kilobytes, 0) / 1024;
 }
 
+/** Lists the children of a process. Linux only. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  return (await listProcesses()).filter(({ parent }) => parent === pid).map((child) => child.pid);
+}
+
 async function listTree(roots: readonly number[]): Promise<Process[]> {
   const processes = await listProcesses();
   const found = processes.filter(({ pid }) => roots.includes(pid));

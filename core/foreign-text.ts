@@ -1,0 +1,39 @@
+/**
+ * What comes of reading foreign text: the value, or a sentence that says what is wrong with it (shown to customers in a
+ * 400).
+ */
+export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
+
+/** Wraps a value that was read without complaint. */
+export function accepted<T>(value: T): Parsed<T> {
+  return { ok: true, value };
+}
+
+/** Wraps the complaint about a text that cannot be read. */
+export function refused(message: string): { ok: false; message: string } {
+  return { ok: false, message };
+}
+
+/**
+ * Text from outside made fit to be stored and shown. At most `maxLength` characters, no control characters (PostgreSQL
+ * takes no NUL, logs and terminals no escape sequences), no halves of surrogate pairs.
+ */
+export function cleanText(text: string, maxLength: number): string {
+  return text
+    .slice(0, maxLength)
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .trim();
+}
+
+const MAX_SHOWN = 60;
+const UNPRINTABLE = /[\s\p{Cc}]+/gu;
+
+/**
+ * A foreign text between quotes, fit for a sentence that people read and a database stores. One line, at most 60
+ * characters, no control characters and no halves of a pair.
+ */
+export function quote(text: string): string {
+  const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
+  return `"${shown.replaceAll(UNPRINTABLE, ' ').toWellFormed()}"`;
+}

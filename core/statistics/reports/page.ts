@@ -1,0 +1,88 @@
+import type { MonitorState } from '../../incidents/state.ts';
+import type { ReportDay, ReportGap } from './content.ts';
+import type { ReportPeriod } from './periods.ts';
+
+// What a report's page in the console and its page to print say and draw alike.
+
+export const REPORT_TITLES = {
+  week: 'Weekly report',
+  month: 'Monthly report',
+} as const satisfies Record<ReportPeriod, string>;
+
+/** What stood still, and what that means for a report. */
+export const GAPS = {
+  title: 'When the service itself stood still',
+  none: 'The service itself was at work all the time.',
+  lead:
+    'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than ' +
+    'we could run: it counts for the monitors alone that were not checked in time.',
+  names: {
+    clock: 'The clock',
+    checks: 'Checks',
+    evaluation: 'Evaluation',
+    overload: 'Overload',
+  } satisfies Record<ReportGap['kind'], string>,
+} as const;
+
+/** How a day looks by its worst state; the signs are for readers who do not tell its color from the others. */
+export const DAYS = {
+  up: { sign: '', meaning: 'up' },
+  degraded: { sign: '~', meaning: 'degraded for some of the day' },
+  down: { sign: '×', meaning: 'down for some of the day' },
+  unknown: { sign: '?', meaning: 'unknown for some of the day' },
+  pending: { sign: '…', meaning: 'pending' },
+  paused: { sign: '‖', meaning: 'paused' },
+  absent: { sign: '', meaning: 'not there yet' },
+} as const satisfies Record<MonitorState | 'absent', { sign: string; meaning: string }>;
+
+/** The percentiles that a report draws, each a line. */
+export const PERCENTILES = ['p50', 'p95', 'p99'] as const satisfies readonly (keyof ReportDay['response_ms'])[];
+
+/** Names of lines that end close together stand this far apart, in the plot's units. */
+const APART = 10;
+
+/** The days below which a plot writes their dates: every one of a week, the first of each week of a month. */
+export function isDated(day: number, days: number): boolean {
+  return day % (days <= 7 ? 1 : 7) === 0;
+}
+
+/** The line of a percentile in pieces: a day without measurements, null, interrupts it. */
+export function piecesOf<Point>(points: readonly (Point | null)[]): Point[][] {
+  const pieces: Point[][] = [[]];
+  for (const point of points) {
+    if (point === null) pieces.push([]);
+    else pieces.at(-1)?.push(point);
+  }
+  return pieces.filter((piece) => piece.length > 0);
+}
+
+/** Where the lines' names stand: beside the last day that each percentile has, and none on another one. */
+export function layOutNames(
+  days: readonly Pick<ReportDay, 'response_ms'>[],
+  { yOf, bottom }: { yOf: (ms: number) => number; bottom: number },
+): { name: (typeof PERCENTILES)[number]; y: number }[] {
+  const ends = PERCENTILES.flatMap((name) => {
+    const last = days.findLast(({ response_ms: ms }) => ms[name] !== null)?.response_ms[name] ?? null;
+    return last === null ? [] : [{ name, y: yOf(last) }];
+  });
+  let lowest = bottom;
+  return ends
+    .toSorted((a, b) => b.y - a.y)
+    .map(({ name, y: wanted }) => {
+      const y = Math.min(wanted, lowest);
+      lowest = y - APART;
+      return { name, y };
+    });
+}
+
+/** The slowest of all percentiles, in milliseconds, and the top of the scale that holds it; null without any. */
+export function scaleOf(days: readonly Pick<ReportDay, 'response_ms'>[]): { highestMs: number; topMs: number } | null {
+  const highestMs = Math.max(0, ...days.flatMap(({ response_ms: ms }) => PERCENTILES.map((name) => ms[name] ?? 0)));
+  return highestMs > 0 ? { highestMs, topMs: roundUp(highestMs) } : null;
+}
+
+/** The next of 1, 2 and 5 times a power of ten. */
+function roundUp(ms: number): number {
+  const power = 10 ** Math.floor(Math.log10(ms));
+  return ([1, 2, 5].find((factor) => factor * power >= ms) ?? 10) * power;
+}
