@@ -87,8 +87,8 @@ export async function withClient<Result>(
 }
 
 /**
- * Takes a connection out of the pool. While it is lent the pool does not see its errors, and one that breaks between two
- * statements would end the process.
+ * Takes a connection out of the pool. While it is lent the pool does not see its errors, and one that breaks between
+ * two statements would end the process.
  */
 export async function lendClient(pool: Pool): Promise<PoolClient> {
   const client = await pool.connect();

@@ -75,7 +75,7 @@ export class Checker {
     return await holdingBodies(account, () => this.#probeAndJudge(account, request));
   }
 
-  /** Asks whether a bad result counts, and keeps the answer of a first failure as its evidence; never rejects either. */
+  /** Asks whether a bad result counts, and keeps a first failure's answer as its evidence. Never rejects either. */
   async confirm(request: CheckRequest, measured: Measured): Promise<Checked> {
     try {
       return await this.#confirm(request, measured);

@@ -48,7 +48,8 @@ const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 /** The columns of a `ListedIncident`. */
 export const INCIDENT_COLUMNS = `id, monitor_id AS "monitorId", monitor_name AS "monitorName", state, reason,
   sources_down AS "sourcesDown", started_at AS "startedAtMs", detected_at AS "detectedAtMs",
-  resolved_at AS "resolvedAtMs", resolution, acknowledged_at AS "acknowledgedAtMs", acknowledged_by AS "acknowledgedBy"`;
+  resolved_at AS "resolvedAtMs", resolution, acknowledged_at AS "acknowledgedAtMs",
+  acknowledged_by AS "acknowledgedBy"`;
 
 /** Writes transitions, with one statement. */
 export async function insertTransitions(run: Run, transitions: readonly NewTransition[]): Promise<void> {

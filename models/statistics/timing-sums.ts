@@ -1,8 +1,9 @@
 import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
 
 /**
- * SQL of what roll-ups keep of the timings of a row of `observed_checks`. For each timing, in the order of `TIMING_NAMES`, there are two
- * elements: its milliseconds and whether it happened. Null where its timings were not kept.
+ * SQL of what roll-ups keep of the timings of a row of `observed_checks`. For each timing, in the order of
+ * `TIMING_NAMES`, there are two elements: its milliseconds and whether it happened. Null where its timings were not
+ * kept.
  */
 export function timingsOfCheck(): string {
   const elements = TIMING_NAMES.map(

@@ -145,8 +145,8 @@ test("the service's own sentences stand at their fields, without the names that 
   t.deepEqual(
     problemsOf(
       new Failure(
-        'check_spec.request.secretHeaders.X-Bad must be a header value of at most 8192 characters without line breaks ' +
-          '(RFC 9110), got another text',
+        'check_spec.request.secretHeaders.X-Bad must be a header value of at most 8192 characters without line ' +
+          'breaks (RFC 9110), got another text',
         { status: 400 },
       ),
       draftWith('http', { request: { ...emptyDraft('http').request, headers } }),

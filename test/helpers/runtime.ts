@@ -147,7 +147,7 @@ export function resultOf(
   };
 }
 
-/** Changes a monitor as a PATCH does: in one transaction, in which `decide` sees it locked. Null where there is none. */
+/** Changes a monitor as a PATCH does: in a transaction in which `decide` sees it locked. Null where there is none. */
 export async function changeMonitor(
   database: Database,
   { nowMs, ...key }: { tenantId: string; id: string; nowMs: number },
