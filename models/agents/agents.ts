@@ -110,7 +110,11 @@ export async function deleteAgent(
 ): Promise<ScheduleChange | null> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
-    const record = await database.records.agents.findOne({ where: { tenantId, id, kind: 'tenant' }, transaction });
+    const record = await database.records.agents.findOne({
+      where: { tenantId, id, kind: 'tenant' },
+      lock: transaction.LOCK.NO_KEY_UPDATE,
+      transaction,
+    });
     if (record === null) return null;
     await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [record.no]);
     await run(

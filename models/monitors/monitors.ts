@@ -39,20 +39,17 @@ export async function findMonitors(
   const isOne = keys.length === 1;
   const requested = isOne
     ? 'monitors m'
-    : 'unnest($1::text[], $2::text[]) AS requested (id, tenant_id) JOIN monitors m ON m.id = requested.id AND ' +
-      'm.tenant_id ' +
-      '= requested.tenant_id';
+    : 'unnest($1::text[], $2::text[]) AS requested (id, tenant_id) JOIN monitors m ' +
+      'ON m.id = requested.id AND m.tenant_id = requested.tenant_id';
   const { rows } = await pool.query<Monitor & { agentIds: string[]; hasOwnSources: boolean }>({
     name: isOne ? 'find-monitor' : 'find-monitors',
     text: `SELECT no, m.id, m.tenant_id AS "tenantId", name, type, target, interval_seconds AS "intervalSeconds",
-        timeout_ms AS "timeoutMs", method,
-                  expected_status AS "expectedStatus", body_match AS "bodyMatch", follow_redirects AS "followRedirects",
-                    down_after_failures AS "downAfterFailures",
-                  up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
-                    heartbeat_grace_seconds AS "heartbeatGraceSeconds",
-                  sla_target AS "slaTarget", check_spec AS "checkSpec", checks_version AS "checksVersion", enabled,
-                    state, state_since AS "stateSinceMs",
-                  created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
+             timeout_ms AS "timeoutMs", method, expected_status AS "expectedStatus", body_match AS "bodyMatch",
+             follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
+             up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
+             heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", check_spec AS "checkSpec",
+             checks_version AS "checksVersion", enabled, state, state_since AS "stateSinceMs",
+             created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
            FROM ${requested}, LATERAL (
              SELECT coalesce(array_agg(a.id
                ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds",
@@ -80,11 +77,13 @@ export async function findWholeMonitor(
 ): Promise<WholeMonitor | null> {
   const found = await findMonitor(database, key);
   if (found === null) return null;
+  // The secrets of another version may be for another target.
   const [row] = await runOn(database.pool)<{ id: string; sealedSecrets: string | null }>(
-    'SELECT id, sealed_secrets AS "sealedSecrets" FROM monitors WHERE id = $1 AND tenant_id = $2',
-    [key.id, key.tenantId],
+    `SELECT id, sealed_secrets AS "sealedSecrets" FROM monitors
+     WHERE id = $1 AND tenant_id = $2 AND checks_version = $3`,
+    [key.id, key.tenantId, found.monitor.checksVersion],
   );
-  if (row === undefined) return null;
+  if (row === undefined) return await findWholeMonitor(database, key);
   return { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, row) };
 }
 

@@ -6,7 +6,9 @@ import { assignMissingSources } from '../../../models/agents/shared-agents.ts';
 import { listOccupiedSlots } from '../../../models/checks/schedule.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { changeMonitor, openTestRuntime, SETTINGS, type TestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 /** The counts as they must be: what a fresh count of the sources says. */
 async function countsAgree(runtime: TestRuntime): Promise<boolean> {
@@ -106,7 +108,17 @@ test("deleting a customer's agent takes it off monitors and lowers their quorum 
   const both = await runtime.addMonitor([shared, own], { downMinSources: 2 });
   const alone = await runtime.addMonitor([own], { downMinSources: 1 });
 
-  const change = await deleteAgent(runtime.database, { tenantId: runtime.tenantId, id: 'agt_own', author: null });
+  const deletion = { tenantId: runtime.tenantId, id: 'agt_own', author: null };
+  const { pool } = runtime.database;
+  const isHeldUp = 'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1';
+  const deletions = await inTransaction(runtime.database, async (run) => {
+    await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 FOR UPDATE', [own.no]);
+    const begun = [deleteAgent(runtime.database, deletion), deleteAgent(runtime.database, deletion)];
+    await until(async () => (await pool.query(isHeldUp, ['Lock'])).rowCount === 2);
+    return begun;
+  });
+  const [change, ...others] = (await Promise.all(deletions)).filter((done) => done !== null);
+  t.deepEqual(others, [], 'of two deletions at once one finds it');
 
   t.is(change?.emptied.length, 2);
   const read = async (id: string) => await findMonitor(runtime.database, { tenantId: runtime.tenantId, id });
