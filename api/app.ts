@@ -4,7 +4,7 @@ import { isTimeSettled } from '../models/system/service-clock.ts';
 import { createWriteProof } from '../models/system/write-proof.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
-import { createThrottle, type Throttle } from './accounts/session/throttle.ts';
+import { createShutAccountRecorder, createThrottle, type Throttle } from './accounts/session/throttle.ts';
 import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
 import { slackReturnHandler } from './alerts/slack.ts';
 import { createTelegramRouter } from './alerts/telegram.ts';
@@ -13,7 +13,7 @@ import type { ApiDependencies, Parts } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription, getDescriptionHandler } from './description.ts';
 import { PING_PATH, pingHandler } from './heartbeats/pings.ts';
 import { createLive } from './live/live.ts';
-import { accountSlots, createShutAccountRecorder } from './middleware/account-slots.ts';
+import { limitAccountConcurrency } from './middleware/account-concurrency.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
 import { rateLimit } from './middleware/rate-limit.ts';
@@ -57,8 +57,8 @@ export async function createApp(
   app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, rateLimits }));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   // One for the API and agents: both are the account's.
-  const slots = accountSlots(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
-  app.use(AGENT_PATH, createAgentRouter(dependencies, slots));
+  const concurrency = limitAccountConcurrency(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
+  app.use(AGENT_PATH, createAgentRouter(dependencies, concurrency));
 
   const {
     database,
@@ -71,7 +71,7 @@ export async function createApp(
     headAsGet,
     authentication(dependencies),
     rateLimit(store),
-    createRouter(description, { ...dependencies, throttle, live: createLive(dependencies), rateLimits }, slots),
+    createRouter(description, { ...dependencies, throttle, live: createLive(dependencies), rateLimits }, concurrency),
   );
 
   mount(app, { throttle });

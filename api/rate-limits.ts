@@ -29,7 +29,7 @@ const RATE_LIMITS = {
   },
   /** Of one account: checks that begin before their tick because a monitor is new or was changed. */
   earlyCheck: {
-    counter: 'look',
+    counter: 'early-check',
     points: 60,
     seconds: MINUTE,
     what: 'checks at once of monitors that are new or were changed',

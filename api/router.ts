@@ -4,7 +4,7 @@ import { requireOwnPage } from './accounts/session/csrf.ts';
 import { methodNotAllowed } from './api-error.ts';
 import { auditActorOf } from './caller.ts';
 import type { HandlerDependencies, Parts } from './dependencies.ts';
-import { METHODS, type Description, type Operation, type OperationKey } from './description.ts';
+import { BASE_PATH, METHODS, type Description, type Operation, type OperationKey } from './description.ts';
 import { unknownRoute } from './middleware/error-response.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { escapeUndecodable, requirePath } from './middleware/request-form.ts';
@@ -16,12 +16,12 @@ import { ROUTES } from './routes.ts';
 /**
  * Makes the router of the described operations below `/v1`, for requests whose caller is known and counted. The steps
  * stand in the order in which they refuse. Unknown paths (404) and methods (405 with `Allow`) go through those before
- * the validation as well. `slots` limits what an account has under way at a time.
+ * the validation as well. `concurrency` limits what an account has under way at a time.
  */
 export function createRouter(
   description: Description,
   dependencies: HandlerDependencies,
-  slots: RequestHandler,
+  concurrency: RequestHandler,
 ): Router {
   const router = Router({ caseSensitive: true });
   const ownPage = requireOwnPage(dependencies.config.publicUrl);
@@ -30,23 +30,32 @@ export function createRouter(
   router.use(escapeUndecodable);
   for (const [path, routes] of listPaths()) {
     const route = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
-    for (const { id, method, handler, records = null, withoutSlot = false } of routes) {
+    route.all(nameRoute(path));
+    for (const { id, method, handler, records = null, isUnlimited = false } of routes) {
       const operation = getOperation(description, { id, path, method });
       route[method](
         admit(operation),
         ownPage,
         body,
-        withoutSlot ? [] : slots,
+        isUnlimited ? [] : concurrency,
         requirePath,
         validate({ path, method }),
         records === null ? [] : nameAuthor(records, dependencies),
         handler(dependencies),
       );
     }
-    route.all(admit({}), ownPage, body, slots, requirePath, otherMethod(routes));
+    route.all(admit({}), ownPage, body, concurrency, requirePath, otherMethod(routes));
   }
-  router.use(admit({}), ownPage, body, slots, unknownRoute);
+  router.use(admit({}), ownPage, body, concurrency, unknownRoute);
   return router;
+}
+
+/** Names the route for the log and the metrics, which are to know it of refused requests as well. */
+function nameRoute(path: string): RequestHandler {
+  return (_request, response, next) => {
+    contextOf(response).route = `${BASE_PATH}${path}`;
+    next();
+  };
 }
 
 /**
@@ -68,7 +77,7 @@ type NamedRoute = OperationKey & {
   id: string;
   handler: (dependencies: HandlerDependencies) => RequestHandler;
   records?: AuditAction | null;
-  withoutSlot?: true;
+  isUnlimited?: true;
 };
 
 /** Paths without parameters first: `/sessions/end-others` is no session's. */

@@ -81,7 +81,7 @@ type Served<Id extends OperationId> = {
    * For operations that hold no connection to the database: they wait for another service, as rarely as their own
    * limits say, or are looked up together with others.
    */
-  withoutSlot?: true;
+  isUnlimited?: true;
 };
 
 /**
@@ -99,7 +99,7 @@ type Route<Id extends OperationId> = Served<Id> &
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },
   createMonitor: { method: 'post', path: '/monitors', records: 'monitor.created', handler: createMonitorHandler },
-  getMonitor: { method: 'get', path: '/monitors/{id}', withoutSlot: true, handler: getMonitorHandler },
+  getMonitor: { method: 'get', path: '/monitors/{id}', isUnlimited: true, handler: getMonitorHandler },
   updateMonitor: { method: 'patch', path: '/monitors/{id}', records: 'monitor.changed', handler: updateMonitorHandler },
   deleteMonitor: {
     method: 'delete',
@@ -134,10 +134,10 @@ export const ROUTES = {
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
   retireRegion: { method: 'post', path: '/fleet/retirements', records: null, handler: retireRegionHandler },
-  tryMonitor: { method: 'post', path: '/trials', records: null, withoutSlot: true, handler: previewMonitorHandler },
+  tryMonitor: { method: 'post', path: '/trials', records: null, isUnlimited: true, handler: previewMonitorHandler },
   listVendors: { method: 'get', path: '/vendors', handler: listVendorsHandler },
   listVendorComponents: { method: 'get', path: '/vendors/components', handler: listVendorComponentsHandler },
-  watchLive: { method: 'get', path: '/live', withoutSlot: true, handler: watchLiveHandler },
+  watchLive: { method: 'get', path: '/live', isUnlimited: true, handler: watchLiveHandler },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/{id}', handler: getIncidentHandler },
   acknowledgeIncident: {
@@ -179,7 +179,7 @@ export const ROUTES = {
     method: 'post',
     path: '/channels/{id}/test',
     records: null,
-    withoutSlot: true,
+    isUnlimited: true,
     handler: testChannelHandler,
   },
   rotateSecret: {

@@ -71,14 +71,16 @@ const FIELD_WORDS = /look_?up|last_?seen/gi;
 const STRING = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
 /** Text between tags: everything before a closing tag, and sentences before anything else. */
 const JSX_TEXT = /[>}][^<>{}=;]*(?=<\/)|>\s*[A-Z][^<>{}=;()]*(?=[<{])/g;
+/** A line of the log, and whatever else is named with dots. */
+const LOG_LINE = /(?<=')[a-z_]+(?:\.[a-z_]+)+(?=')/g;
 const IDENTIFIER = /[A-Za-z_$][\w$]*/g;
 const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
 
 /**
- * Lists the private words among the names in a source file, as `<name>: <the field's words>`; `code` has no comments.
+ * Lists the private words among the names and log lines in a source file, as `<name>: <the field's words>`; `code` has no comments.
  */
 export function findPrivateNames({ path, code }: { path: string; code: string }): string[] {
-  const names = withoutTexts(path, code).match(IDENTIFIER) ?? [];
+  const names = [...(withoutTexts(path, code).match(IDENTIFIER) ?? []), ...(code.match(LOG_LINE) ?? [])];
   return [...new Set(names)]
     .filter((name) => !KEPT_NAMES.has(name))
     .flatMap((name) => {

@@ -11,7 +11,6 @@ import {
   type Description,
   type OperationKey,
 } from '../description.ts';
-import { contextOf } from '../request-context.ts';
 import { explainRefusal } from '../validation-message.ts';
 import { writtenPath } from './request-form.ts';
 
@@ -65,12 +64,11 @@ export function createValidation(description: Description): Validation {
 /** Hands the validator the operation, which it has rewritten by the time of the first request. */
 function nameOperation(requests: Description, { path, method }: OperationKey): RequestHandler {
   const openApiRoute = `${BASE_PATH}${path}`;
-  return (request: ValidatedRequest, response, next) => {
+  return (request: ValidatedRequest, _response, next) => {
     const schema = requests.paths[path]?.[method];
     if (schema === undefined) throw new Error(`${method} ${path} is not described`);
     const pathParams = request.params as Record<string, string>;
     request.openapi = { expressRoute: openApiRoute, openApiRoute, pathParams, schema, serial: SERIAL };
-    contextOf(response).route = openApiRoute;
     next();
   };
 }

@@ -35,7 +35,7 @@ export async function announceMonitor(
     if (mayRecheck) await scheduleRechecks(runOn(database.pool), planned);
     announceSchedule(dependencies, mayRecheck ? schedule : { ...schedule, rechecks: [] });
   } catch (error) {
-    logger.warn({ err: error, monitor_id: monitor.id }, 'schedule.look_not_planned');
+    logger.warn({ err: error, monitor_id: monitor.id }, 'schedule.recheck_not_planned');
     announceSchedule(dependencies, { ...schedule, rechecks: [] });
   }
 }

@@ -21,10 +21,11 @@ test('a private word is found in names and texts, and not in comments, field nam
     'console/page.tsx',
     `
       const toldAt = <p title="It is news to us">Nobody was notified, whatever {askedAt}</p>; // a hall
+      log.info('door.closed');
       const lastSeenAt = <b title="look at it">Last seen in its place</b>;
     `,
   );
-  t.deepEqual(findPrivateNames(page), ['toldAt: notified']);
+  t.deepEqual(findPrivateNames(page), ['toldAt: notified', 'door.closed: route guard, ping availability']);
   t.deepEqual(
     listTexts(page).map((text) => findPrivateWord(text)?.split(': ').at(-1) ?? null),
     ['change', null, 'the component that does not', null],

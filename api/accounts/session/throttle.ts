@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { RateLimiterRes } from 'rate-limiter-flexible';
+import { authorOf, recordThrottledSignIn, systemActor } from '../../../models/accounts/audit-log.ts';
 import { findSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { Database } from '../../../models/database.ts';
 import { ApiError } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
+import type { Parts } from '../../dependencies.ts';
 import { createLimiter, type RateLimitStore } from '../../middleware/rate-limit.ts';
 import { addressOf, type Exchange } from '../../request-context.ts';
 import { clientOfBrowser, clientOfNetwork } from './clients.ts';
@@ -106,4 +108,27 @@ async function consume(
 /** Any text as a short key; the table of counts need not tell who was tried. */
 function keyOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
+}
+
+/**
+ * Makes the recorder of shut accounts: an entry in the audit log, so that owners learn of the guessing. A database that
+ * is away does not change the answer, which is a refusal already.
+ */
+export function createShutAccountRecorder({
+  database,
+  makeId,
+  now,
+  logger,
+}: Parts<'database' | 'makeId' | 'now' | 'logger'>): (shut: ShutAccount) => Promise<void> {
+  return async ({ account, address }) => {
+    const author = {
+      ...authorOf(systemActor('Spotcheck'), 'member.sign_in_throttled', { newId: makeId, nowMs: now() }),
+      address: address === '' ? null : address,
+    };
+    try {
+      await recordThrottledSignIn(database, { author, userId: account });
+    } catch (error) {
+      logger.error({ err: error }, 'sign_in.not_recorded');
+    }
+  };
 }

@@ -27,10 +27,10 @@ const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 type AgentParts = Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'rateLimitStore'>;
 
 /**
- * The protocol of customers' agents: calls with an agent's token, and no other. `slots` limits what an account has
+ * The protocol of customers' agents: calls with an agent's token, and no other. `concurrency` limits what an account has
  * under way at a time.
  */
-export function createAgentRouter(dependencies: AgentParts, slots: RequestHandler): Router {
+export function createAgentRouter(dependencies: AgentParts, concurrency: RequestHandler): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const handlers = { '/pull': pullHandler(dependencies), '/ingest': ingestHandler(dependencies) };
   const limit = limitRequests(dependencies.rateLimitStore, {
@@ -42,7 +42,7 @@ export function createAgentRouter(dependencies: AgentParts, slots: RequestHandle
   for (const [path, handler] of Object.entries(handlers))
     router
       .route(path)
-      .post(...readJson(MAX_BODY_BYTES), requireBody, slots, handler)
+      .post(...readJson(MAX_BODY_BYTES), requireBody, concurrency, handler)
       .all(onlyPost);
   for (const path of DISCOVERY_PATHS)
     router

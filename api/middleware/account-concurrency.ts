@@ -1,8 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { authorOf, recordThrottledSignIn, systemActor } from '../../models/accounts/audit-log.ts';
-import type { ShutAccount } from '../accounts/session/throttle.ts';
 import { ApiError } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
 /**
@@ -18,7 +15,7 @@ type Account = { underWay: number; waiting: (() => boolean)[] };
  * Makes the concurrency limiter of a process: at most `UNDER_WAY` requests of an account are under way at a time, the
  * others wait in order. One account could otherwise hold every connection to the database, by many changes of one row.
  */
-export function accountSlots(accountOf: (context: RequestContext) => string | undefined): RequestHandler {
+export function limitAccountConcurrency(accountOf: (context: RequestContext) => string | undefined): RequestHandler {
   const accounts = new Map<string, Account>();
   const leave = (id: string, account: Account) => {
     account.underWay -= 1;
@@ -65,28 +62,4 @@ function onEnd({ socket }: Request, response: Response, onEnded: () => void): vo
   };
   response.once('prefinish', end).once('close', end);
   socket.once('close', end);
-}
-
-/**
- * Makes what writes into an account's audit log that a member's sign-ins are refused for a while: the one failure that
- * is recorded, for its owners to know of the guessing. What is wrong with the database does not change the
- * answer, which is a refusal already.
- */
-export function createShutAccountRecorder({
-  database,
-  makeId,
-  now,
-  logger,
-}: Parts<'database' | 'makeId' | 'now' | 'logger'>): (shut: ShutAccount) => Promise<void> {
-  return async ({ account, address }) => {
-    const author = {
-      ...authorOf(systemActor('Spotcheck'), 'member.sign_in_throttled', { newId: makeId, nowMs: now() }),
-      address: address === '' ? null : address,
-    };
-    try {
-      await recordThrottledSignIn(database, { author, userId: account });
-    } catch (error) {
-      logger.error({ err: error }, 'sign_in.not_recorded');
-    }
-  };
 }
