@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
+import { DAY_MS } from '../../core/time.ts';
 import { monitors, openIncidents } from '../client/live.ts';
 import { useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
@@ -95,7 +96,7 @@ function groupByDay(incidents: readonly Incident[]): { day: string; incidents: I
   const now = Date.now();
   const names = new Map([
     [DAY.format(now), 'Today'],
-    [DAY.format(now - 86_400_000), 'Yesterday'],
+    [DAY.format(now - DAY_MS), 'Yesterday'],
   ]);
   for (const incident of incidents) {
     const date = DAY.format(incident.started_at * 1000);

@@ -1,4 +1,5 @@
 import { Component, type ComponentType, type VNode } from 'preact';
+import { DAY_SECONDS } from '../../core/time.ts';
 import { formatDay } from './time.tsx';
 import { showTooltip } from './tooltip.tsx';
 
@@ -67,7 +68,7 @@ function showDay(
   showTooltip({
     x: left + ((day + 0.5) * width) / uptime.length,
     y: top,
-    text: `${formatDay(firstDay + day * 86_400)}: ${percent === null ? 'nothing known' : `${percent} % up`}`,
+    text: `${formatDay(firstDay + day * DAY_SECONDS)}: ${percent === null ? 'nothing known' : `${percent} % up`}`,
   });
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
+import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
@@ -33,8 +34,8 @@ export type OpenInvitation = {
 };
 
 /** For how long an invitation is good, and how long a past one is kept, in seconds. */
-const GOOD_SECONDS = 7 * 86_400;
-const KEPT_SECONDS = 30 * 86_400;
+const GOOD_SECONDS = 7 * DAY_SECONDS;
+const KEPT_SECONDS = 30 * DAY_SECONDS;
 
 /** How many of an account may be open at a time. */
 export const MOST_INVITATIONS = 100;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Plan } from '../../core/accounts/plans.ts';
+import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
@@ -22,8 +23,8 @@ export type Session = {
 export type SessionHolder = { sessionId: string; user: User; tenant: Tenant };
 
 /** A session is over this long after its last request, and at the latest this long after it began, in seconds. */
-export const IDLE_SECONDS = 14 * 86_400;
-export const LIFETIME_SECONDS = 90 * 86_400;
+export const IDLE_SECONDS = 14 * DAY_SECONDS;
+export const LIFETIME_SECONDS = 90 * DAY_SECONDS;
 
 /** `last_seen_at` is written once in this many seconds at the most. */
 const LAST_SEEN_SECONDS = 60;

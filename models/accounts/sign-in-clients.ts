@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
@@ -8,10 +9,10 @@ export type SignInAccount = { account: string; userId: string | null };
 export type SignIn = { clients: readonly string[]; nowMs: number };
 
 /** A client without a sign-in is deleted after this, in seconds. */
-export const KEPT_SECONDS = 180 * 86_400;
+export const KEPT_SECONDS = 180 * DAY_SECONDS;
 
 /** `seen_at` of a known client is updated this seldom, in seconds. */
-const REFRESHED_AFTER_SECONDS = 86_400;
+const REFRESHED_AFTER_SECONDS = DAY_SECONDS;
 
 /**
  * An account keeps this many clients of a kind and loses the oldest: a program may sign in as often as it likes.

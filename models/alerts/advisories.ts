@@ -1,5 +1,6 @@
 import type { AdvisorySubject } from '../../core/checks/domain/advisory.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
+import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -22,7 +23,7 @@ export type Advisory = {
  * Expiries closer together than this are one and the same, in seconds. Sources of a date differ in its time of day, and
  * no renewal is so short.
  */
-const SAME_EXPIRY_SECONDS = 2 * 86_400;
+const SAME_EXPIRY_SECONDS = 2 * DAY_SECONDS;
 
 /** An advisory that was sent, at `saidAtMs` (Unix milliseconds). */
 export type SaidAdvisory = Omit<Advisory, 'monitorNo'> & { saidAtMs: number };

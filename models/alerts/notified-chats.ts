@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/time.ts';
 import type { Run } from '../sql.ts';
 
 /** That a monitor is up, on its way to a chat; `sequence` is its transition's. */
@@ -7,7 +8,7 @@ export type Recovery = { channelId: string; monitorId: string; sequence: number 
  * A summary gathers no longer than this before its first attempt, in milliseconds. A chat may have asked for a pause,
  * and a queue may be away.
  */
-const SUMMARY_OPEN_MS = 86_400_000;
+const SUMMARY_OPEN_MS = DAY_MS;
 
 /** Clocks of several processes differ by no more than this, in milliseconds. */
 const CLOCKS_DIFFER_MS = 60_000;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -5,7 +6,7 @@ import { runOn, type Run } from '../sql.ts';
  * Telegram offers an update again for a day at the most. Twice that, for clocks and nights in which it was away; and
  * far less than the quiet week after which it numbers from anywhere, so that no new update is taken for an old one.
  */
-const UPDATE_GOOD_FOR_MS = 2 * 86_400_000;
+const UPDATE_GOOD_FOR_MS = 2 * DAY_MS;
 
 /** A bot's update, by the bot's name and the update's number. */
 export type BotUpdate = { bot: string; updateId: number; nowMs: number };
@@ -38,7 +39,7 @@ export async function deleteOldUpdates(database: Database, nowMs: number): Promi
  * An older record of where polling continues says nothing of what comes, in milliseconds. Telegram keeps updates for a
  * day, and after a quiet week it numbers them from anywhere.
  */
-const POLL_GOOD_FOR_MS = 86_400_000;
+const POLL_GOOD_FOR_MS = DAY_MS;
 
 /** The first update that has not been asked for yet; null = whatever Telegram still keeps. */
 export async function findNextUpdate(run: Run, { bot, nowMs }: { bot: string; nowMs: number }): Promise<number | null> {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
@@ -17,7 +18,7 @@ type ChannelKey = { tenantId: string; id: string };
  * How long the secret before a change signs as well, in milliseconds: a day, for receivers to be notified of the new
  * one.
  */
-export const PREVIOUS_SECRET_MS = 86_400_000;
+export const PREVIOUS_SECRET_MS = DAY_MS;
 
 /** What the row of a new webhook channel holds: its host to be shown, the rest sealed for this row alone (D-17). */
 export function sealWebhook(

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/time.ts';
 import { sqlStateOf, type Run } from '../sql.ts';
 
 /** A monitor at one of its sources: what a roll-up is of. */
@@ -23,7 +24,7 @@ const MOST_FAILED = 5000;
 
 /** The first retry comes after this, the next ones after twice as long each, up to the longest, in milliseconds. */
 const FIRST_RETRY_MS = 60_000;
-const LONGEST_RETRY_MS = 6 * 3_600_000;
+const LONGEST_RETRY_MS = 6 * HOUR_MS;
 
 /**
  * Makes roll-ups of all sources but those of which that fails because of what is stored, and returns these. All at once

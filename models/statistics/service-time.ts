@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import type { TimeReading } from '../../core/system/service-clock.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { pullBackTimes } from '../system/future-times.ts';
@@ -152,7 +153,7 @@ export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
  * The shortest jump of the time that is suspect, in milliseconds. A setting of the clock, or a standstill of ours, may
  * have been a mistake that is soon mended.
  */
-const SUSPECT_JUMP_MS = 3_600_000;
+const SUSPECT_JUMP_MS = HOUR_MS;
 
 /**
  * True while the service's time is not sure enough for what cannot be taken back. PostgreSQL's clock was set and has

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/time.ts';
 import { createRandom } from './random.ts';
 import { SCENARIOS, type Scenario, type ScenarioName } from './scenario.ts';
 import { createScorer, type Score } from './score.ts';
@@ -11,7 +12,6 @@ export type Cell = { seed: number; scenario: ScenarioName; setting: Setting; str
 
 /** A history is a week. */
 const HISTORY_HOURS = 168;
-const HOUR_MS = 3_600_000;
 
 /** The start of every history, Unix milliseconds; any whole day would do. */
 const START_MS = 1_700_006_400_000;

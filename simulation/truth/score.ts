@@ -1,4 +1,5 @@
 import { percentile } from '../../bench/figures.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import type { Stretch } from './beginning.ts';
 import type { Fault } from './scenario.ts';
 import type { Notified } from './simulation.ts';
@@ -29,8 +30,6 @@ export type Scorer = {
   add: (history: Stretch & { faults: readonly Fault[] }, notified: readonly Notified[]) => void;
   score: () => Score;
 };
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Makes a scorer. A down belongs to the fault that overlaps the time from its start (`at`) to its decision; one that

@@ -1,6 +1,6 @@
 import type { Installation } from '../../bench/harness/installation.ts';
 import { endedPeriods } from '../../core/statistics/reports/periods.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/shared-agents.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
 import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
@@ -34,7 +34,7 @@ type Agent = { no: number; location: (typeof LOCATIONS)[number] };
 
 const INTERVAL_MS = 300_000;
 /** The last hours go through the evaluator, which decides and alerts. */
-const DECIDED_MS = 26 * 3_600_000;
+const DECIDED_MS = 26 * HOUR_MS;
 const ROWS_AT_ONCE = 5000;
 
 /**

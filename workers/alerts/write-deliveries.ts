@@ -3,6 +3,7 @@ import { eventOf, shouldNotify, type EventState } from '../../core/alerts/event.
 import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
+import { DAY_MS } from '../../core/time.ts';
 import type { Route } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery, supersedeRetries } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
@@ -168,7 +169,7 @@ async function dropUnawaited(
     sequence: message.detail.sequence,
   }));
   const awaited = new Set(
-    (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * 86_400_000)).map(keyOf),
+    (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * DAY_MS)).map(keyOf),
   );
   const old = new Set(changed.filter((change) => !awaited.has(keyOf(change))));
   return changes.filter((change) => !old.has(change));

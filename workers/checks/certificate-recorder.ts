@@ -1,4 +1,5 @@
 import type { Observation } from '../../core/checks/observation.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import type { ObservedCertificate } from '../../models/checks/certificates.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
 
@@ -18,7 +19,7 @@ export type CertificateRecorderOptions = {
  * How long a worker relies on what it has stored, in milliseconds: another one may have stored something else since,
  * and monitors come and go.
  */
-const RELIED_ON_MS = 6 * 3_600_000;
+const RELIED_ON_MS = 6 * HOUR_MS;
 
 /**
  * Stores what certificates https monitors show, for people and for the advisories of those with an expiry warning

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../core/time.ts';
 import { claimDomain, findDomain, storeDomain } from '../../models/checks/domains.ts';
 import {
   findBootstrapState,
@@ -19,7 +20,7 @@ import type { Runtime } from '../runtime.ts';
 export type RegistrySource = { url: string; http: HttpClient };
 
 /** A registry read less long ago than this is not asked for again, whatever restarts there are, in milliseconds. */
-const RECENT_MS = 20 * 3_600_000;
+const RECENT_MS = 20 * HOUR_MS;
 const DEADLINE_MS = 15_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 

@@ -1,6 +1,7 @@
 import { cleanText } from '../../core/foreign-text.ts';
 import { isDecided } from '../../core/incidents/decided-monitor.ts';
 import { latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
 import { scheduleRechecks, type PlannedRecheck } from '../../models/checks/schedule.ts';
 import type { Database } from '../../models/database.ts';
@@ -32,7 +33,7 @@ export type EvaluationOutcome = RecordedChanges & { stored: number; rechecks: Pl
  * How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a
  * day.
  */
-const LATE_RESULT_HORIZON_MS = 2 * 86_400_000;
+const LATE_RESULT_HORIZON_MS = 2 * DAY_MS;
 
 /** Longer reasons and causes are cut, in characters. */
 const MAX_REASON = 500;

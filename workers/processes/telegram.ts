@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
+import { HOUR_MS } from '../../core/time.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { callBot, type BotAnswer } from '../../notifications/telegram/bot-api.ts';
 import { openTelegramBot, type TelegramSettings } from '../../notifications/telegram/sending.ts';
@@ -17,7 +18,7 @@ import type { RunningProcess, Runtime } from '../runtime.ts';
  * Pauses between rounds, in milliseconds: a webhook is set again once an hour, in case another program has taken it
  * away.
  */
-const PAUSES = { webhookSet: 3_600_000, othersPoll: 5000, failed: 10_000, tooEasy: 1000, none: 0 } as const;
+const PAUSES = { webhookSet: HOUR_MS, othersPoll: 5000, failed: 10_000, tooEasy: 1000, none: 0 } as const;
 
 /** A poll that has nothing to tell and is answered sooner than this did not wait, in milliseconds. */
 const HELD_MS = 1000;

@@ -1,6 +1,7 @@
 import { buildReportMessage } from '../../core/statistics/reports/message.ts';
 import { endedPeriods, type ReportWindow } from '../../core/statistics/reports/periods.ts';
 import { MAX_STANDSTILL_MS } from '../../core/statistics/service-gaps.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { listReportChannels } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
@@ -18,7 +19,7 @@ import type { Runtime } from '../runtime.ts';
  * Roll-ups that are not finished so long after a period's end are not waited for any more: the report is made from what
  * there is.
  */
-const PATIENCE_MS = 6 * 3_600_000;
+const PATIENCE_MS = 6 * HOUR_MS;
 
 /**
  * How long one round begins reports, in milliseconds: another chore may be a long one as well, and two are all that run

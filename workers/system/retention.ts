@@ -1,4 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { deleteOldAuditEntries } from '../../models/accounts/audit-log.ts';
 import { deletePastInvitations } from '../../models/accounts/invitations.ts';
 import { deleteOverSessions } from '../../models/accounts/sessions.ts';
@@ -50,7 +51,7 @@ const KEEP_DOMAINS_DAYS = 30;
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
 /** One that no monitor watches, read for a request of the API alone, goes sooner, in milliseconds. */
-const KEEP_UNWATCHED_MS = 3_600_000;
+const KEEP_UNWATCHED_MS = HOUR_MS;
 
 /** Pings of deleted heartbeats that go at a time. */
 const MOST_PINGS = 500_000;
@@ -59,7 +60,7 @@ const MOST_PINGS = 500_000;
  * After a jump of the time nothing is deleted for so long, in milliseconds. A clock that was set a year ahead is set
  * back by then.
  */
-export const JUMP_WINDOW_MS = 86_400_000;
+export const JUMP_WINDOW_MS = DAY_MS;
 
 /** How many rows of each kind were deleted. */
 type Deleted = {
@@ -80,19 +81,19 @@ type Deleted = {
 export async function retainHistory({ database, now }: Runtime): Promise<Deleted | { held: true }> {
   if (await isTimeUncertain(database, { nowMs: now(), jumpWindowMs: JUMP_WINDOW_MS })) return { held: true };
   return {
-    deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * 86_400_000),
-    domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
-    idleRegistries: await deleteIdleRegistries(database, now() - KEEP_DOMAINS_DAYS * 86_400_000),
+    deliveries: await deleteOldDeliveries(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
+    domains: await deleteOldDomains(database, now() - KEEP_DOMAINS_DAYS * DAY_MS),
+    idleRegistries: await deleteIdleRegistries(database, now() - KEEP_DOMAINS_DAYS * DAY_MS),
     telegramUpdates: await deleteOldUpdates(database, now()),
     vendorPages: await deleteUnusedVendorPages(
       database,
-      now() - KEEP_VENDOR_PAGES_DAYS * 86_400_000,
+      now() - KEEP_VENDOR_PAGES_DAYS * DAY_MS,
       now() - KEEP_UNWATCHED_MS,
     ),
     sessions: await deleteOverSessions(database, now()),
     signInClients: await deleteOldSignInClients(database, now()),
     invitations: await deletePastInvitations(database, now()),
-    auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * 86_400_000),
+    auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS),
     pings: await deleteOrphanedPings(database, MOST_PINGS),
     rates: await deletePastRates(database, now()),
   };

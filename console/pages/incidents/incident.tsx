@@ -1,3 +1,4 @@
+import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
@@ -22,7 +23,7 @@ import { Notes } from './notes.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** How long deliveries are stored, in seconds. */
-const KEPT_SECONDS = 30 * 86_400;
+const KEPT_SECONDS = 30 * DAY_SECONDS;
 
 /** The deliveries of an incident; each links to the log of its channel. */
 function IncidentDeliveries({

@@ -1,5 +1,6 @@
 import { worstDetectionSeconds } from '../../../core/checks/recheck.ts';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
+import { DAY_SECONDS } from '../../../core/time.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
 import type { Draft } from './draft.ts';
@@ -41,7 +42,7 @@ export function latestNotice(draft: Draft, surroundings: Surroundings): number |
 /** Formats seconds exactly: `1 min 30 s`. */
 export function sayDuration(seconds: number): string {
   const parts = [
-    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / DAY_SECONDS), 'd'],
     [Math.floor(seconds / 3600) % 24, 'h'],
     [Math.floor(seconds / 60) % 60, 'min'],
     [Math.round(seconds % 60), 's'],

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { CopyText } from '../../parts/copy.tsx';
@@ -181,6 +182,6 @@ function sayDomain({ registered, expires_at: at }: NonNullable<Facts['domain']>)
 }
 
 function sayExpiry(at: number): string {
-  const days = Math.ceil((at - clock.value) / 86_400);
+  const days = Math.ceil((at - clock.value) / DAY_SECONDS);
   return days <= 0 ? `expired on ${formatDay(at)}` : `expires on ${formatDay(at)}, in ${count(days, 'day')}`;
 }
