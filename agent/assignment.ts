@@ -62,7 +62,7 @@ const WITHHELD = {
 } satisfies Record<NonNullable<WorkItem['secretsWithheld']>, string>;
 
 /** Why the service kept the secrets of an item back; null where it did not. */
-export function withheldBecause({ secretsWithheld }: WorkItem): string | null {
+function withheldBecause({ secretsWithheld }: WorkItem): string | null {
   return secretsWithheld === undefined
     ? null
     : (WITHHELD[secretsWithheld] ?? "The service keeps the monitor's secrets back");

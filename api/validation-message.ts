@@ -55,7 +55,7 @@ const SECRET_FIELD = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payl
  * Turns the validator's complaints about one part of a request (its body or query) into sentences for the caller:
  * field, what was expected, what came. One sentence a field.
  */
-export function describeComplaints(complaints: readonly Complaint[], root: Complained): string[] {
+function describeComplaints(complaints: readonly Complaint[], root: Complained): string[] {
   const sentences = new Map<string, string>();
   // That an `if` led to its `then` says nothing beside what is wrong with the `then`.
   for (const complaint of complaints

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
 /** The kinds of rows whose changes are announced. */
-export const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const;
+const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 /**

@@ -4,7 +4,7 @@ import { setQuery } from '../shell/router.ts';
 import { Button } from './button.tsx';
 
 /** The number of rows of a long list at first, and at most; older rows are on further pages. */
-export const FIRST_COUNT = 50;
+const FIRST_COUNT = 50;
 export const MOST = 800;
 
 /**

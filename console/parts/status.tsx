@@ -26,17 +26,6 @@ export function StatusMark({
   );
 }
 
-/** The mark and name of a status. */
-export function StatusLabel({ status }: { status: Status }) {
-  const { label, text } = STATUSES[status];
-  return (
-    <span class={`inline-flex items-center gap-1.5 font-medium ${text}`}>
-      <StatusMark status={status} silent />
-      {label}
-    </span>
-  );
-}
-
 const TONES = {
   plain: 'bg-sunken text-soft',
   good: 'bg-accent-tint text-accent',

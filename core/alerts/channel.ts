@@ -1,4 +1,4 @@
-export const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const;
+const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
 
 /** `pending` until the customer has finished connecting it; nothing is sent to it before. */

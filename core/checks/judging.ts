@@ -41,7 +41,7 @@ export const CROWDED_OUT: Judgement = noVote(
 );
 
 /** One sentence on a budget that was over, and what helps. */
-export function explainOverBudget(where: string, remedy: string): string {
+function explainOverBudget(where: string, remedy: string): string {
   return `The ${JUDGING_BUDGET_MS} ms of computing that a check has were over at ${where}: ${remedy}`;
 }
 

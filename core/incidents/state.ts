@@ -1,4 +1,4 @@
-export const MONITOR_STATUSES = ['up', 'down', 'degraded', 'paused', 'pending'] as const;
+const MONITOR_STATUSES = ['up', 'down', 'degraded', 'paused', 'pending'] as const;
 export type MonitorStatus = (typeof MONITOR_STATUSES)[number];
 
 /**

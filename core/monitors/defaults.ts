@@ -5,7 +5,7 @@ import { isAgentChecked, type HttpMethod, type MonitorType } from './monitor.ts'
 export const DEFAULT_WARN_DAYS = 30;
 
 /** The longest that any check may take, in milliseconds. */
-export const MAX_TIMEOUT_MS = 10_000;
+const MAX_TIMEOUT_MS = 10_000;
 
 const DEFAULT_INTERVAL_SECONDS = {
   http: 60,

@@ -3,7 +3,7 @@ import { accepted, refused, type Parsed } from '../foreign-text.ts';
 import type { MonitorType } from './monitor.ts';
 
 /** The longest target, in characters (D-15). */
-export const MAX_TARGET_LENGTH = 2048;
+const MAX_TARGET_LENGTH = 2048;
 
 const HTTP_URL = /^https?:\/\/[^/?#]/i;
 const BLANK_OR_CONTROL = /[\s\p{Cc}]/u;

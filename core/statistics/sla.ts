@@ -139,7 +139,7 @@ export function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
 }
 
 /** The seconds that count for or against a target: paused, pending and unknown ones do neither (D-61). */
-export function countedSeconds(seconds: StateSeconds): number {
+function countedSeconds(seconds: StateSeconds): number {
   return seconds.up + seconds.degraded + seconds.down;
 }
 

@@ -2,7 +2,7 @@ import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/check
 import type { Database } from '../database.ts';
 
 /** Stored documents of unwatched pages, of one tenant: more than a minute's reads. */
-export const MOST_UNWATCHED = 12;
+const MOST_UNWATCHED = 12;
 
 /** What is known of the documents at some URLs; one that was never asked for is absent. */
 export async function listVendorDocumentRecords(

@@ -13,11 +13,6 @@ export type MonitorFilter = {
   agentNo?: number;
 };
 
-/** How many monitors a tenant has, for the plan's limit (D-60). */
-export async function countMonitors(database: Database, tenantId: string): Promise<number> {
-  return await database.records.monitors.count({ where: { tenantId } });
-}
-
 /** A monitor with the ids of its sources, sorted; `hasOwnSources` = customers' agents are among them. */
 export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources: boolean };
 

@@ -127,7 +127,7 @@ export function lossySpans(suffered: readonly SufferedFault[]): Span[] {
 }
 
 /** Sorts spans, and merges those that touch. */
-export function mergeSpans(spans: readonly Span[]): Span[] {
+function mergeSpans(spans: readonly Span[]): Span[] {
   const merged: Span[] = [];
   for (const { fromMs, toMs } of spans.toSorted((a, b) => a.fromMs - b.fromMs)) {
     const last = merged.at(-1);

@@ -14,7 +14,7 @@ export type Targets = {
 };
 
 /** The response time of a degraded target in milliseconds, above its monitor's threshold. */
-export const DEGRADED_AFTER_MS = 2400;
+const DEGRADED_AFTER_MS = 2400;
 export const SLOW_FROM_MS = 2000;
 
 /** The end of a blip that had no request, in milliseconds. */

@@ -58,7 +58,7 @@ export const OUTCOMES: Record<
 export const LOCATIONS = ['frankfurt', 'singapore', 'virginia'] as const;
 
 /** The distance of each location from the targets, as a factor of the response time. */
-export const DISTANCE: Readonly<Record<(typeof LOCATIONS)[number], number>> = {
+const DISTANCE: Readonly<Record<(typeof LOCATIONS)[number], number>> = {
   frankfurt: 0.8,
   singapore: 1.9,
   virginia: 1.3,

@@ -60,7 +60,7 @@ const MOST_PINGS = 500_000;
  * After a jump of the time nothing is deleted for so long, in milliseconds. A clock that was set a year ahead is set
  * back by then.
  */
-export const JUMP_WINDOW_MS = DAY_MS;
+const JUMP_WINDOW_MS = DAY_MS;
 
 /** How many rows of each kind were deleted. */
 type Deleted = {

@@ -63,7 +63,7 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
 }
 
 /** A list of monitors with checkboxes; those that were checked at first come first. */
-export function MonitorTicks({
+function MonitorTicks({
   chosen,
   onChosen,
   error,

@@ -131,7 +131,7 @@ export function readFilter(query: Readonly<Record<string, string>>): Filter {
 }
 
 /** Loads a page of entries, and the ids of objects that can be linked to. */
-export async function findEntries(
+async function findEntries(
   { kind, object, actor, period, cursor, count }: Filter,
   signal: AbortSignal,
 ): Promise<Found> {

@@ -9,7 +9,7 @@ import { setQuery } from '../../shell/router.ts';
 type Action = Schemas['AuditAction'];
 
 /** The verb of each action, to be followed by the name of its object. */
-export const ACTION_PHRASES: Readonly<Record<Action, string>> = {
+const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'monitor.created': 'made the monitor',
   'monitor.changed': 'changed the monitor',
   'monitor.paused': 'paused the monitor',
@@ -75,12 +75,12 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
 const OF_THEMSELVES: ReadonlySet<Action> = new Set(['member.signed_in', 'member.signed_out']);
 
 /** Whether an entry shows its object. */
-export function hasObject({ action }: Schemas['AuditEntry']): boolean {
+function hasObject({ action }: Schemas['AuditEntry']): boolean {
   return !OF_THEMSELVES.has(action);
 }
 
 /** Describes the change of a field; for a created or deleted object, its value. */
-export function describeChange({ action, changes }: Schemas['AuditEntry'], field: string): string {
+function describeChange({ action, changes }: Schemas['AuditEntry'], field: string): string {
   const change = changes[field];
   if (change === undefined || typeof change === 'string') return 'changed; it is a secret and not shown';
   const [before, after] = change.map((value) => formatValue(field, value));

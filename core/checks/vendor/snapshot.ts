@@ -1,5 +1,5 @@
 /** How a part of a vendor is, from good to bad. */
-export const VENDOR_STATES = ['operational', 'maintenance', 'degraded', 'partial', 'major'] as const;
+const VENDOR_STATES = ['operational', 'maintenance', 'degraded', 'partial', 'major'] as const;
 export type VendorState = (typeof VENDOR_STATES)[number];
 
 /** A part of a vendor as its page lists it. `id` is the page's own; for AWS `service:region`. */

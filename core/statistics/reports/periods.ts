@@ -6,7 +6,7 @@ export type ReportPeriod = 'week' | 'month';
 export type ReportWindow = { period: ReportPeriod; startSeconds: number; endSeconds: number };
 
 /** How many ended periods of each kind are made up for at most. */
-export const MOST_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;
+const MOST_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;
 
 /** The Monday after Unix time began on a Thursday. */
 const FIRST_MONDAY_SECONDS = 4 * DAY_SECONDS;
