@@ -29,7 +29,7 @@ test('a redirect from https to http is refused when the check carries a secret, 
 
 test('a redirect to another port leaves the secrets behind', async (t) => {
   const keys = await authority.issue({ hosts: HOSTS });
-  const secure = await startHttpServer(t, (request, response) => response.end(request.headers['x-key']), keys);
+  const secure = await startHttpServer(t, (request, response) => response.end(String(request.headers['x-key'])), keys);
   const plain = await startHttpServer(t, (_, response) =>
     response.writeHead(301, { Location: `https://127.0.0.1:${secure.port}/` }).end(),
   );
