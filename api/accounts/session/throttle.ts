@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { authorOf, recordThrottledSignIn, systemActor } from '../../../models/accounts/audit-log.ts';
 import { findSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { Database } from '../../../models/database.ts';
+import type { IdPrefix } from '../../../models/secrets/ids.ts';
 import { ApiError } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
-import type { Parts } from '../../dependencies.ts';
 import { createLimiter, type RateLimitStore } from '../../middleware/rate-limit.ts';
 import { addressOf, type Exchange } from '../../request-context.ts';
 import { clientOfBrowser, clientOfNetwork } from './clients.ts';
@@ -110,6 +111,13 @@ function keyOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
+type RecorderParts = {
+  database: Database;
+  makeId: (prefix: IdPrefix) => string;
+  now: () => number;
+  logger: Logger;
+};
+
 /**
  * Makes the recorder of shut accounts: an entry in the audit log, so that owners learn of the guessing. A database that
  * is away does not change the answer, which is a refusal already.
@@ -119,7 +127,7 @@ export function createShutAccountRecorder({
   makeId,
   now,
   logger,
-}: Parts<'database' | 'makeId' | 'now' | 'logger'>): (shut: ShutAccount) => Promise<void> {
+}: RecorderParts): (shut: ShutAccount) => Promise<void> {
   return async ({ account, address }) => {
     const author = {
       ...authorOf(systemActor('Spotcheck'), 'member.sign_in_throttled', { newId: makeId, nowMs: now() }),
