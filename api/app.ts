@@ -86,9 +86,9 @@ const getHealth: RequestHandler = (_request, response) => {
 };
 
 /**
- * `GET /readyz`: database and all queues take what they are given, otherwise 503 and which of them does not; 503 from
- * the moment on that the process is to stop, too. `clock` is there while the service goes by its own time because
- * PostgreSQL's clock was set: everything works, and an operator should look.
+ * `GET /readyz` answers 200 while the database and all queues accept writes. Otherwise it answers 503 and says which of
+ * them does not; it also answers 503 from the moment on that the process is to stop. `clock` is present while the
+ * service keeps its own time because PostgreSQL's clock was set: everything works, but an operator should look.
  */
 function getReadinessHandler({
   database,

@@ -9,10 +9,10 @@ import { contextOf } from './request-context.ts';
 const RANGES: Readonly<Record<string, string>> = { loopback: 'loopback', private: 'uniquelocal' };
 
 /**
- * Makes what finds the address that a request comes from: the other end of its connection, or, where that is a trusted
- * proxy, the nearest entry of `X-Forwarded-For` that is none. What stands before that one any client can have written,
- * and an entry that is no address counts for the proxy that passed it on. IPv4 addresses are reported as such, also
- * where they are mapped into IPv6; zones are left out. Null once the connection is gone.
+ * Makes the function that finds the address of a request's client. This is the other end of the connection or, where
+ * that is a trusted proxy, the nearest entry of `X-Forwarded-For` that is not one; any client can have written what
+ * stands before that entry. An entry that is not an address counts as the proxy that passed it on. IPv4 addresses are
+ * returned as such, even where they are mapped into IPv6; zones are left out. Null once the connection is gone.
  */
 export function createAddressFinder(trustedProxies: readonly string[]): (request: IncomingMessage) => string | null {
   const isInRange =
@@ -36,8 +36,8 @@ function withoutZone(address: string): string {
 }
 
 /**
- * Records where a request comes from while its connection is sure to be there; all who count, store or log the address
- * take it from there.
+ * Records the address of a request's client while the connection is sure to exist. Whatever counts, stores or logs the
+ * address reads it from there.
  */
 export function clientAddress({ trustedProxies }: { trustedProxies: readonly string[] }): RequestHandler {
   const findAddress = createAddressFinder(trustedProxies);

@@ -44,21 +44,20 @@ export type ApiDependencies = {
   /** Makes one attempt at a Slack channel's webhook. */
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /**
-   * What a vendor's page says, read for the request that waits for it unless that was done within `freshMs` (ten
-   * minutes by default); within seconds, and without ever rejecting for the page's sake. What is stored of it counts
-   * for the tenant.
+   * Reads a vendor's page within seconds, unless it was read within `freshMs` (ten minutes by default). It never
+   * rejects because of the page. What is stored of the page counts for the tenant.
    */
   readVendorPage: (page: VendorPage, reader: { tenantId: string; freshMs?: number }) => Promise<VendorReading>;
   /**
-   * Has a target probed once by the check process of a region, and waits for what it saw; null where no process
-   * answered within 30 s. Rejects while the queue is away.
+   * Has the check process of a region probe a target once, and waits for the outcome. Null where no process answered
+   * within 30 s. Rejects while the queue is away.
    */
   runPreview: (region: string, preview: PreviewInput) => Promise<PreviewOutcome | null>;
   /** Hands results of customers' agents to the evaluator; rejects while the queue is away. */
   submitResults: (results: ResultPayload[]) => Promise<void>;
   /**
-   * How much is in each queue, and since when the oldest results wait that are not evaluated yet (Unix milliseconds;
-   * null = none do); null while the queue is away.
+   * Reads the depth of each queue, and since when the oldest unevaluated results have waited. `oldestResultsAtMs` is in
+   * Unix milliseconds; null = none wait. The whole is null while the queue is away.
    */
   readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
   /** Names of queues that cannot be written to; empty when all can. */

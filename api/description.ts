@@ -69,8 +69,8 @@ export function descriptionFile(yaml: string): string {
 }
 
 /**
- * Reads the description, which is written in openapi.yaml: as the JSON that `prepare` made of just that, and else from
- * the YAML itself, which takes a fifth of a second.
+ * Reads the description of the API from the JSON that `prepare` made of the present openapi.yaml. Without that JSON it
+ * parses the YAML itself, which takes a fifth of a second.
  */
 export async function readDescription(): Promise<Description> {
   const yaml = await readFile(new URL('openapi.yaml', import.meta.url), 'utf8');
@@ -95,9 +95,9 @@ export function publishDescription(description: Description, publicUrl: string):
 }
 
 /**
- * What requests below `/v1` are held against: no webhooks, no paths of other servers, no answers, and of the components
- * only what is left refers to. The validator reads all of it once more for every operation. A copy, because it also
- * rewrites it.
+ * Extracts the part of the description that requests below `/v1` are validated against. It has no webhooks, no paths of
+ * other servers, no answers, and only the components that the rest refers to, because the validator reads all of it
+ * once more for every operation. It is a copy because the validator also rewrites it.
  */
 export function requestPart(description: Description): Description {
   const { webhooks: _webhooks, paths: all, components, ...rest } = structuredClone(description);
@@ -164,8 +164,8 @@ export function isBodyRequired(description: Description, { path, method }: Opera
 }
 
 /**
- * The description of the API as JSON, from the YAML that people write: what programs read at every start takes a
- * hundredth of the time to parse that YAML does. The parser is loaded where it is needed.
+ * Converts the description of the API from YAML, which people write, to JSON. Programs read it at every start, and JSON
+ * takes a hundredth of the time that parsing the YAML does. The parser is loaded only where it is needed.
  */
 export async function descriptionJson(yaml: string): Promise<string> {
   const { CORE_SCHEMA, load, mergeTag } = await import('js-yaml');

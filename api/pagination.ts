@@ -26,8 +26,8 @@ type PageQuery = { limit?: number; cursor?: string };
 const WHOLE_NUMBERS = ['limit', 'since', 'until'] as const;
 
 /**
- * Throws 400 for a query parameter that is not written as a whole number: the validator takes whatever JavaScript reads
- * as one, `0x10` and `1e2` included.
+ * Throws 400 for a query parameter that is not written as a whole number. The validator accepts whatever JavaScript
+ * reads as one, `0x10` and `1e2` included.
  */
 export function requireWholeNumbers({ originalUrl }: WrittenRequest, names: readonly string[]): void {
   const written = new URL(originalUrl, 'http://unused').searchParams;
@@ -39,8 +39,8 @@ export function requireWholeNumbers({ originalUrl }: WrittenRequest, names: read
 }
 
 /**
- * Reads `limit` and `cursor`, which the validator has let through; throws 400 for a cursor that is none of ours, and
- * for a number that is not written as one.
+ * Reads `limit` and `cursor`, which the validator has accepted. Throws 400 for a cursor that this API did not issue,
+ * and for a number that is not written as a whole number.
  */
 export function readPage(request: WrittenRequest & { query: PageQuery }): PageRequest {
   requireWholeNumbers(request, WHOLE_NUMBERS);
@@ -52,8 +52,8 @@ export function readPage(request: WrittenRequest & { query: PageQuery }): PageRe
 }
 
 /**
- * Cuts a list that was read with one entry more than the page, and names the next page in `Link` where that entry shows
- * that there is one. `limit` null = the whole list, which has no next page.
+ * Cuts a list to one page; it was read with one entry more than the page holds. Where that entry exists, `Link` names
+ * the next page. `limit` null = the whole list, which has no next page.
  */
 export function cutPage<Entry>(
   entries: readonly Entry[],

@@ -78,23 +78,23 @@ type Served<Id extends OperationId> = {
   path: keyof paths;
   handler: (dependencies: HandlerDependencies) => Handler<Id>;
   /**
-   * For operations that hold no connection to the database: they wait for another service, as rarely as their own
-   * limits say, or are looked up together with others.
+   * Marks operations that hold no connection to the database. They wait for another service, as rarely as their own
+   * limits allow, or are looked up together with others.
    */
   isUnlimited?: true;
 };
 
 /**
- * What can change something says what the audit log calls that; null where nothing is stored that a customer could ask
- * about later (previews and tests), and for a region that is given up, which is recorded in the accounts that it
- * watched for.
+ * A route; where it can change something, `records` is what the audit log calls that. Null where nothing is stored that
+ * a customer could ask about later (previews and tests), and for giving up a region, which is recorded in the accounts
+ * that it watched for.
  */
 type Route<Id extends OperationId> = Served<Id> &
   ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
 
 /**
- * Every described operation below `/v1`, by its id in the description: a missing one fails the type check, and one that
- * records nothing by mistake does too.
+ * Every described operation below `/v1`, by its id in the description. A missing one fails the type check, and so does
+ * one that records nothing by mistake.
  */
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },

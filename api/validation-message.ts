@@ -46,8 +46,8 @@ const MOST_SENTENCES = 8;
 const MOST_COMPLAINTS = 200;
 
 /**
- * Values below these names may be secrets, also where a caller takes a flag of such a name for the secret: messages
- * tell their kind or length, never the value itself.
+ * Names of fields whose values may be secrets, also where a caller takes a flag of such a name for the secret. Messages
+ * tell the kind or length of such a value, never the value itself.
  */
 const SECRET_FIELD = /(?:^|\.)(?:headers|secretHeaders|auth|body|bodySecret|payload|payloadSecret|url)(?:[.[]|$)/;
 

@@ -18,8 +18,8 @@ const HOUR_SECONDS = 60;
 const BYTES_A_RESULT = 100;
 
 /**
- * Measures the roll-up of an hour of 100,000 monitors at 60 s, beside the previous hour in the same partition, and the
- * space that results take.
+ * Measures the roll-up of an hour of 100,000 monitors at 60 s, and the space that results take. The previous hour lies
+ * beside it in the same partition.
  */
 export async function rollup({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {

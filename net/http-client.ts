@@ -46,10 +46,7 @@ export type HttpRequest = {
    * without reading on.
    */
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
-  /**
-   * Of a body that is not read, how many decoded bytes to look at all the same, once the answer is there. 0 or none:
-   * nothing.
-   */
+  /** How many decoded bytes to look at of a body that is not read, once the answer is there. Absent or 0: none. */
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
   /** False: the body is kept as it comes, whatever Content-Encoding says. */
   decodes?: boolean;

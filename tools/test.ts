@@ -15,8 +15,8 @@ import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 /**
- * Test files that only `npm run test:all` runs: attackers, faults, fuzz, chaos, clients in other languages, tools,
- * most browser tests, and what proves a second time what shorter tests have proved.
+ * Test files that only `npm run test:all` runs. They are attackers, faults, fuzz, chaos, clients in other languages,
+ * tools, most browser tests, and what proves a second time what shorter tests have proved.
  */
 const ONLY_IN_ALL = [
   /^test\/(?:attackers|faults|fuzz|simulation|clients|tools)\//,

@@ -165,8 +165,8 @@ type Connection = {
 type Connected = { type: ChannelType; url: string | null; nowMs: number };
 
 /**
- * Connects a webhook by a test delivery (D-52; throws 400 when it is not answered 2xx), or makes the links by which a
- * Telegram or Slack channel is connected later (D-55).
+ * Connects a webhook by a test delivery (D-52), or makes the links by which a Telegram or Slack channel is connected
+ * later (D-55). Throws 400 when the test delivery is not answered with 2xx.
  */
 async function connectChannel(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,

@@ -25,9 +25,9 @@ const MOST_WAITING = 5000;
 type Waiting = { ping: TokenPing; resolve: (outcome: PingOutcome) => void; reject: (error: unknown) => void };
 
 /**
- * Makes the way of pings into the database: many in one transaction, one transaction after the other, so that the pings
- * of a job keep their order. The returned function resolves once its ping is committed, and rejects where the database
- * is away or cannot keep up (503).
+ * Makes the function that stores pings, many in one transaction and one transaction after the other. This keeps the
+ * pings of a job in order. The returned function resolves once its ping is committed, and rejects where the database is
+ * away or cannot keep up (503).
  */
 export function createPingBatches(
   take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
@@ -159,8 +159,8 @@ function recordRoute(response: Response, signal: string): void {
 }
 
 /**
- * Reads a ping's body to its end, whatever its type and length, and returns the beginning that is kept (D-29): a long
- * one must not cost the ping. Null = there is none. Rejects with a 400 where the caller breaks off.
+ * Reads a ping's body to its end and returns the beginning that is kept (D-29). Every type and length is accepted: a
+ * long body must not cost the ping. Null = there is no body. Rejects with a 400 where the client breaks off.
  */
 async function readPingBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = [];

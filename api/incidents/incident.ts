@@ -128,8 +128,8 @@ export function deleteIncidentNoteHandler({ database }: Parts<'database'>): Hand
 }
 
 /**
- * Something may be sent as long as it is not decided that the incident is over, which is later than it was over in the
- * world; null where that is not known.
+ * Returns when the end of an incident was decided, in Unix milliseconds; null where that is not known. Notifications
+ * may be sent until then, which is later than the actual end.
  */
 function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly IncidentTransition[]): number | null {
   const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MOST_SHOWN;

@@ -24,8 +24,8 @@ const READERS = {
 } satisfies Record<ChangeKind, Reader>;
 
 /**
- * Reads what changed as it is now, and writes it as events of a stream (one statement a kind, or one a thing where they
- * are few); what is gone is said to be deleted.
+ * Reads the current state of what changed, and writes it as events of a stream. It runs one statement per kind, or one
+ * per changed thing where they are few. What is gone is reported as deleted.
  */
 export async function readChanges(
   database: Database,

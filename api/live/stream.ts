@@ -22,8 +22,8 @@ export type LiveStream = {
 const MOST_WAITING_BYTES = 512 * 1024;
 
 /**
- * A reader whose stream ends comes back after this and up to as long again, in milliseconds: those of a process that
- * stops do not all come at once.
+ * The shortest time after which a reader whose stream ended reconnects, in milliseconds. It waits up to as long again,
+ * so that the readers of a process that stops do not all come back at once.
  */
 const RETRY_MS = 1000;
 

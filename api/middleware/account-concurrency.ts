@@ -51,8 +51,8 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
 }
 
 /**
- * Tells once that an answer is written, however slowly it is read, or that its client has gone: of requests that came
- * in a row on one connection only the first is notified that it is gone.
+ * Calls `onEnded` once, when the answer is written, however slowly it is read, or when its client has gone. It also
+ * watches the socket: of pipelined requests only the first is notified that the connection is closed.
  */
 function onEnd({ socket }: Request, response: Response, onEnded: () => void): void {
   const end = () => {

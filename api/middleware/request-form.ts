@@ -39,8 +39,8 @@ export const escapeUndecodable: RequestHandler = (request, _response, next) => {
 };
 
 /**
- * Refuses a path that is not written as the router read it (a whole URL, a fragment), so that one which two readers
- * take for different paths leads nowhere (404), and a path that is no percent-encoded UTF-8 (400).
+ * Refuses with 404 a path that is not written as the router read it (a whole URL, a fragment). Two readers could take
+ * such a path for different ones. Refuses with 400 a path that is not percent-encoded UTF-8.
  */
 export const requirePath: RequestHandler = (request, _response, next) => {
   const written = writtenPath(request);

@@ -31,9 +31,8 @@ export type ContextSources = Parts<'database' | 'readVendorPage' | 'now'> & {
 };
 
 /**
- * What the account around a monitor allows and knows, for the body that is about to be read; what a vendor's page says
- * is among it, so that this may take seconds. Throws 429 where the account has had its reads of own pages, or its large
- * patterns.
+ * Loads what a monitor's account allows and knows, for reading a body. That includes what a vendor's page says, so it
+ * may take seconds. Throws 429 where the account has used up its reads of its own pages, or its large patterns.
  */
 export async function loadMonitorContext(
   { database, readVendorPage, now, rateLimits }: ContextSources,

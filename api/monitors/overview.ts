@@ -20,9 +20,9 @@ const WORTHWHILE_BYTES = 16_384;
 const LEVEL = 3;
 
 /**
- * Answers with JSON, compressed where that is worth it and the caller takes it: thousands of monitors are megabytes,
- * and a tenth of that over the line. For answers that hold no secret and nothing of the request: the length of a
- * compressed one tells something of what it is made of.
+ * Sends JSON, compressed where that is worth it and the caller accepts it. Thousands of monitors are megabytes, and a
+ * tenth of that when compressed. Use it only for answers that hold no secret and nothing of the request: the length of
+ * a compressed answer reveals something of its content.
  */
 async function sendCompressedJson(request: Request, response: Response, body: object): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));

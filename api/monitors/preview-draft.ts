@@ -30,8 +30,8 @@ const UNNAMED = 'Preview';
 const AT_WORK_SECONDS = 60;
 
 /**
- * Reads the monitor to preview as a creation or a PATCH is read, and chooses its region; throws the same 400 as
- * those, and 409 where there is no region or nothing to preview.
+ * Reads the monitor to preview as a creation or a PATCH is read, and chooses its region. Throws the same 400 as those,
+ * and 409 where there is no region or nothing to preview.
  */
 export async function readPreview(
   surroundings: Surroundings,
@@ -66,8 +66,8 @@ export async function readPreview(
 }
 
 /**
- * A draft by itself, or what a PATCH would make of a stored monitor: then it has the monitor's secrets, as far as the
- * PATCH keeps them.
+ * Reads a draft by itself, or what a PATCH would make of a stored monitor. In the second case it has the monitor's
+ * secrets, as far as the PATCH keeps them.
  */
 async function readDraft(
   surroundings: Surroundings,

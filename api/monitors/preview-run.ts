@@ -24,8 +24,8 @@ const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 300;
 
 /**
- * Makes the function that has a target probed once by the check process of a region, and waits for what it saw; null
- * where that did not answer in time, or could not.
+ * Makes the function that has the check process of a region probe a target once, and waits for the outcome. Null where
+ * the process did not answer in time, or could not.
  */
 export function createPreviewRun({
   database,

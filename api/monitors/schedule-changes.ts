@@ -9,8 +9,8 @@ import type { Parts } from '../dependencies.ts';
 export type AnnouncingParts = Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>;
 
 /**
- * Notifies the queue of a committed change without waiting for it: the row is the truth, and where the queue is away
- * the reconcile chore mends what it missed.
+ * Notifies the queue of a committed change without waiting for it. The row is what counts: the reconcile chore repairs
+ * what the queue missed while it was away.
  */
 export function announceSchedule(
   { onScheduleChange, logger }: Parts<'onScheduleChange' | 'logger'>,

@@ -92,8 +92,8 @@ const UNANSWERED: VendorReading = {
 };
 
 /**
- * Makes the function that has a page read by a worker, for the API asks no stranger's server itself, and waits for what
- * comes of it.
+ * Makes the function that has a worker read a page, and waits for the result. The API itself sends no requests to
+ * servers of others.
  */
 export function createVendorLookup({
   listRecords,

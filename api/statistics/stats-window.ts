@@ -76,8 +76,8 @@ export function readStatsWindow(
 }
 
 /**
- * Where the steps of a window begin, and where the last one ends, in Unix seconds: multiples of the step, but for the
- * ends of the window.
+ * Lists where the steps of a window begin, and where the last one ends, in Unix seconds. All are multiples of the step
+ * except the ends of the window.
  */
 export function edgesOf({ from, to, resolution }: StatsWindow): number[] {
   const step = STEP_MS[resolution] / 1000;

@@ -78,8 +78,8 @@ const ACCOUNT = 'queue-board';
 const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * For so long a browser that gave the password is admitted by its cookie, up to twice: a page of the board is dozens of
- * requests at once.
+ * How long a cookie admits a browser that gave the password, in milliseconds, and at most twice as long. A page of the
+ * board is dozens of requests at once.
  */
 const PASS_MS = 6 * HOUR_MS;
 
@@ -92,8 +92,8 @@ const NEEDS_PASSWORD =
 type Visitor = { user: User | null };
 
 /**
- * Admits operators who are signed in to the console, and requests with the board's password; others are asked by
- * HTTP Basic (RFC 7617), where there is a password. People's own passwords are taken nowhere but at the sign-in. What
+ * Admits operators who are signed in to the console, and requests with the board's password. Others are asked for it by
+ * HTTP Basic (RFC 7617), where there is a password. Users' own passwords are accepted only at the sign-in. Whatever
  * changes a queue is recorded before it is done.
  */
 export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler {
@@ -141,8 +141,8 @@ type Pass = {
 };
 
 /**
- * Makes the pass of browsers that gave the password: a mark of the password and of the time, under each key of the
- * ring, so that every process knows it.
+ * Makes the pass for browsers that gave the password. A pass is an HMAC of the password and of the time, under a key of
+ * the ring, so that every process recognizes it.
  */
 function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptions, password: string): Pass {
   const cookie: SecretCookie = secretCookie(publicUrl, 'spotcheck-queues', (2 * PASS_MS) / 1000);

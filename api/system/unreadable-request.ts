@@ -63,8 +63,8 @@ const NO_SUCH_EXPECTATION: Refusal = { status: 417, error: 'Expect must be 100-c
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE';
 
 /**
- * So long a refused client may go on sending before it is cut off, in milliseconds: cut off at once it might lose the
- * answer, and never cut off it would keep its connection.
+ * How long a refused client may go on sending before it is cut off, in milliseconds. Cut off at once, it might lose the
+ * answer; never cut off, it would keep its connection.
  */
 const LINGER_MS = 1000;
 

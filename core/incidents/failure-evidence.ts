@@ -2,10 +2,10 @@ import type { Observation } from '../checks/observation.ts';
 import type { Timings, Vote } from '../checks/verdict.ts';
 
 /**
- * An answer that made a check fail, as far as it may be stored: for http its status, its headers by lower-case name
- * (few, cut, none that carries credentials) and the first kilobyte of its body as text; of tcp and udp the first
+ * The answer that made a check fail, as far as it may be stored. For http: its status, its headers by lower-case name
+ * (few, cut, none that carries credentials) and the first kilobyte of its body as text. For tcp and udp: the first
  * kilobyte, with a null status and no headers. A null `body` was not read, unless `bodyWithheld` says why it is not
- * shown: the check carries secrets, which servers echo, or it is no text.
+ * shown: the check carries secrets, which servers echo, or the body is not text.
  */
 export type AnswerEvidence = {
   status: number | null;

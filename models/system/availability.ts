@@ -1,8 +1,8 @@
 import { sqlStateOf } from '../sql.ts';
 
 /**
- * Codes of the system and of PostgreSQL that say "not now". 57P: it is being stopped or started; 58030: its disk fails;
- * 25006: it is a standby, which takes no writes.
+ * Codes of the system and of PostgreSQL that say "not now". Those of PostgreSQL: 57P = it is being stopped or started;
+ * 58030 = its disk fails; 25006 = it is a standby, which takes no writes.
  */
 const AWAY_CODES = new Set([
   'ECONNREFUSED',

@@ -140,9 +140,9 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
 const GONE_STATUSES = new Set([403, 404, 410]);
 
 /**
- * Makes one attempt at a Slack channel's incoming webhook. 2xx is `delivered`. 429, 5xx and what is wrong on the way
- * are `retry`; everything else is `failed`, with a `channelProblem` where the webhook or its channel is gone. Rejects
- * only when our own machine lacks something.
+ * Makes one attempt at a Slack channel's incoming webhook. An answer of 2xx is `delivered`; 429, 5xx and errors on the
+ * way are `retry`; everything else is `failed`, with a `channelProblem` where the webhook or its channel is gone.
+ * Rejects only when our own machine lacks something.
  */
 export async function attemptSlack(
   webhookUrl: string,

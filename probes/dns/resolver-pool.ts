@@ -4,8 +4,8 @@ import { Resolver } from 'node:dns/promises';
 const ONE_TRY = { timeout: 10_000, tries: 1 };
 
 /**
- * Never asked. c-ares learns how fast a server answers and gives up on it at five times that, though this once it may
- * just be slow; what it learnt goes with the server.
+ * The server of an idle resolver, which is never asked. Setting it makes c-ares forget how fast the last server
+ * answers: c-ares gives up on a server at five times that, though this once it may just be slow.
  */
 const UNREACHABLE_SERVERS = ['127.0.0.1:1'];
 

@@ -27,7 +27,7 @@ export type Answer<Json = Untyped> = { status: number; headers: Headers; text: s
 // oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
 
 /**
- * Sends a request as a person or a token, to the first process by default; a string body goes out as it is, anything
+ * Sends a request as a person or a token, to the first process by default. A string body goes out as it is, anything
  * else as JSON.
  */
 export type Call = <M extends string, P extends string>(

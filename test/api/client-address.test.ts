@@ -6,8 +6,8 @@ import { readEnvironment } from '../../config/environment.ts';
 import { anyCharacter } from '../helpers/any-character.ts';
 
 /**
- * What is asked of a request: the other end of its connection, and the header as Node.js hands it over, all of its
- * lines as one.
+ * Makes the parts of a request that are read: the other end of its connection, and the header. Node.js hands over all
+ * lines of the header as one.
  */
 function requestFrom(remoteAddress: string | undefined, forwardedFor?: string): IncomingMessage {
   return {

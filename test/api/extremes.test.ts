@@ -12,7 +12,7 @@ const patterns = (count: number) =>
   Array.from({ length: count }, () => ({ source: 'text_body', op: 'matches', value: '.{1000}'.repeat(10) }));
 
 /**
- * The last good value of each limit, and the first bad one where there is one: the description and the rules must draw
+ * The last good value of each limit, and the first bad one where there is one. The description and the rules must draw
  * the same line.
  */
 const LIMITS: [string, unknown, unknown][] = [

@@ -93,9 +93,9 @@ export async function startAttacker(t: ExecutionContext, way: Way): Promise<numb
 const FINE = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok';
 
 /**
- * Runs checks of a hostile target beside one of a target in good order, and holds what they cost against the bounds:
- * each has a verdict in its time, nothing is thrown, memory stays, no turn of the loop is long, and the neighbour is
- * up. Returns the first check of the hostile target.
+ * Checks a hostile target beside a well-behaved one, and asserts that the cost stays within the bounds. Each check has
+ * a verdict in its time and throws nothing, memory stays, no turn of the event loop is long, and the well-behaved
+ * target is up. Returns the first check of the hostile target.
  */
 export async function withstand(
   t: ExecutionContext,

@@ -19,8 +19,8 @@ export function searchFor(secrets: ReadonlyMap<string, string | Buffer>): Search
 }
 
 /**
- * What stands in a text where the secret does: as it is, in URLs, in JSON (in JSON, too), in hex, in base64 of both
- * alphabets.
+ * Lists the forms in which a secret may appear in a text. These are the secret as it is, in URLs, in JSON (and in JSON
+ * within JSON), in hex, and in base64 of both alphabets.
  */
 function formsOf(secret: string | Buffer): { exact: string[]; anyCase: string[] } {
   const bytes = Buffer.from(secret);

@@ -55,8 +55,8 @@ for (const [what, { way, cause }] of Object.entries(TALKERS)) {
 }
 
 /**
- * A thread that answers each datagram with as many as it can send in two seconds; `change` is the body of a function of
- * the datagram's bytes.
+ * Starts a thread that answers each datagram with as many as it can send in two seconds, and returns its port. `change`
+ * is the body of a function of the datagram's bytes.
  */
 async function startFlood(t: ExecutionContext, change: string): Promise<number> {
   const thread = new Worker(

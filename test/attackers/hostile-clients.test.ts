@@ -40,8 +40,8 @@ function isOurError(t: ExecutionContext, { status, head, body }: RawAnswer, what
 }
 
 /**
- * One of a few requests in time is enough: on a busy machine a single one may wait for reasons of its own, but who is
- * held up is held up each time.
+ * Asserts that another client is served in time by at least one of ten requests. On a busy machine a single request may
+ * be slow for other reasons, but a client that is held up is slow each time.
  */
 async function neighbourIsAnswered(t: ExecutionContext): Promise<void> {
   const waitedMs: number[] = [];
@@ -54,8 +54,8 @@ async function neighbourIsAnswered(t: ExecutionContext): Promise<void> {
 }
 
 /**
- * Sends each of the texts on a connection of its own, all at once, and holds the answers against what is expected; the
- * neighbour is answered meanwhile.
+ * Sends each of the texts on a connection of its own, all at once, and passes the answers to `holds`. Another client
+ * must be served meanwhile.
  */
 async function attack(
   t: ExecutionContext,

@@ -157,8 +157,8 @@ const BOMBS: Record<string, Attack> = {
 };
 
 /**
- * What the thread that judges may hold, in megabytes: one such body read is some 65, and the last one's may not have
- * been collected yet.
+ * How much the judging thread may hold, in megabytes. Reading one such body takes some 65, and the last one's may not
+ * have been collected yet.
  */
 const JUDGING_MB = 96;
 

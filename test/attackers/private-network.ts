@@ -48,8 +48,8 @@ async function hasIpv6(): Promise<boolean> {
 }
 
 /**
- * What the resolver of this process was asked, in order, and what it says to a name: the first list of addresses to the
- * first question, the last one to all that follow.
+ * The names that the resolver of this process was asked for, in order, and its answers by name. The first list of
+ * addresses answers the first question, the last one all that follow.
  */
 export type Resolver = { lookedUp: string[]; answers: Map<string, string[][]>; restore: () => void };
 
@@ -57,8 +57,8 @@ export type Resolver = { lookedUp: string[]; answers: Map<string, string[][]>; r
 const NUMERIC = /^[\da-fx.]+$/i;
 
 /**
- * Takes the place of the system's resolver, which a stranger's zone speaks through: the names of the table and those
- * that a test adds lead where they say, and other names nowhere. Nothing of ours is replaced, and nothing leaves the
+ * Replaces the system's resolver, through which a stranger's zone speaks. The names of the table and those that a test
+ * adds resolve as they say; other names do not resolve. None of our own parts is replaced, and nothing leaves the
  * machine.
  */
 export function takeOverResolver(): Resolver {

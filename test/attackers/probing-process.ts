@@ -23,8 +23,8 @@ export type ProbedCheck = {
 };
 
 /**
- * What came of the checks of an order, and what they cost the process: its longest hold is the most processor time
- * between two turns of its loop.
+ * The outcomes of an order's checks, and what the checks cost the process. `longestHoldMs` is the most processor time
+ * between two turns of the event loop.
  */
 export type ProbingReport = { checks: ProbedCheck[]; grownMb: number; longestHoldMs: number };
 

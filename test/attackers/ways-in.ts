@@ -11,8 +11,8 @@ import { createVendorPageReader } from '../../probes/vendor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 
 /**
- * Has the service contact a host on a port (or a whole URL) by one of its ways, and says in a word or sentence what it
- * made of it.
+ * Has the service contact a host on a port (or a whole URL) in one of its ways. Returns the outcome in a word or
+ * sentence.
  */
 export type Way = (host: string, port: number) => Promise<string>;
 

@@ -11,8 +11,8 @@ import { until } from '../helpers/until.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
 
 /**
- * After so long without a check-in an agent is offline, and reported within ten seconds; a machine that runs other
- * tests as well may add some.
+ * How long an agent may go without a check-in before it is offline, and how soon that is reported, in milliseconds. A
+ * machine that runs other tests as well may add some.
  */
 const OFFLINE_AFTER_MS = 90_000;
 const OFFLINE_NOTIFIED_MS = 10_000;

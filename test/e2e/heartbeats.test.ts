@@ -12,8 +12,8 @@ import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
 /**
- * What a decision may take on a machine that runs other tests as well, in milliseconds: promised are 2 s for a miss and
- * 1 s for a ping.
+ * How long a decision may take on a machine that runs other tests as well, in milliseconds. The service promises 2 s
+ * for a miss and 1 s for a ping.
  */
 const MISS_NOTIFIED_MS = 15_000;
 const PING_NOTIFIED_MS = 15_000;

@@ -82,7 +82,7 @@ async function watchUdp(t: ExecutionContext): Promise<Watched> {
 }
 
 /**
- * The host of a real echo is this very machine, which cannot be silenced: its owner points the monitor at an address
+ * Watches this very machine by echo, which cannot be silenced. To break the monitor, its owner points it at an address
  * that never replies as itself.
  */
 function watchIcmp(call: ApiClient): Watched {

@@ -11,8 +11,8 @@ import { startService } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 
 /**
- * What `pg_dump --inserts` wrote of a database of the last release with 29 migrations: an account whose three monitors
- * were checked for a minute, with incidents, a note, and deliveries to two receivers of which one broke.
+ * A dump (`pg_dump --inserts`) of a database of the last release with 29 migrations. It holds an account whose three
+ * monitors were checked for a minute, with incidents, a note, and deliveries to two receivers, one of which broke.
  */
 const DUMP = new URL('before-the-one-schema.sql.gz', import.meta.url);
 
@@ -22,8 +22,8 @@ const SECRET_KEYS = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
 const HEARTBEAT = { id: 'mon_01m842kmccjwe35vxr5yrafcp2', secret: 'e_wbGWcyVrAiOOnkrOaxk9e1' };
 
 /**
- * What the schema consists of, a line each; without partitions, and without what a dump writes in another way (the
- * conditions of triggers, names of NOT NULL).
+ * Lists what the schema consists of, one line each. It leaves out partitions, and what a dump writes in another way
+ * (the conditions of triggers, names of NOT NULL).
  */
 const SCHEMA = `
   WITH tables AS (

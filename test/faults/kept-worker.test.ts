@@ -9,8 +9,8 @@ import { startOwnRedis } from '../helpers/redis.ts';
 import { until } from '../helpers/until.ts';
 
 /**
- * A way to a server on which connections can fall silent without an end, as those do that a firewall forgot; new ones
- * are as good as ever.
+ * Starts a proxy whose connections can fall silent without an end, like those that a firewall forgot. New connections
+ * work as ever.
  */
 async function layForgetfulWay(t: ExecutionContext, serverUrl: string) {
   const { port: serverPort } = new URL(serverUrl);

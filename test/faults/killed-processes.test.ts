@@ -12,8 +12,8 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 const MONITORS = 20;
 
 /**
- * What a kill may delay an alert by, in milliseconds: a lock or a claim, the poll for expired ones, and the repeat, and
- * as much again for a busy machine.
+ * How long a kill may delay an alert, in milliseconds. This covers a lock or a claim, the poll for expired ones and the
+ * repeat, and as much again for a busy machine.
  */
 const DELAY_MS = 60_000;
 

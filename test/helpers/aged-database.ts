@@ -5,8 +5,8 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 const MILLISECONDS_FROM = 100_000_000_000;
 
 /**
- * Makes a database nobody is connected to as old as a backup of that age: every moment in it moves back by as many
- * days, and there are no partitions of these days, nor what was in them.
+ * Makes a database without clients look like a backup that is this many days old. Every moment in it moves back by as
+ * much, and all partitions are dropped with what was in them.
  */
 export async function ageDatabase(databaseUrl: string, days: number): Promise<void> {
   const ms = days * 86_400_000;

@@ -35,8 +35,8 @@ type GoodJson<O> = [O] extends [never]
 type Problem = Partial<components['schemas']['Error']>;
 
 /**
- * The body of an answer as the description has it, by method and path below `/v1`: that of a good answer, and the
- * fields of an error besides, for a test says by the status which of the two it awaits.
+ * The body of an answer as the description has it, by method and path below `/v1`. It has the fields of a good answer
+ * and those of an error: a test says by the status which of the two it awaits.
  */
 export type AnswerJson<M extends string, P extends string> = WithProblem<GoodJson<Operation<M, KeyOf<P>>>>;
 type WithProblem<Json> = Json extends unknown ? Json & Omit<Problem, keyof Json> : never;

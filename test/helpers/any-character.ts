@@ -5,8 +5,8 @@ const SURROGATES = 0x8_00;
 const LAST = 0x10_ff_ff;
 
 /**
- * Any character at all, for texts of them: what `unit: 'binary'` draws, without the table of a million characters that
- * fast-check makes of it in a second.
+ * Generates any character at all, for texts. It draws what `unit: 'binary'` draws, without the table of a million
+ * characters that fast-check builds for that in a second.
  */
 export const anyCharacter = integer({ min: 0, max: LAST - SURROGATES }).map(characterAt, positionOf);
 

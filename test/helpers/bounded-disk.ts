@@ -21,8 +21,8 @@ const MIB = 1024 * 1024;
 const BLOCK = 4096;
 
 /**
- * Mounts a disk of the given MiB on a folder, which is made; null where this machine does not let us, as where we are
- * not root.
+ * Mounts a disk of the given MiB on a folder, which it creates. Null where this machine does not allow it, for example
+ * when we are not root.
  */
 export async function mountBoundedDisk(path: string, mebibytes: number): Promise<BoundedDisk | null> {
   await mkdir(path, { recursive: true });

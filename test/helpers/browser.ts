@@ -24,8 +24,8 @@ const SIZES = {
 } as const;
 
 /**
- * As few processes as will do, nothing of its own over the network, and no sandbox: tests run as root too, and open our
- * own page alone.
+ * Arguments for as few processes as possible, no network traffic of the browser's own, and no sandbox. Tests run as
+ * root too, and open only our own pages.
  */
 const ARGUMENTS = [
   '--no-sandbox',

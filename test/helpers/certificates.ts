@@ -6,8 +6,8 @@ import { generate } from 'selfsigned';
 export type KeyPair = { key: string; cert: string };
 
 /**
- * What a certificate says: the host names and addresses it is for, how long it holds (from now, negative for the past),
- * and whether who connects may show it as well.
+ * The contents of a certificate: its host names and addresses, its validity and its use. Validity counts from now,
+ * negative for the past; `isForClients` lets clients present the certificate as well.
  */
 export type CertificateOrder = {
   hosts: string[];

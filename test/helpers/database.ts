@@ -16,8 +16,8 @@ const DRAFT = 'spotcheck_template_draft';
 const TEMPLATE_LOCK = 4_071;
 
 /**
- * How long tests wait for a connection, in milliseconds: on a machine that is slow for a while they are to take longer,
- * not to fail.
+ * How long tests wait for a connection, in milliseconds. On a machine that is slow for a while they should take longer,
+ * not fail.
  */
 const PATIENCE_MS = 60_000;
 

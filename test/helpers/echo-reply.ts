@@ -1,6 +1,6 @@
 /**
- * What a host answers to an echo request (RFC 792, RFC 4443): the same message under the type of a reply; over IPv6 the
- * checksum is left to the kernel.
+ * Builds a host's reply to an echo request (RFC 792, RFC 4443). It is the same message under the type of a reply; over
+ * IPv6 the checksum is left to the kernel.
  */
 export function echoReplyTo(request: Buffer): Buffer {
   const reply = Buffer.from(request);

@@ -1,6 +1,6 @@
 /**
- * Ends everything that a test (ava's `t`), the tests of a file, a benchmark or a chaos run started, in reverse order,
- * also after a failure.
+ * Ends everything that was started, in reverse order, even after a failure. It belongs to a test (ava's `t`), the tests
+ * of a file, a benchmark or a chaos run.
  */
 export type Harness = { teardown: (end: () => unknown) => void };
 

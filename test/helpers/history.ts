@@ -19,9 +19,9 @@ export async function pendingDeliveries(databaseUrl: string): Promise<number> {
 }
 
 /**
- * Checks what no crash may break: each monitor's transitions are a gapless chain that begins with pending, each of them
- * has one delivery, each delivery arrived, and nothing arrived that is not one of them. Returns how many transitions
- * there were.
+ * Asserts what no crash may break, and returns how many transitions there were. Each monitor's transitions are a
+ * gapless chain that begins with pending, each of them has one delivery, each delivery arrived, and nothing else
+ * arrived.
  */
 export async function isWholeHistory(t: ExecutionContext, databaseUrl: string, receiver: Receiver): Promise<number> {
   const transitions = await withClient(

@@ -6,9 +6,9 @@ export type InProcessRequest = { method: string; path: string; headers?: Record<
 export type InProcessAnswer = { status: number; headers: IncomingHttpHeaders; text: string };
 
 /**
- * Speaks HTTP to a server of this process by way of memory: the same parser, the same application, and none of the
- * system calls that sockets cost, which are most of what a small request takes. Connections are kept. `address` is
- * where the server takes them to come from.
+ * Speaks HTTP to a server of this process through memory. Parser and application are the same; it spares the system
+ * calls of sockets, which are most of what a small request costs. Connections are kept. `address` is the client's
+ * address as the server sees it.
  */
 export function connectInProcess(
   server: Server,

@@ -23,9 +23,9 @@ const SEND_EVERY_MS = 120;
 const DEADLINE_MS = 30_000;
 
 /**
- * Sends one call after the other, in a steady rhythm, to the web processes that were ready when they were asked last,
- * over connections that are kept; to all that are there while none says so, for on a busy machine the answer may take
- * long. It repeats nothing: what fails has failed.
+ * Sends one call after the other, in a steady rhythm over kept connections, to the web processes that were ready when
+ * last asked. While none is, it sends to all there are: on a busy machine the answer of `/readyz` may take long. It
+ * repeats nothing: what fails has failed.
  */
 export function startLoadBalancer(
   t: Harness,

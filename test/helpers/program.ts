@@ -30,8 +30,8 @@ const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 const STOP_MS = 90_000;
 
 /**
- * Who a program runs as and where, when it is not us in the project's root, and how much of its output is kept, the
- * beginning; all of it by default.
+ * The account and folder that a program runs in, and how much of its output is kept. Defaults: our own account, the
+ * project's root, and all output; `keptCharacters` keeps the beginning.
  */
 export type Circumstances = { uid?: number; gid?: number; cwd?: string; keptCharacters?: number };
 

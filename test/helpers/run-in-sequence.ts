@@ -1,8 +1,8 @@
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs one such work of a test file after the other, in the order of the calls: to start many programs at once takes
- * each longer than tests wait for it.
+ * Runs a task of a test file once those of earlier calls are done. Many programs started at once would each take
+ * longer than tests wait for them.
  */
 export function runInSequence<Result>(work: () => Promise<Result>): Promise<Result> {
   const done = last.then(work);

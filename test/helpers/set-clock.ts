@@ -5,10 +5,7 @@ import { join } from 'node:path';
 /** Where Debian's package `libfaketime` keeps the library for programs with threads, by architecture. */
 const LIBRARIES = ['x86_64', 'aarch64'].map((name) => `/usr/lib/${name}-linux-gnu/faketime/libfaketimeMT.so.1`);
 
-/**
- * A wall clock that can be set while the programs that go by it run; their monotonic clocks stay true, as those of a
- * real machine do.
- */
+/** A wall clock that can be set while programs run by it. Their monotonic clocks stay true, as on a real machine. */
 export type SettableClock = {
   /** What a program finds in its environment that goes by this clock. */
   env: Record<string, string>;

@@ -21,8 +21,9 @@ export function eventsAt(receiver: Receiver): Received[] {
 }
 
 /**
- * Waits for an event that was not there at the time of the call, and returns it; how soon is for benchmarks, a busy
- * machine has its time. One that is delivered once more, because a process was killed over it, is none.
+ * Waits for an event that had not arrived at the time of the call, and returns it. A busy machine has its time; how
+ * soon events arrive is for benchmarks. An event that is delivered once more, because a process was killed over it,
+ * does not count.
  */
 export async function nextEvent(receiver: Receiver, event: string, timeoutMs = 60_000): Promise<Received> {
   const idOf = ({ json }: Received) => json['delivery_id'];

@@ -11,8 +11,8 @@ export type Reply = (datagram: string | Uint8Array) => void;
 export type UdpServer = { port: number; received: Buffer[]; from: number[] };
 
 /**
- * Starts a server for datagrams on a free port of 127.0.0.1, or of another address, that answers as the test says; by
- * default not at all.
+ * Starts a UDP server on a free port of 127.0.0.1, or of another address. It answers as the test says; by default not
+ * at all.
  */
 export async function startUdpServer(
   t: Harness,

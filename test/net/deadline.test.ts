@@ -10,8 +10,8 @@ const GUARD = { allowPrivateNetwork: true };
 const DEADLINE_MS = 2000;
 
 /**
- * Answers over http, tcp and udp, in a thread of its own, once it was told to; `marks`: 0 = no request yet, 1 =
- * answer now, 2 = answered.
+ * Answers over http, tcp and udp in a thread of its own, once it is told to. `marks`: 0 = no request yet, 1 = answer
+ * now, 2 = answered.
  */
 const ANSWERER = `
   const { parentPort, workerData: marks } = require('node:worker_threads');

@@ -23,8 +23,8 @@ export class TickQueue {
   }
 
   /**
-   * Waits for the turn of a slot's tick, and reads its checks; the tick behind it has its turn once they are read, or
-   * could not be. Null where an earlier tick of the slot still waits: that one is then the newer of the two.
+   * Waits for the turn of a slot's tick, and reads its checks. The tick behind it has its turn once they are read, or
+   * could not be. Null where an earlier tick of the slot still waits: that one then takes on the newer time.
    */
   async readInTurn<Checks>(
     slot: string,

@@ -14,8 +14,8 @@ import { findTotpStep, normalizeCode } from './totp.ts';
 type Proof = { field: string; isGiven: () => Promise<boolean>; wrong: string };
 
 /**
- * Holds a person to proofs, in order: a 400 at the first that is not given, counted like a failure to sign in, or
- * a stranger at an open browser could guess for as long as they like.
+ * Checks proofs in order and throws 400 at the first that is not given. Each failure counts like a failed sign-in:
+ * otherwise a stranger at an open browser could guess for as long as they like.
  */
 export async function requireProofs(throttle: Throttle, exchange: Exchange, proofs: readonly Proof[]): Promise<void> {
   const attempt = await throttle.begin(personOf(exchange.response).user.id, exchange);

@@ -149,8 +149,8 @@ function measuredVersion(
 }
 
 /**
- * The monitors of a batch that its agent is to check again before their next ticks (D-47); costs a query where the
- * batch has a bad result of checks as they are now.
+ * Lists the monitors of a batch that the agent is to check again before their next ticks (D-47). It queries the
+ * database only where the batch has a bad result of the monitor's current checks.
  */
 async function listRechecks(
   database: Database,

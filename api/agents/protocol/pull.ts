@@ -112,8 +112,8 @@ type Recipient = { agentId: string; publicKey: string | null; withheld: Withhold
 type Open = (sealed: { monitorId: string; sealedSecrets: string }) => MonitorSecrets | null;
 
 /**
- * Work as its agent is notified of it, and the ids of the monitors that had to be left out because their secrets do not
- * open.
+ * Builds the work items that an agent receives. Also returns the ids of the monitors that are left out because their
+ * secrets cannot be decrypted.
  */
 async function makeItems(
   assigned: readonly AssignedWork[],

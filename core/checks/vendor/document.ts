@@ -88,8 +88,8 @@ const OTHER_SIZE = { maxStoredBytes: 128 * 1024 };
 const PRODUCTS_MIN_AGE_MS = 6 * HOUR_MS;
 
 /**
- * One or two failed attempts are bridged by the content before them while it is no older than this, or than two of its
- * own intervals.
+ * A page's last content bridges one or two failed attempts. It may be no older than this, in milliseconds, or than two
+ * of its own intervals.
  */
 const BRIDGED_FAILURES = 2;
 const BRIDGED_MS = 60_000;

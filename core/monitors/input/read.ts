@@ -14,8 +14,8 @@ import type { MonitorBody, MonitorInput } from './fields.ts';
 const ONLY_LOOKED_UP = ['dependencies', 'check_spec.dependencies'];
 
 /**
- * Reads the body of a creation, in the shape that the description gives it, into a complete monitor (D-10 to D-17), or
- * into everything that is wrong with it.
+ * Reads the body of a creation into a complete monitor (D-10 to D-17), or into everything that is wrong with it. The
+ * body already has the shape that the description gives it.
  */
 export function readMonitorCreate(body: MonitorBody & { name: string }, context: MonitorContext): Read<MonitorDraft> {
   const input = readFields(body);

@@ -47,9 +47,9 @@ const GLOBAL_SERVICES = words(`
 const EXAMPLE = 'ec2:us-east-1';
 
 /**
- * An AWS component in its one spelling, `service:region` with `global` for services without a region, or what is wrong
- * with it and what may have been meant. AWS publishes only what is in trouble, so that services and regions are known
- * from this list.
+ * Parses an AWS component into its one spelling, `service:region`, with `global` for services without a region.
+ * Otherwise it says what is wrong and what may have been meant. AWS publishes only what is in trouble, so services and
+ * regions are known from this list.
  */
 function parseAwsComponent(text: string): Parsed<string> {
   const component = text.trim().toLowerCase();

@@ -73,8 +73,8 @@ function openApi(api: ApiServer): Promise<string> {
 }
 
 /**
- * From now on `overtake` comes before each request that has had one of the pages read, but not before its own; returns
- * the pages that were read, as it goes on.
+ * Calls `overtake` from now on whenever a request has had one of the pages read, before that request goes on. Requests
+ * of `overtake` itself are not overtaken. Returns the pages that were read, a list that grows.
  */
 function overtakeReads(pages: readonly string[], overtake: (reads: number) => Promise<unknown>): string[] {
   const read: string[] = [];

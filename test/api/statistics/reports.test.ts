@@ -19,8 +19,8 @@ const EVIL = '</title><script>alert(1)</script>&"\'<img src=x onerror=alert(2)>'
 type Stored = { id: string; content: ReportContent; details: ReportDetails };
 
 /**
- * A report of three monitors: one that was down on its third day, one without measurements and with an evil name, one
- * that came in the middle.
+ * Stores a report of three monitors. One was down on its third day, one has no measurements and a hostile name, and one
+ * was created in the middle.
  */
 async function storeReport(
   { database, makeId }: ApiServer,

@@ -203,8 +203,8 @@ const histories = fc.record({
 type Event = { no: number; to: 'offline' | 'online'; second: number; silentFor: number };
 
 /**
- * Plays a history round by round, as the watch does it with rows; says what was reported when, and how long an open
- * door had waited in vain.
+ * Plays a history round by round, as the watch does with rows. Returns what was reported when, and how long the agent
+ * had been silent while check-ins were possible.
  */
 function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbitrary<infer T> ? T : never): Event[] {
   const isClosed = (second: number) => closed.some(({ from, seconds }) => second >= from && second < from + seconds);

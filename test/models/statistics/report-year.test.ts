@@ -259,8 +259,8 @@ function count(seconds: Uint8Array, from: number, to: number): Map<MonitorState,
 }
 
 /**
- * A monitor and what it went through: outages short and long, over midnight and the ends of months, pauses inside them,
- * silence, and changes within one second.
+ * Plays the history of a monitor. It has short and long outages, some over midnight and the ends of months, pauses
+ * inside them, silence, and changes within one second.
  */
 async function live(
   runtime: TestRuntime,

@@ -22,8 +22,8 @@ import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runti
 const HOUR_MS = 3_600_000;
 
 /**
- * A service whose time has been this far ahead of PostgreSQL's clock for more than a minute: the clock was set back by
- * as much, or forward where it is below 0.
+ * Makes a service whose time has been this far ahead of PostgreSQL's clock for more than a minute. The clock was set
+ * back by as much, or forward where `aheadMs` is below 0.
  */
 async function serviceAhead(t: ExecutionContext, aheadMs: number) {
   const runtime = await openTestRuntime(t);

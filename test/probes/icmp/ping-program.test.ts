@@ -17,8 +17,8 @@ sleep 10 >/dev/null 2>&1 &
 wait`;
 
 /**
- * A program in the system's place: it answers for loopback, as the self-test at the start asks it, and does as told for
- * any other address.
+ * Puts a program in the place of the system's ping. It answers for loopback, as the self-test at the start asks it, and
+ * does as told for any other address.
  */
 async function startProgram(t: ExecutionContext, otherwise: (directory: string) => string) {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-ping-'));

@@ -24,8 +24,8 @@ const ROUND = 3;
 type NotifiedEvent = { event: string; name: string; at: number; eventAt: number };
 
 /**
- * Agents at second 0 of a time that the test makes up; check-ins, availability and the rounds of the watch come when
- * the test says so.
+ * Sets up agents at second 0 of a time that the test makes up. Check-ins, availability and the rounds of the watch come
+ * when the test says so.
  */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);

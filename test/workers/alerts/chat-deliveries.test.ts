@@ -331,8 +331,8 @@ test('a chat that was notified of an outage is notified of its end, even if its 
 });
 
 /**
- * Ways in which a chat that was there before comes to be notified of monitors only while one is down: what is done
- * before, and then.
+ * Ways in which an existing chat comes to be notified of monitors only while one is down. Each says what is set before,
+ * and what then.
  */
 const LATE_COMERS: readonly [how: string, before: string, then: string][] = [
   ['enabled', 'enabled = false', 'enabled = true'],

@@ -20,8 +20,8 @@ const COUNTED_AFTER = 0.3;
 const HELD_EVERY = 2;
 
 /**
- * Heartbeats made at second 0 of a time that the test makes up: availability is recorded and heartbeats are watched at
- * the seconds that it names.
+ * Sets up heartbeats at second 0 of a time that the test makes up. Availability is recorded and heartbeats are watched
+ * at the seconds that the test names.
  */
 async function stage(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);

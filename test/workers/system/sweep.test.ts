@@ -147,8 +147,8 @@ async function transitionsOf(runtime: TestRuntime, id: string) {
 }
 
 /**
- * Sweeps every ten seconds of a time in which a source has more checks than it can run, and returns how many monitors
- * were looked at and changed.
+ * Sweeps every ten seconds of a time in which a source has more checks than it can run. Returns how many stale monitors
+ * were found, and how many transitions followed.
  */
 async function sweepOverloaded(
   runtime: TestRuntime,
