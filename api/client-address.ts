@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
 import { contextOf } from './request-context.ts';
 
-/** Words of the configuration for ranges, as proxy-addr calls them. */
+/** The configuration's words for ranges, as proxy-addr names them. */
 const RANGES: Readonly<Record<string, string>> = { loopback: 'loopback', private: 'uniquelocal' };
 
 /**
@@ -48,8 +48,8 @@ export function clientAddress({ trustedProxies }: { trustedProxies: readonly str
 }
 
 /**
- * The network that an address is counted as: itself for IPv4, also where it is mapped into IPv6, for IPv6 its /64. That
- * is what one customer has of addresses.
+ * The network that an address counts as: the address itself for IPv4, also where it is mapped into IPv6; its /64 for
+ * IPv6. A customer has a whole /64 of addresses.
  */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;

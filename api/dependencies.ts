@@ -39,7 +39,7 @@ export type ApiDependencies = {
   enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise<void>;
   /** Exchanges the code that a person brought back from Slack; null while the installation has no Slack app. */
   authorizeSlack: ((code: string) => Promise<SlackAuthorization>) | null;
-  /** What the installation's Telegram bot is called in the record of its updates; empty while there is none. */
+  /** The name of the installation's Telegram bot in the record of its updates; empty while there is none. */
   telegramBot: string;
   /** Makes one attempt at a Slack channel's webhook. */
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
@@ -64,7 +64,7 @@ export type ApiDependencies = {
   findAwayQueues: () => Promise<readonly string[]>;
   /** Knows which pings that came to this process are not stored. */
   unstoredPings: UnstoredPings;
-  /** Aborted once this process is to stop: it serves on for a while, and is not to be given new work. */
+  /** Aborted once this process is to stop: it goes on serving for a while, but must not be given new work. */
   stopping: AbortSignal;
   /** Where the metrics of this process are kept; the API adds its own. */
   metrics: Registry;
@@ -84,15 +84,15 @@ export type Live = {
   open(response: ServerResponse, reader: { caller: Caller; isBack: boolean }): void;
 };
 
-/** What handlers are given beside it. */
+/** What handlers are given besides. */
 export type HandlerDependencies = ApiDependencies & {
-  /** One for all who look at passwords and codes: they count together. */
+  /** One for all that check passwords and codes: they count together. */
   throttle: Throttle;
   live: Live;
   rateLimits: RateLimits;
 };
 
-/** Those of them that one handler, step or group of handlers uses. */
+/** The dependencies that one handler, step or group of handlers uses. */
 export type Parts<Names extends keyof HandlerDependencies> = Pick<HandlerDependencies, Names>;
 
 export type ApiConfig = {
@@ -104,6 +104,6 @@ export type ApiConfig = {
   telegramBotName: string | null;
   /** Null = no Slack app is set up. */
   slackClientId: string | null;
-  /** Whose word on the address of a client counts: addresses, ranges, `loopback`, `private`. */
+  /** The proxies that are believed about a client's address: addresses, ranges, `loopback`, `private`. */
   trustedProxies: readonly string[];
 };

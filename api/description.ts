@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { RequestHandler } from 'express';
 import type { Role } from '../core/accounts/roles.ts';
 
-/** Below which path the described operations are served. */
+/** The path below which the described operations are served. */
 export const BASE_PATH = '/v1';
 
 /** A JSON schema of the description, as far as messages speak of it. */
@@ -63,7 +63,7 @@ export type Description = {
   components: Components;
 };
 
-/** The file beside openapi.yaml that holds its JSON, named after what it was made from: no other YAML finds it. */
+/** Names the file beside openapi.yaml that holds its JSON, by a hash of the YAML: other YAML does not find it. */
 export function descriptionFile(yaml: string): string {
   return `openapi.generated-${createHash('sha256').update(yaml).digest('hex').slice(0, 16)}.json`;
 }
@@ -128,7 +128,7 @@ function referredComponents(components: Components, from: unknown): Components {
   return referred;
 }
 
-/** The schema itself, where the one given only refers to it. What stands beside a reference is a description. */
+/** Resolves a schema that only refers to another one. What stands beside a reference is a description. */
 export function resolveSchema(description: Description, schema: Schema | undefined): Schema | undefined {
   const name = schema?.$ref?.replace('#/components/schemas/', '');
   return name === undefined ? schema : resolveSchema(description, description.components.schemas[name]);

@@ -39,7 +39,7 @@ const READ_ONLY_FIELDS: readonly string[] = [
   'agent_sources_unable',
 ];
 
-/** How many sentences one answer has at most: a long list is not read. */
+/** How many sentences one answer has at most: long lists are not read. */
 const MOST_SENTENCES = 8;
 
 /** How many complaints are looked at: a hostile body can draw a hundred thousand. */
@@ -158,7 +158,7 @@ function range(minimum: number | undefined, maximum: number | undefined): string
   return maximum === undefined ? ` of ${minimum} or more` : ` from ${minimum} to ${maximum}`;
 }
 
-/** What came: the value where that helps and is no secret, otherwise its kind, length or count. */
+/** What was sent: the value where that helps and is not secret, otherwise its kind, length or count. */
 function show(field: string, value: unknown, keyword = ''): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -172,12 +172,12 @@ function show(field: string, value: unknown, keyword = ''): string {
     : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
 
-/** What was asked: the operation, and the request itself. */
+/** The refused request and its operation. */
 type RefusedRequest = OperationKey & { description: Description; request: Request };
 
 /**
- * The validator's refusal in our words; anything that is no refusal of the request is passed on as the fault that it
- * is.
+ * Explains the validator's refusal in our words. An error that is not a refusal of the request is passed on as the
+ * fault that it is.
  */
 export function explainRefusal(refusal: unknown, requested: RefusedRequest): unknown {
   if (!(refusal instanceof validatorErrors.BadRequest)) return refusal;

@@ -61,7 +61,7 @@ export type HttpRequest = {
 
 /**
  * The answer to a request. `body` is empty where nothing was to be read. `glimpse` is there where a look at the start
- * of such a body was asked for: it comes after the answer, within a moment and the deadline, holds what has arrived by
+ * of such a body was requested: it comes after the answer, within a moment and the deadline, holds what has arrived by
  * then, whatever became of the body, and never rejects.
  */
 export type HttpAnswer = {
@@ -73,7 +73,7 @@ export type HttpAnswer = {
   glimpse?: Promise<Buffer>;
 };
 
-/** An answer whose head came and whose body was not read to its end: what came of it. */
+/** An answer whose head came, but whose body was not read to its end, and what came of it. */
 export type BegunAnswer = { status: number; body: Buffer };
 
 type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & Failure);
@@ -95,18 +95,21 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Answers of 1xx before the final one; servers send two or three, and one that never ends them would keep us busy until
- * the deadline.
+ * The most answers of 1xx before the final one. Servers send two or three; one that never ends them would keep us busy
+ * until the deadline.
  */
 const MAX_INFORMATIONAL = 100;
 
-/** How long a glimpse of a body waits for it, in milliseconds: most come with the head. */
+/** How long a glimpse waits for the body, in milliseconds: most bodies come with the head. */
 const GLIMPSE_MS = 300;
 
-/** `purpose`: what serves no single account, whose bodies have one share of memory, whatever caused the request. */
+/**
+ * `purpose`: names work that serves no single account; its bodies share one part of memory, whatever caused the
+ * request.
+ */
 export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string };
 
-/** Whose bodies are that neither serve a purpose nor belong to work of an account. */
+/** The owner of bodies that neither serve a purpose nor belong to work of an account. */
 const NO_ACCOUNT = 'nobody';
 
 /** Opens the one way to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
@@ -205,7 +208,7 @@ class RunningExchange {
     else this.#receiveHead(response);
   }
 
-  /** The answer is complete with its head: nothing that its body does can change it any more. */
+  /** Completes the answer with its head: nothing that the body does can change it any more. */
   #receiveGlimpse(response: IncomingMessage, limit: number): void {
     const { socket } = response;
     this.#markAnswer(socket);
@@ -259,7 +262,7 @@ class RunningExchange {
     }
   }
 
-  /** A verification that fails leaves no certificate behind, so it is asked for once more. */
+  /** Fetches the certificate once more, since a failed verification leaves none behind. */
   async #explain(failure: Failure, destination: Destination): Promise<void> {
     this.#failure = failure;
     this.#certificate = await fetchCertificate(destination, (socket) => {

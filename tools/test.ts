@@ -27,7 +27,7 @@ const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
 
 /**
- * The silence after which a run is stuck, in milliseconds; no test may take as long. Ava's own timeout is longer: it
+ * After this much silence a run is stuck, in milliseconds; no test may take as long. Ava's own timeout is longer: it
  * names no test, and ends a file only by a signal that a process may ignore.
  */
 const SILENCE_MS = Number(process.env['TEST_SILENCE_SECONDS'] ?? 280) * 1000;
@@ -40,7 +40,7 @@ const WORDS_MS = 3000;
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Runs ava against servers of its own; its arguments are ours. An interrupted run has failed. */
+/** Runs ava against servers of its own, with our arguments. An interrupted run has failed. */
 async function runTests(interrupted: AbortSignal): Promise<Tally> {
   const closers: (() => Promise<unknown>)[] = [];
   try {
@@ -48,12 +48,12 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     await import('./description.ts');
     await prepareConsole(print);
     const directory = await mkdtemp(join(tmpdir(), 'spotcheck-test-'));
-    // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself when
+    // Goes last, with all that killed tests could not tidy up; a PostgreSQL that they left behind ends by itself once
     // its files are gone.
     closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
-    // Every test file is a process that loads much the same; what V8 compiled for one serves the next, and the next run
+    // Every test file is a process that loads much the same. What V8 compiled for one serves the next, and the next run
     // where it is kept on purpose.
     const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled');
     const dataParent = await mkdtemp(join(await findDataDirectory(), `spotcheck-test-${process.pid}-`));
@@ -98,7 +98,7 @@ async function easeConnecting(databaseUrl: string): Promise<void> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // Three more than there are processors: the long ones mostly wait for timers and sockets.
+  // Three more than there are processors: long tests mostly wait for timers and sockets.
   const concurrency = `--concurrency=${Math.min(5, availableParallelism() + 3)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.

@@ -137,7 +137,7 @@ export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Ha
   };
 }
 
-/** A channel of the account; throws 404 where it has none of that id. */
+/** Finds a channel of the account; throws 404 where it has none of that id. */
 export async function getOwnChannel(
   { database }: Parts<'database'>,
   key: { tenantId: string; id: string },
@@ -147,7 +147,7 @@ export async function getOwnChannel(
   return channel;
 }
 
-/** Those of the ids that are monitors of the account, as with `dependencies` (D-64). */
+/** Keeps those of the ids that are monitors of the account, as with `dependencies` (D-64). */
 async function filterOwnMonitors(
   { database }: Parts<'database'>,
   tenantId: string,
@@ -156,7 +156,7 @@ async function filterOwnMonitors(
   return monitorIds.length === 0 ? [] : await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId));
 }
 
-/** How a new channel gets its connection: what is stored of it, and what its owner is shown once. */
+/** How a new channel is connected: what is stored of it, and what its owner is shown once. */
 type Connection = {
   stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode'>;
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
@@ -209,7 +209,7 @@ async function connectWebhook(
   return { stored: { status: 'connected', webhook: { url, signingSecret } }, shown: { signing_secret: signingSecret } };
 }
 
-/** A channel as it is shown: of a webhook's address only the host. */
+/** A channel as it is shown; of a webhook's address only the host appears. */
 export function presentChannel(channel: Channel): components['schemas']['Channel'] {
   return {
     id: channel.id,

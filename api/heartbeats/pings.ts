@@ -11,15 +11,14 @@ import { addressOf, contextOf } from '../request-context.ts';
 import { createPingTokens } from './ping-tokens.ts';
 
 /**
- * The first ping of a batch waits this long for company, in milliseconds; while one is being committed the next
- * gathers.
+ * How long the first ping of a batch waits for others, in milliseconds; while one batch is committed the next gathers.
  */
 const GATHER_MS = 10;
 
 /** Pings of one transaction. */
 const MOST_A_BATCH = 500;
 
-/** Pings in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
+/** How many pings wait in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
 const MOST_WAITING = 5000;
 
 type Waiting = { ping: TokenPing; resolve: (outcome: PingOutcome) => void; reject: (error: unknown) => void };
@@ -52,7 +51,7 @@ export function createPingBatches(
   };
 }
 
-/** Never rejects: each ping gets its own outcome. */
+/** Stores one batch. Never rejects: each ping gets its own outcome. */
 async function takeOne(
   batch: readonly Waiting[],
   take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
@@ -65,7 +64,7 @@ async function takeOne(
   }
 }
 
-/** Below which path pings come in. */
+/** The path below which pings come in. */
 export const PING_PATH = '/ping';
 
 const OK = 'OK';
@@ -152,7 +151,7 @@ function readSignal(signal: string): Omit<Ping, 'body'> {
   );
 }
 
-/** As the description writes it: tokens belong into no log. */
+/** Records the route as the description writes it: tokens do not belong in logs. */
 function recordRoute(response: Response, signal: string): void {
   const part = EXIT_STATUS.test(signal) ? '{exit_status}' : signal;
   contextOf(response).route = `${PING_PATH}/{token}${part === '' ? '' : `/${part}`}`;

@@ -24,8 +24,8 @@ import { authorOf, asId, callerOf, idOf } from '../request-context.ts';
 import { presentIncidentDetail, presentNote, presentIncident } from './presenter.ts';
 
 /**
- * A note as it will be stored; throws 400 where nothing of it can be seen. The text may have NUL in it and halves of
- * pairs, and all that goes.
+ * Reads a note as it will be stored; throws 400 where nothing of it is visible. NUL and lone surrogates in the text are
+ * replaced.
  */
 function readNote(field: string, written: string): string {
   const problems: Problem[] = [];
@@ -34,7 +34,7 @@ function readNote(field: string, written: string): string {
   return note;
 }
 
-/** Entries of each list of an incident that are shown at the most. */
+/** How many entries of each list of an incident are shown at most. */
 const MOST_SHOWN = 500;
 
 /** `GET /incidents/{id}` */

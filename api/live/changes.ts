@@ -42,8 +42,8 @@ export async function readChanges(
 }
 
 /**
- * One event of a stream (WHATWG HTML, 9.2); JSON has no line breaks. Its id tells a stream that comes back from one
- * that is new.
+ * Writes one event of a stream (WHATWG HTML, 9.2); JSON has no line breaks. The id distinguishes a stream that comes
+ * back from a new one.
  */
 export function writeEvent(event: string, data: object, nowMs: number): string {
   return `event: ${event}\nid: ${nowMs}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -3,21 +3,20 @@ import { writeEvent } from './changes.ts';
 
 /** A stream of events to one reader. */
 export type LiveStream = {
-  /** Says that all is well, in words that readers pass over. */
+  /** Sends a comment, which readers ignore, to show that all is well. */
   comment(): void;
   /** Sends events as they are written; a reader that does not keep up is cut off. */
   send(events: string): void;
   /**
-   * What the reader knows is to be loaded anew; streams that are reset at once get different moments for it,
-   * `spreadMs` at most from now.
+   * Has the reader reload what it knows. Streams that are reset at once get different moments for it, at most
+   * `spreadMs` from now.
    */
   reset(spreadMs: number, nowMs: number): void;
   end(): void;
 };
 
 /**
- * So much may wait for a reader, in bytes; with more the client does not read, and it reconnects by itself when it
- * does.
+ * How many bytes may wait for a reader. With more the client does not read, and it reconnects by itself when it does.
  */
 const MOST_WAITING_BYTES = 512 * 1024;
 
@@ -34,7 +33,7 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 };
 
-/** Begins the answer that is a stream. `onCut` is called for a reader that did not keep up. */
+/** Begins an answer that is a stream. `onCut` is called for a reader that did not keep up. */
 export function openStream(response: ServerResponse, { onCut }: { onCut: () => void }): LiveStream {
   response.writeHead(200, HEADERS);
   response.write(`retry: ${RETRY_MS + Math.floor(Math.random() * RETRY_MS)}\n\n`);

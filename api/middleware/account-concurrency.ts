@@ -3,8 +3,9 @@ import { ApiError } from '../api-error.ts';
 import { contextOf, type RequestContext } from '../request-context.ts';
 
 /**
- * What an account may have at a time in a process. A change holds one connection to the database for as long as it
- * waits for a row, so that changes that wait for one another leave others theirs; a read takes several for moments.
+ * How many requests an account may have under way in a process. A change holds one connection to the database for as
+ * long as it waits for a row, so changes that wait for one another leave connections to others; a read takes several
+ * for a moment.
  */
 const UNDER_WAY = 4;
 const MOST_WAITING = 200;
@@ -31,7 +32,7 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
     const account = accounts.get(id) ?? { underWay: 0, waiting: [] };
     accounts.set(id, account);
     const begin = (): boolean => {
-      // Who has hung up meanwhile is not waited for.
+      // A client that has hung up meanwhile is not waited for.
       if (request.socket.destroyed) return false;
       account.underWay += 1;
       onEnd(request, response, () => leave(id, account));

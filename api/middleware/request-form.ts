@@ -17,10 +17,7 @@ export const requestForm: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/**
- * Has HEAD answered as GET (RFC 9110, section 9.3.2): the description speaks of GET alone, and Node leaves the body of
- * the answer away.
- */
+/** Answers HEAD as GET (RFC 9110, section 9.3.2): the description has GET only, and Node leaves out the body. */
 export const headAsGet: RequestHandler = (request, response, next) => {
   if (request.method === 'HEAD') {
     contextOf(response).isHead = true;
@@ -30,8 +27,8 @@ export const headAsGet: RequestHandler = (request, response, next) => {
 };
 
 /**
- * Escapes a path that cannot be decoded once more. The router would refuse it before it is known who asks;
- * `requirePath` does so in its turn.
+ * Escapes the percent signs of a path that cannot be decoded. The router would refuse the path before authentication;
+ * `requirePath` refuses it in its turn.
  */
 export const escapeUndecodable: RequestHandler = (request, _response, next) => {
   if (!isDecodable(request.path)) request.url = escapePercents(request.url);

@@ -23,8 +23,8 @@ const HEARTBEAT_TOKEN_BYTES = 18;
 type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
 
 /**
- * What a body is held against. `rateLimits` counts the read of a page that the caller names; null where the request was
- * counted already.
+ * What the context of a body is loaded from. `rateLimits` counts reads of a page that the caller names; null where the
+ * request is counted already.
  */
 export type ContextSources = Parts<'database' | 'readVendorPage' | 'now'> & {
   rateLimits: RateLimits | null;
@@ -44,7 +44,7 @@ export async function loadMonitorContext(
   if (patternCost > 0) await rateLimits?.take('pattern', tenantId, patternCost);
   const named = (body.dependencies ?? []).filter(isId);
   const [agents, vendorMonitorIds, page] = await Promise.all([
-    // A PATCH that leaves the sources as they are asks nothing of agents.
+    // A PATCH that leaves the sources as they are needs no agents.
     isNew || body.agent_sources !== undefined ? listAgents(database, { tenantId }) : [],
     named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
     findPage(database, write),
@@ -72,7 +72,7 @@ function listPatterns({ assertions = [], transport }: CheckSpecInput = {}): stri
     : patterns;
 }
 
-/** The page to read before the body can be judged; only a PATCH that speaks of one costs a look at what is stored. */
+/** Finds the page to read before the body can be judged. Only a PATCH that names one costs a look at what is stored. */
 async function findPage(
   database: Database,
   { caller, monitorId, body, isNew }: MonitorWrite,
@@ -83,12 +83,12 @@ async function findPage(
   return stored && findPageToPatch(body, stored.monitor);
 }
 
-/** The page that a PATCH of the monitor is held against, as the monitor stands; null where it needs none. */
+/** Finds the page that a PATCH of the stored monitor is validated against; null where it needs none. */
 export function findPageToPatch(body: VendorInput, { type, target, checkSpec }: Monitor): VendorPage | null {
   return type === 'vendor' ? findPageToRead(body, { target, vendor: checkSpec.vendor }) : null;
 }
 
-/** A stored monitor as the base of a PATCH. */
+/** Makes a stored monitor the base of a PATCH. */
 export function draftOf({
   monitor,
   agentIds,

@@ -13,10 +13,10 @@ import type { Answer, Handler } from '../handler.ts';
 import { callerOf, isId } from '../request-context.ts';
 import { presentMonitor } from './presenter.ts';
 
-/** Below this many bytes it would take longer than it saves. */
+/** Below this many bytes compression takes longer than it saves. */
 const WORTHWHILE_BYTES = 16_384;
 
-/** A third of the time of zlib's own choice, for a sixth more bytes. */
+/** Takes a third of the time of zlib's default level, for a sixth more bytes. */
 const LEVEL = 3;
 
 /**
@@ -35,11 +35,11 @@ async function sendCompressedJson(request: Request, response: Response, body: ob
   response.set('Content-Encoding', 'gzip').send(zipped);
 }
 
-/** How far back a history goes. */
+/** How far back a history goes, in days. */
 const DAYS = 90;
 const HOURS = 24;
 
-/** As many rows as a large screen has, several times; what they take the database is bounded by it. */
+/** Several times the rows of a large screen; it bounds what a request costs the database. */
 const MOST_MONITORS = 50;
 
 /** `GET /overview` */

@@ -15,7 +15,7 @@ import { draftOf, loadMonitorContext } from './monitor-context.ts';
 /** The body of a preview that the description let pass. */
 export type PreviewBody = { monitor_id?: string; region?: string; monitor?: MonitorBody };
 
-/** What is to be probed, and by the check process of which region. */
+/** What is to be probed, and the region whose check process probes it. */
 export type PreviewRequest = { target: CheckTarget; region: string };
 
 type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId'>;
@@ -23,10 +23,10 @@ type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId'>;
 /** A preview is counted as one, whatever it reads. */
 const COUNTED = { rateLimits: null };
 
-/** A name is no matter of the probe: who writes a monitor may try it before it has one. */
+/** The name of a draft without one: a monitor can be previewed before it is named. */
 const UNNAMED = 'Preview';
 
-/** A shared agent that was not seen for so long does no work, in seconds: `last_seen_at` is updated every 15. */
+/** A shared agent that was not seen for this long, in seconds, is not at work: `last_seen_at` is updated every 15. */
 const AT_WORK_SECONDS = 60;
 
 /**
@@ -97,10 +97,7 @@ function requireProbed(type: MonitorType): void {
   if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to preview');
 }
 
-/**
- * What a region is chosen by: the sources of the draft, the region that was asked for, and whether stored secrets go
- * there.
- */
+/** What a region is chosen by: the sources of the draft, the requested region, and whether stored secrets go there. */
 type Wanted = {
   caller: Caller;
   agentSources: readonly string[];
@@ -108,7 +105,7 @@ type Wanted = {
   hasStoredSecrets: boolean;
 };
 
-/** The region that was asked for, or else that of one of the draft's sources; only shared agents run previews. */
+/** Chooses the requested region, or else that of one of the draft's sources; only shared agents run previews. */
 async function chooseRegion(
   { database, now }: Surroundings,
   { caller, agentSources, wanted, hasStoredSecrets }: Wanted,

@@ -8,7 +8,7 @@ import type { JobQueues } from '../../queues/job-queues.ts';
 export type PreviewRunOptions = {
   database: Pick<Database, 'secrets'>;
   queues: Pick<JobQueues, 'enqueuePreview' | 'takePreviewReturn'>;
-  /** A name that no other preview has. */
+  /** Makes an id that no other preview has. */
   makePreviewId: () => string;
   now: () => number;
 };
@@ -19,7 +19,7 @@ export type PreviewInput = { tenantId: string; target: CheckTarget };
 /** Longer than any probe takes, and no longer than people wait, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
-/** Polls of the job grow apart between these, in milliseconds: most targets answer at once. */
+/** Polls of the job grow apart from the first wait to the longest, in milliseconds: most targets answer at once. */
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 300;
 

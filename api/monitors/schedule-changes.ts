@@ -5,7 +5,7 @@ import { runOn } from '../../models/sql.ts';
 import { ApiError } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 
-/** What a change of a monitor needs once it is committed. */
+/** What announcing a committed change of a monitor needs. */
 export type AnnouncingParts = Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>;
 
 /**
@@ -21,8 +21,9 @@ export function announceSchedule(
 }
 
 /**
- * Plans the rechecks that a committed change of a monitor holds, where the account has turns left, and tells the queue
- * of the change. Without a turn the monitor is checked at its next tick (D-397). Never rejects: the change is stored.
+ * Plans the rechecks of a committed change of a monitor, as far as the account's rate limit allows, and notifies the
+ * queue of the change. Beyond the limit the monitor is checked at its next tick (D-397). Never rejects: the change is
+ * stored.
  */
 export async function announceMonitor(
   dependencies: AnnouncingParts,

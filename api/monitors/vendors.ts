@@ -40,7 +40,7 @@ function presentVendorPage(page: VendorPage, reading: VendorReading): Schemas['V
   };
 }
 
-/** The oldest states that a form shows: older ones would be those of another moment. In milliseconds. */
+/** The greatest age of the states that a form shows, in milliseconds: older ones would be those of another moment. */
 const FRESH_MS = 60_000;
 
 /** `GET /vendors` */
@@ -72,15 +72,12 @@ type VendorLookupOptions = {
   now: () => number;
 };
 
-/**
- * What a page lists changes rarely: what it said within the last ten minutes is good enough to hold names against. In
- * milliseconds.
- */
+/** How old a page's list may be for validating names, in milliseconds: what a page lists changes rarely. */
 const GOOD_FOR_NAMES_MS = 600_000;
 
 /**
- * How long a request waits for a worker that reads the page, in milliseconds: longer than the worker takes, shorter
- * than a client's patience.
+ * How long a request waits for a worker to read the page, in milliseconds: longer than the worker takes, shorter than a
+ * client waits.
  */
 const PATIENCE_MS = 8000;
 const POLL_MS = 100;
@@ -123,7 +120,7 @@ export function createVendorLookup({
 
 type Known = { document: VendorDocument; record: VendorDocumentRecord };
 
-/** Null until each of the documents has been asked for once. */
+/** Pairs documents with their records; null until each document has been requested once. */
 function pair(documents: readonly VendorDocument[], records: readonly VendorDocumentRecord[]): Known[] | null {
   const known = documents.flatMap((document) =>
     records.filter(({ url }) => url === document.url).map((record) => ({ document, record })),
@@ -131,7 +128,10 @@ function pair(documents: readonly VendorDocument[], records: readonly VendorDocu
   return known.length === documents.length ? known : null;
 }
 
-/** A worker leaves alone what was asked for a moment ago, and a server that sent us away. */
+/**
+ * Whether a record answers this lookup. A worker leaves alone what was requested a moment ago, and a server that sent
+ * us away.
+ */
 function isAnswer({ document, record }: Known, startedAtMs: number): boolean {
   return record.requestedAtMs > startedAtMs - document.minAgeMs || startedAtMs < (record.retryAtMs ?? 0);
 }

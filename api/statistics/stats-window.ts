@@ -19,17 +19,17 @@ export type StatsWindow = { from: number; to: number; resolution: Resolution };
  */
 export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: number };
 
-/** What a caller asked for; an absent part has its default. */
+/** The window that a caller requested; an absent part has its default. */
 export type RequestedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
 
 const HOUR = 3600;
-/** The window unless one is asked for, in seconds. */
+/** The default length of a window, in seconds. */
 const DEFAULT_WINDOW = DAY_SECONDS;
 
 const MOST_DAYS = 400;
 const MOST_POINTS = 1500;
 
-/** `auto`: up to which length of window each step is taken, in seconds; the longest beyond. */
+/** `auto`: the greatest length of a window for each step, in seconds; longer windows have the longest step. */
 const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
   { resolution: 'minute', upTo: 3 * HOUR },
   { resolution: 'five_minutes', upTo: 2 * DAY_SECONDS },
@@ -37,7 +37,7 @@ const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
 ];
 
 /**
- * Reads the window that statistics are asked for, or throws a 400 that names what is wrong. It ends now at the latest;
+ * Reads the requested window of statistics, or throws a 400 that names what is wrong. It ends now at the latest;
  * `resultDays` is how long single results are kept.
  */
 export function readStatsWindow(
@@ -99,7 +99,7 @@ function suitable({ from, to }: { from: number; to: number }, keptFrom: number):
   return AUTO.find(fits)?.resolution ?? 'day';
 }
 
-/** The finest resolution whose points are few enough: a day always is. */
+/** Finds the finest resolution that gives few enough points: days always do. */
 function coarserFor(window: { from: number; to: number }): string {
   const fitting = (Object.keys(STEP_MS) as Resolution[]).filter(
     (resolution) => countSteps(window, resolution) <= MOST_POINTS,

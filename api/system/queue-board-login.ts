@@ -27,16 +27,16 @@ type Means = { database: Pick<Database, 'pool'>; makeId: (prefix: IdPrefix) => s
 type BoardRequest = { request: Request; user: User | null; address: string | null };
 
 /**
- * Where the board changes something: all queues, or one and a job or scheduler of it. As the board's router reads
- * paths, in any case and with a slash behind.
+ * Paths at which the board changes something: all queues, or one queue and a job or scheduler of it. Like the board's
+ * router it ignores case and a trailing slash.
  */
 const ACTION = /^\/api\/queues\/(?:(?<every>pause|resume)|(?<queue>[^/]+)\/(?<action>.+?))\/?$/i;
 
 const LONGEST_NAME = 100;
 
 /**
- * Records an action on a queue at the board before it is done, in the audit log of the operator's account. By the
- * board's password no operator is known: that is recorded in the log of every account with one. Payloads of jobs are
+ * Records an action on a queue at the board before it is done, in the audit log of the operator's account. The board's
+ * password names no operator: such an action is recorded in the log of every account that has one. Payloads of jobs are
  * not recorded, for they may hold anything.
  */
 async function recordBoardAction(means: Means, { request, user, address }: BoardRequest): Promise<void> {
@@ -53,7 +53,7 @@ async function recordBoardAction(means: Means, { request, user, address }: Board
   }
 }
 
-/** A part of a path as text; throws a URIError, which is answered with 400, where it is none. */
+/** Decodes a part of a path; throws a URIError, which is answered with 400, where it cannot. */
 function decoded(part: string): string {
   return cleanText(decodeURIComponent(part), LONGEST_NAME);
 }
@@ -63,7 +63,7 @@ export type QueueBoardLoginOptions = {
   throttle: Throttle;
   /** The board's own password, for any user name; null = operators of the console only. */
   password: string | null;
-  /** Base of links: whose cookies these are, and whose pages may press the board's buttons. */
+  /** Base of links: the cookies belong to it, and only its pages may press the board's buttons. */
   publicUrl: string;
   now: () => number;
   makeId: (prefix: IdPrefix) => string;
@@ -72,7 +72,7 @@ export type QueueBoardLoginOptions = {
 /** Where the board is mounted. */
 export const QUEUE_BOARD_PATH = '/queues';
 
-/** What the board's password is counted as; no id of a user looks like it. */
+/** The account that guesses of the board's password count for; no id of a user looks like it. */
 const ACCOUNT = 'queue-board';
 
 const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -107,7 +107,7 @@ export function queueBoardLogin(options: QueueBoardLoginOptions): RequestHandler
     return holder?.user.isOperator === true ? { user: holder.user } : null;
   };
 
-  // The board's own pages know no CSRF token, but browsers send the page's origin with each request that can change
+  // The board's own pages send no CSRF token, but browsers send the page's origin with each request that can change
   // something.
   const findKnown = async (request: Request): Promise<Visitor | null> => {
     if (!READING_METHODS.has(request.method) && request.headers.origin === undefined) return null;
@@ -133,10 +133,7 @@ function refusal(response: Response, hasPassword: boolean): ApiError {
 
 type Pass = {
   isGood: (request: Request) => boolean;
-  /**
-   * Whether the password is given by Basic; then the browser gets a pass. Guesses are counted like those of the sign-
-   * in.
-   */
+  /** Whether HTTP Basic holds the password; if so, the browser gets a pass. Guesses count like those at the sign-in. */
   isEarned: (request: Request, response: Response) => Promise<boolean>;
 };
 

@@ -6,12 +6,12 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 export type ConnectionLimits = {
   /** From the first moment of a connection, or the end of its last request, to the end of the next one's headers. */
   headersMs: number;
-  /** To the end of its body. */
+  /** From the same moment to the end of the body. */
   requestMs: number;
   /** Without a byte in either direction, such as by a client that does not read its answer. */
   silenceMs: number;
   /**
-   * Between two requests. A load balancer that keeps connections for longer than we do would now and then send into one
+   * Between two requests. A load balancer that keeps connections for longer than we do would sometimes send into one
    * that we are just closing.
    */
   idleMs: number;
@@ -32,7 +32,7 @@ const LIMITS: ConnectionLimits = {
 };
 
 /**
- * Makes an http server that cuts slow clients off. A request without a Host header reaches the listener, which has a
+ * Makes an http server that cuts off slow clients. A request without a Host header reaches the listener, which has a
  * better answer than the server's bare one.
  */
 export function createLimitedServer(listener: RequestListener, limits = LIMITS): Server {
@@ -71,7 +71,7 @@ const LINGER_MS = 1000;
 type MakeId = (prefix: IdPrefix) => string;
 
 /**
- * Gives what Node cannot read as a request, or answers by itself, the same form of answer (D-03): it never reaches the
+ * Answers in the same form (D-03) what Node cannot read as a request, or would answer by itself: it never reaches the
  * application.
  */
 export function answerUnreadable(server: Server, makeId: MakeId): void {
@@ -84,7 +84,7 @@ export function answerUnreadable(server: Server, makeId: MakeId): void {
 }
 
 /**
- * Ends what the application gives back: a request whose target it cannot read as a path, such as `http://a:99999/`, or
+ * Ends what the application hands back: a request whose target it cannot read as a path, such as `http://a:99999/`, or
  * an answer that broke off.
  */
 export function answerUnroutable(response: ServerResponse, makeId: MakeId): void {

@@ -19,7 +19,7 @@ export type AnswerEvidence = {
  */
 export type FailureEvidence = { phases: Timings | null; answer: AnswerEvidence | null };
 
-/** Successes store their timings once in so long, in milliseconds. */
+/** Successes store their timings once per this time, in milliseconds. */
 const SAMPLED_EVERY_MS = 600_000;
 
 /** The timings in the order in which they follow one another. */
@@ -31,7 +31,7 @@ export const TIMING_NAMES = [
   'downloadMs',
 ] as const satisfies readonly (keyof Timings)[];
 
-/** What a failing result saw; null where that is nothing. */
+/** Collects what a failing result saw; null where that is nothing. */
 export function toFailureEvidence({ phases, answer }: FailureEvidence): FailureEvidence | null {
   return phases === null && answer === null ? null : { phases, answer };
 }
@@ -50,8 +50,8 @@ export function timingsOf(observation: Observation | null): Timings | null {
 }
 
 /**
- * Timings in whole milliseconds, of which none is longer than `mostMs`, what is missing or no time as null; null where
- * none is left.
+ * Rounds timings to whole milliseconds. What is missing, is not a time or is longer than `mostMs` becomes null; the
+ * whole is null where none is left.
  */
 export function roundTimings(measured: Readonly<Record<string, unknown>>, mostMs = MAX_TIMING_MS): Timings | null {
   const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = TIMING_NAMES.map(
@@ -69,7 +69,7 @@ export function writeTimings(timings: Timings): string {
   return TIMING_NAMES.map((name) => timings[name] ?? '-').join(' ');
 }
 
-/** Timings as `writeTimings` wrote them. */
+/** Reads timings as `writeTimings` wrote them. */
 export function readTimings(written: string): Timings {
   const [dnsMs = null, connectMs = null, tlsMs = null, firstByteMs = null, downloadMs = null] = written
     .split(' ')

@@ -20,8 +20,8 @@ const AWAY_CODES = new Set([
 ]);
 
 /**
- * Classes of SQLSTATE that say so as a whole: connection exception; insufficient resources, as a full disk, no memory,
- * too many connections.
+ * Classes of SQLSTATE that say so as a whole: connection exception; insufficient resources, such as a full disk, no
+ * memory, too many connections.
  */
 const AWAY_CLASSES = new Set(['08', '53']);
 const SQL_STATE = /^[0-9A-Z]{5}$/;

@@ -17,10 +17,10 @@ import {
 } from '../attempt-result.ts';
 import { type SlackSending, isWebhookUrl } from './sending.ts';
 
-/** What Slack refuses to exceed in a header, in characters. */
+/** The longest header that Slack accepts, in characters. */
 const HEADER_LIMIT = 150;
 
-/** As many characters of facts as Slack takes of any text. */
+/** The most characters of facts: Slack accepts no longer text. */
 const FACTS_LIMIT = 3000;
 
 /** Words that call a whole channel where something looks for names in a text. */
@@ -44,11 +44,11 @@ export type SlackMessage = {
 };
 
 /**
- * A chat message as Block Kit: header, reason, facts, link. Names and reasons are foreign text, and stand in parts of
- * which Slack reads nothing but the text: a header is plain, and the elements of rich text say themselves what is bold
- * and what is a link. So no asterisk, backtick, emoji name or angle bracket of theirs means anything, and no member is
- * mentioned. Only the notification is text with entities, for which markup is switched off, Slack is told not to look
- * for names, and those that call everybody are broken all the same.
+ * Renders a chat message as Block Kit: header, reason, facts, link. Names and reasons are foreign text, and stand in
+ * parts of which Slack reads nothing but the text: a header is plain, and the elements of rich text say themselves what
+ * is bold and what is a link. So an asterisk, backtick, emoji name or angle bracket in them means nothing, and no
+ * member is mentioned. Only the notification is text with entities: markup is switched off for it, Slack is told not to
+ * look for names, and names that call a whole channel are broken all the same.
  */
 export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessage): SlackMessage {
   const marked = `${CHAT_MARKS[tone]} ${title}`;
@@ -71,8 +71,8 @@ export function renderSlackMessage({ tone, title, text, facts, link }: ChatMessa
 }
 
 /**
- * Whether plain text knows entities Slack does not say: angle quotes stand in for the characters that begin and end a
- * mention elsewhere.
+ * Makes the text of a header. Slack does not say whether plain text knows entities, so angle quotes replace the
+ * characters that begin and end a mention elsewhere.
  */
 function headline(text: string): PlainText {
   return {
@@ -90,12 +90,12 @@ function withoutCalls(text: string): string {
   return text.replaceAll(CALLS, `@${WORD_JOINER}`);
 }
 
-/** A block; none where there is nothing to say, for Slack refuses empty ones. */
+/** Makes a block, or none where there is nothing to say: Slack refuses empty ones. */
 function richText(elements: readonly Run[]): RichText[] {
   return elements.length === 0 ? [] : [{ type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] }];
 }
 
-/** Slack refuses an element without a character. */
+/** Makes the elements of a text; Slack refuses an element without a character. */
 function words(text: string, maxLength: number): Run[] {
   const shown = shorten(text, maxLength);
   return shown === '' ? [] : [{ type: 'text', text: shown }];
@@ -119,8 +119,8 @@ function wholeFacts(facts: readonly ChatFact[]): Run[] {
 const RESPONSE_LIMIT = 1024;
 
 /**
- * The words with which Slack says that a webhook takes nothing any more, whatever its status; what they mean for its
- * owner.
+ * The words with which Slack says that a webhook takes nothing any more, whatever the status, and what they mean for
+ * its owner.
  */
 const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['invalid_token', 'the app was removed from the workspace, or its webhook was revoked'],
@@ -136,7 +136,7 @@ const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['posting_to_general_channel_denied', 'an administrator of the workspace forbids posting to this Slack channel'],
 ]);
 
-/** Statuses that say the same without a word that we know. */
+/** Statuses that mean the same without a word that we know. */
 const GONE_STATUSES = new Set([403, 404, 410]);
 
 /**
@@ -209,7 +209,7 @@ function wordOf({ body }: HttpAnswer): string {
   return cleanText(body.toString('utf8'), RESPONSE_LIMIT);
 }
 
-/** Slack gives whole seconds. */
+/** Reads `Retry-After`, which Slack gives in whole seconds. */
 function readRetryAfter({ headers }: HttpAnswer): number | null {
   const given = headers['retry-after'] ?? '';
   return /^\d{1,9}$/.test(given) ? Math.min(Number(given) * 1000, MAX_RETRY_AFTER_MS) : null;

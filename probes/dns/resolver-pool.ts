@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 
-// The longest that a check may take (`timeout_ms`); who needs it sooner gives the resolver back.
+// The longest that a check may take (`timeout_ms`); a caller with less time gives the resolver back sooner.
 const ONE_TRY = { timeout: 10_000, tries: 1 };
 
 /**
@@ -12,15 +12,15 @@ const UNREACHABLE_SERVERS = ['127.0.0.1:1'];
 const KEPT_AT_MOST = 64;
 
 /**
- * Keeps resolvers of one try each that are done with: making one costs as much as the question that it is for. They
- * hold no socket, so the pool need not be closed.
+ * Keeps idle resolvers of one try each for reuse: making one costs as much as the query that it is for. They hold no
+ * socket, so the pool need not be closed.
  */
 export class ResolverPool {
   readonly #idle: Resolver[] = [];
 
   /**
-   * A resolver for one caller and one server (`address` or `address:port`). It has never asked that server: its port is
-   * new, and its patience is whole.
+   * Takes a resolver for one caller and one server (`address` or `address:port`). It has never asked that server: its
+   * port is new, and its timeout is whole.
    */
   take(server: string): Resolver {
     const resolver = this.#idle.pop() ?? new Resolver(ONE_TRY);
@@ -28,7 +28,7 @@ export class ResolverPool {
     return resolver;
   }
 
-  /** Ends what is still being asked, whose promises reject, and keeps the resolver for the next. */
+  /** Ends its pending queries, whose promises reject, and keeps the resolver for the next caller. */
   giveBack(resolver: Resolver): void {
     resolver.cancel();
     resolver.setServers(UNREACHABLE_SERVERS);

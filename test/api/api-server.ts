@@ -21,7 +21,7 @@ import type { AnswerJson, Untyped } from '../helpers/answer-types.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
 
-/** What one answer was. */
+/** One answer. */
 export type Answer<Json = Untyped> = { status: number; headers: Headers; text: string; json: Json };
 
 // oxlint-disable max-params -- a call reads like the request that it sends: method, path, body, headers
@@ -44,14 +44,14 @@ export type Account = { tenantId: string; owner: Call; reader: Call; ownerToken:
 /** The API on a port of its own, over a database of its own, with how its surroundings were set up. */
 export type ApiServer = {
   url: string;
-  /** The first process, for who speaks to it without sockets. */
+  /** The first process, for tests that speak to it without sockets. */
   server: Server;
   database: Database;
   databaseUrl: string;
   makeId: ApiDependencies['makeId'];
   scheduleChanges: ScheduleChange[];
   testDeliveries: TestedWebhook[];
-  /** What the test delivery to a URL comes to; others are answered 2xx. */
+  /** The failure of the test delivery by its URL; other URLs answer 2xx. */
   testDeliveryFailures: Map<string, string>;
   /** Results of agents on their way to the evaluator. */
   submittedResults: ResultPayload[];
@@ -60,20 +60,20 @@ export type ApiServer = {
   logLines: Record<string, unknown>[];
   anonymous: Call;
   account(plan?: Plan): Promise<Account>;
-  /** One more process of the same installation. */
+  /** Starts one more process of the same installation. */
   another(overrides?: Partial<ApiDependencies>): Promise<string>;
   close(): Promise<void>;
 };
 
-/** Adds routes of its own, as those of the console. */
+/** Adds routes of its own, such as the console's. */
 type Mount = Parameters<typeof createApp>[1];
 
 /** The regions of the shared agents that every test server has, by creation. */
 export const REGIONS = ['frankfurt', 'singapore', 'virginia', 'hanoi'];
 
 /**
- * Starts the API before the tests of a file and stops it after them, with whatever `mount` adds; every answer is held
- * against the description.
+ * Starts the API before the tests of a file and stops it after them, with whatever `mount` adds. Every answer is
+ * validated against the description.
  */
 export function withApiServer(
   test: TestFn<{ api: ApiServer }>,
@@ -274,7 +274,7 @@ export async function send<Json = Untyped>(
   };
 }
 
-/** Where the page after an answer of a list's path is; null after the last one. */
+/** The path of the page after an answer of a list; null after the last one. */
 export function nextPage<P extends string>({ headers }: Answer<object>, path: P): `${P}?${string}` | null {
   const link = /^<http:\/\/[^/]+([^>?]+)\?([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '');
   if (link === null) return null;
@@ -283,7 +283,7 @@ export function nextPage<P extends string>({ headers }: Answer<object>, path: P)
   return `${path}?${query}`;
 }
 
-/** The whole body; of a stream of events, which has no end, what comes up to its first one. */
+/** Reads the whole body; of a stream of events, which has no end, what comes up to its first event. */
 async function textOf(response: Response): Promise<string> {
   if (response.body === null || response.headers.get('content-type')?.startsWith('text/event-stream') !== true)
     return await response.text();
@@ -295,7 +295,7 @@ async function textOf(response: Response): Promise<string> {
   return text;
 }
 
-/** The status and the whole error shape of an answer: a text, and the id that the header carries too (D-03). */
+/** Asserts the status and the whole shape of an error: a text, and the id that the header carries too (D-03). */
 export function isError(
   t: ExecutionContext<{ api: ApiServer }>,
   answer: Answer<object>,

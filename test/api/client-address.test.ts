@@ -86,7 +86,7 @@ const CASES: readonly [string, ...Case[]][] = [
       ',',
     ].map((header): Case => ({ trusted: 'loopback', peer: '127.0.0.1', header, is: '127.0.0.1' })),
     { trusted: 'loopback,private', peer: '127.0.0.1', header: '203.0.113.9, unknown, 10.0.0.1', is: '10.0.0.1' },
-    // As an address of the network, it would be a proxy.
+    // If it were read as an address of the network, it would be a proxy.
     { trusted: 'loopback,private', peer: '127.0.0.1', header: '203.0.113.9, 10.1', is: '127.0.0.1' },
     { trusted: 'loopback', peer: '127.0.0.1', header: '203.0.113.9,,', is: '203.0.113.9' },
   ],
@@ -109,7 +109,7 @@ for (const [title, ...cases] of CASES) {
   });
 }
 
-// Beside these, texts have IPv4 within IPv6, which no kernel writes.
+// Besides these, texts hold IPv4 within IPv6, which no kernel writes.
 const address = fc.oneof(
   fc.ipV4(),
   fc.ipV6().filter((text) => !text.includes('.')),

@@ -9,8 +9,8 @@ import { startRawServer } from '../helpers/http-server.ts';
 import type { ProbedCheck, ProbingOrder, ProbingReport } from './probing-process.ts';
 
 /**
- * What a check may cost at most that meets an attack: megabytes of memory, and milliseconds of processor in one turn of
- * the loop.
+ * What a check under attack may cost at most: megabytes of memory, and milliseconds of processor time in one turn of
+ * the event loop.
  */
 export type Bounds = { grownMb?: number; holdMs?: number; copies?: number };
 
@@ -20,10 +20,7 @@ export type Probing = {
   ask: (order: Pick<ProbingOrder, 'targets'> & Partial<ProbingOrder>) => Promise<ProbingReport>;
 };
 
-/**
- * What an answer to a thing that should be bounded may exceed its time-out by: the machine has other things to do, in
- * milliseconds.
- */
+/** How far a check may exceed its timeout, in milliseconds: the machine has other things to do. */
 const MARGIN_MS = 2000;
 
 /** A port without a listener, for orders without a registry. */
@@ -45,20 +42,20 @@ export async function startProbing(): Promise<Probing> {
   };
 }
 
-/** A server's treatment of a client, as soon as something was sent to it. */
+/** How a server treats a client once the client has sent something. */
 export type Way = (socket: Socket) => void;
 
-/** Says something and keeps the connection. */
+/** Sends a text and keeps the connection open. */
 export function say(text: string | Buffer): Way {
   return (socket) => void socket.write(text, 'latin1');
 }
 
-/** Says something and hangs up. */
+/** Sends a text and closes the connection. */
 export function sayAll(text: string | Buffer): Way {
   return (socket) => void socket.end(text, 'latin1');
 }
 
-/** Says the beginning, then the same thing as fast as it is taken, for ever. */
+/** Sends the beginning, then the same thing for ever, as fast as the client takes it. */
 export function flood(beginning: string, again: string | Buffer): Way {
   const piece = Buffer.from(again as string, 'latin1');
   return (socket) => {
@@ -71,7 +68,7 @@ export function flood(beginning: string, again: string | Buffer): Way {
   };
 }
 
-/** Says the beginning, then one more byte every tenth of a second, for ever: `next` is repeated. */
+/** Sends the beginning, then one more byte every tenth of a second, for ever; `next` is repeated. */
 export function drip(beginning: string, next: string): Way {
   return (socket) => {
     socket.write(beginning, 'latin1');
@@ -84,7 +81,7 @@ export function drip(beginning: string, next: string): Way {
   };
 }
 
-/** Starts a server that treats everybody in one way once they have sent something, and says its port. */
+/** Starts a server that treats each client in one way once it has sent something, and returns its port. */
 export async function startAttacker(t: ExecutionContext, way: Way): Promise<number> {
   const { port } = await startRawServer(t, (socket) => void socket.once('data', () => way(socket)));
   return port;

@@ -1,10 +1,10 @@
-/** Finds secrets in a text, in any of the forms in which they get about; returns the names of those that are there. */
+/** Finds secrets in a text, in any of the forms in which they leak; returns the names of those that are there. */
 export type Search = (text: string) => string[];
 
-/** Base64 of a text inside of something longer depends on how many bytes stand before it. */
+/** Base64 of a text inside something longer depends on how many bytes stand before it. */
 const ALIGNMENTS = [0, 1, 2];
 
-/** Prepares the search for these secrets, by name. Texts of bytes (32 random ones, say) come as buffers. */
+/** Prepares the search for these secrets, by name. Secrets that encode bytes (32 random ones, say) come as buffers. */
 export function searchFor(secrets: ReadonlyMap<string, string | Buffer>): Search {
   const sought = [...secrets].map(([name, secret]) => ({ name, forms: formsOf(secret) }));
   return (text) => {
@@ -43,7 +43,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Those characters of the base64 that come from these bytes alone, behind the given number of others. */
+/** The characters of the base64 that come from these bytes alone, behind the given number of others. */
 function inBase64(bytes: Buffer, before: number): string {
   const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
   return encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));

@@ -12,10 +12,10 @@ withServiceUnderAttack(test, (started) => {
   service = started;
 });
 
-/** Who comes in good order is answered within this, whatever others do, in milliseconds. */
+/** A well-behaved client is answered within this, whatever others do, in milliseconds. */
 const NEIGHBOUR_MS = 1000;
 
-/** What every request needs that is to get past authentication. */
+/** The headers that a request needs to get past authentication. */
 const caller = () => `Host: localhost\r\nAuthorization: Bearer ${service.token}\r\n`;
 const get = (path: string, headers = '') => `GET ${path} HTTP/1.1\r\n${caller()}${headers}\r\n`;
 const post = (path: string, headers: string, body = '') =>
@@ -23,7 +23,8 @@ const post = (path: string, headers: string, body = '') =>
 const send = (path: string, body: string) => post(path, `Content-Length: ${Buffer.byteLength(body)}`, body);
 
 /**
- * A body that no operation takes: a request that gets past the validator with it is answered otherwise than with 400.
+ * A body that no operation takes: a request that gets past the validator with it is answered with something other than
+ * 400.
  */
 const BAD_BODY = '{"no_such_field":1}';
 /** A whole request within a request: an answer to it is an answer too many. */
@@ -171,7 +172,7 @@ test.serial('odd forms and methods get an error of ours', async (t) => {
   });
 });
 
-/** Other ways to write /v1/monitors, and things that are to be taken for it. */
+/** Other spellings of /v1/monitors, and paths that pose as it. */
 const PATHS = [
   '//v1/monitors',
   '/v1//monitors',
@@ -353,12 +354,12 @@ test.serial('a byte-order mark, a key twice and the name of a prototype among he
 });
 
 /**
- * How many connect at a time: more than a busy service has accepted by then may be lost within the system, which tells
+ * How many connect at a time: beyond what a busy service accepts in time, the system may lose connections and tell
  * neither side.
  */
 const AT_A_TIME = 200;
 
-/** Connections of hostile clients, all open at once; `cut` are those that the service has closed. */
+/** Opens connections of hostile clients, all at once; `cut` are those that the service has closed. */
 async function openMany(count: number, begin: string): Promise<{ cut: () => number; end: () => void }> {
   let cut = 0;
   const { port } = new URL(service.url);
@@ -385,14 +386,14 @@ async function openMany(count: number, begin: string): Promise<{ cut: () => numb
   };
 }
 
-/** Who connects later is accepted later: everybody before it has been by then. */
+/** Waits for the answer to one more client. Connections are accepted in order, so all before it have been by then. */
 async function neighbourGetsAnswer(): Promise<void> {
   const neighbour = service.open();
   neighbour.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
   await once(neighbour.resume(), 'close');
 }
 
-/** A machine with much else to do may take more than the second that a look at the database has. */
+/** A busy machine may need more than the one second that a look at the database has. */
 function isReady(): Promise<true> {
   return until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
 }

@@ -26,7 +26,7 @@ const MIB = 1024 * 1024;
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** An answer with this body, perhaps in a content coding. */
+/** Makes an answer with this body, optionally in a content coding. */
 function page(body: string | Buffer, coding = 'identity'): Way {
   const bytes = Buffer.from(body as string);
   return sayAll(
@@ -37,8 +37,10 @@ function page(body: string | Buffer, coding = 'identity'): Way {
   );
 }
 
-/** A way that a website has with its visitors, and the cause that a check finds; null = the check is up. */
-/** Several causes where it is the machine's speed that decides whether the budget of judging is over first. */
+/**
+ * How a website treats its visitors, and the cause that a check finds; null = the check is up. There are several causes
+ * where the machine's speed decides whether the budget of judging is used up first.
+ */
 type Attack = {
   way: Way;
   cause: string | null | readonly (string | null)[];
@@ -172,7 +174,7 @@ const json = (assertion: Partial<Assertion>): Assertion => ({
 const asserts = (...assertions: Assertion[]): Partial<CheckTarget> => ({ timeoutMs: 5000, checkSpec: { assertions } });
 const fifty = (make: (index: number) => Assertion) => asserts(...Array.from({ length: 50 }, (_, index) => make(index)));
 
-/** What a search for it in a body of a million times `a` costs most with. */
+/** The text that makes a search in a body of a million times `a` cost most. */
 const BARELY_NOT = `${'a'.repeat(1300)}b${'a'.repeat(1250)}`;
 const LETTERS = 'äöü漢字'.repeat(80_000);
 

@@ -6,12 +6,11 @@ import { domainToASCII } from 'node:url';
 import { NAMES } from './address-forms.ts';
 
 /**
- * Somebody who listens on every address of this machine, over tcp and udp on one port, and counts whoever comes; nobody
- * gets an answer.
+ * A server on every address of this machine, over tcp and udp on one port, that counts its clients and answers none.
  */
 export type Watchman = { port: number; connections: () => number; close: () => void };
 
-/** Sets the watchman up. Where the machine has no IPv6 he listens on all addresses of IPv4. */
+/** Starts the watchman. Where the machine has no IPv6 it listens on all addresses of IPv4. */
 export async function startWatchman(): Promise<Watchman> {
   let connections = 0;
   const host = (await hasIpv6()) ? '::' : '0.0.0.0';
@@ -72,7 +71,7 @@ export function takeOverResolver(): Resolver {
     options: dns.LookupOptions,
     callback: (error: Error | null, addresses: dns.LookupAddress[] | string, family?: number) => void,
   ): void => {
-    // As the system's does.
+    // As the system's resolver does.
     const ascii = domainToASCII(name);
     if (NUMERIC.test(ascii)) return original(name, options, callback as never);
     lookedUp.push(name);

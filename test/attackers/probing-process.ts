@@ -10,10 +10,10 @@ import { openServiceProbe } from '../../probes/index.ts';
 import { Judge } from '../../probes/judging/judge.ts';
 import { createVendorPageReader } from '../../probes/vendor.ts';
 
-/** Checks that are to be run at once, and the registries that domains are looked up at. */
+/** Checks to run at once, and the registries that domains are looked up at. */
 export type ProbingOrder = { targets: CheckTarget[]; whois: { host: string; port: number }; rdapBase: string | null };
 
-/** What came of one check; `failure` is what it threw, which it must not. */
+/** The outcome of one check; `failure` is what it threw, which it must not. */
 export type ProbedCheck = {
   verdict: Vote | null;
   cause: string | null;
@@ -79,7 +79,7 @@ async function check(target: CheckTarget, probe: ReturnType<typeof openProbes>):
   }
 }
 
-/** Of this thread alone, in milliseconds: what others on the machine take away does not count. */
+/** The processor time of this thread alone, in milliseconds: what others on the machine take does not count. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -17,11 +17,11 @@ import { httpTarget } from '../helpers/check-target.ts';
 export type Way = (host: string, port: number) => Promise<string>;
 
 export type WaysIn = {
-  /** By the name of what names a host: monitors of each type, channels, registries. */
+  /** By what names the host: monitors of each type, channels, registries. */
   toHosts: Readonly<
     Record<'http' | 'https' | 'tcp' | 'udp' | 'icmp' | 'dns' | 'vendor' | 'webhook' | 'whois' | 'rdap', Way>
   >;
-  /** Those that are given a whole URL. */
+  /** Ways that are given a whole URL. */
   toUrls: Readonly<Record<'http' | 'vendor' | 'webhook' | 'rdap', (url: string) => Promise<string>>>;
   close: () => Promise<void>;
 };
@@ -37,20 +37,20 @@ export type WaysInOptions = {
   timeoutMs: number;
 };
 
-/** What is said of a domain whose lookup was still under way when patience ended. */
+/** The outcome for a domain whose lookup was still under way at the end of the wait. */
 export const NOTHING_YET = 'nothing learnt in time';
 
-/** Whom the root refers to where another server is to be contacted: an address that is refused. */
+/** Where the root refers to when another server is to be contacted: an address that is refused. */
 const UNREACHABLE = '192.0.2.1:9';
 
 const A_EXISTS = { dns: { records: [{ type: 'A', mode: 'exists' }] } } satisfies CheckTarget['checkSpec'];
 
-/** Opens every way by which customers, and those whom they name, can have the service contact a host. */
+/** Opens every way by which customers, and servers that they name, can have the service contact a host. */
 export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: WaysInOptions): WaysIn {
   const search = createPatternSearch();
   const agentProbe = openAgentProbe({ allowPrivateNetwork });
   let rdapBase: string | null = null;
-  // What was learnt of a page by one way of writing its host is too old for the next.
+  // What was learned of a page by one spelling of its host is too old for the next.
   let nowMs = Date.now();
   const later = () => (nowMs += 60_000);
   const knownDomains = () =>

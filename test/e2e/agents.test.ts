@@ -63,7 +63,7 @@ async function storedResults({ databaseUrl }: Installation, monitorId: string): 
   });
 }
 
-/** Everything that stands in a folder, as text. */
+/** Reads everything in a folder as text. */
 async function contentsOf(directory: string): Promise<string> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const texts = await Promise.all(
@@ -78,7 +78,7 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   await connect(installation);
   const target = await startTarget(t);
   const honest = await installation.startAgent('honest');
-  // Its network leads to an address where nobody answers.
+  // Its network leads to an address where nothing answers.
   const lying = await installation.startAgent('lying', {
     distort: (answer) => answer.replaceAll(target.url(), 'http://127.0.0.1:9/'),
   });
@@ -147,7 +147,7 @@ test('what an agent measures while the service is gone arrives afterwards, each 
   // What a killed agent had measured within its last second may be lost with it.
   await until(async () => (await storedResults(installation, id)) >= target.hits('/one') - 2);
   t.true((await storedResults(installation, id)) <= target.hits('/one'));
-  // Killed while it delivered, the service may deliver once more what had arrived: under the same id.
+  // A service killed while it delivers may deliver the same once more, under the same id.
   t.deepEqual(
     [...new Set(eventsAt(receiver).map(({ event, json }) => `${event} ${json['delivery_id']}`))],
     [`monitor.up ${up.json['delivery_id']}`],

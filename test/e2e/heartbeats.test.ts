@@ -18,7 +18,7 @@ import { startReceiver } from '../helpers/webhook-receiver.ts';
 const MISS_NOTIFIED_MS = 15_000;
 const PING_NOTIFIED_MS = 15_000;
 
-/** A miss that was to be reported would have been by then, in milliseconds. */
+/** A miss that was to be reported would have been reported by then, in milliseconds. */
 const LONG_OVERDUE_MS = 5000;
 
 type Heartbeat = {
@@ -58,7 +58,7 @@ async function createHeartbeat(call: ApiClient, settings: object): Promise<Heart
 }
 
 /**
- * The transitions of a database, the oldest first: to which state, why, and how much later than it became true that was
+ * The transitions of a database, the oldest first: to which state, why, and how much later than it became true it was
  * decided.
  */
 async function transitionsOf(
@@ -194,7 +194,7 @@ test.serial(
     const jobsRun = (async () => {
       for await (const _tick of ticks(500)) {
         if (running.isOver) return;
-        // Refused connections are what these jobs meet while the service is gone.
+        // These jobs meet refused connections while the service is gone.
         await Promise.all(jobs.map((job) => job.ping(running.url).catch(() => 0)));
       }
     })();
@@ -203,7 +203,7 @@ test.serial(
 
     await before.program.stop('SIGKILL');
     await until(async () => (await pingsUnavailableMs(databaseUrl)) > 5000);
-    // Minutes that this test does not wait for: all that we last did was five minutes before.
+    // Spares the test minutes of waiting: all that the service last did was five minutes ago.
     await withClient(databaseUrl, (client) =>
       client.query('UPDATE service_marks SET at = at - 300000, resumed_at = resumed_at - 300000'),
     );

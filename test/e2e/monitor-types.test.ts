@@ -15,7 +15,7 @@ import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
-/** Something to watch: what a monitor of it is created with, and what breaks and mends it. */
+/** Something to watch: what its monitor is created with, and what breaks and mends it. */
 type Watched = {
   create: object;
   cause: string;
@@ -23,7 +23,7 @@ type Watched = {
   mend: (id: string) => Promise<unknown> | unknown;
 };
 
-/** A stretch that a machine with other tests to run can take to see a change, in milliseconds. */
+/** How long a machine that runs other tests may take to see a change, in milliseconds. */
 const SEEN_WITHIN_MS = 40_000;
 
 const EVERY_SECOND = { interval_seconds: 1, down_after_failures: 1 };
@@ -38,7 +38,7 @@ async function watchHttp(t: ExecutionContext): Promise<Watched> {
   };
 }
 
-/** A server that greets, as mail servers do, in two pieces. */
+/** Watches a server that greets, as mail servers do, in two pieces. */
 async function watchTcp(t: ExecutionContext): Promise<Watched> {
   const open = new Set<Socket>();
   const server = net.createServer((socket) => {
@@ -112,8 +112,8 @@ async function watchDns(t: ExecutionContext): Promise<Watched> {
 }
 
 /**
- * A registry, found by the bootstrap file that IANA would publish. What it says is kept for a day, which the test lets
- * pass.
+ * Watches a registry, found by the bootstrap file that IANA would publish. What it says is kept for a day, which the
+ * test lets pass.
  */
 async function watchDomain(t: ExecutionContext, databaseUrl: string) {
   let expiry = '2099-01-01T00:00:00Z';
@@ -214,7 +214,7 @@ test(
             .map(({ json }) => json)
             .filter(({ monitor }) => (monitor as { id: string }).id === id);
         let handled = 0;
-        // A process that is held up says that it cannot tell, and then what it said before; nothing else may come
+        // A process that is held up reports that it cannot tell, and then the state from before; nothing else may come
         // first.
         const awaitState = async (state: string, before: string) => {
           const at = await until(

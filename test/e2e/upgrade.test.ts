@@ -56,7 +56,7 @@ async function readSchema(databaseUrl: string): Promise<string[]> {
   });
 }
 
-/** A database as the dump has it. */
+/** Restores the dump into a new database, and returns its URL. */
 async function restoreDump(t: ExecutionContext): Promise<string> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);

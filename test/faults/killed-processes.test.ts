@@ -17,7 +17,7 @@ const MONITORS = 20;
  */
 const DELAY_MS = 60_000;
 
-/** Who is killed while the result of a probe is on its way through the fleet, round by round. */
+/** The processes killed while the result of a probe is on its way through the fleet, round by round. */
 const ROUNDS: readonly (readonly ProcessName[])[] = [
   ['evaluate'],
   ['check', 'maintain'],
@@ -59,7 +59,7 @@ for (const backend of listQueueBackends()) {
     await fleet.start('deliver');
 
     for (const [round, victims] of ROUNDS.entries()) {
-      // Killed over once more, it would come twice as late.
+      // If its process were killed once more, it would come twice as late.
       if (victims.includes('deliver')) await repeated;
       const isUp = round % 2 === 0;
       const notified = nextEvent(receiver, isUp ? 'monitor.up' : 'monitor.down', DELAY_MS);

@@ -1,16 +1,16 @@
 import type { components, paths } from '../../api/schema.generated.ts';
 
-/** A body whose shape nothing says: of a path that is no operation, or that is known at run time only. */
+/** A body of unknown shape: of a path that is no operation, or that is known at run time only. */
 export type Untyped = Record<string, unknown>;
 
-/** A path as an operation is found by it: without its query, and `{}` for each part that a call fills in. */
+/** The key of an operation's path: without its query, and with `{}` for each part that a call fills in. */
 type KeyOf<P extends string> = P extends `${infer Path}?${string}`
   ? KeyOf<Path>
   : P extends `${infer Head}/${infer Rest}`
     ? `${PartOf<Head>}/${KeyOf<Rest>}`
     : PartOf<P>;
 type PartOf<S extends string> = string extends S ? '{}' : S extends `{${string}}` ? '{}' : FixedOf<S>;
-/** What a part begins with, where a query that is known at run time only is stuck to its end. */
+/** The beginning of a part that ends in a query known at run time only. */
 type FixedOf<S extends string> = string extends S
   ? ''
   : S extends `${infer C}${infer Rest}`

@@ -14,7 +14,7 @@ function characterAt(position: number): string {
   return String.fromCodePoint(position < SURROGATES_START ? position : position + SURROGATES);
 }
 
-/** The way back, which shrinking asks for; throws for what is no single character, as fast-check expects. */
+/** The inverse, which shrinking needs; throws for what is not a single character, as fast-check expects. */
 function positionOf(text: unknown): number {
   const [character, ...more] = typeof text === 'string' ? text : '';
   const point = character?.codePointAt(0);

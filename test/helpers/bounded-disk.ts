@@ -8,9 +8,9 @@ import type { ExecutionContext } from 'ava';
 /** A disk of a bounded size, in memory, that can be filled up to its last block. */
 export type BoundedDisk = {
   path: string;
-  /** Takes all the room that is left at the moment. */
+  /** Fills the disk. */
   fill: () => Promise<void>;
-  /** Gives it back. */
+  /** Frees it again. */
   free: () => Promise<void>;
   unmount: () => Promise<void>;
 };
@@ -59,7 +59,7 @@ async function appendWhilePossible(file: Awaited<ReturnType<typeof open>>, chunk
   }
 }
 
-/** A bounded disk that is gone after the test; null where there is none to be had, which the test's log says. */
+/** Mounts a bounded disk until the test ends; null where the machine allows none, which the test's log says. */
 export async function boundedDisk(t: ExecutionContext, mebibytes: number): Promise<BoundedDisk | null> {
   const folder = await mkdtemp(join(tmpdir(), 'spotcheck-disk-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));

@@ -5,8 +5,8 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import type { Harness } from './harness.ts';
 
 /**
- * A page of a person of its own, with all that went wrong in it: errors, refusals of its Content-Security-Policy, and
- * requests to other hosts.
+ * A page in a browser profile of its own, with all that went wrong in it. `complaints` are errors, refusals of its
+ * Content-Security-Policy, and requests to other hosts.
  */
 export type OpenPage = { page: Page; complaints: readonly string[] };
 
@@ -17,7 +17,7 @@ export type PageOptions = {
   colorScheme?: 'light' | 'dark';
 };
 
-/** A phone is touched, and has no scroll bars that take room. */
+/** A phone has a touch screen, and no scroll bars that take room. */
 const SIZES = {
   desktop: { viewport: { width: 1280, height: 800 } },
   phone: { viewport: { width: 360, height: 740 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true },
@@ -37,12 +37,12 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** Debian's place; others say theirs. */
+/** Debian's path; other systems set CHROMIUM_PATH. */
 const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 
-/** What the browser itself says of answers that are no good ones: pages deal with those. */
+/** What the browser itself logs about answers with an error status: pages deal with those. */
 const OF_ANSWERS = /^Failed to load resource/;
 
 /** Starts a browser for a test, or for those of a file together. */
@@ -74,10 +74,10 @@ export async function openPage(
   t.teardown(() => context.close());
   const complaints: string[] = [];
   const page = await context.newPage();
-  // As everywhere what must come is waited for a minute.
+  // A minute, like every other wait for what must come.
   page.setDefaultTimeout(60_000);
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
-  // What the policy refuses is reported as an error too.
+  // What the policy refuses is also reported as an error.
   page.on(
     'console',
     (message) => message.type() === 'error' && !OF_ANSWERS.test(message.text()) && complaints.push(message.text()),
@@ -98,12 +98,12 @@ export async function signIn(page: Page, { email, password }: { email: string; p
 }
 
 /**
- * What keeps people from using the page as it is now, or a part of it: axe-core's serious and critical findings, one
- * line each.
+ * Lists what keeps people from using the page, or a part of it, as it is now: axe-core's serious and critical findings,
+ * one line each.
  */
 export async function findBarriers(page: Page, part?: string): Promise<string[]> {
   if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(await readFile(AXE, 'utf8'));
-  // In the page, where types of this side do not reach.
+  // Runs in the page, where types of this side do not reach.
   const violations = (await page.evaluate(
     `axe.run(${part === undefined ? 'document' : JSON.stringify(part)}, { resultTypes: ["violations"] }).then(({ ` +
       'violations }) => violations)',

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import tls from 'node:tls';
 import { generate } from 'selfsigned';
 
-/** A key and its certificate as PEM texts, in the words of `https.createServer`. */
+/** A key and its certificate as PEM texts, by the names of `https.createServer`. */
 export type KeyPair = { key: string; cert: string };
 
 /**

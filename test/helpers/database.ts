@@ -30,8 +30,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const copy = async (client: Client): Promise<void> => {
     await ensureTemplate(client);
-    // Half the time of copying by way of the write-ahead log, and the checkpoints that it needs cost nothing without
-    // fsync.
+    // Takes half the time of copying by way of the write-ahead log, and the checkpoints that it needs cost nothing
+    // without fsync.
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`);
   };
   await withClient(maintenance, copy, PATIENCE_MS);
@@ -44,7 +44,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return { databaseUrl: urlOf(name), drop };
 }
 
-/** Opens a database under a key of its own by default. */
+/** Opens a database, by default under a key of its own. */
 export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseOptions> = {}): Database {
   return openDatabase({
     databaseUrl,
@@ -72,8 +72,8 @@ async function ensureTemplate(client: Client): Promise<void> {
 }
 
 /**
- * Of the days around this one, which nearly every test writes to: made here once, they cost a copy half of what making
- * them costs.
+ * Makes the partitions of the days around this one, which nearly every test writes to. Made once here, they cost a copy
+ * half of what making them costs.
  */
 async function makePartitions(databaseUrl: string): Promise<void> {
   const database = openTestDatabase(databaseUrl);

@@ -4,7 +4,7 @@
  */
 export type Harness = { teardown: (end: () => unknown) => void };
 
-/** Runs a function with its own harness, and ends what it started, also after an interruption. */
+/** Runs a function with its own harness, and ends what it started, even after an interruption. */
 export type WithHarness = <Result>(work: (harness: Harness) => Promise<Result>) => Promise<Result>;
 
 /** Makes the harnesses of a run; `closeAll` is for signals. */

@@ -17,7 +17,7 @@ export function connectInProcess(
   const agent = new Agent({ keepAlive: true });
   agent.createConnection = () => {
     const [ours, theirs] = duplexPair();
-    // What servers and agents ask of sockets and plain streams do not have.
+    // What servers and agents call on sockets, and plain streams lack.
     for (const side of [ours, theirs])
       Object.assign(side, {
         setTimeout: () => side,
@@ -27,7 +27,7 @@ export function connectInProcess(
         unref: () => side,
         remoteAddress: address,
       });
-    // A pair does not know that one of its sides is gone, as sockets do.
+    // Unlike sockets, a pair does not know that one of its sides is gone.
     ours.once('close', () => theirs.destroy());
     server.emit('connection', theirs);
     return ours;

@@ -3,9 +3,9 @@ import { text } from 'node:stream/consumers';
 import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
-/** What a load balancer does with web processes that come and go. */
+/** A load balancer for web processes that come and go. */
 export type LoadBalancer = {
-  /** Takes a web process in, and resolves once it is ready. */
+  /** Adds a web process, and resolves once it is ready. */
   add: (url: string) => Promise<void>;
   /** Requests that got an answer below 500, and what became of the others. */
   answered: () => number;

@@ -12,9 +12,9 @@ export type Program = {
   child: ChildProcess;
   pid: number;
   isRunning: () => boolean;
-  /** All that it wrote so far, both streams. */
+  /** All output so far, of both streams. */
   output: () => string;
-  /** What of it came on standard error. */
+  /** The part of it that came on standard error. */
   errors: () => string;
   /** Its exit status; null when a signal ended it. */
   exited: Promise<number | null>;
@@ -35,7 +35,7 @@ const STOP_MS = 90_000;
  */
 export type Circumstances = { uid?: number; gid?: number; cwd?: string; keptCharacters?: number };
 
-/** What every program gets of our environment: how programs and what Node has compiled before are found. */
+/** The part of our environment that every program gets: how it finds programs and what Node has compiled before. */
 export function ownEnvironment(): Record<string, string> {
   const names = ['PATH', 'HOME', 'NODE_COMPILE_CACHE'];
   return Object.fromEntries(
@@ -91,7 +91,7 @@ export function startProgramAs(
     exited,
     async stop(signal = 'SIGTERM') {
       child.kill(signal);
-      // None of ours takes longer to stop: one that stays is to be a failure with its last words, not a run that hangs.
+      // None of ours takes longer to stop: one that stays is a failure with its last words, not a run that hangs.
       const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
       const status = await exited;
       clearTimeout(kill);
@@ -102,7 +102,10 @@ export function startProgramAs(
   };
 }
 
-/** Waits until the program wrote something that matches, and returns the match; fails at once when it ends before. */
+/**
+ * Waits until the program has written something that matches, and returns the match; fails at once when the program
+ * ends before.
+ */
 export async function outputMatching(program: Program, pattern: RegExp, timeoutMs = 90_000): Promise<RegExpExecArray> {
   const found = () => {
     if (pattern.test(program.output())) return true;

@@ -7,19 +7,19 @@ const LIBRARIES = ['x86_64', 'aarch64'].map((name) => `/usr/lib/${name}-linux-gn
 
 /** A wall clock that can be set while programs run by it. Their monotonic clocks stay true, as on a real machine. */
 export type SettableClock = {
-  /** What a program finds in its environment that goes by this clock. */
+  /** The environment that makes a program run by this clock. */
   env: Record<string, string>;
   /** Sets the clock this many seconds ahead of the machine's; below 0 behind it. */
   set: (aheadSeconds: number) => Promise<void>;
-  /** Takes away what the clock is made of. */
+  /** Deletes the clock's files. */
   remove: () => Promise<void>;
 };
 
-/** What the runner says where tests that set clocks are left out. */
+/** What the runner prints where tests that set clocks are left out. */
 export const NO_FAKETIME =
   'libfaketime is not installed: the tests that set clocks did not run (Debian: apt-get install libfaketime)';
 
-/** Null where libfaketime is not installed. */
+/** Finds the library; null where libfaketime is not installed. */
 export function findFaketime(): string | null {
   return LIBRARIES.find((path) => existsSync(path)) ?? null;
 }
@@ -34,7 +34,7 @@ export async function makeSettableClock(): Promise<SettableClock | null> {
   const path = join(folder, 'ahead');
   const set = async (aheadSeconds: number) => {
     await writeFile(`${path}.new`, `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}\n`, { mode: 0o644 });
-    // At once: no process finds half of it.
+    // By one rename: no process finds half of it.
     await rename(`${path}.new`, path);
   };
   await set(0);

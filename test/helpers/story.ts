@@ -3,7 +3,8 @@ import { until } from './until.ts';
 import type { Received, Receiver } from './webhook-receiver.ts';
 
 /**
- * Makes a webhook channel to the receiver and a monitor of the target, checked every second; returns the monitor's id.
+ * Creates a webhook channel to the receiver and a monitor of the target, checked every second; returns the monitor's
+ * id.
  */
 export async function watchTarget(
   call: ApiClient,

@@ -37,8 +37,8 @@ const ANSWERER = `
 `;
 
 /**
- * Starts the answerer; `standStill` lets it answer while this thread does nothing until the deadline of what began now
- * is long over.
+ * Starts the answerer; `standStill` lets it answer while this thread blocks until long after the deadline of what began
+ * now.
  */
 async function startAnswerer(t: ExecutionContext) {
   const marks = new Int32Array(new SharedArrayBuffer(4));

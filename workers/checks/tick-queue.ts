@@ -1,6 +1,4 @@
-/**
- * A tick of a slot as its turn comes: the newest one that has come meanwhile, and for how many older ones it stands.
- */
+/** A tick of a slot when its turn comes: the newest one so far, and how many older ones it replaces. */
 export type Tick = { slotBeginsAtMs: number; passedOver: number; hasWaited: boolean };
 
 /** The queue of checks that have been read and wait to begin. */
@@ -9,9 +7,8 @@ export type LimiterQueue = { isFull: () => boolean; waitForRoom: () => Promise<v
 type WaitingTick = { tick: Tick; begin: () => void; read: Promise<void> };
 
 /**
- * Queues ticks that come while more checks are in hand than can begin soon. A tick that waits has read nothing yet, so
- * that the queue costs no memory; each slot has one place in it, so that with too much to do all monitors are checked
- * equally often.
+ * Queues ticks that come while more checks are in hand than can begin soon. A waiting tick has read nothing yet, so the
+ * queue costs no memory; each slot has one place in it, so that under overload all monitors are checked equally often.
  */
 export class TickQueue {
   readonly #limiterQueue: LimiterQueue;
@@ -61,8 +58,8 @@ export class TickQueue {
       this.#waiting.delete(slot);
       begin();
       await read;
-      // Its checks are in the limiter's queue by the next turn of the event loop, and only then it can be seen whether
-      // there is room for more.
+      // Its checks are in the limiter's queue by the next turn of the event loop; only then is it clear whether there
+      // is room for more.
       await new Promise<void>((resolve) => setImmediate(resolve));
     }
     this.#isDraining = false;

@@ -8,8 +8,8 @@ import type { Throttle } from './throttle.ts';
 import { findTotpStep, normalizeCode } from './totp.ts';
 
 /**
- * What a person has to know before something is changed that guards their account; `field` is where the request says
- * it.
+ * Something that a person must prove before a setting that guards their account changes. `field` is the field of the
+ * request that holds it.
  */
 type Proof = { field: string; isGiven: () => Promise<boolean>; wrong: string };
 
@@ -24,7 +24,7 @@ export async function requireProofs(throttle: Throttle, exchange: Exchange, proo
   await attempt.succeed();
 }
 
-/** That the person knows their password. */
+/** Proves that the person knows their password. */
 export function passwordProof(response: Response, field: string, password: string): Proof {
   return {
     field,
@@ -33,7 +33,7 @@ export function passwordProof(response: Response, field: string, password: strin
   };
 }
 
-/** Whether a code is good for a person's second factor: of the app, or a recovery code. A good one is used up. */
+/** Whether a code is valid for a person's second factor: one of the app, or a recovery code. A valid one is used up. */
 export async function takeCode(
   { database, now }: Parts<'database' | 'now'>,
   userId: string,

@@ -21,7 +21,7 @@ import { agentOf } from './authentication.ts';
 import { createResultBatches } from './result-batches.ts';
 import { type AcceptedReport, createResultLimits, type AssignedReport } from './result-limits.ts';
 
-/** `POST /agent/v1/ingest`: results of an agent, handed on to where those of the fleet go. */
+/** `POST /agent/v1/ingest`: takes an agent's results, which go where those of the fleet go. */
 export function ingestHandler({
   database,
   logger,
@@ -129,16 +129,15 @@ function withWait({ waitMs, ...timing }: Record<string, unknown>): Record<string
 }
 
 /**
- * The longest time of a check that is believed, in milliseconds: beyond its deadline what a busy machine may be late
- * by, and no more.
+ * The longest time of a check that is believed, in milliseconds: its deadline, and what a busy machine may be late by.
  */
 function mostMsOf({ timeoutMs }: ReportedMonitor): number {
   return 2 * timeoutMs + 1000;
 }
 
 /**
- * The version of the checks that a result measured: before the newest was given it was the one before, where there was
- * one.
+ * The version of the checks that a result measured. This is the newest or, for a result from before it was given, the
+ * one before where there was one.
  */
 function measuredVersion(
   { startedAtMs }: Report,
@@ -178,10 +177,7 @@ async function listRechecks(
   });
 }
 
-/**
- * The certificates that an agent saw and that are other than those it saw before, of https monitors, the newest of
- * each.
- */
+/** Lists the newest certificate of each https monitor that an agent saw, where it differs from the one seen before. */
 function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): ObservedCertificate[] {
   const newest = new Map<number, AcceptedReport & { expiresAt: number }>();
   for (const observed of accepted) {
@@ -208,7 +204,7 @@ function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): 
     }));
 }
 
-/** What older checks saw belongs to another target, perhaps. */
+/** Whether a result measured the present https target: what older checks saw may belong to another one. */
 function isSecure({ monitor: { type, target, checksVersion }, result }: AcceptedReport): boolean {
   return (
     type === 'http' && /^https:/i.test(target) && result.checksVersion === checksVersion && result.verdict !== 'none'

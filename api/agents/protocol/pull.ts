@@ -59,7 +59,7 @@ export function pullHandler({
         ...(askedAt === null ? [] : [askedAt]),
       ]),
     });
-    // For the agent alone, who asks again each time.
+    // For the agent alone, which asks again each time.
     response.set('Cache-Control', 'private, no-cache');
     if (namesTag(request.headers['if-none-match'], tag)) {
       count.inc({ outcome: 'unchanged' });
@@ -77,19 +77,19 @@ export function pullHandler({
   };
 }
 
-/** A key that nothing can be sealed to must not be pinned. */
+/** Refuses a public key that nothing can be sealed to: it must not be pinned. */
 async function requireUsableKey({ publicKey }: CheckIn, agent: TokenAgent): Promise<void> {
   if (publicKey === null || agent.publicKey !== null) return;
   if (!(await isUsableKey(publicKey)))
     throw badRequest('publicKey must be an X25519 public key, got 32 bytes to which nothing can be sealed');
 }
 
-/** Withheld secrets do not keep an item back: the agent is notified of it, marked. */
+/** Whether an agent can run an item. Withheld secrets do not keep an item back: the agent gets it, marked. */
 function isAble({ settings: { type } }: AssignedWork, { capabilities }: CheckIn): boolean {
   return findInability({ capabilities, secretsWithheld: null }, { type, hasSecrets: false }) === null;
 }
 
-/** A strong entity tag of what has this JSON. */
+/** Makes a strong entity tag of what has this JSON. */
 function tagOf(content: unknown): string {
   return `"${createHash('sha256').update(JSON.stringify(content)).digest('base64url')}"`;
 }
@@ -105,7 +105,7 @@ function namesTag(ifNoneMatch: string | undefined, tag: string): boolean {
   );
 }
 
-/** To whom work is given: the key that its secrets are sealed to, or why they are withheld. */
+/** The agent that work is given to: the key that its secrets are sealed to, or why they are withheld. */
 type Recipient = { agentId: string; publicKey: string | null; withheld: Withholding | null };
 
 /** Opens a monitor's secrets; null where they cannot be. */

@@ -20,13 +20,13 @@ export type VendorDocument = {
   minAgeMs: number;
   /** For AWS' feeds: the `service:region` that the feed is about. */
   component?: string;
-  /** How large what is stored of it may be, as JSON in bytes. */
+  /** The bound of what is stored of it, as JSON in bytes. */
   maxStoredBytes: number;
 };
 
 /**
- * Why a document could not be read: no server answered, or what answered is no status page of the expected form. A
- * sentence for people.
+ * Why a document could not be read: no server answered, or the answer is not a status page of the expected form.
+ * `reason` is a sentence for people.
  */
 export type VendorFailure = { kind: 'unreachable' | 'not_a_status_page'; reason: string };
 
@@ -35,7 +35,7 @@ export type VendorFailure = { kind: 'unreachable' | 'not_a_status_page'; reason:
  */
 export type VendorDocumentRecord = {
   url: string;
-  /** Null until it was read once. */
+  /** Null until it has been read once. */
   snapshot: VendorSnapshot | null;
   etag: string | null;
   lastModified: string | null;
@@ -58,11 +58,11 @@ export type VendorReading =
   | { outcome: 'read'; snapshot: VendorSnapshot; latencyMs: number }
   | { outcome: 'failed'; failure: VendorFailure; latencyMs: number | null };
 
-/** What processes share about documents, so that each is fetched once for all of them. */
+/** The store by which processes share documents, so that each is fetched once for all of them. */
 export type VendorDocumentStore = {
   find(url: string): Promise<VendorDocumentRecord | null>;
   /**
-   * Makes the caller the one who fetches until `untilMs`; false when another one is at it, or has asked since
+   * Makes the caller the one that fetches until `untilMs`; false when another one is fetching, or has asked since
    * `requestedBeforeMs`. A page that a `tenantId` reads for a request of the API counts for that tenant, until a check
    * reads it.
    */
@@ -74,13 +74,10 @@ export type VendorDocumentStore = {
   save(record: VendorDocumentRecord): Promise<void>;
 };
 
-/** Pages of the catalogue are watched by many; one that a customer found may be the customer's own. */
+/** Pages of the catalogue are watched by many; a page that a customer names may be the customer's own. */
 const CATALOGUE_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
-/**
- * What is stored of a page that a customer names is less: its author is unknown. 400 components, which is many, take
- * 40 kB.
- */
+/** Less is stored of a page that a customer names: its author is unknown. 400 components, which is many, take 40 kB. */
 const CATALOGUE_SIZE = { maxStoredBytes: 512 * 1024 };
 const OTHER_SIZE = { maxStoredBytes: 128 * 1024 };
 

@@ -47,7 +47,7 @@ export function readMonitorPatch(
 }
 
 /**
- * Leaves out times that are sent back as they are stored: only a change is held against the plan and the rules for
+ * Leaves out times that are sent back as they are stored: only a change is validated against the plan and the rules for
  * both.
  */
 function withoutSame(input: MonitorInput, { settings }: MonitorDraft): MonitorInput {
@@ -61,7 +61,7 @@ function withoutSame(input: MonitorInput, { settings }: MonitorDraft): MonitorIn
 }
 
 /**
- * What shapes cannot say of single fields, in the order in which they were sent. What is wrong with one would only make
+ * Checks what shapes cannot say of single fields, in the order in which they were sent. A wrong field would only make
  * noise in the rules for several, so those wait.
  */
 function readFields(body: MonitorBody): Read<MonitorInput> {

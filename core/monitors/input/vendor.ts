@@ -85,16 +85,16 @@ function words(text: string): readonly string[] {
 /** What a write says of a vendor, over what is stored: undefined stands for what was left out. */
 export type VendorInput = { target?: string | undefined; components?: readonly string[] | undefined };
 
-/** What a page says, and which page it is: while it was read another write may have named a different one. */
+/** What a page says, and which page it is: another write may have named a different one while it was read. */
 export type PageReading = { page: VendorPage; reading: VendorReading };
 
 /** The vendor as it is stored before the write; a creation has none. */
 export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
 
 /**
- * The page that must be read before a write can be judged. Null where none must: where neither target nor components
- * change, where a vendor of the catalogue is watched as a whole, and where the page lists no components to hold any
- * against.
+ * Finds the page that must be read before a write can be judged. Null where none must: where neither target nor
+ * components change, where a vendor of the catalogue is watched as a whole, and where the page lists no components to
+ * compare with.
  */
 export function findPageToRead(input: VendorInput, stored: StoredVendor): VendorPage | null {
   const target = input.target ?? stored.target;
@@ -107,9 +107,9 @@ export function findPageToRead(input: VendorInput, stored: StoredVendor): Vendor
 }
 
 /**
- * What the server fills in from a vendor monitor's target (D-28). Components are held against what its page says, where
- * `read` is of that page (null = nothing was read); a page outside the catalogue must have proved to be one. Adds what
- * is wrong to `problems`.
+ * Completes a vendor monitor from its target (D-28). Components are compared with what its page says, where `read` is
+ * of that page (null = nothing was read); a page outside the catalogue must have proved to be one. Adds what is wrong
+ * to `problems`.
  */
 export function completeVendor(
   input: VendorInput,
@@ -132,7 +132,7 @@ export function completeVendor(
   return { vendorId, pageUrl, probeUrl, components: completeComponents(components, { page, reading }, problems) };
 }
 
-/** AWS reports trouble only, Azure of no components at all. */
+/** AWS reports only trouble, Azure no components at all. */
 const LISTS_NOTHING: ReadonlySet<VendorPage['adapter']> = new Set(['aws', 'azure'] as const);
 
 /** What is wrong with a target that `findVendorPage` finds nothing for, with the ids that may have been meant. */
@@ -169,8 +169,8 @@ function checkPage(reading: VendorReading | null, problems: Problem[]): void {
 type Given = { page: VendorPage; reading: VendorReading | null };
 
 /**
- * After this many unknown components no more are compared: each is compared with all that the page has to find what was
- * meant.
+ * After this many unknown components no more are compared, for each is compared with all components of the page to
+ * suggest a similar one.
  */
 const MOST_UNKNOWN = 5;
 
@@ -195,7 +195,10 @@ function completeComponents(components: readonly string[], { page, reading }: Gi
   return [...resolved];
 }
 
-/** What cannot be held against the page now is taken as it is: the checks will tell when the page does not list it. */
+/**
+ * Parses one component. What cannot be compared with the page now is accepted as it is: the checks will tell when the
+ * page does not list it.
+ */
 function parseComponent(component: string, { page, reading }: Given): Parsed<string> {
   if (page.adapter === 'aws') return parseAwsComponent(component);
   return reading?.outcome === 'read' ? resolveComponent(reading.snapshot, component) : accepted(component);

@@ -13,7 +13,7 @@ import { isError, withApiServer, type ApiServer, type Call } from '../api-server
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 
-/** Nothing but vendors is checked here. */
+/** Only vendors are checked here. */
 const SERVICE = { allowPrivateNetwork: true, dnsResolvers: [], whoisServer: { host: '127.0.0.1', port: 9 } };
 
 const closers: (() => Promise<void>)[] = [];
@@ -45,11 +45,11 @@ withApiServer(test);
 const UNATTENDED = new Set(['cloudflare', 'status.shop.example']);
 const wanted: string[] = [];
 let base: Promise<string> | null = null;
-/** What happens once a page has been read and before the request that waits for it goes on. */
+/** What runs once a page has been read and before the request that waits for it goes on. */
 const overtaking = new Map<string, () => Promise<void>>();
 
 /**
- * One more process of the API, as production makes it: a real queue, with a real worker behind it but for the
+ * Starts one more process of the API, as production makes it: a real queue, with a real worker behind it except for the
  * unattended vendors.
  */
 function openApi(api: ApiServer): Promise<string> {

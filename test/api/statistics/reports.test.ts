@@ -190,7 +190,7 @@ test('as CSV a report is a file of a line for each monitor, whatever Accept asks
 
 type Node = { [name: string]: Node[] | string | Record<string, string> | undefined };
 
-/** The page as a tree: it is well-formed, so that nothing foreign can have become a part of it. */
+/** Parses the page into a tree: it is well-formed, so nothing foreign can have become a part of it. */
 function parsePage(
   t: ExecutionContext,
   text: string,

@@ -26,7 +26,7 @@ function agentsLastSeen(...secondsAgo: number[]): WatchedAgent[] {
   }));
 }
 
-/** The same agents after they went offline in due time. */
+/** The same agents after they were reported offline when due. */
 function notified(agents: readonly WatchedAgent[]): WatchedAgent[] {
   return agents.map((agent) => ({ ...agent, offlineAtMs: agent.lastSeenAtMs + OFFLINE_AFTER_MS }));
 }
@@ -193,7 +193,7 @@ const histories = fc.record({
     minLength: 1,
     maxLength: 7,
   }),
-  /** Stretches in which no agent can. */
+  /** Stretches in which no agent can check in. */
   closed: fc.array(fc.record({ from: fc.integer({ min: 0, max: 900 }), seconds: fc.integer({ min: 4, max: 120 }) }), {
     maxLength: 2,
   }),
@@ -250,7 +250,7 @@ test(
         for (const no of history.checkIns.keys()) {
           const own = events.filter((event) => event.no === no);
           if (own.some(({ to }, index) => to !== (index % 2 === 0 ? 'offline' : 'online'))) return false;
-          // Everybody falls silent in the end, once and for good.
+          // In the end every agent falls silent, once and for good.
           const hasCheckedIn = history.checkIns[no]!.some(
             (second) => !history.closed.some(({ from, seconds }) => second >= from && second < from + seconds),
           );

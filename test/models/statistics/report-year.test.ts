@@ -146,7 +146,7 @@ function naiveLine(
 ): Omit<ReportMonitor, 'name' | 'response_ms'> {
   const [up, degraded, down] = [counted.get('up') ?? 0, counted.get('degraded') ?? 0, counted.get('down') ?? 0];
   const all = up + degraded + down;
-  // Targets of the test are whole thousandths of a whole.
+  // Targets of the test are whole thousandths.
   const allowed =
     life.target === null || all === 0 ? null : Math.floor((all * Math.round((100 - life.target) * 10)) / 1000);
   const mine = life.incidents.flatMap((incident) => {
@@ -187,7 +187,7 @@ function naiveDay(
   return { date: new Date(from * 1000).toISOString().slice(0, 10), uptime: uptimeOf(counted), worst };
 }
 
-/** How many of an incident's seconds lie in the window, one by one; null where it has nothing to do with it. */
+/** Counts an incident's seconds in the window, one by one; null where it does not touch the window. */
 function secondsInside(
   { startedAtMs, resolvedAtMs }: Incident,
   { from, to }: { from: number; to: number },
@@ -228,7 +228,7 @@ function uptimeOf(counted: ReadonlyMap<MonitorState, number>): number | null {
   return all === 0 ? null : Math.floor((good * 100_000) / all) / 1000;
 }
 
-/** What state each second had: of all transitions of that second or before it, that of the last one (D-61). */
+/** Computes the state of each second: that of the last transition up to its end (D-61), or of a gap. */
 function paint({ createdSecond, transitions }: Life, gaps: readonly Gap[]): Uint8Array {
   const seconds = new Uint8Array(second(END_MS) - ORIGIN_SECOND).fill(ABSENT);
   let state: MonitorState = 'pending';
@@ -281,7 +281,7 @@ async function live(
   let atMs = createdSecond * 1000 + 2345;
   const later = (mostSeconds: number) => (atMs += 1 + Math.floor(random() ** 3 * mostSeconds * 1000));
   const turn = (at: number, to: MonitorState) => void life.transitions.push({ atMs: at, to });
-  /** Each step: at most this many seconds after the one before it, that state. */
+  /** Turns to a state at most this many seconds after the step before. */
   const run = (...steps: readonly (readonly [number, MonitorState])[]) => {
     for (const [mostSeconds, to] of steps) turn(mostSeconds === 0 ? atMs : later(mostSeconds), to);
   };
@@ -342,7 +342,7 @@ function inventIncidents({ id, transitions }: Life): Incident[] {
   return incidents;
 }
 
-/** Some overlap each other, and one lies over the end of a year. */
+/** Some gaps overlap, and one lies over the end of a year. */
 function inventGaps(random: () => number): Gap[] {
   const gaps = Array.from({ length: 40 }, (_, index) => {
     const startMs = CREATED_MS + Math.floor(random() * (END_MS - CREATED_MS - 2 * DAY_MS));
@@ -417,7 +417,7 @@ function second(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** Mulberry32: the same year every time. */
+/** Makes a seeded Mulberry32 generator: the same year every time. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {

@@ -9,8 +9,8 @@ import { until } from '../../helpers/until.ts';
 const ANSWERS =
   "printf '64 bytes from 127.0.0.1: icmp_seq=1 ttl=64 time=0.080 ms\\n1 packets transmitted, 1 received\\n'";
 /**
- * What a real ping does when it is interrupted. The sleep is beside the shell, which hears the signal at once so, and
- * takes it along.
+ * What a real ping does when it is interrupted. The sleep runs in the background, so that the shell gets the signal at
+ * once and ends the sleep.
  */
 const WAITS_IN_SILENCE = `trap 'kill $!; wait $!; echo "3 packets transmitted, 0 received"; exit 1' INT
 sleep 10 >/dev/null 2>&1 &

@@ -49,7 +49,7 @@ async function stage(t: ExecutionContext) {
     enqueued,
     checkIn: (second: number, ...agents: Agent[]) =>
       Promise.all(agents.map((agent) => updateLastSeenAt(runtime.database, agent.no, at(second)))),
-    /** Holds the door open and polls the agents, each as often as it is done in earnest. */
+    /** Records availability and polls the agents, each as often as in production. */
     async live(to: number) {
       for (let second = Math.ceil(heldAt); second <= to; second += 1) {
         if (second >= heldAt + HELD_EVERY) await reopen(second);
@@ -115,7 +115,7 @@ async function offlineAgents({ database }: TestRuntime): Promise<string[]> {
   ).rows.map(({ name }) => name);
 }
 
-// One after the other: each test has connections of its own, and all at once they are more than a server takes.
+// One after the other: each test has connections of its own, and together they are more than a server accepts.
 test.serial(
   'an agent that stops checking in is reported offline within ten seconds of its 90 s, once, and online once it ' +
     'is back',

@@ -577,7 +577,7 @@ test(
 
 type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-/** Monitors that are up, and have been for long, with a chat and a webhook for all of them. */
+/** Sets up monitors that have been up for long, with a chat and a webhook for all of them. */
 async function prepare(t: ExecutionContext, count: number) {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
@@ -648,7 +648,7 @@ async function addChannel(
   return (await createChannel(runtime.database, { ...channel, author: null })).id;
 }
 
-/** Delivers what the chat has due up to its next summary, and returns that. */
+/** Delivers what is due to the chat up to its next summary, and returns that. */
 async function deliverSummary(runtime: Prepared['runtime'], channelId: string, nowMs: number): Promise<SummaryMessage> {
   for (;;) {
     const claimed = await claimNextDelivery(runtime.database, channelId, { nowMs, claimMs: CLAIM_MS });

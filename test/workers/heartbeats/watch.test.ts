@@ -13,7 +13,7 @@ import { changeMonitor, openTestRuntime, type TestRuntime } from '../../helpers/
 
 const SECOND = 1000;
 
-/** Later than this after a deadline pings have been available long enough for the deadline to count, in seconds. */
+/** Pings must have been available for longer than this after a deadline for the deadline to count, in seconds. */
 const COUNTED_AFTER = 0.3;
 
 /** Availability is recorded at least this often while pings count as available, in seconds. */
@@ -61,7 +61,7 @@ async function stage(t: ExecutionContext) {
     add: (settings?: Parameters<typeof addHeartbeat>[2]) => addHeartbeat(runtime, at(0), settings),
     take: async (second: number, { token }: TestHeartbeat, ping = SUCCESS) =>
       (await takePings(runtime.database, [{ token, ping }], at(second)))[0],
-    /** Records availability until `from`, and from then on watches twice a second, as it is done in earnest. */
+    /** Records availability until `from`, and from then on also watches twice a second, as in production. */
     async live(from: number, to: number) {
       for (let second = from; second <= to; second += 0.5) {
         await keepOpen(second);
@@ -95,7 +95,7 @@ function patch(
   );
 }
 
-// One after the other: each test has connections of its own, and all at once they are more than a server takes.
+// One after the other: each test has connections of its own, and together they are more than a server accepts.
 test.serial(
   'a heartbeat is up with its first ping, down from the deadline that it misses, and up with the next ping, ' +
     'whatever its thresholds',

@@ -327,7 +327,10 @@ test('a monitor that is paused or deleted while it is not checked in time ends i
   t.deepEqual(await gapsOf(runtime), [['overload', nowMs + 240 * SECOND, nowMs + 260 * SECOND]]);
 });
 
-/** The gaps of our overload. Of checks that are not recorded in a time that the test makes up there are others. */
+/**
+ * Lists the gaps of our overload only: in a time that the test makes up there are also gaps of checks that were not
+ * recorded.
+ */
 async function gapsOf({ database }: TestRuntime) {
   const gaps = await pageServiceGaps(runOn(database.pool), { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, limit: 100 });
   return gaps.filter(({ kind }) => kind === 'overload').map(({ kind, startMs, endMs }) => [kind, startMs, endMs]);
@@ -404,7 +407,7 @@ test('a draft without a target stays pending however long it waits', async (t) =
   t.is(await stateOf(runtime, draft.id), 'pending');
 });
 
-/** What the watch of the agents does to one that falls silent, or is back. */
+/** Does what the watch of the agents does to one that falls silent, or is back. */
 async function setOnline({ database }: TestRuntime, agent: Agent, isOnline: boolean): Promise<void> {
   const { rows } = await database.pool.query<{ offlineAtMs: number }>(
     'UPDATE agents SET last_seen_at = last_seen_at + $2 WHERE no = $1 RETURNING (last_seen_at + 200) * 1000 AS ' +
