@@ -77,7 +77,8 @@ const IDENTIFIER = /[A-Za-z_$][\w$]*/g;
 const WORD = /[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g;
 
 /**
- * Lists the private words among the names and log lines in a source file, as `<name>: <the field's words>`; `code` has no comments.
+ * Lists the private words among the names and log lines in a source file, as `<name>: <the field's words>`; `code` has
+ * no comments.
  */
 export function findPrivateNames({ path, code }: { path: string; code: string }): string[] {
   const names = [...(withoutTexts(path, code).match(IDENTIFIER) ?? []), ...(code.match(LOG_LINE) ?? [])];

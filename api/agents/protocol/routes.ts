@@ -27,8 +27,8 @@ const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 type AgentParts = Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'rateLimitStore'>;
 
 /**
- * The protocol of customers' agents: calls with an agent's token, and no other. `concurrency` limits what an account has
- * under way at a time.
+ * The protocol of customers' agents: calls with an agent's token, and no other. `concurrency` limits what an account
+ * has under way at a time.
  */
 export function createAgentRouter(dependencies: AgentParts, concurrency: RequestHandler): Router {
   const router = Router({ caseSensitive: true, strict: true });
