@@ -48,12 +48,21 @@ export async function inTransaction<Result>(
       isSound = true;
       return result;
     } catch (error) {
-      isSound = await rollBack(client);
+      isSound = isOfStatement(error) && (await rollBack(client));
       throw error;
     } finally {
       takeBackClient(client, isSound);
     }
   });
+}
+
+/** SQLSTATE classes of what is wrong with a statement and its values; others are of the connection or its session. */
+const OF_STATEMENTS = /^(?:22|23|40|55|P0)/;
+
+/** Whether an error says nothing against the connection: it is our own, or one of a statement. */
+function isOfStatement(error: unknown): boolean {
+  const code = sqlStateOf(error);
+  return code === null || OF_STATEMENTS.test(code);
 }
 
 /**

@@ -1,7 +1,8 @@
+import type { Pool } from 'pg';
 import type { MonitorState, MonitorStatus } from '../../core/incidents/state.ts';
 import type { Monitor, MonitorType } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
-import { runOn } from '../sql.ts';
+import { inTransaction, runOn } from '../sql.ts';
 import { LISTED, openSecrets, selectList, type ListedMonitor, type WholeMonitor } from './monitor-rows.ts';
 
 /** `agentNo` = only monitors that this agent is to watch. */
@@ -16,20 +17,20 @@ export type MonitorFilter = {
 /** A monitor with the ids of its sources, sorted; `hasOwnSources` = customers' agents are among them. */
 export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources: boolean };
 
+/** The pool, or a client of it in a transaction. */
+type Queryable = { pool: Pick<Pool, 'query'> };
+
 /** Whose monitor, and which. */
 export type MonitorKey = { tenantId: string; id: string };
 
 /** One monitor of a tenant; null when the tenant has no such monitor. */
-export async function findMonitor(database: Pick<Database, 'pool'>, key: MonitorKey): Promise<FoundMonitor | null> {
+export async function findMonitor(database: Queryable, key: MonitorKey): Promise<FoundMonitor | null> {
   const [found] = await findMonitors(database, [key]);
   return found ?? null;
 }
 
 /** What `findMonitor` says of each of these, in their order, in one prepared statement: no read is as frequent. */
-export async function findMonitors(
-  { pool }: Pick<Database, 'pool'>,
-  keys: readonly MonitorKey[],
-): Promise<(FoundMonitor | null)[]> {
+export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKey[]): Promise<(FoundMonitor | null)[]> {
   // PostgreSQL keeps the plan of one, and makes one anew for each number of many.
   const isOne = keys.length === 1;
   const requested = isOne
@@ -70,16 +71,17 @@ export async function findWholeMonitor(
   database: Database,
   key: { tenantId: string; id: string },
 ): Promise<WholeMonitor | null> {
-  const found = await findMonitor(database, key);
-  if (found === null) return null;
-  // The secrets of another version may be for another target.
-  const [row] = await runOn(database.pool)<{ id: string; sealedSecrets: string | null }>(
-    `SELECT id, sealed_secrets AS "sealedSecrets" FROM monitors
-     WHERE id = $1 AND tenant_id = $2 AND checks_version = $3`,
-    [key.id, key.tenantId, found.monitor.checksVersion],
-  );
-  if (row === undefined) return await findWholeMonitor(database, key);
-  return { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, row) };
+  return await inTransaction(database, async (run, client) => {
+    // The secrets of another moment may be for another target.
+    await run('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const found = await findMonitor({ pool: client }, key);
+    const [row] = await run<{ id: string; sealedSecrets: string | null }>(
+      'SELECT id, sealed_secrets AS "sealedSecrets" FROM monitors WHERE id = $1 AND tenant_id = $2',
+      [key.id, key.tenantId],
+    );
+    if (found === null || row === undefined) return null;
+    return { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, row) };
+  });
 }
 
 /** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */

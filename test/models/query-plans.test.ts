@@ -1,6 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { fillWithResults } from '../../bench/harness/results.ts';
 import { fillWithRollups } from '../../bench/harness/rollups.ts';
+import { VERDICT_CODES } from '../../core/checks/verdict.ts';
+import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
@@ -169,4 +171,20 @@ test('the functions of the schema are put into the statements that use them, and
     );
     t.notRegex(plan.map((line) => line['QUERY PLAN']).join('\n'), new RegExp(String.raw`\b${name}\(`), name);
   }
+});
+
+test('functions of the schema hold the same rules as core', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const run = runOn(database.pool);
+  for (const seconds of [1, 20, 30, 31, 60, 3600, 86_400]) {
+    const [row] = await run<{ sinceMs: number }>('SELECT fresh_since($1, $2) AS "sinceMs"', [seconds, MIDNIGHT]);
+    t.is(row?.sinceMs, MIDNIGHT - freshnessMs(seconds));
+  }
+  const timed = await run<{ code: number }>('SELECT code FROM unnest($1::smallint[]) AS code WHERE is_timed(code)', [
+    Object.values(VERDICT_CODES),
+  ]);
+  t.deepEqual(
+    timed.map(({ code }) => code),
+    [VERDICT_CODES.up, VERDICT_CODES.degraded],
+  );
 });

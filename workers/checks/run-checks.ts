@@ -117,16 +117,20 @@ export class CheckRunner {
     const { limiter, checker, batcher, now } = this.#parts;
     const account = planned.check.tenantId;
     await limiter.enter(account);
-    if (waitingKey !== undefined) this.#waiting.delete(waitingKey);
-    // Read now: while it waited, it may have become the check of a newer tick.
-    const { check } = planned;
-    const request = requestOf(check);
-    const measured = await checker.measure(account, request).finally(() => limiter.leave(account));
+    const { check, request, measured } = await this.#measure(planned, waitingKey).finally(() => limiter.leave(account));
     const checked = await checker.confirm(request, measured);
     const result = toResult(planned, checked, now());
     this.#recordCompleted(planned, checked, result);
     await batcher.add(result, result.verdict !== 'up' || !check.isUp);
     return { name: check.name, result };
+  }
+
+  async #measure(planned: PlannedCheck, waitingKey: string | undefined) {
+    if (waitingKey !== undefined) this.#waiting.delete(waitingKey);
+    // Read now: while it waited, it may have become the check of a newer tick.
+    const { check } = planned;
+    const request = requestOf(check);
+    return { check, request, measured: await this.#parts.checker.measure(check.tenantId, request) };
   }
 
   #recordCompleted({ check, agentNo, dueAtMs }: PlannedCheck, checked: Checked, result: ResultPayload): void {

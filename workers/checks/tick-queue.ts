@@ -30,7 +30,8 @@ export class TickQueue {
   ): Promise<Checks | null> {
     const before = this.#waiting.get(slot);
     if (before !== undefined) {
-      before.tick.slotBeginsAtMs = Math.max(before.tick.slotBeginsAtMs, slotBeginsAtMs);
+      // The one that came last, not the one that is furthest ahead: clocks are set back.
+      before.tick.slotBeginsAtMs = slotBeginsAtMs;
       before.tick.passedOver += 1;
       return null;
     }

@@ -118,14 +118,14 @@ export function PreviewCard({ form, original, onProblems }: Props) {
   const regions = [...new Set(agents.filter(({ kind }) => kind === 'first_party').map((agent) => agent.region ?? ''))]
     .filter((each) => each !== '')
     .toSorted();
-  if (draft.type === 'heartbeat') return null;
-  const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
   const action = useAction((error) => {
     const problems = problemsOf(error, draft);
     result.value = null;
     if (error instanceof Failure && error.status === 400) onProblems(problems);
     else failure.value = problems.rest.join(' ');
   });
+  if (draft.type === 'heartbeat') return null;
+  const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
   const run = () =>
     action.run(async () => {
       failure.value = null;
