@@ -1,7 +1,5 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { Registry } from 'prom-client';
 import { serveApi, type RunningApi, openApiDatabase } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
@@ -9,7 +7,7 @@ import { describePortFailure } from '../config/failure-text.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
-import { isConsoleBuilt } from '../console/build/stamp.ts';
+import { prepareConsole } from '../console/build/stamp.ts';
 import { closeDatabase } from '../models/database.ts';
 import { migrate } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
@@ -185,26 +183,4 @@ async function refuseTakenPort({ port, host }: Environment): Promise<void> {
   }
   server.close();
   await once(server, 'close');
-}
-
-const BUILDER = fileURLToPath(new URL('../tools/console.ts', import.meta.url));
-
-/**
- * Builds the console where its sources changed since it was built last, in a process of its own: the bundler is larger
- * than the service. Monitoring does not wait for a page: where it cannot be built, that is said, and the service starts
- * without.
- */
-export async function prepareConsole(say: (text: string) => void): Promise<void> {
-  try {
-    if (await isConsoleBuilt()) return;
-    say('building the console');
-    const builder = spawn(process.execPath, [BUILDER, '--if-needed'], { stdio: ['ignore', 'pipe', 'pipe'] });
-    const output: string[] = [];
-    for (const stream of [builder.stdout, builder.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
-    const [status] = await once(builder, 'close');
-    if (status !== 0) say(`The console could not be built:\n${output.join('')}`);
-  } catch (error) {
-    say(`The console could not be built: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

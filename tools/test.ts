@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
-import { prepareConsole } from '../cli/start.ts';
+import { prepareConsole } from '../console/build/stamp.ts';
 import { findFaketime, NO_FAKETIME } from '../test/helpers/set-clock.ts';
 import { findDataDirectory } from './data-directory.ts';
 import { startRedis } from './redis-server.ts';
