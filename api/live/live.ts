@@ -93,7 +93,7 @@ export function createLive(
     if (beat !== null) clearInterval(beat);
   };
   const keepUp = async () => {
-    for (const { stream } of opened) stream.comment();
+    for (const { stream } of opened) stream.keepAlive(now());
     try {
       const ended = await findEnded(database, [...opened], now());
       for (const { stream } of ended) stream.end();

@@ -3,8 +3,8 @@ import { writeEvent } from './changes.ts';
 
 /** A stream of events to one reader. */
 export type LiveStream = {
-  /** Sends a comment, which readers ignore, to show that all is well. */
-  comment(): void;
+  /** Sends an event that says nothing but that the stream is alive. */
+  keepAlive(nowMs: number): void;
   /** Sends events as they are written; a reader that does not keep up is cut off. */
   send(events: string): void;
   /**
@@ -45,7 +45,7 @@ export function openStream(response: ServerResponse, { onCut }: { onCut: () => v
     response.destroy();
   };
   return {
-    comment: () => write(':\n\n'),
+    keepAlive: (nowMs) => write(writeEvent('keep-alive', {}, nowMs)),
     send: write,
     reset: (spreadMs, nowMs) => write(writeEvent('reset', { wait_ms: Math.floor(Math.random() * spreadMs) }, nowMs)),
     end: () => void response.end(),

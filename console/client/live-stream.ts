@@ -5,6 +5,10 @@ export type Change = { kind: LiveKind; data: { id: string; deleted?: boolean } }
 type StreamEvents = {
   /** Reports whether changes arrive as they happen. */
   onLive: (isLive: boolean) => void;
+  /** Something arrived. */
+  onReceived: () => void;
+  /** An open stream fell silent: the service hangs, or the network drops everything. */
+  onSilent: () => void;
   /** Anything may have changed. */
   onReset: () => void;
   /** A batch of changes, the oldest first. */
@@ -17,6 +21,8 @@ const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent'];
 const RETRY_MS = 30_000;
 /** The time after which a hidden page closes its stream. */
 const HIDDEN_MS = 60_000;
+/** The time after which a silent stream is opened again: the service sends something every 15 s. */
+const SILENCE_MS = 24_000;
 /** Delays of a batch of changes: a frame for the first one, longer for the next ones, since each redraws the page. */
 const BATCH_MS = { first: 16, next: 250 } as const;
 
@@ -29,6 +35,7 @@ export class LiveStream {
   readonly #changes: ChangeBatch;
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #source: EventSource | null = null;
+  #silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(events: StreamEvents) {
     this.#events = events;
@@ -47,27 +54,45 @@ export class LiveStream {
     this.#disconnect();
     const source = new EventSource('/v1/live');
     this.#source = source;
-    const { onLive, onReset } = this.#events;
-    source.addEventListener('ready', () => {
+    const { onLive, onReset, onReceived } = this.#events;
+    const listen = (event: string, take: (data: string) => void) =>
+      source.addEventListener(event, ({ data }) => {
+        this.#watchSilence(source);
+        onReceived();
+        take(data);
+      });
+    this.#watchSilence(source);
+    listen('keep-alive', () => undefined);
+    listen('ready', () => {
       onLive(true);
       onReset();
     });
-    source.addEventListener('reset', ({ data }) => {
+    listen('reset', (data) => {
       onLive(true);
       this.#after(JSON.parse(data).wait_ms ?? 0, onReset);
     });
     source.addEventListener('error', () => {
       onLive(false);
       // The browser reconnects by itself, unless the response was no stream.
-      if (source.readyState === EventSource.CLOSED) this.#after(RETRY_MS, () => this.#connect());
+      if (source.readyState !== EventSource.CLOSED) return;
+      clearTimeout(this.#silence);
+      this.#after(RETRY_MS, () => this.#connect());
     });
-    for (const kind of KINDS)
-      source.addEventListener(kind, ({ data }) => this.#changes.add({ kind, data: JSON.parse(data) }));
+    for (const kind of KINDS) listen(kind, (data) => this.#changes.add({ kind, data: JSON.parse(data) }));
+  }
+
+  #watchSilence(source: EventSource): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => {
+      if (source.readyState === EventSource.OPEN) this.#events.onSilent();
+      this.#connect();
+    }, SILENCE_MS);
   }
 
   #disconnect(): void {
     this.#source?.close();
     this.#source = null;
+    clearTimeout(this.#silence);
     this.#timers.forEach(clearTimeout);
     this.#timers.clear();
   }

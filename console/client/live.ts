@@ -17,6 +17,9 @@ export const monitors = signal<readonly Monitor[] | null>(null);
 /** The open incidents by the id of their monitor. */
 export const openIncidents = signal<ReadonlyMap<string, Incident>>(new Map());
 
+/** When the service last answered, in Unix milliseconds; null before its first answer. */
+export const updatedAtMs = signal<number | null>(null);
+
 /** The error of the last attempt to load the monitors; null after a success. */
 export const monitorsError = signal<unknown>(null);
 
@@ -55,7 +58,15 @@ export function startLive(): () => void {
     first = null;
   });
   const stream = new LiveStream({
-    onLive: (isLive) => (liveState.value = isLive ? 'live' : 'polling'),
+    onLive(isLive) {
+      // Only an answer ends `away`, and no attempt to connect.
+      if (isLive) liveState.value = 'live';
+      else if (liveState.peek() !== 'away') liveState.value = 'polling';
+    },
+    onReceived: () => (updatedAtMs.value = Date.now()),
+    onSilent() {
+      liveState.value = 'away';
+    },
     onReset: () => (first === null ? reload() : void first.then(reload)),
     onChanges: (changes) => {
       for (const since of underWay) since.push(...changes);
@@ -64,7 +75,8 @@ export function startLive(): () => void {
     },
   });
   const poll = setInterval(() => {
-    if (liveState.value !== 'live' && !document.hidden) reload();
+    // A request that hangs is waited for: browsers have few connections, and the stream needs one.
+    if (liveState.value !== 'live' && !document.hidden && underWay.size === 0) reload();
   }, POLL_MS);
   return () => {
     controller.abort();
@@ -74,6 +86,7 @@ export function startLive(): () => void {
     monitorsError.value = null;
     openIncidents.value = new Map();
     liveState.value = 'connecting';
+    updatedAtMs.value = null;
   };
 }
 
@@ -92,6 +105,7 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
       openIncidents.value = new Map(incidents.map((incident) => [incident.monitor_id, incident]));
       take(since);
       monitorsError.value = null;
+      updatedAtMs.value = Date.now();
     });
     if (liveState.peek() === 'away') liveState.value = 'polling';
   } catch (error) {

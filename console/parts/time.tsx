@@ -39,6 +39,7 @@ const SHORT = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   minute: '2-digit',
 });
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
 /** Formats Unix seconds in the user's time zone, in full. */
@@ -49,6 +50,11 @@ export function formatDateTime(at: number): string {
 /** Formats Unix seconds without year and seconds, for lists. */
 export function formatShort(at: number): string {
   return SHORT.format(at * 1000);
+}
+
+/** Formats the time of day of Unix milliseconds: `14:03:22`. */
+export function formatTime(atMs: number): string {
+  return TIME.format(atMs);
 }
 
 /** Formats a UTC day, as reports count days. */

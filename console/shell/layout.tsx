@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { liveState } from '../client/live.ts';
+import { liveState, updatedAtMs } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { formatTime } from '../parts/time.tsx';
 import { Toasts } from '../parts/toast.tsx';
 import { Tooltip } from '../parts/tooltip.tsx';
 import { PAGES } from '../routes.ts';
@@ -89,7 +90,10 @@ function ConnectionNotice() {
       "
     >
       <Icon name="warning" />
-      There is no connection to the service: what you see may be old.
+      <span>
+        Can’t reach the service. What you see may be out of date
+        {updatedAtMs.value !== null && `: it was updated at ${formatTime(updatedAtMs.value)}`}.
+      </span>
     </div>
   );
 }

@@ -1,6 +1,7 @@
-import { liveState } from '../client/live.ts';
+import { liveState, updatedAtMs } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
 import { Icon, Logo, type IconName } from '../parts/icon.tsx';
+import { formatTime } from '../parts/time.tsx';
 import { PATHS, type PageName } from '../paths.ts';
 import { PAGES } from '../routes.ts';
 
@@ -113,7 +114,7 @@ export function PhoneNavigation({ items, isAt }: NavigationProps) {
 const LIVE_TEXTS = {
   connecting: { dot: 'bg-pending-fill', text: 'Connecting' },
   live: { dot: 'bg-up-fill', text: 'Live' },
-  polling: { dot: 'bg-pending-fill', text: 'Every 10 s' },
+  polling: { dot: 'bg-pending-fill', text: 'Polling' },
   away: { dot: 'bg-down-fill', text: 'No connection' },
 } as const;
 
@@ -121,9 +122,10 @@ const LIVE_TEXTS = {
 function LiveSign() {
   const { dot, text } = LIVE_TEXTS[liveState.value];
   return (
-    <div class="flex items-center gap-2 px-2 text-xs text-soft" role="status">
+    <div class="flex items-center gap-2 px-2 text-xs text-soft">
       <span class={`size-2 rounded-full ${dot}`} />
-      {text}
+      <span role="status">{text}</span>
+      {updatedAtMs.value !== null && <span class="ml-auto tabular-nums">Updated {formatTime(updatedAtMs.value)}</span>}
     </div>
   );
 }

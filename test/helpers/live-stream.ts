@@ -8,8 +8,10 @@ export type LiveEvent = { event: string; data: Record<string, unknown>; id: stri
 /** A stream of events while it is read. */
 export type LiveStream = {
   headers: IncomingHttpHeaders;
+  /** Without those that only say that the stream is alive. */
   events: LiveEvent[];
-  /** Lines that are no part of an event: comments, and how long to wait before coming back. */
+  countKeepAlives: () => number;
+  /** Lines that are no part of an event, such as how long to wait before coming back. */
   asides: string[];
   isEnded: () => boolean;
   /** Waits for an event that holds all of this, from those that came before the call on. */
@@ -34,6 +36,7 @@ export async function openLiveStream(t: Harness, url: string, headers: Record<st
 function readEvents(answer: IncomingMessage): LiveStream {
   const events: LiveEvent[] = [];
   const asides: string[] = [];
+  let keepAlives = 0;
   let isEnded = false;
   let rest = '';
   answer.setEncoding('utf8');
@@ -47,7 +50,8 @@ function readEvents(answer: IncomingMessage): LiveStream {
           .map((line): [string, string] => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
       );
       const [event, data, id] = [fields.get('event'), fields.get('data'), fields.get('id')];
-      if (event === undefined || data === undefined) asides.push(block);
+      if (event === 'keep-alive') keepAlives += 1;
+      else if (event === undefined || data === undefined) asides.push(block);
       else
         events.push({
           event,
@@ -62,6 +66,7 @@ function readEvents(answer: IncomingMessage): LiveStream {
   return {
     headers: answer.headers,
     events,
+    countKeepAlives: () => keepAlives,
     asides,
     isEnded: () => isEnded,
     next: (event, data = {}) =>

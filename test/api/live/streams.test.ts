@@ -82,9 +82,9 @@ test('the streams of a session or a token that is over end with the next beat; t
   await endOtherSessions(runOn(database.pool), { userId: gone.user.id, keepSessionId: null });
   await revokeApiToken(database, { id: revoked.id, nowMs: Date.now(), author: null });
   await until(() => ended().length === 3);
-  const comments = () => streams.get('there')?.asides.length ?? 0;
-  const before = comments();
-  await until(() => comments() >= before + 3);
+  const keepAlives = () => streams.get('there')?.countKeepAlives() ?? 0;
+  const before = keepAlives();
+  await until(() => keepAlives() >= before + 3);
   t.deepEqual(ended(), ['expiring', 'gone', 'revoked']);
 });
 
