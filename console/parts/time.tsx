@@ -6,6 +6,12 @@ setInterval(() => {
   clock.value = Math.floor(Date.now() / 1000);
 }, 10_000);
 
+/** The current Unix second, for what shows seconds; only what is young follows it. */
+const secondClock = signal(Math.floor(Date.now() / 1000));
+setInterval(() => {
+  secondClock.value = Math.floor(Date.now() / 1000);
+}, 1000);
+
 const UNITS: readonly [seconds: number, short: string, long: string][] = [
   [86_400, 'd', 'day'],
   [3600, 'h', 'hour'],
@@ -25,10 +31,10 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(whole / first[0])} ${first[1]}${lesser}`;
 }
 
-/** Formats a relative time: `just now`, `4 min ago`, `in 4 min`. */
+/** Formats a relative time: `just now`, `4 min ago`, `in a few seconds`, `in 4 min`. */
 export function formatAgo(at: number, now: number): string {
   const seconds = now - at;
-  if (Math.abs(seconds) < 10) return 'just now';
+  if (Math.abs(seconds) < 10) return seconds < 0 ? 'in a few seconds' : 'just now';
   return seconds < 0 ? `in ${formatDuration(-seconds)}` : `${formatDuration(seconds)} ago`;
 }
 
@@ -72,11 +78,12 @@ export function Moment({ at, exact = false }: { at: number; exact?: boolean }) {
   );
 }
 
-/** The duration since a moment (Unix seconds). */
+/** The duration since a moment (Unix seconds); it ticks each second below a minute. */
 export function Since({ at }: { at: number }) {
+  const now = clock.value - at < 60 ? secondClock.value : clock.value;
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={`since ${formatDateTime(at)}`}>
-      {formatDuration(clock.value - at)}
+      {formatDuration(now - at)}
     </time>
   );
 }

@@ -1,14 +1,20 @@
 import { signal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { route } from '../shell/router.ts';
 
-const shown = signal<{ x: number; y: number; text: string } | null>(null);
+/** `anchor` is the element under the pointer that it explains. */
+type Shown = { x: number; y: number; text: string; anchor: Element };
+
+const shown = signal<Shown | null>(null);
 
 /** Shows a tooltip above a point of the window; null hides it. Its text has to be available without a pointer, too. */
-export function showTooltip(tooltip: { x: number; y: number; text: string } | null): void {
+export function showTooltip(tooltip: Shown | null): void {
   shown.value = tooltip;
 }
 
 /** The shown tooltip; the layout renders it once. */
 export function Tooltip() {
+  useHiding();
   if (shown.value === null) return null;
   const { x, y, text } = shown.value;
   // Keep it within the window.
@@ -25,4 +31,23 @@ export function Tooltip() {
       {text}
     </div>
   );
+}
+
+/** Hides the tooltip once its anchor is left: one that was removed gets no `pointerleave`. */
+function useHiding(): void {
+  const { path } = route.value;
+  useEffect(() => () => showTooltip(null), [path]);
+  useEffect(() => {
+    const onMove = ({ target }: Event) => {
+      const anchor = shown.peek()?.anchor;
+      if (anchor !== undefined && !(target instanceof Node && anchor.contains(target))) showTooltip(null);
+    };
+    const hide = () => showTooltip(null);
+    document.addEventListener('pointermove', onMove, { passive: true });
+    document.addEventListener('keydown', hide);
+    return () => {
+      document.removeEventListener('pointermove', onMove);
+      document.removeEventListener('keydown', hide);
+    };
+  }, []);
 }

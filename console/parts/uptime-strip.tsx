@@ -66,6 +66,7 @@ function showDay(
   const day = Math.min(uptime.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * uptime.length)));
   const percent = uptime[day] ?? null;
   showTooltip({
+    anchor: currentTarget,
     x: left + ((day + 0.5) * width) / uptime.length,
     y: top,
     text: `${formatDay(firstDay + day * DAY_SECONDS)}: ${percent === null ? 'nothing known' : `${percent} % up`}`,

@@ -160,6 +160,9 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   await page.keyboard.press('p');
   await heading(page, /Shop (waits for its first check|is up)|The state of Shop is unknown/).waitFor();
   await heading(page, 'Shop is up').waitFor();
+  await page.keyboard.press('p');
+  await page.getByRole('dialog', { name: 'Pause Shop?' }).getByRole('button', { name: 'Cancel' }).click();
+  t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'up', 'a stray key pauses nothing');
 
   await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
   const phone = await openPage(t, t.context.browser, {

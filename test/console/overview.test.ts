@@ -100,6 +100,19 @@ test.serial(
       .first()
       .waitFor();
 
+    await page
+      .getByRole('img', { name: /days|No uptime/ })
+      .first()
+      .hover();
+    const tooltip = page.getByText(/: (nothing known|[\d.]+ % up)$/);
+    await tooltip.waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('i');
+    await page.getByRole('heading', { level: 1, name: 'Incidents' }).waitFor();
+    t.is(await tooltip.count(), 0, 'what explains a strip goes with it');
+    await page.goBack();
+    await rows.first().waitFor();
+
     await page.keyboard.press('j');
     await page.keyboard.press('j');
     await page.keyboard.press('k');

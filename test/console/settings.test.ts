@@ -321,6 +321,8 @@ test.serial(
     await page.getByLabel('Code', { exact: true }).fill(codes[1] ?? '');
     await page.keyboard.press('Enter');
     await page.getByText('The second factor is off').waitFor();
+    await page.goto('/settings/audit-log');
+    await page.getByText('You turned off your second factor').waitFor();
     t.is((await attempt({ password })).status, 201);
     await page.getByRole('link', { name: 'Sessions' }).click();
     await page.getByRole('button', { name: 'Sign out everywhere else' }).click();

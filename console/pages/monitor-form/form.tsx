@@ -59,12 +59,13 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
   };
   const create = async () => {
     const name = draft.value.name.trim() === '' ? suggestName(draft.value, vendors) : draft.value.name.trim();
+    const { type, target } = draft.value;
     const { id } = await api.post('/monitors', { body: createBody({ ...draft.value, name }) });
     isSaved.value = true;
     // The monitor exists: a later failure must not look as if it did not.
-    if (draft.value.type === 'heartbeat')
-      made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
-    if (made.value === null) leave(id, `${name} is watched from now on`);
+    if (type === 'heartbeat') made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
+    if (made.value === null)
+      leave(id, target.trim() === '' ? `${name} is saved as a draft` : `${name} is watched from now on`);
   };
   const change = async (id: string) => {
     await api.patch('/monitors/{id}', {

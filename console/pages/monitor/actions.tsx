@@ -67,7 +67,12 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
   };
   const edit = `/monitors/${id}/edit`;
   useShortcut('c', 'Check now', () => isCheckable && void check());
-  useShortcut('p', isPaused ? 'Resume' : 'Pause', () => void toggle());
+  // A stray key must not end the monitoring.
+  const toggleByKey = async () => {
+    const text = 'Nothing is checked and no alerts are sent until it is resumed.';
+    if (isPaused || (await confirm({ title: `Pause ${name}?`, text, action: 'Pause monitor' }))) await toggle();
+  };
+  useShortcut('p', isPaused ? 'Resume' : 'Pause', () => void toggleByKey());
   useShortcut('e', 'Edit', () => navigate(edit));
   return (
     <>

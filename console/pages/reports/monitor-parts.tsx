@@ -93,6 +93,7 @@ function showDay(
 ): void {
   const { left, width, top } = currentTarget.getBoundingClientRect();
   showTooltip({
+    anchor: currentTarget,
     x: left + width / 2,
     y: top,
     text: `${date}: ${formatPercent(percent, 'no time counted')}, ${DAYS[state ?? 'absent'].meaning}`,

@@ -51,7 +51,7 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'member.second_factor_stopped': 'turned off the second factor of',
   'member.recovery_codes_renewed': 'made new recovery codes of',
   'invitation.created': 'invited',
-  'invitation.accepted': 'accepted the invitation of',
+  'invitation.accepted': 'accepted the invitation for',
   'invitation.deleted': 'took back the invitation of',
   'account.created': 'made the account',
   'account.keys_rotated': 'sealed all secrets with a new key for',
@@ -103,6 +103,24 @@ function formatValue(field: string, value: unknown): string {
 
 export type Entry = Schemas['AuditEntry'];
 
+/** What members do to themselves; `{own}` is their, or your. */
+const OWN_PHRASES: Partial<Record<Entry['action'], string>> = {
+  'member.changed': 'changed {own} name or theme',
+  'member.session_ended': 'ended one of {own} sessions',
+  'member.other_sessions_ended': 'ended all {own} other sessions',
+  'member.password_changed': 'changed {own} password',
+  'member.second_factor_begun': 'began to set up {own} second factor',
+  'member.second_factor_started': 'turned on {own} second factor',
+  'member.second_factor_stopped': 'turned off {own} second factor',
+  'member.recovery_codes_renewed': 'made {own} recovery codes anew',
+};
+
+/** What a member did to its own account, as a whole phrase; null for anything else. */
+function describeOwn({ action, actor, object }: Entry): string | null {
+  if (object.id === null || object.id !== actor.id) return null;
+  return OWN_PHRASES[action]?.replace('{own}', actor.id === signedIn().user.id ? 'your' : 'their') ?? null;
+}
+
 type RowProps = { entry: Entry; known: ReadonlySet<string>; isOpen: boolean; onToggle: () => void };
 
 /** One entry: who, what and when. It unfolds into the changed fields. */
@@ -110,12 +128,13 @@ export function AuditRow({ entry, known, isOpen, onToggle }: RowProps) {
   const { id, at, action, address, changes } = entry;
   const fields = Object.entries(changes);
   const detailsId = `entry-${id}`;
+  const ownPhrase = describeOwn(entry);
   return (
     <li class="border-b border-line last:border-0">
       <div class="flex items-start gap-3 px-3 py-2.5 text-sm md:px-4">
         <p class="min-w-0 flex-1 break-words">
-          <Actor entry={entry} /> {ACTION_PHRASES[action]}
-          {hasObject(entry) && (
+          <Actor entry={entry} /> {ownPhrase ?? ACTION_PHRASES[action]}
+          {ownPhrase === null && hasObject(entry) && (
             <>
               {' '}
               <Thing entry={entry} known={known} />
@@ -174,9 +193,9 @@ function Actor({ entry: { actor } }: { entry: Entry }) {
 }
 
 /** The object of an entry, as a link if it still exists. */
-function Thing({ entry: { object, actor }, known }: { entry: Entry; known: ReadonlySet<string> }) {
+function Thing({ entry: { object }, known }: { entry: Entry; known: ReadonlySet<string> }) {
   const href = hrefOf(object, known);
-  if (href === null) return <span class="font-medium">{object.id === actor.id ? 'their own' : object.name}</span>;
+  if (href === null) return <span class="font-medium">{object.name}</span>;
   return (
     <a href={href} class="font-medium underline underline-offset-2">
       {object.name}
