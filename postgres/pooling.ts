@@ -1,7 +1,13 @@
 import type { Client } from 'pg';
 import type { ClientClass } from './client.ts';
 
-const REMEDY = 'give Spotcheck a database of PgBouncer with pool_mode = session, or the address of PostgreSQL itself';
+/** Sessions of others that a pooler may have at hand while it starts: they are held before the first one's is. */
+const HELD_SESSIONS = 3;
+
+const REFUSAL =
+  'DATABASE_URL leads through a pooler that changes the session with each transaction, where LISTEN, locks and ' +
+  'settings of a session do not work: give Spotcheck a database of PgBouncer with pool_mode = session, or the address ' +
+  'of PostgreSQL itself';
 
 /**
  * Rejects, with the remedy, where `DATABASE_URL` leads through a pooler that hands each transaction to another session
@@ -9,21 +15,21 @@ const REMEDY = 'give Spotcheck a database of PgBouncer with pool_mode = session,
  * would be lost there or be another client's.
  */
 export async function refuseTransactionPooling(Connection: ClientClass): Promise<void> {
-  const [first, second] = [new Connection(), new Connection()];
-  const clients = [first, second];
-  clients.forEach((client) => client.on('error', () => undefined));
+  const clients: Client[] = [];
+  const connect = async (): Promise<Client> => {
+    const client = new Connection();
+    clients.push(client.on('error', () => undefined));
+    await client.connect();
+    return client;
+  };
   try {
-    await Promise.all(clients.map((client) => client.connect()));
-    const before = await sessionOf(first);
-    // Holds whatever session it is given for as long as the transaction lasts, so that the first client must get
-    // another one.
-    await second.query('BEGIN');
-    const held = await sessionOf(second);
-    if (held === before || (await sessionOf(first)) !== before) {
-      throw new Error(
-        'DATABASE_URL leads through a pooler that changes the session with each transaction, where LISTEN, locks ' +
-          `and settings of a session do not work: ${REMEDY}`,
-      );
+    const first = await connect();
+    const own = await sessionOf(first);
+    // Each holds whatever session it is given. A pooler has the first one's to give, and may have some others.
+    for (let held = 0; held < HELD_SESSIONS; held += 1) {
+      const holder = await connect();
+      await holder.query('BEGIN');
+      if ((await sessionOf(holder)) === own || (await sessionOf(first)) !== own) throw new Error(REFUSAL);
     }
   } finally {
     await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
