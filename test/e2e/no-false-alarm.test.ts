@@ -8,14 +8,14 @@ test('npm start finds an outage before the next tick, and tells its own lost net
   const [reference, target, shop] = [await startListener(t), await startListener(t), await startTarget(t)];
   const { program, call } = await startService(t, {
     DATA_DIR: await newPreparedDataDir(t),
-    SELF_CHECK_HOSTS: `127.0.0.1:${reference.port}`,
+    SELF_CHECK_HOSTS: `${reference.host}:${reference.port}`,
   });
   const create = async (body: object) => (await call('POST', '/monitors', body)).json['id'];
   const shopId = await create({ name: 'Shop', target: shop.url(), interval_seconds: 10, down_after_failures: 2 });
   const targetId = await create({
     name: 'Mail',
     type: 'tcp',
-    target: `127.0.0.1:${target.port}`,
+    target: `${target.host}:${target.port}`,
     interval_seconds: 1,
     timeout_ms: 500,
     down_after_failures: 1,

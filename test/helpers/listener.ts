@@ -12,7 +12,16 @@ export type Listener = {
   connections: () => number;
 };
 
-/** Starts a listener on 127.0.0.1 that closes every connection. */
+/**
+ * A loopback address of this process's own where the system has more than one: while the listener is closed, no other
+ * test's server is on its port.
+ */
+const HOST =
+  process.platform === 'linux'
+    ? `127.${1 + (process.pid >> 16)}.${(process.pid >> 8) & 255}.${process.pid & 255}`
+    : '127.0.0.1';
+
+/** Starts a listener that closes every connection. */
 export async function startListener(t: Harness): Promise<Listener> {
   let connections = 0;
   let port = 0;
@@ -22,7 +31,7 @@ export async function startListener(t: Harness): Promise<Listener> {
       connections += 1;
       socket.on('error', () => undefined).destroy();
     });
-    server.listen(port, '127.0.0.1');
+    server.listen(port, HOST);
     await once(server, 'listening');
     port = (server.address() as net.AddressInfo).port;
   };
@@ -33,5 +42,5 @@ export async function startListener(t: Harness): Promise<Listener> {
   };
   await open();
   t.teardown(close);
-  return { host: '127.0.0.1', port, open, close, connections: () => connections };
+  return { host: HOST, port, open, close, connections: () => connections };
 }

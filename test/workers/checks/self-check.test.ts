@@ -11,7 +11,7 @@ test('a target that goes together with our own network is unknown, never down; g
   const [target, reference] = [await startListener(t), await startListener(t)];
   const { id } = await runtime.addMonitor([agent], {
     type: 'tcp',
-    target: `127.0.0.1:${target.port}`,
+    target: `${target.host}:${target.port}`,
     method: null,
     expectedStatus: null,
     intervalSeconds: 1,
