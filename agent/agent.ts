@@ -7,9 +7,9 @@ import { Judge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import { StallWatch } from '../probes/stall-watch.ts';
 import { type Assignment, createWorkReader } from './assignment.ts';
-import { createCheckIn, type CheckIn } from './check-in.ts';
-import { createClock, type Clock } from './clock.ts';
-import { createConnectionStatus, createReachability } from './connection-status.ts';
+import { CheckIn } from './check-in.ts';
+import { Clock } from './clock.ts';
+import { ConnectionStatus, Reachability } from './connection-status.ts';
 import type { Entry, Journal } from './journal.ts';
 import type { KeyPair } from './key-pair.ts';
 import type { MachineProbe } from './open-probe.ts';
@@ -80,7 +80,7 @@ export class Agent {
       aheadMs: () => 0,
       onCrash: (error, monitorId) => log.error({ err: error, monitor_id: monitorId }, 'check.crashed'),
     });
-    this.#clock = createClock({
+    this.#clock = new Clock({
       ...moments,
       run: (assignment, plannedAtMs) => this.#run(assignment, plannedAtMs),
       concurrency: settings.concurrency,
@@ -94,7 +94,7 @@ export class Agent {
       send: client.ingest,
       onEvent: (event) => this.#handleEvent(event),
     });
-    this.#checkIn = createCheckIn({
+    this.#checkIn = new CheckIn({
       ...moments,
       pull: client.pull,
       request: {
@@ -107,8 +107,8 @@ export class Agent {
       etag: saved?.etag ?? null,
       onOutcome: (outcome) => this.#deal(outcome),
     });
-    this.#connection = createConnectionStatus(log, Date.now);
-    this.#reachability = createReachability({
+    this.#connection = new ConnectionStatus(log, Date.now);
+    this.#reachability = new Reachability({
       now: Date.now,
       onAway: (reason) => log.warn({ reason }, 'service.away'),
       onBack: (awayMs) =>

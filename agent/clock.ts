@@ -12,18 +12,6 @@ export type ClockOptions = {
   wake: Wake;
 };
 
-/** Starts the probes of all assignments, each at its own ticks. Times are Unix milliseconds. */
-export type Clock = {
-  /** Takes over the complete list: what is new or changed is checked at once, what is gone stops. */
-  assign: (assignments: readonly Assignment[]) => void;
-  /** One probe more at a moment, where that is ahead, before the monitor's next tick and beside no probe of it. */
-  recheck: (monitorId: string, atMs: number) => void;
-  /** True while this very assignment is in force. */
-  isCurrent: (assignment: Assignment) => boolean;
-  /** Starts nothing more; resolves when the running probes have ended. */
-  stop: () => Promise<void>;
-};
-
 type Entry = {
   assignment: Assignment;
   /** Where its ticks lie within the interval; it also stands for the monitor where moments are spread. */
@@ -46,95 +34,112 @@ const FIRST_CHECKS_APART_MS = 20;
  */
 const LONGEST_SLEEP_MS = 5000;
 
-/** Makes the clock of an agent: one timer, for whatever comes next. */
-export function createClock({ run, concurrency, now, wake }: ClockOptions): Clock {
-  const entries = new Map<string, Entry>();
-  const queue: { entry: Entry; plannedAtMs: number }[] = [];
-  let running = 0;
-  let isStopped = false;
-  let cancelWake = () => {};
-  const idle = Promise.withResolvers<void>();
+/**
+ * Starts the probes of all assignments, each at its own ticks, with one timer for whatever comes next. Times are Unix
+ * milliseconds.
+ */
+export class Clock {
+  readonly #options: ClockOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #queue: { entry: Entry; plannedAtMs: number }[] = [];
+  readonly #idle = Promise.withResolvers<void>();
+  #running = 0;
+  #isStopped = false;
+  #cancelWake = () => {};
 
-  const start = (entry: Entry, plannedAtMs: number): void => {
-    entry.isBusy = true;
-    if (running >= concurrency) queue.push({ entry, plannedAtMs });
-    else void launch(entry, plannedAtMs);
-  };
+  constructor(options: ClockOptions) {
+    this.#options = options;
+  }
 
-  const launch = async (entry: Entry, plannedAtMs: number): Promise<void> => {
-    running += 1;
-    try {
-      await run(entry.assignment, plannedAtMs);
-    } finally {
-      running -= 1;
-      entry.isBusy = false;
-      launchNext();
+  /** Takes over the complete list: what is new or changed is checked at once, what is gone stops. */
+  assign(assignments: readonly Assignment[]): void {
+    const nowMs = this.#options.now();
+    const wanted = new Set(assignments.map(({ monitorId }) => monitorId));
+    for (const monitorId of this.#entries.keys()) if (!wanted.has(monitorId)) this.#entries.delete(monitorId);
+    let firstChecks = 0;
+    for (const assignment of assignments) {
+      const known = this.#entries.get(assignment.monitorId);
+      if (known?.assignment.identity === assignment.identity) continue;
+      const offsetMs = agentOffsetMs(assignment);
+      const dueAtMs = nextTickMs({ offsetMs, intervalSeconds: assignment.intervalSeconds }, nowMs);
+      const nextCheckAtMs = dueAtMs - nowMs > NEAR_TICK_MS ? nowMs + firstChecks * FIRST_CHECKS_APART_MS : null;
+      if (nextCheckAtMs !== null) firstChecks += 1;
+      if (known === undefined)
+        this.#entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, nextCheckAtMs, isBusy: false });
+      else Object.assign(known, { assignment, offsetMs, dueAtMs, nextCheckAtMs });
     }
-    if (isStopped && running === 0) idle.resolve();
-    // A check of changed work waits for the probe of the old.
-    if (entry.nextCheckAtMs !== null) runDue();
-  };
+    this.#runDue();
+  }
 
-  const launchNext = (): void => {
-    let next = queue.shift();
-    while (next !== undefined && !isHeld(next.entry)) next = queue.shift();
-    if (next !== undefined) void launch(next.entry, next.plannedAtMs);
-  };
+  /** One probe more at a moment, where that is ahead, before the monitor's next tick and beside no probe of it. */
+  recheck(monitorId: string, atMs: number): void {
+    const entry = this.#entries.get(monitorId);
+    if (entry === undefined || entry.isBusy || entry.nextCheckAtMs !== null) return;
+    if (atMs <= this.#options.now() || atMs >= entry.dueAtMs) return;
+    entry.nextCheckAtMs = atMs;
+    this.#runDue();
+  }
 
-  const isHeld = (entry: Entry): boolean => entries.get(entry.assignment.monitorId) === entry;
+  /** True while this very assignment is in force. */
+  isCurrent(assignment: Assignment): boolean {
+    return this.#entries.get(assignment.monitorId)?.assignment === assignment;
+  }
 
-  const runDue = (): void => {
-    cancelWake();
-    if (isStopped) return;
-    const nowMs = now();
+  /** Starts nothing more; resolves when the running probes have ended. */
+  stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelWake();
+    this.#queue.length = 0;
+    if (this.#running === 0) this.#idle.resolve();
+    return this.#idle.promise;
+  }
+
+  #runDue(): void {
+    this.#cancelWake();
+    if (this.#isStopped) return;
+    const nowMs = this.#options.now();
     let nextMs = nowMs + LONGEST_SLEEP_MS;
-    for (const entry of entries.values()) {
+    for (const entry of this.#entries.values()) {
       const plannedAtMs = takeDue(entry, nowMs);
-      if (plannedAtMs !== null) start(entry, plannedAtMs);
+      if (plannedAtMs !== null) this.#start(entry, plannedAtMs);
       nextMs = Math.min(
         nextMs,
         entry.dueAtMs,
         entry.isBusy ? Number.POSITIVE_INFINITY : (entry.nextCheckAtMs ?? Number.POSITIVE_INFINITY),
       );
     }
-    cancelWake = wake(Math.max(0, nextMs - nowMs), runDue);
-  };
+    this.#cancelWake = this.#options.wake(Math.max(0, nextMs - nowMs), () => this.#runDue());
+  }
 
-  return {
-    assign(assignments) {
-      const nowMs = now();
-      const wanted = new Set(assignments.map(({ monitorId }) => monitorId));
-      for (const monitorId of entries.keys()) if (!wanted.has(monitorId)) entries.delete(monitorId);
-      let firstChecks = 0;
-      for (const assignment of assignments) {
-        const known = entries.get(assignment.monitorId);
-        if (known?.assignment.identity === assignment.identity) continue;
-        const offsetMs = agentOffsetMs(assignment);
-        const dueAtMs = nextTickMs({ offsetMs, intervalSeconds: assignment.intervalSeconds }, nowMs);
-        const nextCheckAtMs = dueAtMs - nowMs > NEAR_TICK_MS ? nowMs + firstChecks * FIRST_CHECKS_APART_MS : null;
-        if (nextCheckAtMs !== null) firstChecks += 1;
-        if (known === undefined)
-          entries.set(assignment.monitorId, { assignment, offsetMs, dueAtMs, nextCheckAtMs, isBusy: false });
-        else Object.assign(known, { assignment, offsetMs, dueAtMs, nextCheckAtMs });
-      }
-      runDue();
-    },
-    recheck(monitorId, atMs) {
-      const entry = entries.get(monitorId);
-      if (entry === undefined || entry.isBusy || entry.nextCheckAtMs !== null || atMs <= now() || atMs >= entry.dueAtMs)
-        return;
-      entry.nextCheckAtMs = atMs;
-      runDue();
-    },
-    isCurrent: (assignment) => entries.get(assignment.monitorId)?.assignment === assignment,
-    stop() {
-      isStopped = true;
-      cancelWake();
-      queue.length = 0;
-      if (running === 0) idle.resolve();
-      return idle.promise;
-    },
-  };
+  #start(entry: Entry, plannedAtMs: number): void {
+    entry.isBusy = true;
+    if (this.#running >= this.#options.concurrency) this.#queue.push({ entry, plannedAtMs });
+    else void this.#launch(entry, plannedAtMs);
+  }
+
+  async #launch(entry: Entry, plannedAtMs: number): Promise<void> {
+    this.#running += 1;
+    try {
+      await this.#options.run(entry.assignment, plannedAtMs);
+    } finally {
+      this.#running -= 1;
+      entry.isBusy = false;
+      this.#launchNext();
+    }
+    if (this.#isStopped && this.#running === 0) this.#idle.resolve();
+    // A check of changed work waits for the probe of the old.
+    if (entry.nextCheckAtMs !== null) this.#runDue();
+  }
+
+  #launchNext(): void {
+    let next = this.#queue.shift();
+    while (next !== undefined && !this.#isHeld(next.entry)) next = this.#queue.shift();
+    if (next !== undefined) void this.#launch(next.entry, next.plannedAtMs);
+  }
+
+  #isHeld(entry: Entry): boolean {
+    return this.#entries.get(entry.assignment.monitorId) === entry;
+  }
 }
 
 /**

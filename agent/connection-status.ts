@@ -8,46 +8,46 @@ export type Welcome = {
   serverTimeMs: number | null;
 };
 
-/** Whether the service knows this agent, reported as it changes. */
-export type ConnectionStatus = {
-  welcomed: (welcome: Welcome) => void;
-  /** False where the service has never known this agent. */
-  refused: () => boolean;
-};
-
 /**
  * A way of ten seconds to the service and back is slow, in milliseconds; clocks that differ by more are not both right.
  */
 const CLOCKS_APART_MS = 20_000;
 
-/** Makes the connection status of an agent that has not checked in yet. */
-export function createConnectionStatus(log: Logger, now: () => number): ConnectionStatus {
-  let wasKnown = false;
-  let isRefused = false;
-  let isClockWrong = false;
+/** Whether the service knows an agent, which has not checked in yet; reported as it changes. */
+export class ConnectionStatus {
+  readonly #log: Logger;
+  readonly #now: () => number;
+  #wasKnown = false;
+  #isRefused = false;
+  #isClockWrong = false;
+
+  constructor(log: Logger, now: () => number) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  welcomed({ agentId, monitors, capabilities, serverTimeMs }: Welcome): void {
+    if (!this.#wasKnown) this.#log.info({ agent_id: agentId, monitors, capabilities }, 'service.connected');
+    else if (this.#isRefused) this.#log.info({}, 'token.accepted');
+    this.#wasKnown = true;
+    this.#isRefused = false;
+    if (serverTimeMs !== null) this.#compareClocks(serverTimeMs);
+  }
+
+  /** False where the service has never known this agent. */
+  refused(): boolean {
+    if (this.#wasKnown) this.#log.error({}, 'token.refused');
+    this.#isRefused = true;
+    return this.#wasKnown;
+  }
 
   /** With a clock that is ahead results are declined, with one that is behind they are stale. */
-  const compareClocks = (serverTimeMs: number): void => {
-    const aheadMs = now() - serverTimeMs;
-    const wasWrong = isClockWrong;
-    isClockWrong = Math.abs(aheadMs) > CLOCKS_APART_MS;
-    if (isClockWrong && !wasWrong) log.warn({ ahead_seconds: Math.round(aheadMs / 1000) }, 'clock.wrong');
-  };
-
-  return {
-    welcomed({ agentId, monitors, capabilities, serverTimeMs }) {
-      if (!wasKnown) log.info({ agent_id: agentId, monitors, capabilities }, 'service.connected');
-      else if (isRefused) log.info({}, 'token.accepted');
-      wasKnown = true;
-      isRefused = false;
-      if (serverTimeMs !== null) compareClocks(serverTimeMs);
-    },
-    refused() {
-      if (wasKnown) log.error({}, 'token.refused');
-      isRefused = true;
-      return wasKnown;
-    },
-  };
+  #compareClocks(serverTimeMs: number): void {
+    const aheadMs = this.#now() - serverTimeMs;
+    const wasWrong = this.#isClockWrong;
+    this.#isClockWrong = Math.abs(aheadMs) > CLOCKS_APART_MS;
+    if (this.#isClockWrong && !wasWrong) this.#log.warn({ ahead_seconds: Math.round(aheadMs / 1000) }, 'clock.wrong');
+  }
 }
 
 /** What the agent asks of the service. */
@@ -61,30 +61,30 @@ type ReachabilityOptions = {
 };
 
 /**
- * Whether the service does what it is asked: away from the first request that fails until those that failed succeed.
+ * Whether the service does what it is asked, each change reported once. It is away from the first request that fails
+ * until those that failed succeed.
  */
-type Reachability = {
-  /** True where this request had failed the last time. */
-  succeeded: (request: Request) => boolean;
-  failed: (request: Request, reason: string) => void;
-};
+export class Reachability {
+  readonly #options: ReachabilityOptions;
+  readonly #failing = new Set<Request>();
+  #sinceMs = 0;
 
-/** Makes the watch over one service; its changes are reported once. */
-export function createReachability({ now, onAway, onBack }: ReachabilityOptions): Reachability {
-  const failing = new Set<Request>();
-  let sinceMs = 0;
-  return {
-    succeeded(request) {
-      const hadFailed = failing.delete(request);
-      if (hadFailed && failing.size === 0) onBack(now() - sinceMs);
-      return hadFailed;
-    },
-    failed(request, reason) {
-      if (failing.size === 0) {
-        sinceMs = now();
-        onAway(reason);
-      }
-      failing.add(request);
-    },
-  };
+  constructor(options: ReachabilityOptions) {
+    this.#options = options;
+  }
+
+  /** True where this request had failed the last time. */
+  succeeded(request: Request): boolean {
+    const hadFailed = this.#failing.delete(request);
+    if (hadFailed && this.#failing.size === 0) this.#options.onBack(this.#options.now() - this.#sinceMs);
+    return hadFailed;
+  }
+
+  failed(request: Request, reason: string): void {
+    if (this.#failing.size === 0) {
+      this.#sinceMs = this.#options.now();
+      this.#options.onAway(reason);
+    }
+    this.#failing.add(request);
+  }
 }

@@ -12,7 +12,7 @@ import { clientAddress } from './client-address.ts';
 import type { ApiDependencies, Parts } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription, getDescriptionHandler } from './description.ts';
 import { PING_PATH, pingHandler } from './heartbeats/pings.ts';
-import { createLive } from './live/live.ts';
+import { LiveStreams } from './live/live.ts';
 import { limitAccountConcurrency } from './middleware/account-concurrency.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
@@ -71,7 +71,11 @@ export async function createApp(
     headAsGet,
     authentication(dependencies),
     rateLimit(store),
-    createRouter(description, { ...dependencies, throttle, live: createLive(dependencies), rateLimits }, concurrency),
+    createRouter(
+      description,
+      { ...dependencies, throttle, live: new LiveStreams(dependencies), rateLimits },
+      concurrency,
+    ),
   );
 
   mount(app, { throttle });

@@ -13,7 +13,7 @@ import { recordProcess } from '../models/system/processes.ts';
 import { CLOCKS, installServiceClock, runServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { openQueueBackend } from '../queues/connection.ts';
-import { openJobQueues } from '../queues/job-queues.ts';
+import { JobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
 import { serveApi, openApiDatabase } from './serve.ts';
 
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
     redisUrl: environment.redisUrl,
     onError: (error) => log.warn({ err: error }, 'queue.error'),
   });
-  const queues = openJobQueues(backend);
+  const queues = new JobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const { telegram, slack, ...config } = environment;
   const api = await serveApi({

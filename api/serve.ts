@@ -26,7 +26,7 @@ import { createScheduleNotifier } from '../queues/region-cache.ts';
 import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './dependencies.ts';
-import { publishPingAvailability, createUnstoredPings } from './heartbeats/ping-availability.ts';
+import { publishPingAvailability, UnstoredPings } from './heartbeats/ping-availability.ts';
 import { createPreviewRun } from './monitors/preview-run.ts';
 import { createVendorLookup } from './monitors/vendors.ts';
 import { readConsole } from './system/console-files.ts';
@@ -83,7 +83,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
   const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
   const stopping = new AbortController();
-  const unstoredPings = createUnstoredPings(Date.now);
+  const unstoredPings = new UnstoredPings(Date.now);
   const built = await readConsole(CONSOLE_FOLDER);
   if (built === null) log.warn({ folder: CONSOLE_FOLDER }, 'console.not_built');
   const app = await createApp(

@@ -5,7 +5,7 @@ import { listCheckRegions, registerSharedAgent } from '../models/agents/shared-a
 import { createMonitor } from '../models/monitors/monitor-changes.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { openQueueBackend } from '../queues/connection.ts';
-import { openJobQueues } from '../queues/job-queues.ts';
+import { JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/region-cache.ts';
 import type { BenchContext } from './benchmark.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
@@ -54,7 +54,7 @@ async function schedulesOn({ isQuick, report, withHarness }: BenchContext, backe
         redisUrl: redisUrls[0] ?? null,
         onError: (error) => report.figure(`queue: ${error.message}`),
       });
-      const queues = openJobQueues(queueBackend);
+      const queues = new JobQueues(queueBackend);
       creating.teardown(() => queueBackend.close());
       creating.teardown(() => queues.close());
       const notify = createScheduleNotifier(queues, () => listCheckRegions(database));

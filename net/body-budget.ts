@@ -18,9 +18,6 @@ export type BodyCharge = {
   release: () => void;
 };
 
-/** `account` is whose body it is. */
-export type BodyBudget = { open: (account: string, giveUp: () => void) => BodyCharge; heldBytes: () => number };
-
 /**
  * Says that a body was given up because bodies of other exchanges had all the memory, which is no fact about the
  * target.
@@ -35,72 +32,88 @@ export class OutOfBodyMemory extends Error {
 type Holder = { account: string; bytes: number; giveUp: () => void };
 
 /**
- * Makes a budget of bytes for bodies, in which each account has a share while it has several. Where the share or all
- * is used up, bodies that still come in are given up until there is room: those of the account that holds the most, and
- * of these the ones that have been coming in for longest. An answer that drips holds its memory until its deadline, an
+ * A budget of bytes for bodies, in which each account has a share while it has several. Where the share or all is used
+ * up, bodies that still come in are given up until there is room: those of the account that holds the most, and of
+ * these the ones that have been coming in for longest. An answer that drips holds its memory until its deadline, an
  * honest one is through in a moment and must not wait for it.
  */
-export function createBodyBudget(mostBytes: number): BodyBudget {
+export class BodyBudget {
+  readonly #mostBytes: number;
   /** Those that are still coming in, in the order in which they began. */
-  const coming = new Set<Holder>();
-  const heldByAccount = new Map<string, number>();
-  let held = 0;
+  readonly #coming = new Set<Holder>();
+  readonly #heldByAccount = new Map<string, number>();
+  #held = 0;
 
-  const heldBy = (account: string): number => heldByAccount.get(account) ?? 0;
-  const hold = (holder: Holder, bytes: number): void => {
-    holder.bytes += bytes;
-    held += bytes;
-    const left = heldBy(holder.account) + bytes;
-    if (left === 0) heldByAccount.delete(holder.account);
-    else heldByAccount.set(holder.account, left);
-  };
-  const release = (holder: Holder): void => {
-    coming.delete(holder);
-    hold(holder, -holder.bytes);
-  };
-  const makeRoom = (hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): boolean => {
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get heldBytes(): number {
+    return this.#held;
+  }
+
+  /** `account` is whose body it is. */
+  open(account: string, giveUp: () => void): BodyCharge {
+    const holder: Holder = { account, bytes: 0, giveUp };
+    this.#coming.add(holder);
+    return {
+      take: (bytes) => this.#take(holder, bytes),
+      complete: () => void this.#coming.delete(holder),
+      release: () => this.#release(holder),
+    };
+  }
+
+  #take(holder: Holder, bytes: number): boolean {
+    const { account } = holder;
+    const isWithinShare = () => {
+      const own = this.#heldBy(account);
+      return own === holder.bytes || own + bytes <= (this.#mostBytes - (this.#held - own)) * PART_OF_AN_ACCOUNT;
+    };
+    const hasRoom =
+      this.#makeRoom(isWithinShare, (other) => other !== holder && other.account === account) &&
+      this.#makeRoom(
+        () => this.#held + bytes <= this.#mostBytes,
+        (other) => other !== holder,
+      );
+    if (hasRoom) this.#hold(holder, bytes);
+    return hasRoom;
+  }
+
+  #makeRoom(hasRoom: () => boolean, mayGo: (holder: Holder) => boolean): boolean {
     while (!hasRoom()) {
       let first: Holder | null = null;
-      for (const holder of coming) {
+      for (const holder of this.#coming) {
         if (holder.bytes === 0 || !mayGo(holder)) continue;
-        if (first === null || heldBy(holder.account) > heldBy(first.account)) first = holder;
+        if (first === null || this.#heldBy(holder.account) > this.#heldBy(first.account)) first = holder;
       }
       if (first === null) return false;
       // At once, and not when its reader comes to it: else more would be given up than is asked for.
-      release(first);
+      this.#release(first);
       first.giveUp();
     }
     return true;
-  };
-  return {
-    heldBytes: () => held,
-    open(account, giveUp) {
-      const holder: Holder = { account, bytes: 0, giveUp };
-      coming.add(holder);
-      return {
-        take(bytes) {
-          const isWithinShare = () => {
-            const own = heldBy(account);
-            return own === holder.bytes || own + bytes <= (mostBytes - (held - own)) * PART_OF_AN_ACCOUNT;
-          };
-          const hasRoom =
-            makeRoom(isWithinShare, (other) => other !== holder && other.account === account) &&
-            makeRoom(
-              () => held + bytes <= mostBytes,
-              (other) => other !== holder,
-            );
-          if (hasRoom) hold(holder, bytes);
-          return hasRoom;
-        },
-        complete: () => void coming.delete(holder),
-        release: () => release(holder),
-      };
-    },
-  };
+  }
+
+  #release(holder: Holder): void {
+    this.#coming.delete(holder);
+    this.#hold(holder, -holder.bytes);
+  }
+
+  #hold(holder: Holder, bytes: number): void {
+    holder.bytes += bytes;
+    this.#held += bytes;
+    const left = this.#heldBy(holder.account) + bytes;
+    if (left === 0) this.#heldByAccount.delete(holder.account);
+    else this.#heldByAccount.set(holder.account, left);
+  }
+
+  #heldBy(account: string): number {
+    return this.#heldByAccount.get(account) ?? 0;
+  }
 }
 
 /** The one of this process. */
-export const bodyBudget = createBodyBudget(SHARED_BODY_BYTES);
+export const bodyBudget = new BodyBudget(SHARED_BODY_BYTES);
 
 /** Work that looks at bodies: whose it is, and what they hold until it ends. */
 export type BodyScope = { account: string; charges: BodyCharge[] };

@@ -51,7 +51,7 @@ type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
  */
 export function readBody(response: IncomingMessage, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
-  const reading = startReading(response, options, resolve);
+  const reading = new BodyReader(response, options, resolve);
   return { ended: promise, soFar: () => reading.buffer.body().bytes, giveUp: () => reading.finish('out_of_memory') };
 }
 
@@ -70,71 +70,85 @@ export function glimpseBody(
     resolve(reading.buffer.body().bytes);
   };
   const timer = setTimeout(end, withinMs);
-  const reading = startReading(response, { limit, decodes: true }, end);
+  const reading = new BodyReader(response, { limit, decodes: true }, end);
   return promise;
 }
 
-/** Reads a body and tells once how that ended, unless it is stopped before. */
-function startReading(
-  response: IncomingMessage,
-  { limit, decodes, charge }: Reading,
-  onEnd: (outcome: BodyOutcome) => void,
-): { buffer: BodyBuffer; stop: () => void; finish: (outcome: BodyOutcome) => void } {
-  const createDecoder = decodes
-    ? DECODERS.get(response.headers['content-encoding']?.trim().toLowerCase() ?? '')
-    : undefined;
-  let decoder: Transform | null = null;
-  let wireBytes = 0;
-  let finished = false;
-  // What undoes a content coding remembers about as much as it has given out.
-  const buffer = new BodyBuffer(
-    limit,
-    (bytes) => charge === undefined || charge().take(createDecoder === undefined ? bytes : 2 * bytes),
-  );
+/** Reads a body and reports once how that ended, unless it is stopped before. */
+class BodyReader {
+  readonly buffer: BodyBuffer;
+  readonly #response: IncomingMessage;
+  readonly #limit: number;
+  readonly #createDecoder: CreateDecoder | undefined;
+  readonly #onEnd: (outcome: BodyOutcome) => void;
+  readonly #receive = (chunk: Buffer) => this.#take(chunk);
+  #decoder: Transform | null = null;
+  #wireBytes = 0;
+  #isOver = false;
 
-  const stop = (): void => {
-    finished = true;
-    response.off('data', receive);
-    decoder?.destroy();
-  };
-  const finish = (outcome: BodyOutcome): void => {
-    if (finished) return;
-    stop();
-    onEnd(outcome);
-  };
-  const finishBody = (): void => finish(buffer.body());
-  const keep = (chunk: Buffer): void => {
-    if (finished) return;
-    const added = buffer.add(chunk);
-    if (added === 'out_of_memory') finish(added);
-    else if (added === 'full') finishBody();
-  };
-  const decode = (create: CreateDecoder, chunk: Buffer, onDecoded?: () => void): void => {
-    decoder ??= create(chunk[0] ?? 0)
-      .on('data', keep)
-      .on('drain', () => response.resume())
-      .on('end', finishBody)
-      .on('error', () => finish('undecodable'));
-    if (!decoder.write(chunk, onDecoded)) response.pause();
-  };
-  // The decoder may still be at what came before: what that holds counts.
-  const breakOff = (create: CreateDecoder, chunk: Buffer): void => {
-    response.off('data', receive);
-    response.pause();
-    decode(create, chunk, () => finish({ ...buffer.body(), truncated: true }));
-  };
-  const receive = (chunk: Buffer): void => {
-    wireBytes += chunk.length;
-    if (createDecoder === undefined) keep(chunk);
-    else if (wireBytes > limit + WIRE_SLACK) breakOff(createDecoder, chunk);
-    else decode(createDecoder, chunk);
-  };
+  constructor(response: IncomingMessage, { limit, decodes, charge }: Reading, onEnd: (outcome: BodyOutcome) => void) {
+    const coding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
+    const createDecoder = decodes ? DECODERS.get(coding) : undefined;
+    this.#response = response;
+    this.#limit = limit;
+    this.#createDecoder = createDecoder;
+    this.#onEnd = onEnd;
+    // What undoes a content coding remembers about as much as it has given out.
+    this.buffer = new BodyBuffer(
+      limit,
+      (bytes) => charge === undefined || charge().take(createDecoder === undefined ? bytes : 2 * bytes),
+    );
+    response.on('data', this.#receive);
+    response.on('end', () => (this.#decoder === null ? this.#finishBody() : this.#decoder.end()));
+    response.on('error', () => this.finish('lost'));
+    response.on('close', () => response.complete || this.finish('lost'));
+  }
 
-  response.on('data', receive);
-  response.on('end', () => (decoder === null ? finishBody() : decoder.end()));
-  response.on('error', () => finish('lost'));
-  response.on('close', () => response.complete || finish('lost'));
-  return { buffer, stop, finish };
+  stop(): void {
+    this.#isOver = true;
+    this.#response.off('data', this.#receive);
+    this.#decoder?.destroy();
+  }
+
+  finish(outcome: BodyOutcome): void {
+    if (this.#isOver) return;
+    this.stop();
+    this.#onEnd(outcome);
+  }
+
+  #finishBody(): void {
+    this.finish(this.buffer.body());
+  }
+
+  #take(chunk: Buffer): void {
+    this.#wireBytes += chunk.length;
+    if (this.#createDecoder === undefined) this.#keep(chunk);
+    else if (this.#wireBytes > this.#limit + WIRE_SLACK) this.#breakOff(this.#createDecoder, chunk);
+    else this.#decode(this.#createDecoder, chunk);
+  }
+
+  #keep(chunk: Buffer): void {
+    if (this.#isOver) return;
+    const added = this.buffer.add(chunk);
+    if (added === 'out_of_memory') this.finish(added);
+    else if (added === 'full') this.#finishBody();
+  }
+
+  #decode(create: CreateDecoder, chunk: Buffer, onDecoded?: () => void): void {
+    this.#decoder ??= create(chunk[0] ?? 0)
+      .on('data', (decoded: Buffer) => this.#keep(decoded))
+      .on('drain', () => this.#response.resume())
+      .on('end', () => this.#finishBody())
+      .on('error', () => this.finish('undecodable'));
+    if (!this.#decoder.write(chunk, onDecoded)) this.#response.pause();
+  }
+
+  /** The decoder may still be at what came before: what that holds counts. */
+  #breakOff(create: CreateDecoder, chunk: Buffer): void {
+    this.#response.off('data', this.#receive);
+    this.#response.pause();
+    this.#decode(create, chunk, () => this.finish({ ...this.buffer.body(), truncated: true }));
+  }
 }
 
 /**

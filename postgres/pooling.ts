@@ -6,8 +6,8 @@ const HELD_SESSIONS = 3;
 
 const REFUSAL =
   'DATABASE_URL leads through a pooler that changes the session with each transaction, where LISTEN, locks and ' +
-  'settings of a session do not work: give Spotcheck a database of PgBouncer with pool_mode = session, or the address ' +
-  'of PostgreSQL itself';
+  'settings of a session do not work: give Spotcheck a database of PgBouncer with pool_mode = session, or the ' +
+  'address of PostgreSQL itself';
 
 /**
  * Rejects, with the remedy, where `DATABASE_URL` leads through a pooler that hands each transaction to another session

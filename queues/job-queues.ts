@@ -52,179 +52,189 @@ const CHANNELS_PER_JOB = 20;
 /** Deliveries that a job names: a storm's thousands are in the database already. */
 const NAMED_DELIVERIES = 20;
 
+/** Agents by number, and the regions that their queues are named by. */
+type Regions = ReadonlyMap<number, string>;
+
 /**
  * Everything that adds jobs. Rows are committed before a job is added: a job that is lost can be made again from its
- * row.
+ * row. A region's queue is opened when it is first spoken of.
  */
-export type JobQueues = {
+export class JobQueues {
+  readonly #backend: QueueBackend;
+  readonly #evaluate: Queue<EvaluateJob>;
+  readonly #deliver: Queue<DeliverJob>;
+  readonly #maintain: Queue<MaintainJob>;
+  readonly #lookup: Queue<LookupJob>;
+  readonly #checks = new Map<string, Queue<RegionJob>>();
+  readonly #addRecheck = createRecheckAdder();
+  #reconciledConnections: number;
+
+  constructor(backend: QueueBackend) {
+    this.#backend = backend;
+    this.#evaluate = backend.createQueue<EvaluateJob>(QUEUES.evaluate);
+    this.#deliver = backend.createQueue<DeliverJob>(QUEUES.deliver);
+    this.#maintain = backend.createQueue<MaintainJob>(QUEUES.maintain);
+    this.#lookup = backend.createQueue<LookupJob>(QUEUES.lookup);
+    this.#reconciledConnections = backend.countConnections();
+  }
+
   /**
    * Notifies the queues of an agent's schedule change; `regions` maps agents to the regions that their queues are named
    * by.
    */
-  applyScheduleChange(change: ScheduleChange, regions: ReadonlyMap<number, string>): Promise<void>;
+  async applyScheduleChange(change: ScheduleChange, regions: Regions): Promise<void> {
+    for (const entry of change.emptied) {
+      const queue = this.#queueOf(entry.agentNo, regions);
+      if (queue !== null) await this.#backend.exclusively(() => removeSlot(queue, entry));
+    }
+    for (const entry of change.occupied) {
+      const queue = this.#queueOf(entry.agentNo, regions);
+      if (queue !== null) await this.#backend.exclusively(() => addSlot(queue, entry));
+    }
+    await this.enqueueRechecks(
+      change.rechecks.map((agentNo) => ({ agentNo, atMs: Date.now() })),
+      regions,
+    );
+  }
+
   /**
    * Has check workers make rechecks once they are due, with one job for those of an agent that are due together. An
    * agent without a queue of ours is left out.
    */
-  enqueueRechecks(rechecks: readonly DueRecheck[], regions: ReadonlyMap<number, string>): Promise<void>;
+  async enqueueRechecks(rechecks: readonly DueRecheck[], regions: Regions): Promise<void> {
+    for (const recheck of rechecks) {
+      const queue = this.#queueOf(recheck.agentNo, regions);
+      if (queue !== null) await this.#addRecheck(queue, recheck);
+    }
+  }
+
   /**
    * Makes every region's schedulers those of the occupied slots, thoroughly on request or after a new connection;
    * returns how many had to be mended.
    */
-  reconcileSchedules(
+  async reconcileSchedules(
     occupied: readonly ScheduleSlot[],
-    regions: ReadonlyMap<number, string>,
+    regions: Regions,
     when: { nowMs: number; thorough: boolean },
-  ): Promise<number>;
+  ): Promise<number> {
+    let mended = 0;
+    // A replica that was promoted may have as many as there should be, of an earlier moment.
+    const connections = this.#backend.countConnections();
+    const thorough = when.thorough || connections !== this.#reconciledConnections;
+    for (const [agentNo, region] of regions) {
+      const entries = occupied.filter((entry) => entry.agentNo === agentNo);
+      const { added, removed } = await reconcileQueue(this.checkQueue(region), entries, {
+        ...when,
+        thorough,
+        exclusively: this.#backend.exclusively,
+      });
+      mended += added + removed;
+    }
+    this.#reconciledConnections = connections;
+    return mended;
+  }
+
   /**
    * Takes out of the queues what stands in the way after the time was set back. That is jobs that wait for moments of
    * before, which are made again from their rows or run at once, and those that are over, whose names the ticks of the
    * same moments need. Schedulers are for `reconcileSchedules`.
    */
-  forgetTime(regions: ReadonlyMap<number, string>): Promise<void>;
+  async forgetTime(regions: Regions): Promise<void> {
+    await this.#backend.freeLocks(Date.now());
+    for (const region of regions.values()) {
+      const queue = this.checkQueue(region);
+      for (const state of OVER) await queue.clean(-FOREVER_MS, 0, state);
+      await eachDelayed(queue, (job) => job.remove());
+    }
+    await eachDelayed(this.#deliver, (job) => job.remove());
+    for (const queue of [this.#evaluate, this.#maintain, this.#lookup])
+      await eachDelayed(queue, (job) => job.promote());
+  }
+
   /** Hands measured results to the evaluator. */
-  enqueueResults(results: SealedResult[]): Promise<void>;
+  async enqueueResults(results: SealedResult[]): Promise<void> {
+    await this.#evaluate.add('results', { results }, EVALUATE_OPTIONS);
+  }
+
   /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */
-  oldestResultsAtMs(): Promise<number | null>;
+  async oldestResultsAtMs(): Promise<number | null> {
+    const oldest = await Promise.all(UNFINISHED.map((state) => this.#evaluate.getJobs([state], 0, 0, true)));
+    const addedAtMs = oldest.flat().map((job) => job.timestamp);
+    return addedAtMs.length === 0 ? null : Math.min(...addedAtMs);
+  }
+
   /**
    * Adds one job for all of these, or a few where they go to many channels, for when the last is due. Adding the same
    * ones twice adds nothing.
    */
-  enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void>;
+  async enqueueAttempts(attempts: readonly DueAttempt[]): Promise<void> {
+    const ofChannels = [...Map.groupBy(attempts, ({ channelId }) => channelId).values()];
+    for (let first = 0; first < ofChannels.length; first += CHANNELS_PER_JOB) {
+      const { data, options } = deliverJob(ofChannels.slice(first, first + CHANNELS_PER_JOB).flat());
+      await this.#deliver.add('deliver', data, options);
+    }
+  }
+
   /** Adds a chore unless one of its kind is still waiting or running. */
-  enqueueChore(chore: Chore): Promise<void>;
+  async enqueueChore(chore: Chore): Promise<void> {
+    await this.#maintain.add(chore, {}, { jobId: chore, removeOnComplete: true, removeOnFail: true });
+  }
+
   /**
    * Has a vendor target looked up, once for all who ask while the lookup waits or runs. What came of it is stored as
    * the page's, and counts for the tenant.
    */
-  enqueueLookup(target: string, tenantId: string): Promise<void>;
+  async enqueueLookup(target: string, tenantId: string): Promise<void> {
+    const jobId = createHash('sha256').update(target).digest('hex');
+    await this.#lookup.add('look-up', { target, tenantId }, { jobId, removeOnComplete: true, removeOnFail: true });
+  }
+
   /** Has the check process of a region probe a draft once. */
-  enqueuePreview(region: string, job: PreviewJob): Promise<void>;
+  async enqueuePreview(region: string, job: PreviewJob): Promise<void> {
+    await this.checkQueue(region).add('trial', job, {
+      jobId: previewJobId(job.trialId),
+      removeOnComplete: KEEP_PREVIEWS,
+      removeOnFail: KEEP_PREVIEWS,
+    });
+  }
+
   /**
    * The outcome of a preview, once it is over. Its job is then taken out of the queue: asked for again it was never
    * there. Undefined while it is not over; null where it failed or is not there.
    */
-  takePreviewReturn(region: string, previewId: string): Promise<PreviewReturn | null | undefined>;
-  /** A region's check queue. */
-  checkQueue(region: string): Queue<RegionJob>;
-  /** Every queue that is open in this process, for the board and the metrics. */
-  all(): Queue[];
-  /** Names of the queues of this process that cannot be written to; empty when all can. */
-  findAway(): Promise<string[]>;
-  close(): Promise<void>;
-};
+  async takePreviewReturn(region: string, previewId: string): Promise<PreviewReturn | null | undefined> {
+    const job = await this.checkQueue(region).getJob(previewJobId(previewId));
+    if (job === undefined) return null;
+    if (job.finishedOn === undefined) return undefined;
+    await job.remove();
+    return isPreviewReturn(job.returnvalue) ? job.returnvalue : null;
+  }
 
-/** Opens the queues; a region's queue is opened when it is first spoken of. */
-export function openJobQueues(backend: QueueBackend): JobQueues {
-  const evaluate = backend.createQueue<EvaluateJob>(QUEUES.evaluate);
-  const deliver = backend.createQueue<DeliverJob>(QUEUES.deliver);
-  const maintain = backend.createQueue<MaintainJob>(QUEUES.maintain);
-  const lookup = backend.createQueue<LookupJob>(QUEUES.lookup);
-  const checks = new Map<string, Queue<RegionJob>>();
-  const checkQueue = (region: string) => {
-    const open = checks.get(region) ?? backend.createQueue<RegionJob>(checkQueueName(region));
-    checks.set(region, open);
+  /** A region's check queue. */
+  checkQueue(region: string): Queue<RegionJob> {
+    const open = this.#checks.get(region) ?? this.#backend.createQueue<RegionJob>(checkQueueName(region));
+    this.#checks.set(region, open);
     return open;
-  };
-  const queueOf = (agentNo: number, regions: ReadonlyMap<number, string>) => {
+  }
+
+  /** Every queue that is open in this process, for the board and the metrics. */
+  all(): Queue[] {
+    return [...this.#checks.values(), this.#evaluate, this.#deliver, this.#maintain, this.#lookup];
+  }
+
+  /** Names of the queues of this process that cannot be written to; empty when all can. */
+  findAway(): Promise<string[]> {
+    return this.#backend.findAway();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.all().map((queue) => queue.close()));
+  }
+
+  #queueOf(agentNo: number, regions: Regions): Queue<RegionJob> | null {
     const region = regions.get(agentNo);
-    return region === undefined ? null : checkQueue(region);
-  };
-  const addRecheck = createRecheckAdder();
-  let reconciledConnections = backend.countConnections();
-  const enqueueRechecks: JobQueues['enqueueRechecks'] = async (rechecks, regions) => {
-    for (const recheck of rechecks) {
-      const queue = queueOf(recheck.agentNo, regions);
-      if (queue !== null) await addRecheck(queue, recheck);
-    }
-  };
-  const all = () => [...checks.values(), evaluate, deliver, maintain, lookup];
-  return {
-    async applyScheduleChange(change, regions) {
-      for (const entry of change.emptied) {
-        const queue = queueOf(entry.agentNo, regions);
-        if (queue !== null) await backend.exclusively(() => removeSlot(queue, entry));
-      }
-      for (const entry of change.occupied) {
-        const queue = queueOf(entry.agentNo, regions);
-        if (queue !== null) await backend.exclusively(() => addSlot(queue, entry));
-      }
-      await enqueueRechecks(
-        change.rechecks.map((agentNo) => ({ agentNo, atMs: Date.now() })),
-        regions,
-      );
-    },
-    enqueueRechecks,
-    async reconcileSchedules(occupied, regions, when) {
-      let mended = 0;
-      // A replica that was promoted may have as many as there should be, of an earlier moment.
-      const connections = backend.countConnections();
-      const thorough = when.thorough || connections !== reconciledConnections;
-      for (const [agentNo, region] of regions) {
-        const entries = occupied.filter((entry) => entry.agentNo === agentNo);
-        const { added, removed } = await reconcileQueue(checkQueue(region), entries, {
-          ...when,
-          thorough,
-          exclusively: backend.exclusively,
-        });
-        mended += added + removed;
-      }
-      reconciledConnections = connections;
-      return mended;
-    },
-    async forgetTime(regions) {
-      await backend.freeLocks(Date.now());
-      for (const region of regions.values()) {
-        const queue = checkQueue(region);
-        for (const state of OVER) await queue.clean(-FOREVER_MS, 0, state);
-        await eachDelayed(queue, (job) => job.remove());
-      }
-      await eachDelayed(deliver, (job) => job.remove());
-      for (const queue of [evaluate, maintain, lookup]) await eachDelayed(queue, (job) => job.promote());
-    },
-    async enqueueResults(results) {
-      await evaluate.add('results', { results }, EVALUATE_OPTIONS);
-    },
-    async oldestResultsAtMs() {
-      const oldest = await Promise.all(UNFINISHED.map((state) => evaluate.getJobs([state], 0, 0, true)));
-      const addedAtMs = oldest.flat().map((job) => job.timestamp);
-      return addedAtMs.length === 0 ? null : Math.min(...addedAtMs);
-    },
-    async enqueueAttempts(attempts) {
-      const ofChannels = [...Map.groupBy(attempts, ({ channelId }) => channelId).values()];
-      for (let first = 0; first < ofChannels.length; first += CHANNELS_PER_JOB) {
-        const { data, options } = deliverJob(ofChannels.slice(first, first + CHANNELS_PER_JOB).flat());
-        await deliver.add('deliver', data, options);
-      }
-    },
-    async enqueueChore(chore) {
-      await maintain.add(chore, {}, { jobId: chore, removeOnComplete: true, removeOnFail: true });
-    },
-    async enqueueLookup(target, tenantId) {
-      const jobId = createHash('sha256').update(target).digest('hex');
-      await lookup.add('look-up', { target, tenantId }, { jobId, removeOnComplete: true, removeOnFail: true });
-    },
-    async enqueuePreview(region, job) {
-      await checkQueue(region).add('trial', job, {
-        jobId: previewJobId(job.trialId),
-        removeOnComplete: KEEP_PREVIEWS,
-        removeOnFail: KEEP_PREVIEWS,
-      });
-    },
-    async takePreviewReturn(region, previewId) {
-      const job = await checkQueue(region).getJob(previewJobId(previewId));
-      if (job === undefined) return null;
-      if (job.finishedOn === undefined) return undefined;
-      await job.remove();
-      return isPreviewReturn(job.returnvalue) ? job.returnvalue : null;
-    },
-    checkQueue,
-    all,
-    findAway: () => backend.findAway(),
-    async close() {
-      await Promise.all(all().map((queue) => queue.close()));
-    },
-  };
+    return region === undefined ? null : this.checkQueue(region);
+  }
 }
 
 /**

@@ -29,67 +29,78 @@ const MOST_UNVERIFIED = 1000;
 type TakePing = (ping: TokenPing) => Promise<PingOutcome>;
 
 /**
- * Makes the filter of pings by their tokens, so that a flood of unknown ones costs no query each (D-319). What has not
- * the form of a token, or was unknown a minute ago, is answered at once. Rejects with 429 a network that has sent too
- * many of these, and with 503 where too many unverified ones are under way. `now` is a monotonic clock in milliseconds.
+ * Filters pings by their tokens, so that a flood of unknown ones costs no query each (D-319). What has not the form of
+ * a token, or was unknown a minute ago, is answered at once.
  */
-export function createPingTokens(
-  take: TakePing,
-  now: () => number,
-): (ping: TokenPing, address: string) => Promise<PingOutcome> {
-  const good = new Set<string>();
-  const unknownUntilMs = new Map<string, number>();
-  const counts = new Map<string, { count: number; endsMs: number }>();
-  let unverified = 0;
+export class PingTokens {
+  readonly #take: TakePing;
+  readonly #now: () => number;
+  readonly #good = new Set<string>();
+  readonly #unknownUntilMs = new Map<string, number>();
+  readonly #counts = new Map<string, { count: number; endsMs: number }>();
+  #unverified = 0;
 
-  const countUnknown = (network: string): void => {
-    const counted = counts.get(network);
-    if (counted !== undefined && counted.endsMs > now()) counted.count += 1;
-    else {
-      counts.delete(network);
-      counts.set(network, { count: 1, endsMs: now() + WINDOW_MS });
-      forgetOldest(counts, MOST_NETWORKS);
+  /** `take` stores a ping; `now` is a monotonic clock in milliseconds. */
+  constructor(take: TakePing, now: () => number) {
+    this.#take = take;
+    this.#now = now;
+  }
+
+  /**
+   * Rejects with 429 a network that has sent too many unknown tokens, and with 503 where too many unverified ones are
+   * under way.
+   */
+  async take(ping: TokenPing, address: string): Promise<PingOutcome> {
+    const { token } = ping;
+    const isGood = this.#good.has(token);
+    const network = networkOf(address);
+    if (!isGood) this.#requireRoom(network);
+    const isUnknown = !TOKEN.test(token) || (this.#unknownUntilMs.get(token) ?? 0) > this.#now();
+    const outcome = isGood ? await this.#take(ping) : isUnknown ? 'unknown' : await this.#takeUnverified(ping);
+    if (outcome !== 'unknown') {
+      if (!isGood) this.#good.add(token);
+      forgetOldest(this.#good, MOST_TOKENS);
+      return outcome;
     }
-  };
-  const requireRoom = (network: string): void => {
-    const counted = counts.get(network);
-    if (counted === undefined || counted.endsMs <= now() || counted.count < MOST_UNKNOWN) return;
-    const seconds = Math.max(1, Math.ceil((counted.endsMs - now()) / 1000));
+    this.#good.delete(token);
+    this.#countUnknown(network);
+    if (isUnknown) return outcome;
+    this.#unknownUntilMs.delete(token);
+    this.#unknownUntilMs.set(token, this.#now() + UNKNOWN_FOR_MS);
+    forgetOldest(this.#unknownUntilMs, MOST_TOKENS);
+    return outcome;
+  }
+
+  #requireRoom(network: string): void {
+    const counted = this.#counts.get(network);
+    if (counted === undefined || counted.endsMs <= this.#now() || counted.count < MOST_UNKNOWN) return;
+    const seconds = Math.max(1, Math.ceil((counted.endsMs - this.#now()) / 1000));
     throw new ApiError(429, 'too many pings with tokens that no heartbeat has came from this address: wait', {
       'Retry-After': String(seconds),
     });
-  };
-  const takeUnverified = async (ping: TokenPing): Promise<PingOutcome> => {
-    if (unverified >= MOST_UNVERIFIED)
-      throw new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' });
-    unverified += 1;
-    try {
-      return await take(ping);
-    } finally {
-      unverified -= 1;
-    }
-  };
+  }
 
-  return async (ping, address) => {
-    const { token } = ping;
-    const isGood = good.has(token);
-    const network = networkOf(address);
-    if (!isGood) requireRoom(network);
-    const isUnknown = !TOKEN.test(token) || (unknownUntilMs.get(token) ?? 0) > now();
-    const outcome = isGood ? await take(ping) : isUnknown ? 'unknown' : await takeUnverified(ping);
-    if (outcome !== 'unknown') {
-      if (!isGood) good.add(token);
-      forgetOldest(good, MOST_TOKENS);
-      return outcome;
+  async #takeUnverified(ping: TokenPing): Promise<PingOutcome> {
+    if (this.#unverified >= MOST_UNVERIFIED)
+      throw new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' });
+    this.#unverified += 1;
+    try {
+      return await this.#take(ping);
+    } finally {
+      this.#unverified -= 1;
     }
-    good.delete(token);
-    countUnknown(network);
-    if (isUnknown) return outcome;
-    unknownUntilMs.delete(token);
-    unknownUntilMs.set(token, now() + UNKNOWN_FOR_MS);
-    forgetOldest(unknownUntilMs, MOST_TOKENS);
-    return outcome;
-  };
+  }
+
+  #countUnknown(network: string): void {
+    const counted = this.#counts.get(network);
+    if (counted !== undefined && counted.endsMs > this.#now()) {
+      counted.count += 1;
+      return;
+    }
+    this.#counts.delete(network);
+    this.#counts.set(network, { count: 1, endsMs: this.#now() + WINDOW_MS });
+    forgetOldest(this.#counts, MOST_NETWORKS);
+  }
 }
 
 /** Keeps the newest: what was added longest ago goes first. */

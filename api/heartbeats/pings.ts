@@ -8,7 +8,7 @@ import { takePings, type PingOutcome, type TokenPing } from '../../models/heartb
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import { addressOf, contextOf } from '../request-context.ts';
-import { createPingTokens } from './ping-tokens.ts';
+import { PingTokens } from './ping-tokens.ts';
 
 /**
  * How long the first ping of a batch waits for others, in milliseconds; while one batch is committed the next gathers.
@@ -88,7 +88,7 @@ export function pingHandler({
   const store = createPingBatches((pings) => takePings(database, pings, now()));
   // What is refused before it is stored is not lost: a flood of unknown tokens must not keep any heartbeat's deadlines
   // from passing.
-  const take = createPingTokens(
+  const tokens = new PingTokens(
     (ping) => unstoredPings.follow(store(ping)),
     () => performance.now(),
   );
@@ -105,7 +105,7 @@ export function pingHandler({
     const report = readSignal(signal);
     recordRoute(response, signal);
     const ping = { ...report, body: await readPingBody(request) };
-    const outcome = await take({ token, ping }, addressOf(response) ?? '');
+    const outcome = await tokens.take({ token, ping }, addressOf(response) ?? '');
     count.inc({ kind: ping.kind, outcome });
     ANSWERS[outcome](response);
   };

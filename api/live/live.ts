@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { listValidCallers } from '../../models/accounts/sessions.ts';
@@ -8,7 +9,7 @@ import type { Caller } from '../caller.ts';
 import type { Live } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, contextOf } from '../request-context.ts';
-import { createBroadcast, type Broadcast } from './broadcast.ts';
+import { Broadcast } from './broadcast.ts';
 import { readChanges, writeEvent } from './changes.ts';
 import { openStream, type LiveStream } from './stream.ts';
 
@@ -34,122 +35,138 @@ const MOST_STREAMS = 20;
 const BEAT_MS = 15_000;
 
 /**
- * Makes the streams of a process. While there are any, one connection listens to the changes of all tenants; without
- * any it costs nothing.
+ * The streams of a process. While there are any, one connection listens to the changes of all tenants; without any it
+ * costs nothing.
  */
-export function createLive(
-  { database, now, logger, metrics, stopping }: LiveDependencies,
-  { beatMs } = { beatMs: BEAT_MS },
-): Live {
-  const gauge = new Gauge({
-    name: 'spotcheck_live_streams',
-    help: 'Streams of events that are open',
-    registers: [metrics],
-  });
-  const cuts = new Counter({
-    name: 'spotcheck_live_streams_cut_total',
-    help: 'Streams of events cut off because their readers did not keep up',
-    registers: [metrics],
-  });
-  const opened = new Set<Opened>();
-  const broadcasts = new Map<string, Broadcast>();
-  let listening: { stop: () => Promise<void> } | null = null;
-  let isListening = false;
-  let beat: NodeJS.Timeout | null = null;
+export class LiveStreams implements Live {
+  readonly #dependencies: LiveDependencies;
+  readonly #beatMs: number;
+  readonly #gauge: Gauge;
+  readonly #cuts: Counter;
+  readonly #opened = new Set<Opened>();
+  readonly #broadcasts = new Map<string, Broadcast>();
+  #listening: { stop: () => Promise<void> } | null = null;
+  #isListening = false;
+  #beat: NodeJS.Timeout | null = null;
 
-  const greet = (reader: Opened) => {
+  constructor(dependencies: LiveDependencies, { beatMs } = { beatMs: BEAT_MS }) {
+    const { metrics, stopping } = dependencies;
+    this.#dependencies = dependencies;
+    this.#beatMs = beatMs;
+    this.#gauge = new Gauge({
+      name: 'spotcheck_live_streams',
+      help: 'Streams of events that are open',
+      registers: [metrics],
+    });
+    this.#cuts = new Counter({
+      name: 'spotcheck_live_streams_cut_total',
+      help: 'Streams of events cut off because their readers did not keep up',
+      registers: [metrics],
+    });
+    stopping.addEventListener('abort', () => {
+      for (const { stream } of this.#opened) stream.end();
+    });
+  }
+
+  open(response: ServerResponse, { caller, isBack }: { caller: Caller; isBack: boolean }): void {
+    const own = [...this.#opened].filter((reader) => keyOf(reader.caller) === keyOf(caller)).length;
+    if (own >= MOST_STREAMS)
+      throw new ApiError(429, `at most ${MOST_STREAMS} streams may be open at a time: close one`, {
+        'Retry-After': '60',
+      });
+    const stream = openStream(response, { onCut: () => this.#cuts.inc() });
+    if (this.#dependencies.stopping.aborted) {
+      stream.end();
+      return;
+    }
+    const reader: Opened = { stream, caller, isBack, isGreeted: false };
+    this.#opened.add(reader);
+    this.#gauge.set(this.#opened.size);
+    this.#broadcastOf(caller.tenantId).streams.add(stream);
+    response.once('close', () => this.#leave(reader));
+    this.#listen();
+    if (this.#isListening) this.#greet(reader);
+  }
+
+  #leave(reader: Opened): void {
+    this.#opened.delete(reader);
+    this.#gauge.set(this.#opened.size);
+    const broadcast = this.#broadcasts.get(reader.caller.tenantId);
+    broadcast?.streams.delete(reader.stream);
+    if (broadcast?.streams.size === 0) {
+      broadcast.close();
+      this.#broadcasts.delete(reader.caller.tenantId);
+    }
+    if (this.#opened.size === 0) this.#stopListening();
+  }
+
+  #greet(reader: Opened): void {
+    const { now } = this.#dependencies;
     reader.isGreeted = true;
     if (reader.isBack) reader.stream.reset(1, now());
     else reader.stream.send(writeEvent('ready', {}, now()));
-  };
-  const onListening = () => {
-    isListening = true;
-    const waiting = new Set([...opened].filter(({ isGreeted }) => !isGreeted));
-    for (const reader of waiting) greet(reader);
-    // Who was greeted before the interruption has missed what happened in it.
-    const interrupted = [...opened].filter((reader) => !waiting.has(reader));
-    for (const tenantId of new Set(interrupted.map(({ caller }) => caller.tenantId)))
-      broadcasts.get(tenantId)?.addGap();
-  };
-  const onChange = ({ tenantId, kind, id }: Change) => {
-    const concerned = tenantId === null ? [...broadcasts.values()] : [broadcasts.get(tenantId)];
-    for (const broadcast of concerned) broadcast?.add(kind, id);
-  };
-  const onLost = (error: unknown) => {
-    isListening = false;
-    logger.warn({ err: error }, 'live.not_listening');
-  };
+  }
 
-  const begin = () => {
-    if (listening !== null) return;
-    listening = listenToChanges(database, { onListening, onChange, onLost });
-    beat = setInterval(() => void keepUp(), beatMs);
-  };
-  const cease = () => {
-    if (opened.size > 0) return;
-    void listening?.stop();
-    listening = null;
-    isListening = false;
-    if (beat !== null) clearInterval(beat);
-  };
-  const keepUp = async () => {
-    for (const { stream } of opened) stream.keepAlive(now());
-    try {
-      const ended = await findEnded(database, [...opened], now());
-      for (const { stream } of ended) stream.end();
-    } catch (error) {
-      logger.warn({ err: error }, 'live.callers_not_held');
-    }
-  };
-
-  const broadcastOf = (tenantId: string): Broadcast => {
-    const known = broadcasts.get(tenantId);
+  #broadcastOf(tenantId: string): Broadcast {
+    const known = this.#broadcasts.get(tenantId);
     if (known !== undefined) return known;
-    const made = createBroadcast({
+    const { database, now, logger } = this.#dependencies;
+    const made = new Broadcast({
       read: (changed) => readChanges(database, tenantId, { changed, nowMs: now() }),
       now,
       onFailure: (error) => logger.warn({ err: error, tenant_id: tenantId }, 'live.not_read'),
     });
-    broadcasts.set(tenantId, made);
+    this.#broadcasts.set(tenantId, made);
     return made;
-  };
-  const leave = (reader: Opened) => {
-    opened.delete(reader);
-    gauge.set(opened.size);
-    const broadcast = broadcasts.get(reader.caller.tenantId);
-    broadcast?.streams.delete(reader.stream);
-    if (broadcast?.streams.size === 0) {
-      broadcast.close();
-      broadcasts.delete(reader.caller.tenantId);
+  }
+
+  #listen(): void {
+    if (this.#listening !== null) return;
+    this.#listening = listenToChanges(this.#dependencies.database, {
+      onListening: () => this.#resume(),
+      onChange: (change) => this.#pass(change),
+      onLost: (error) => this.#pause(error),
+    });
+    this.#beat = setInterval(() => void this.#keepUp(), this.#beatMs);
+  }
+
+  #stopListening(): void {
+    void this.#listening?.stop();
+    this.#listening = null;
+    this.#isListening = false;
+    if (this.#beat !== null) clearInterval(this.#beat);
+  }
+
+  /** The connection listens: readers that wait are greeted, and those from before an interruption get a gap. */
+  #resume(): void {
+    this.#isListening = true;
+    const waiting = new Set([...this.#opened].filter(({ isGreeted }) => !isGreeted));
+    for (const reader of waiting) this.#greet(reader);
+    const interrupted = [...this.#opened].filter((reader) => !waiting.has(reader));
+    for (const tenantId of new Set(interrupted.map(({ caller }) => caller.tenantId)))
+      this.#broadcasts.get(tenantId)?.addGap();
+  }
+
+  #pass({ tenantId, kind, id }: Change): void {
+    const concerned = tenantId === null ? [...this.#broadcasts.values()] : [this.#broadcasts.get(tenantId)];
+    for (const broadcast of concerned) broadcast?.add(kind, id);
+  }
+
+  #pause(error: unknown): void {
+    this.#isListening = false;
+    this.#dependencies.logger.warn({ err: error }, 'live.not_listening');
+  }
+
+  async #keepUp(): Promise<void> {
+    const { database, now, logger } = this.#dependencies;
+    for (const { stream } of this.#opened) stream.keepAlive(now());
+    try {
+      const ended = await findEnded(database, [...this.#opened], now());
+      for (const { stream } of ended) stream.end();
+    } catch (error) {
+      logger.warn({ err: error }, 'live.callers_not_held');
     }
-    cease();
-  };
-
-  stopping.addEventListener('abort', () => {
-    for (const { stream } of opened) stream.end();
-  });
-
-  return {
-    open(response, { caller, isBack }) {
-      const own = [...opened].filter((reader) => keyOf(reader.caller) === keyOf(caller)).length;
-      if (own >= MOST_STREAMS)
-        throw new ApiError(429, `at most ${MOST_STREAMS} streams may be open at a time: close one`, {
-          'Retry-After': '60',
-        });
-      const stream = openStream(response, { onCut: () => cuts.inc() });
-      if (stopping.aborted) {
-        stream.end();
-        return;
-      }
-      const reader: Opened = { stream, caller, isBack, isGreeted: false };
-      opened.add(reader);
-      gauge.set(opened.size);
-      broadcastOf(caller.tenantId).streams.add(stream);
-      response.once('close', () => leave(reader));
-      begin();
-      if (isListening) greet(reader);
-    },
-  };
+  }
 }
 
 function keyOf(caller: Caller): string {

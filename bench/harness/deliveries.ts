@@ -6,7 +6,7 @@ import { createIdSource } from '../../models/secrets/ids.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
-import { openJobQueues } from '../../queues/job-queues.ts';
+import { JobQueues } from '../../queues/job-queues.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
 import type { Installation } from './installation.ts';
 
@@ -22,7 +22,7 @@ export type Inserted = { id: string; channelId: string; atMs: number };
 
 export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database, tenantId }: Installation): Outbox {
   const backend = openQueueBackend({ databaseUrl, redisUrl: redisUrls[0] ?? null, onError: () => undefined });
-  const queues = openJobQueues(backend);
+  const queues = new JobQueues(backend);
   harness.teardown(async () => {
     await queues.close();
     await backend.close();

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createCheckIn } from '../../agent/check-in.ts';
+import { CheckIn } from '../../agent/check-in.ts';
 import type { PullOutcome } from '../../agent/service-client.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
@@ -18,7 +18,7 @@ function startedCheckIn(answers: readonly PullOutcome[], { isTaken = true, etag 
   const startMs = time.now();
   const requests: { atMs: number; etag: string | null }[] = [];
   const dealt: string[] = [];
-  const checkIn = createCheckIn({
+  const checkIn = new CheckIn({
     ...time,
     request: {},
     pullSeconds: 15,

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { assign, type Assignment } from '../../agent/assignment.ts';
-import { createClock } from '../../agent/clock.ts';
+import { Clock } from '../../agent/clock.ts';
 import { agentOffsetMs } from '../../core/agents/ticks.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 
@@ -30,7 +30,7 @@ function startedClock({ probeMs = 100, concurrency = 100, startMs = 1_800_000_00
   const starts: { monitorId: string; target: string | undefined; atMs: number; plannedAtMs: number }[] = [];
   let running = 0;
   let mostRunning = 0;
-  const clock = createClock({
+  const clock = new Clock({
     ...time,
     concurrency,
     async run({ monitorId, target }, plannedAtMs) {

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/dependencies.ts';
-import { createUnstoredPings } from '../../api/heartbeats/ping-availability.ts';
+import { UnstoredPings } from '../../api/heartbeats/ping-availability.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { ScheduleChange } from '../../core/checks/slots.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
@@ -148,7 +148,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
           oldestResultsAtMs: Date.now() - 3000,
         }),
         findAwayQueues: async () => [],
-        unstoredPings: createUnstoredPings(Date.now),
+        unstoredPings: new UnstoredPings(Date.now),
         stopping: new AbortController().signal,
         metrics: new Registry(),
         logger: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),

@@ -12,10 +12,7 @@ export type Listener = {
   connections: () => number;
 };
 
-/**
- * A loopback address of this process's own where the system has more than one: while the listener is closed, no other
- * test's server is on its port.
- */
+/** A loopback address of this process's own, so that no other test's server takes the port of a closed listener. */
 const HOST =
   process.platform === 'linux'
     ? `127.${1 + (process.pid >> 16)}.${(process.pid >> 8) & 255}.${process.pid & 255}`

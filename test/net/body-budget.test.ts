@@ -1,11 +1,5 @@
 import test from 'ava';
-import {
-  bodyBudget,
-  createBodyBudget,
-  FREE_BODY_BYTES,
-  holdingBodies,
-  OutOfBodyMemory,
-} from '../../net/body-budget.ts';
+import { BodyBudget, bodyBudget, FREE_BODY_BYTES, holdingBodies, OutOfBodyMemory } from '../../net/body-budget.ts';
 import { createHttpClient, type HttpExchange, type HttpRequest } from '../../net/http-client.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';
@@ -19,7 +13,7 @@ test(
   'what comes in is given up for what comes later, the oldest first, what is complete is not, and nobody gives up ' +
     'itself',
   (t) => {
-    const budget = createBodyBudget(100);
+    const budget = new BodyBudget(100);
     const givenUp: string[] = [];
     const open = (name: string) => budget.open(`account of ${name}`, () => void givenUp.push(name));
     const [complete, old, young] = [open('complete'), open('old'), open('young')];
@@ -29,17 +23,17 @@ test(
     t.true(young.take(30));
     t.true(young.take(10));
     t.deepEqual(givenUp, ['old']);
-    t.is(budget.heldBytes(), 70);
+    t.is(budget.heldBytes, 70);
     t.false(young.take(31));
     t.deepEqual(givenUp, ['old']);
     young.release();
     complete.release();
-    t.is(budget.heldBytes(), 0);
+    t.is(budget.heldBytes, 0);
   },
 );
 
 test('an account has a quarter of what others leave for several bodies, and all of it for a single one', (t) => {
-  const budget = createBodyBudget(160);
+  const budget = new BodyBudget(160);
   const givenUp: string[] = [];
   const open = (account: string, name: string) => budget.open(account, () => void givenUp.push(name));
   const take = (account: string, name: string, bytes: number) => {
@@ -60,10 +54,10 @@ test('an account has a quarter of what others leave for several bodies, and all 
   t.true(take('honest', 'three', 15).isTaken);
   t.deepEqual(givenUp, ['one']);
   t.true(take('single', 'large', 90).isTaken);
-  t.is(budget.heldBytes(), 160);
+  t.is(budget.heldBytes, 160);
   t.true(take('late', 'small', 10).isTaken);
   t.deepEqual(givenUp, ['one', 'large']);
-  t.is(budget.heldBytes(), 80);
+  t.is(budget.heldBytes, 80);
 });
 
 /** Answers with the given bytes, and then nothing more where it is asked to hang. */
@@ -98,12 +92,12 @@ test.serial(
     );
     // Some of the first are given up by then: all of them cannot be held.
     t.true((await Promise.race(drips)) instanceof OutOfBodyMemory);
-    t.true(bodyBudget.heldBytes() <= MOST && bodyBudget.heldBytes() > MOST / 2);
+    t.true(bodyBudget.heldBytes <= MOST && bodyBudget.heldBytes > MOST / 2);
     const honest = await ask(`whole/${MIB / 2}`, 5000);
     t.is(honest.outcome, 'answered');
     const free = await ask(`whole/${FREE_BODY_BYTES}`, 5000);
     t.is(free.outcome, 'answered');
-    t.true(bodyBudget.heldBytes() <= MOST);
+    t.true(bodyBudget.heldBytes <= MOST);
   },
 );
 
@@ -112,20 +106,20 @@ test.serial(
   async (t) => {
     const { port } = await startBodies(t);
     const probe = createHttpProbe({ allowPrivateNetwork: true });
-    await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
+    await until(() => bodyBudget.heldBytes === 0, { timeoutMs: 60_000 });
     await holdingBodies('ten_1', async () => {
       const observation = await probe(
         httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }),
       );
       t.is(observation.outcome, 'answered');
-      t.true(bodyBudget.heldBytes() >= MIB / 2 - FREE_BODY_BYTES);
+      t.true(bodyBudget.heldBytes >= MIB / 2 - FREE_BODY_BYTES);
     });
-    t.is(bodyBudget.heldBytes(), 0);
+    t.is(bodyBudget.heldBytes, 0);
     t.is(
       (await probe(httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }))).outcome,
       'answered',
     );
-    t.is(bodyBudget.heldBytes(), 0);
+    t.is(bodyBudget.heldBytes, 0);
   },
 );
 
@@ -139,7 +133,7 @@ test.serial(
       bodyMatch: 'x',
       timeoutMs: 60_000,
     });
-    await until(() => bodyBudget.heldBytes() === 0, { timeoutMs: 60_000 });
+    await until(() => bodyBudget.heldBytes === 0, { timeoutMs: 60_000 });
     const { promise: isJudged, resolve: judge } = Promise.withResolvers<void>();
     let read = 0;
     const watch = (account: string) =>
@@ -150,7 +144,7 @@ test.serial(
       }).catch((error: unknown) => error);
     const greedy = Array.from({ length: 200 }, () => watch('greedy'));
     await until(() => read === 200, { timeoutMs: 60_000 });
-    t.true(bodyBudget.heldBytes() <= MOST / 4);
+    t.true(bodyBudget.heldBytes <= MOST / 4);
     const others = ['one', 'two', 'three'].map((account) => watch(account));
     await until(() => read === 203, { timeoutMs: 60_000 });
     judge();
@@ -158,6 +152,6 @@ test.serial(
     const ends = await Promise.all(greedy);
     t.true(ends.some((end) => end instanceof OutOfBodyMemory));
     t.true(ends.filter((end) => end === 'answered').length >= 32);
-    t.is(bodyBudget.heldBytes(), 0);
+    t.is(bodyBudget.heldBytes, 0);
   },
 );

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { openQueueBackend } from '../../queues/connection.ts';
-import { openJobQueues } from '../../queues/job-queues.ts';
+import { JobQueues } from '../../queues/job-queues.ts';
 import { EARLY_MS, slotBeginsAt } from '../../queues/schedules.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
@@ -133,7 +133,7 @@ if (listQueueBackends().some(({ name }) => name === 'redis'))
     const redis = await startOwnRedis(t);
     if (redis === null) throw new Error('no Redis');
     const backend = openQueueBackend({ databaseUrl: '', redisUrl: redis.url, onError: () => undefined });
-    const queues = openJobQueues(backend);
+    const queues = new JobQueues(backend);
     t.teardown(() => queues.close().then(backend.close));
     const reconcile = (...numbers: number[]) =>
       queues.reconcileSchedules(

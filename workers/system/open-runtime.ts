@@ -10,7 +10,7 @@ import type { ClockName } from '../../models/system/service-clock.ts';
 import { upsertActivity, type Activity } from '../../models/system/service-marks.ts';
 import { Judge } from '../../probes/judging/judge.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
-import { openJobQueues } from '../../queues/job-queues.ts';
+import { JobQueues } from '../../queues/job-queues.ts';
 import { registerQueueMetrics } from '../../queues/metrics.ts';
 import type { Runtime } from '../runtime.ts';
 import { createWorkerMetrics } from './metrics.ts';
@@ -53,7 +53,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
       metrics.workerReopened(queue);
     },
   });
-  const queues = openJobQueues(backend);
+  const queues = new JobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
   const judge = new Judge();
   const activities = new ThrottledRecorder<Activity>({

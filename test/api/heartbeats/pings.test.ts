@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import anyTest, { type TestFn } from 'ava';
-import { createUnstoredPings } from '../../../api/heartbeats/ping-availability.ts';
+import { UnstoredPings } from '../../../api/heartbeats/ping-availability.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { deleteOrphanedPings } from '../../../models/heartbeats/ping-record.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
@@ -443,7 +443,7 @@ test(
   async (t) => {
     const { api } = t.context;
     const [first, second] = [await createHeartbeat(api), await createHeartbeat(api)];
-    const unstoredPings = createUnstoredPings(Date.now);
+    const unstoredPings = new UnstoredPings(Date.now);
     const url = await api.another({
       unstoredPings,
       config: {

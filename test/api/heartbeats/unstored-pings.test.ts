@@ -1,9 +1,9 @@
 import test from 'ava';
-import { createUnstoredPings } from '../../../api/heartbeats/ping-availability.ts';
+import { UnstoredPings } from '../../../api/heartbeats/ping-availability.ts';
 
 function stage() {
   const clock = { nowMs: 1000 };
-  return { clock, pings: createUnstoredPings(() => clock.nowMs) };
+  return { clock, pings: new UnstoredPings(() => clock.nowMs) };
 }
 
 test('the oldest ping that is not stored yet is known until it is', async (t) => {

@@ -5,8 +5,8 @@ import anyTest, { type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { sessionCaller, tokenCaller, type Caller } from '../../../api/caller.ts';
-import { createGathering } from '../../../api/live/broadcast.ts';
-import { createLive } from '../../../api/live/live.ts';
+import { Gathering } from '../../../api/live/broadcast.ts';
+import { LiveStreams } from '../../../api/live/live.ts';
 import { openStream } from '../../../api/live/stream.ts';
 import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/accounts/api-tokens.ts';
 import { endOtherSessions, findSessionHolder } from '../../../models/accounts/sessions.ts';
@@ -50,7 +50,7 @@ test('the streams of a session or a token that is over end with the next beat; t
   }
   t.is(byName.size, 5);
 
-  const live = createLive(
+  const live = new LiveStreams(
     {
       database,
       now: Date.now,
@@ -113,7 +113,7 @@ test('a reader that does not read is cut off, and what waits for it is bounded',
 });
 
 test('what changes twice is reported once, and too many changes are a gap that swallows the rest', (t) => {
-  const gathering = createGathering();
+  const gathering = new Gathering();
   t.true(gathering.isEmpty());
   for (const id of ['a', 'b', 'a']) gathering.add('monitor', id);
   gathering.add('incident', 'a');

@@ -1,4 +1,4 @@
-import { createPingTokens } from '../../../api/heartbeats/ping-tokens.ts';
+import { PingTokens } from '../../../api/heartbeats/ping-tokens.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
 import { pingTokenOf } from '../../helpers/api-client.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
@@ -32,12 +32,12 @@ const unknownTokens: Walker = async (t) => {
   const { api } = t.context;
   const { token } = await createHeartbeat(await api.account());
   let queries = 0;
-  const take = createPingTokens(async () => {
+  const tokens = new PingTokens(async () => {
     queries += 1;
     return 'unknown';
   }, Date.now);
   const ask = (no: number, form = token.slice(0, -8)) =>
-    take(
+    tokens.take(
       { token: `${form}${String(no).padStart(8, '0')}`, ping: { kind: 'success', exitStatus: null, body: null } },
       '2001:db8::1',
     );

@@ -361,14 +361,12 @@ test.serial(
       agentsChanged: (to: 'offline' | 'online', count: number) => void counted.push([to, count]),
     };
     const enqueued: DueAttempt[] = [];
-    const queues: TestRuntime['queues'] = {
-      ...runtime.queues,
-      async enqueueAttempts(attempts) {
-        await runtime.queues.enqueueAttempts(attempts);
-        enqueued.push(...attempts);
-      },
+    const enqueue = runtime.queues.enqueueAttempts.bind(runtime.queues);
+    runtime.queues.enqueueAttempts = async (attempts) => {
+      await enqueue(attempts);
+      enqueued.push(...attempts);
     };
-    const process = startAgentWatch({ ...runtime, metrics, queues, now: () => at(92) });
+    const process = startAgentWatch({ ...runtime, metrics, now: () => at(92) });
     await until(() => counted.length > 0);
     await process.stop();
     t.deepEqual(counted, [['offline', 1]]);
