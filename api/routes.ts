@@ -1,5 +1,5 @@
 import type { AuditAction } from '../core/accounts/audit-entry.ts';
-import { listAuditLogHandler, getUsageHandler } from './accounts/account.ts';
+import { listAuditLogHandler, getUsageHandler, updateAccountHandler } from './accounts/account.ts';
 import {
   acceptInvitationHandler,
   createInvitationHandler,
@@ -282,6 +282,7 @@ export const ROUTES = {
   listTokens: { method: 'get', path: '/tokens', handler: listTokensHandler },
   createToken: { method: 'post', path: '/tokens', records: 'token.created', handler: createTokenHandler },
   revokeToken: { method: 'delete', path: '/tokens/{id}', records: 'token.revoked', handler: revokeTokenHandler },
+  updateAccount: { method: 'patch', path: '/account', records: 'account.renamed', handler: updateAccountHandler },
   getUsage: { method: 'get', path: '/usage', handler: getUsageHandler },
   listAuditLog: { method: 'get', path: '/audit-log', handler: listAuditLogHandler },
 } as const satisfies { [Id in OperationId]: Route<Id> };

@@ -1,13 +1,24 @@
 import type { AuditEntry } from '../../core/accounts/audit-entry.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { listAuditLog } from '../../models/accounts/audit-log.ts';
-import { countUsage } from '../../models/accounts/tenants.ts';
-import { badRequest } from '../api-error.ts';
+import { countUsage, renameTenant } from '../../models/accounts/tenants.ts';
+import { badRequest, conflict, requirePlainName } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
-import { callerOf, personOf } from '../request-context.ts';
+import { authorOf, callerOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
+
+/** `PATCH /account` */
+export function updateAccountHandler({ database }: Parts<'database'>): Handler<'updateAccount'> {
+  return async (request, response) => {
+    const { tenant } = personOf(response);
+    const name = requirePlainName('name', request.body.name).trim();
+    if (!(await renameTenant(database, { id: tenant.id, name, author: authorOf(response) })))
+      throw conflict('another account of this installation has this name: choose a different one');
+    response.json({ id: tenant.id, name, plan: tenant.plan });
+  };
+}
 
 /** `GET /usage` */
 export function getUsageHandler({ database, config, now }: Parts<'database' | 'config' | 'now'>): Handler<'getUsage'> {

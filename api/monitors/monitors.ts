@@ -27,14 +27,14 @@ import {
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
 import { inTransaction } from '../../models/sql.ts';
-import { accept, badRequest, notFound } from '../api-error.ts';
+import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Caller } from '../caller.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { loadMonitorContext, draftOf, findPageToPatch } from './monitor-context.ts';
-import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
+import { presentMonitor, presentMonitorDetail, presentMonitorState, settingsVersionOf } from './presenter.ts';
 import { announceMonitor, announceSchedule, type AnnouncingParts } from './schedule-changes.ts';
 
 /** `GET /monitors` */
@@ -119,7 +119,9 @@ export function updateMonitorHandler(
   return async (request, response) => {
     const id = idOf(request);
     const [caller, author] = [callerOf(response), authorOf(response)];
-    const stored = await patchMonitor(dependencies, { caller, author, monitorId: id, body: request.body });
+    const { settings_version: _read, if_settings_version: ifVersion, ...body } = request.body;
+    const patch = { caller, author, monitorId: id, body, ...(ifVersion !== undefined && { ifVersion }) };
+    const stored = await patchMonitor(dependencies, patch);
     if (stored === null) throw notFound('monitor', id);
     await announceMonitor(dependencies, stored);
     response.json(presentMonitorState(stored.monitor));
@@ -129,7 +131,8 @@ export function updateMonitorHandler(
 /** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
 const MOST_ATTEMPTS = 3;
 
-type MonitorPatch = { caller: Caller; author: Author; monitorId: string; body: MonitorBody };
+/** `ifVersion`: the settings that the change was made from; absent = any. */
+type MonitorPatch = { caller: Caller; author: Author; monitorId: string; body: MonitorBody; ifVersion?: string };
 
 /**
  * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07); null where there is no such
@@ -151,13 +154,15 @@ async function patchMonitor(
 /** One transaction: lock the monitor, decide what it becomes, store that. */
 async function storePatch(
   { database, now }: Parts<'database' | 'now'>,
-  { caller: { tenantId }, author, monitorId, body }: MonitorPatch,
+  { caller: { tenantId }, author, monitorId, body, ifVersion }: MonitorPatch,
   { context, isLast }: { context: MonitorContext; isLast: boolean },
 ): Promise<StoredMonitor | 'vendor_changed' | null> {
   const nowMs = now();
   return await inTransaction(database, async (run) => {
     const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
     if (locked === null) return null;
+    if (ifVersion !== undefined && ifVersion !== settingsVersionOf(locked.monitor, locked.agentIds))
+      throw conflict(`monitor ${monitorId} was changed since it was read: read it again and send the change anew`);
     const page = findPageToPatch(body, locked.monitor);
     if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) return 'vendor_changed';
     const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(locked), context }));

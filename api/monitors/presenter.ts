@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Inability } from '../../core/agents/capability.ts';
 import { statusOf } from '../../core/incidents/state.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
@@ -35,8 +36,23 @@ export function presentMonitorDetail(
     ...presentMonitor(monitor),
     check_spec: presentCheckSpec(monitor, canWrite),
     agent_sources: [...agentIds],
+    settings_version: settingsVersionOf(monitor, agentIds),
     ...(unable.length > 0 && { agent_sources_unable: [...unable] }),
   };
+}
+
+/** The characters of a settings version: 96 bits. */
+const VERSION_LENGTH = 16;
+
+/**
+ * Identifies a monitor's settings, sources and secrets, so that a change made from an older read is refused. Pausing is
+ * no change of settings.
+ */
+export function settingsVersionOf(monitor: Monitor, agentIds: readonly string[]): string {
+  const { enabled: _enabled, ...settings } = namedSettings(monitor);
+  // A change of secrets, which are sealed anew each time, shows in the version of what is checked.
+  const content = [settings, monitor.checkSpec, monitor.checksVersion, agentIds.toSorted()];
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, VERSION_LENGTH);
 }
 
 /** What POST and PATCH answer. */

@@ -48,6 +48,7 @@ export const AUDIT_ACTIONS = [
   'account.created',
   'account.keys_rotated',
   'queue.changed',
+  'account.renamed',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -1,7 +1,7 @@
-import { madeWith } from '../../core/accounts/field-changes.ts';
+import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn } from '../sql.ts';
+import { inTransaction, runOn, sqlStateOf } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 
 /** An account. Times are Unix seconds. */
@@ -45,6 +45,32 @@ export async function listTenants(database: Database): Promise<Tenant[]> {
     ],
   });
   return records.map((record) => record.get({ plain: true }));
+}
+
+/** The SQLSTATE of a value that a unique index has already. */
+const UNIQUE_VIOLATION = '23505';
+
+/** Gives a tenant another name; false, and nothing is changed, when another tenant has it. */
+export async function renameTenant(
+  database: Pick<Database, 'pool'>,
+  { id, name, author }: { id: string; name: string } & Authored,
+): Promise<boolean> {
+  try {
+    await inTransaction(database, async (run) => {
+      const [before] = await run<{ name: string }>('SELECT name FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [id]);
+      await run('UPDATE tenants SET name = $2 WHERE id = $1', [id, name]);
+      await recordChange(run, author, {
+        tenantId: id,
+        object: { kind: 'account', id, name },
+        changes: compareFields({ fields: { name: before?.name } }, { fields: { name } }),
+      });
+    });
+    return true;
+  } catch (error) {
+    // Of two accounts that take one name at once only the index knows.
+    if (sqlStateOf(error) === UNIQUE_VIOLATION) return false;
+    throw error;
+  }
 }
 
 /** How much an account has of what plans count, and of what they do not. */

@@ -56,6 +56,7 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'account.created': 'made the account',
   'account.keys_rotated': 'sealed all secrets with a new key for',
   'queue.changed': 'used the queue board on',
+  'account.renamed': 'renamed the account',
 };
 
 /** The kinds of objects to filter by. */

@@ -559,3 +559,36 @@ test.serial(
     isError(t, await last.call('DELETE', `/v1/members/${last.user.id}`), { status: 409, error: lastOwner });
   },
 );
+
+test.serial('owners rename the account, which the audit log and every session show', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const owner = await addPerson(api, tenantId);
+  const editor = await addPerson(api, tenantId, { role: 'editor' });
+  const stranger = await addPerson(api, (await api.account()).tenantId);
+  const rename = (name: unknown, person = owner) => person.call('PATCH', '/v1/account', { name });
+  const nameFor = async (person: Person) => (await person.call('GET', '/v1/session')).json['tenant'].name;
+  const before = await nameFor(owner);
+  t.deepEqual((await rename('  Northwind ')).json, { id: tenantId, name: 'Northwind', plan: 'pro' });
+  t.deepEqual([await nameFor(owner), await nameFor(editor)], ['Northwind', 'Northwind']);
+  const entries = async () =>
+    (await owner.call('GET', '/v1/audit-log?action=account.renamed')).json['entries'].map(({ changes }) => changes);
+  t.deepEqual(await entries(), [{ name: [before, 'Northwind'] }]);
+
+  t.is((await rename('Northwind')).status, 200);
+  isError(t, await rename('Northwind', stranger), {
+    status: 409,
+    error: 'another account of this installation has this name: choose a different one',
+  });
+  const taken = await Promise.all([rename('Contoso'), rename('Contoso', stranger)]);
+  t.deepEqual(taken.map(({ status }) => status).toSorted(), [200, 409], 'two at once do not share one');
+  for (const [name, error] of [
+    ['', /^name must be a text of 1 to 255 characters/],
+    ['  ', /^name must be a text with more than blanks$/],
+    ['a\nb', /^name must be a text without control characters$/],
+    ['x'.repeat(256), /^name must be a text of 1 to 255 characters/],
+    [7, /^name must be a text/],
+  ] as const)
+    isError(t, await rename(name), { status: 400, error });
+  isError(t, await rename('Mine', editor), { status: 403, error: /owner/ });
+});

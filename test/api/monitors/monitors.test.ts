@@ -406,3 +406,44 @@ test('a PATCH is all or nothing', async (t) => {
   t.deepEqual((await owner('GET', `/v1/monitors/${id}`)).json, before);
   t.is((await owner('PATCH', `/v1/monitors/${id}`, { type: 'http' })).status, 200);
 });
+
+test('a change made from older settings is refused where it says so, and changes nothing', async (t) => {
+  const { owner } = await t.context.api.account();
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/monitors', {
+    name: 'Shop',
+    target: 'https://shop.example',
+    check_spec: { request: { auth: { type: 'bearer', token: 'one' } } },
+  });
+  const path = `/v1/monitors/${id}` as const;
+  const read = async () => (await owner('GET', path)).json;
+  const patch = (body: object) => owner('PATCH', path, body);
+  const versions = new Set<string>();
+  const remember = async () => versions.add((await read()).settings_version);
+  await remember();
+  t.is((await patch({ name: 'Till' })).status, 200);
+  await remember();
+  // A secret that changes changes nothing else that is read.
+  t.is((await patch({ check_spec: { request: { auth: { type: 'bearer', token: 'two' } } } })).status, 200);
+  await remember();
+  t.is((await patch({ agent_sources: (await read()).agent_sources.slice(0, 1) })).status, 200);
+  await remember();
+  t.is(versions.size, 4);
+
+  const [first = ''] = versions;
+  isError(t, await patch({ name: 'Late', if_settings_version: first }), {
+    status: 409,
+    error: `monitor ${id} was changed since it was read: read it again and send the change anew`,
+  });
+  t.is((await read()).name, 'Till');
+  isError(t, await patch({ if_settings_version: '' }), { status: 400, error: /^if_settings_version / });
+
+  const { settings_version: current } = await read();
+  t.is((await owner('POST', `${path}/pause`)).json.settings_version, current, 'a pause is no change of settings');
+  t.is((await patch({ settings_version: first })).status, 200, 'what a read has may be sent back');
+  t.is((await patch({ name: 'In time', if_settings_version: current })).status, 200);
+  const { settings_version: latest } = await read();
+  const both = await Promise.all(['a', 'b'].map((name) => patch({ name, if_settings_version: latest })));
+  t.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409]);
+});
