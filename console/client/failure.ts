@@ -23,7 +23,7 @@ export class Failure extends Error {
 /** Returns the sentence to show for any thrown value. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof Failure) return capitalize(error.message);
-  return 'Something went wrong in this page: reload it, and tell us if it happens again';
+  return 'Something went wrong on this page. Reload it';
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Failure } from './failure.ts';
 import { nextCursor, type Page } from './pages.ts';
-import { csrfToken, endSession } from './session-state.ts';
+import { csrfToken, loseSession } from './session-state.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
@@ -34,7 +34,7 @@ export async function requestPage<T>(
   const json =
     response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
   if (response.ok) return { answer: json, next: nextCursor(response.headers.get('link')) };
-  if (response.status === 401 && !answersOwn401) endSession();
+  if (response.status === 401 && !answersOwn401) loseSession();
   throw failureOf(response, json ?? {});
 }
 
@@ -46,16 +46,15 @@ async function reach(url: string, init: RequestInit): Promise<{ response: Respon
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Failure(
-      navigator.onLine
-        ? 'the service does not answer: try again in a moment'
-        : 'this device is offline: it will work again with the connection',
+      navigator.onLine ? 'can’t reach the server. Try again' : 'you’re offline. Check your connection',
       { status: 0 },
     );
   }
 }
 
 function failureOf(response: Response, body: Record<string, unknown>): Failure {
-  const message = typeof body['error'] === 'string' ? body['error'] : `the service answered with ${response.status}`;
+  const message =
+    typeof body['error'] === 'string' ? body['error'] : `the server answered with ${response.status}. Try again`;
   const requestId = response.headers.get('x-request-id');
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new Failure(

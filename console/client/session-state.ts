@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { drafts } from './drafts.ts';
 import type { Schemas } from './shapes.ts';
 
 /** The signed-in user and their account, as `GET /session` returns them. */
@@ -13,8 +14,23 @@ export function csrfToken(): string | null {
   return value === null || value === 'unknown' ? null : value.csrf_token;
 }
 
-/** Ends the session in this page, which then shows the sign-in page. */
+/** Whether the session ended without the user's doing: it expired, or was ended elsewhere. */
+export const hasExpired = signal(false);
+
+/** Ends the session in this page at the user's request; the sign-in page follows. */
 export function endSession(): void {
+  drafts.clear();
+  hasExpired.value = false;
+  session.value = null;
+}
+
+/** Ends a session that the service no longer knows. What was typed is kept for the next sign-in, which says why. */
+export function loseSession(): void {
+  const { value } = session;
+  if (value !== null && value !== 'unknown') {
+    drafts.store(value.user.id);
+    hasExpired.value = true;
+  }
   session.value = null;
 }
 

@@ -1,6 +1,6 @@
 import { Failure } from './failure.ts';
 import { request } from './request.ts';
-import { endSession, session, type Session } from './session-state.ts';
+import { endSession, hasExpired, loseSession, session, type Session } from './session-state.ts';
 
 /** Loads the session. Rejects if the service does not say whether there is one. */
 export async function loadSession(): Promise<void> {
@@ -9,7 +9,7 @@ export async function loadSession(): Promise<void> {
   } catch (error) {
     // An installation without sessions answers 404.
     if (!(error instanceof Failure && (error.status === 401 || error.status === 404))) throw error;
-    endSession();
+    loseSession();
   }
 }
 
@@ -20,6 +20,7 @@ export type SignInOutcome = 'signed-in' | 'code-required';
 export async function signIn(credentials: { email: string; password: string; code?: string }): Promise<SignInOutcome> {
   try {
     session.value = await request<Session>('POST', '/session', { body: credentials, answersOwn401: true });
+    hasExpired.value = false;
     return 'signed-in';
   } catch (error) {
     if (

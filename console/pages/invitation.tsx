@@ -10,11 +10,10 @@ import { useTitle } from '../parts/page.tsx';
 import type { PageProps } from '../paths.ts';
 import { OpenFrame } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
+import { ROLES } from './settings/roles.ts';
 
 /** An invitation, as the API returns it for the token of its link. */
 type Invitation = { email: string; role: 'owner' | 'editor' | 'viewer'; tenant: { name: string } };
-
-const ROLES = { owner: 'as an owner', editor: 'to watch and change things', viewer: 'to watch' } as const;
 
 /** The page of an invitation's link: the invited person chooses a password and is signed in. */
 export function InvitationPage({ params }: PageProps) {
@@ -27,10 +26,7 @@ export function InvitationPage({ params }: PageProps) {
   useTitle('Invitation');
   if (invitation.error.value instanceof Failure && [404, 410].includes(invitation.error.value.status)) {
     return (
-      <OpenFrame
-        title="This invitation is over"
-        lead="It was used, taken back, or is older than seven days. Ask the member who invited you for a new one."
-      >
+      <OpenFrame title="Invitation expired" lead="It was used, revoked, or is older than 7 days. Ask for a new one.">
         <a class="text-sm font-medium text-accent underline underline-offset-2" href="/">
           Sign in
         </a>
@@ -61,9 +57,9 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['name', 'password']);
   return (
-    <OpenFrame title={`Join ${invitation.tenant.name}`} lead={`You are invited ${ROLES[invitation.role]}.`}>
+    <OpenFrame title={`Join ${invitation.tenant.name}`} lead={`You’re invited as ${ROLES[invitation.role].is}.`}>
       <Form class="flex flex-col gap-4" onSubmit={accept}>
-        <TextField label="E-mail" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
+        <TextField label="Email" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
         <TextField
           label="Name"
           value={name.value}
@@ -80,7 +76,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
           autocomplete="new-password"
           required
           minLength={12}
-          hint="Twelve characters or more."
+          hint="At least 12 characters."
           error={byField['password']}
           onValue={(value) => (password.value = value)}
         />

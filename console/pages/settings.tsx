@@ -21,7 +21,7 @@ type Part = {
 };
 
 const PARTS: readonly Part[] = [
-  { section: 'account', label: 'Account', Shown: AccountSettings },
+  { section: 'account', label: 'Profile', Shown: AccountSettings },
   { section: 'sessions', label: 'Sessions', Shown: SessionSettings },
   { section: 'tokens', label: 'API tokens', Shown: TokenSettings, forOwners: true },
   { section: 'members', label: 'Members', Shown: MemberSettings },
@@ -49,17 +49,12 @@ export function SettingsPage({ params, query }: PageProps) {
     <Page title="Settings" lead={tenant.name}>
       <Tabs label="Settings" tabs={tabs} current={hrefOf(wanted)} />
       {part === undefined ? (
-        <Empty
-          icon="search"
-          title="There is no such setting"
-          action={<ButtonLink href="/settings">All settings</ButtonLink>}
-        >
-          The address may be mistyped.
+        <Empty icon="search" title="Page not found" action={<ButtonLink href="/settings">All settings</ButtonLink>}>
+          Check the address.
         </Empty>
       ) : part.forOwners === true && !isOwner ? (
-        <Empty icon="key" title="Only owners see this">
-          You are {user.role === 'editor' ? 'an editor' : 'a viewer'} of {tenant.name}. Ask an owner for what you need,
-          or to change your role.
+        <Empty icon="key" title="Owners only">
+          You are {user.role === 'editor' ? 'an editor' : 'a viewer'} of {tenant.name}. Ask an owner for access.
         </Empty>
       ) : (
         <part.Shown query={query} />

@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { problemsByField } from '../client/failure.ts';
+import { drafts } from '../client/drafts.ts';
+import { Failure, problemsByField } from '../client/failure.ts';
+import { hasExpired } from '../client/session-state.ts';
 import { signIn } from '../client/session.ts';
 import { useFormAction } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
@@ -36,12 +38,12 @@ export function SignInPage() {
   };
 
   const { byField, rest } = problemsByField(error.value, ['email', 'password', 'code']);
+  const isRefused = error.value instanceof Failure && error.value.status === 401;
+  const refusal = asksCode.value ? 'Incorrect code, or it was already used' : 'Incorrect email or password';
   return (
     <OpenFrame
-      title={asksCode.value ? 'Second factor' : 'Sign in'}
-      {...(asksCode.value && {
-        lead: 'The six digits that your authenticator app shows now. A recovery code does as well.',
-      })}
+      title={asksCode.value ? 'Two-factor authentication' : 'Sign in'}
+      lead={asksCode.value ? 'Enter the code from your authenticator app. You can also use a recovery code.' : reason()}
     >
       <Form class="flex flex-col gap-4" onSubmit={submit}>
         {asksCode.value ? (
@@ -49,7 +51,7 @@ export function SignInPage() {
         ) : (
           <>
             <TextField
-              label="E-mail"
+              label="Email"
               type="text"
               inputMode="email"
               autocomplete="username"
@@ -72,7 +74,7 @@ export function SignInPage() {
             />
           </>
         )}
-        <FormError text={rest} />
+        <FormError text={isRefused ? refusal : rest} />
         <Button type="submit" tone="primary" busy={isBusy.value} class="w-full">
           {asksCode.value ? 'Continue' : 'Sign in'}
         </Button>
@@ -84,6 +86,13 @@ export function SignInPage() {
       </Form>
     </OpenFrame>
   );
+}
+
+/** Why the user has to sign in, where it was not their doing. */
+function reason(): string | undefined {
+  if (!hasExpired.value && !drafts.isAny) return undefined;
+  const ended = 'Your session expired or was ended elsewhere. Sign in to continue';
+  return drafts.isAny ? `${ended}; what you typed is kept, except secrets.` : `${ended}.`;
 }
 
 function CodeField({

@@ -95,6 +95,8 @@ export function confirm(question: Question): Promise<boolean> {
 
 /** The open confirmation, if any; the layout renders it once. */
 export function ConfirmDialog() {
+  // The end of the session takes the layout away, and what was asked with it.
+  useEffect(() => () => openQuestion.peek()?.answer(false), []);
   if (openQuestion.value === null) return null;
   const { title, text, action, tone = 'danger', answer } = openQuestion.value;
   return (

@@ -5,6 +5,7 @@ import { signOut } from '../client/session.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { toast } from '../parts/toast.tsx';
 import { showKeys } from './keys.tsx';
+import { askToLeave } from './router.ts';
 import { chooseTheme, theme, type Theme } from './theme.ts';
 
 const THEMES: readonly { value: Theme; label: string; icon: IconName }[] = [
@@ -20,7 +21,9 @@ export function AccountMenu({ id }: { id: string }) {
   const box = useRef<HTMLDivElement>(null);
   const { user, tenant } = signedIn();
   const showError = (error: unknown) => toast(sentenceOf(error), 'bad');
-  const leave = () => void signOut().catch(showError);
+  const leave = async () => {
+    if (await askToLeave()) await signOut().catch(showError);
+  };
   return (
     <div
       ref={box}
@@ -65,9 +68,9 @@ export function AccountMenu({ id }: { id: string }) {
         }}
       >
         <Icon name="keyboard" class="size-4 text-soft" />
-        Keys
+        Keyboard shortcuts
       </button>
-      <button type="button" class={ITEM} onClick={leave}>
+      <button type="button" class={ITEM} onClick={() => void leave()}>
         <Icon name="leave" class="size-4 text-soft" />
         Sign out
       </button>

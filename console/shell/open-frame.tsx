@@ -8,7 +8,7 @@ export function OpenFrame({
   children,
 }: {
   title: string;
-  lead?: ComponentChildren;
+  lead?: ComponentChildren | undefined;
   children: ComponentChildren;
 }) {
   return (

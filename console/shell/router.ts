@@ -40,6 +40,11 @@ export function guardLeaving(mayLeave: () => Promise<boolean>): () => void {
   };
 }
 
+/** Asks the open form, if any, whether the user may leave it. */
+export async function askToLeave(): Promise<boolean> {
+  return leaveGuard.value === null || (await leaveGuard.value());
+}
+
 /** Goes to a page of the console; `replace` replaces the history entry. */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
   if (to === window.location.pathname + window.location.search) return;

@@ -45,14 +45,18 @@ const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 /** What the browser itself logs about answers with an error status: pages deal with those. */
 const OF_ANSWERS = /^Failed to load resource/;
 
-/** Starts a browser for a test, or for those of a file together. */
-export async function startBrowser(t: Harness): Promise<Browser> {
+/** Starts a browser for a test, or for those of a file together. Scroll bars are hidden, unless it shows them. */
+export async function startBrowser(t: Harness, { showsScrollbars = false } = {}): Promise<Browser> {
   if (!existsSync(CHROMIUM))
     throw new Error(
       `There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium; ` +
         'elsewhere set CHROMIUM_PATH)',
     );
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ARGUMENTS,
+    ...(showsScrollbars && { ignoreDefaultArgs: ['--hide-scrollbars'] }),
+  });
   t.teardown(() => browser.close());
   return browser;
 }
@@ -91,7 +95,7 @@ export async function openPage(
 
 /** Fills in the sign-in page that is shown, and waits until it is gone. */
 export async function signIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
-  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });

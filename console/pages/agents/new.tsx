@@ -8,6 +8,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { Button, Spinner } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
@@ -35,8 +36,8 @@ export function AgentNewPage() {
 }
 
 function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
-  const name = useSignal('');
-  const region = useSignal('');
+  const name = useDraft('new agent name', '');
+  const region = useDraft('new agent region', '');
   const formAction = useFormAction();
   const create = () =>
     formAction.run(async () => {

@@ -6,6 +6,7 @@ import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField } from '../../parts/choice-fields.tsx';
 import { confirm } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { ShownOnceDialog } from '../../parts/shown-once.tsx';
@@ -46,9 +47,9 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
 }
 
 function ChannelForm({ channel, onChanged }: SettingsProps) {
-  const name = useSignal(channel.name);
-  const route = useSignal<Route>({ all: channel.all_monitors, ids: channel.monitor_ids });
-  const reports = useSignal(channel.reports ?? false);
+  const name = useDraft(`channel ${channel.id} name`, channel.name);
+  const route = useDraft<Route>(`channel ${channel.id} route`, routeOf(channel));
+  const reports = useDraft(`channel ${channel.id} reports`, channel.reports ?? false);
   const formAction = useFormAction();
   const save = () =>
     formAction.run(async () => {
@@ -99,6 +100,10 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
       </Form>
     </Card>
   );
+}
+
+function routeOf({ all_monitors: all, monitor_ids: ids }: Channel): Route {
+  return { all, ids };
 }
 
 function Facts({ channel }: { channel: Channel }) {

@@ -7,6 +7,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CheckField } from '../../parts/choice-fields.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
@@ -96,11 +97,14 @@ function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
   );
 }
 
+const EVERYTHING: Route = { all: true, ids: [] };
+
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
-  const name = useSignal('');
+  const name = useDraft('new channel name', '');
+  // A secret of its receiver, so that no draft keeps it.
   const url = useSignal('');
-  const route = useSignal<Route>({ all: true, ids: [] });
-  const reports = useSignal(false);
+  const route = useDraft<Route>('new channel route', EVERYTHING);
+  const reports = useDraft('new channel reports', false);
   const { isBusy, error, run } = useFormAction();
   const isWebhook = type === 'webhook';
   // An error of another type does not apply; the input stays.

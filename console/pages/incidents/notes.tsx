@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
@@ -6,6 +5,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { TextArea, Form, FormError } from '../../parts/field.tsx';
 import { Moment } from '../../parts/time.tsx';
 
@@ -56,7 +56,7 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
 }
 
 function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
-  const text = useSignal('');
+  const text = useDraft(`note on ${incidentId}`, '');
   const formAction = useFormAction();
   const send = async () => {
     if (text.value.trim() === '') return;

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
@@ -22,6 +22,7 @@ import { PreviewCard } from './preview-card.tsx';
 import { findHeaderProblems, NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
 import { suggestName, describeDown, latestNotice, sayDuration } from './sentences.ts';
 import { TypeFields } from './type-fields.tsx';
+import { ChangedElsewhere, useMonitorDraft } from './use-monitor-draft.tsx';
 
 type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null } & Pick<
   FormState,
@@ -30,9 +31,8 @@ type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['Mo
 
 /** The form of a new or existing monitor. */
 export function MonitorForm({ original, surroundings, monitor, agents, vendors }: Props) {
-  // The monitor as it was when the form opened: a reload must not discard input.
-  const first = useMemo(() => original, []);
-  const draft = useSignal(first);
+  const { draft, base, elsewhere, save: saveUnlessChanged } = useMonitorDraft({ original, monitor, surroundings });
+  const first = base.value.draft;
   const problems = useSignal<Problems>(NO_PROBLEMS);
   const action = useAction((failure) => (problems.value = problemsOf(failure, draft.value)));
   const isSaved = useSignal(false);
@@ -68,10 +68,15 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
       leave(id, target.trim() === '' ? `${name} is saved as a draft` : `${name} is watched from now on`);
   };
   const change = async (id: string) => {
-    await api.patch('/monitors/{id}', {
-      path: { id },
-      body: patchBody(draft.value, { original: first, surroundings }),
+    const isStored = await saveUnlessChanged(async () => {
+      const { draft: from, version } = base.peek();
+      const body = patchBody(draft.value, { original: from, surroundings });
+      await api.patch('/monitors/{id}', {
+        path: { id },
+        body: { ...body, ...(version !== null && { if_settings_version: version }) },
+      });
     });
+    if (!isStored) return;
     isSaved.value = true;
     leave(id, 'Saved');
   };
@@ -100,6 +105,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     >
       <div class="flex min-w-0 flex-col gap-6">
         <WholeProblem problems={problems.value} />
+        <ChangedElsewhere elsewhere={elsewhere.value} />
         {token !== undefined && (
           <Card>
             <PingAddress token={token} />

@@ -6,6 +6,7 @@ import { loadSession } from '../../client/session.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { Fact } from '../../parts/facts.tsx';
 import { TextField, Form, FormError } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
@@ -16,16 +17,16 @@ import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
 
 const THEMES: readonly { value: Theme; label: string }[] = [
-  { value: 'system', label: 'As the system' },
+  { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ];
 
-/** The user's name, theme, password and second factor. */
+/** The user's name, theme, password and two-factor authentication. */
 export function AccountSettings() {
   return (
     <>
-      <Section title="You">
+      <Section title="Profile">
         <Card>
           <Profile />
         </Card>
@@ -35,10 +36,7 @@ export function AccountSettings() {
           <PasswordForm />
         </Card>
       </Section>
-      <Section
-        title="Second factor"
-        lead="A code from your phone beside the password: who learns your password still does not get in."
-      >
+      <Section title="Two-factor authentication" lead="Protects your account if your password leaks.">
         <Card>
           <SecondFactor />
         </Card>
@@ -49,14 +47,14 @@ export function AccountSettings() {
 
 function Profile() {
   const { user } = signedIn();
-  const name = useSignal(user.name);
+  const name = useDraft('my name', user.name);
   const formAction = useFormAction();
   const save = () =>
     formAction.run(async () => {
       const changed = await api.patch('/user', { body: { name: name.value.trim() } });
       session.value = { ...signedIn(), user: changed };
       name.value = changed.name;
-      toast('Your name is saved');
+      toast('Name saved');
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['name']);
   return (
@@ -67,7 +65,7 @@ function Profile() {
           value={name.value}
           autocomplete="name"
           maxLength={255}
-          hint="Stands beside what you do, such as notes on incidents."
+          hint="Shown next to your actions."
           error={byField['name']}
           onValue={(value) => (name.value = value)}
         />
@@ -82,8 +80,8 @@ function Profile() {
         </Button>
       </Form>
       <dl class="grid gap-x-6 gap-y-3 text-sm md:grid-cols-2">
-        <Fact name="E-mail">{user.email}</Fact>
-        <Fact name="Role">{`${ROLES[user.role].label}: ${ROLES[user.role].may}`}</Fact>
+        <Fact name="Email">{user.email}</Fact>
+        <Fact name="Role">{`${ROLES[user.role].label}: ${ROLES[user.role].access}`}</Fact>
       </dl>
       <div>
         <div class="mb-1 text-sm font-medium">Theme</div>
@@ -114,8 +112,8 @@ function PasswordForm() {
       });
       current.value = '';
       next.value = '';
-      const others = ended === 1 ? 'one other session is' : `${ended} other sessions are`;
-      toast(`Your password is changed${ended === 0 ? '' : `, and ${others} signed out`}`);
+      const others = ended === 1 ? '1 other session' : `${ended} other sessions`;
+      toast(`Password changed${ended === 0 ? '' : `. Signed out ${others}`}`);
       await loadSession();
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['current', 'new']);
@@ -123,7 +121,7 @@ function PasswordForm() {
     <Form class="flex max-w-md flex-col gap-4" onSubmit={change}>
       <p class="text-sm text-soft">
         {user.password_changed_at === null ? (
-          'It is still the one that was handed out: choose your own.'
+          'You’re using the initial password.'
         ) : (
           <>
             Changed <Moment at={user.password_changed_at} />.
@@ -141,7 +139,7 @@ function PasswordForm() {
         tabIndex={-1}
       />
       <TextField
-        label="Present password"
+        label="Current password"
         type="password"
         autocomplete="current-password"
         required
@@ -155,7 +153,7 @@ function PasswordForm() {
         autocomplete="new-password"
         required
         minLength={SHORTEST}
-        hint="Twelve characters or more. Everywhere else you are signed out."
+        hint="At least 12 characters. Other sessions will be signed out."
         value={next.value}
         error={byField['new']}
         onValue={(value) => (next.value = value)}

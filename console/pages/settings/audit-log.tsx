@@ -22,15 +22,13 @@ const KIND_CHOICES = [
   { value: '', label: 'Everything' },
   ...Object.entries(KINDS).map(([value, label]) => ({ value, label })),
 ];
+
 /** The audit log of the account, newest first. */
 export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findEntries(filter, signal), [JSON.stringify(filter)]);
   return (
-    <Section
-      title="Audit log"
-      lead="Every change of the account, for 400 days: by people, API tokens and the operator of this installation."
-    >
+    <Section title="Audit log" lead="Changes by members, API tokens and administrators. Kept for 400 days.">
       <Filters filter={filter} entries={load.value.value?.entries ?? []} />
       <Outdated load={load} />
       <Loaded load={load} height="h-96">
@@ -42,8 +40,8 @@ export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
 
 function Filters({ filter: { kind, object, actor, period }, entries }: { filter: Filter; entries: readonly Entry[] }) {
   const change = (part: Readonly<Record<string, string>>) => setQuery({ ...FROM_THE_NEWEST, ...part });
-  const thing = entries.find((entry) => entry.object.id === object)?.object.name ?? 'one thing';
-  const person = entries.find((entry) => entry.actor.id === actor)?.actor.name ?? 'one person or token';
+  const thing = entries.find((entry) => entry.object.id === object)?.object.name ?? 'one object';
+  const person = entries.find((entry) => entry.actor.id === actor)?.actor.name ?? 'one member or token';
   return (
     <div class="mb-4 flex flex-wrap items-center gap-2" role="search" aria-label="Audit log">
       <SelectField
@@ -69,7 +67,7 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
       )}
       {actor !== '' && (
         <Button size="small" icon="close" onClick={() => change({ actor: '' })}>
-          Only by {person}
+          By {person}
         </Button>
       )}
     </div>
@@ -90,10 +88,10 @@ function Listing({
     return (
       <Empty
         icon="search"
-        title="No change matches"
+        title="No entries match"
         action={<Button onClick={() => navigate('/settings/audit-log')}>Show all</Button>}
       >
-        Nothing of the last 400 days is what you are looking for.
+        Change or clear the filters.
       </Empty>
     );
   }

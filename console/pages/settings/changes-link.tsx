@@ -9,7 +9,7 @@ export function ChangesLink({ kind, id }: ChangesLinkProps) {
   if (signedIn().user.role !== 'owner') return null;
   return (
     <ButtonLink size="small" href={`/settings/audit-log?kind=${kind}&object=${id}`}>
-      Changes
+      History
     </ButtonLink>
   );
 }

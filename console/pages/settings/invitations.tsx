@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -22,12 +23,12 @@ type Invitation = Schemas['Invitation'];
 /** The open invitations. */
 export function Invitations() {
   const load = useLoad((signal) => api.get('/invitations', { signal }), []);
-  const isInviting = useSignal(false);
+  const isInviting = useDraft('invitation', false);
   const reload = () => void load.reload();
   return (
     <Section
       title="Invitations"
-      lead="A link with which one person joins, once, within seven days."
+      lead="Single-use links, valid for 7 days."
       actions={
         <Button tone="primary" size="small" icon="plus" onClick={() => (isInviting.value = true)}>
           Invite
@@ -37,7 +38,7 @@ export function Invitations() {
       <Loaded load={load} height="h-24">
         {({ invitations }) =>
           invitations.length === 0 ? (
-            <p class="text-sm text-soft">There are no open invitations.</p>
+            <p class="text-sm text-soft">No pending invitations.</p>
           ) : (
             <Table caption="Invitations" columns={columnsOf(reload)} rows={invitations} keyOf={({ id }) => id} />
           )
@@ -50,33 +51,33 @@ export function Invitations() {
 
 function columnsOf(reload: () => void): Column<Invitation>[] {
   return [
-    { head: 'E-mail', cell: ({ email }) => <span class="break-all">{email}</span> },
+    { head: 'Email', cell: ({ email }) => <span class="break-all">{email}</span> },
     { head: 'Role', cell: ({ role }) => ROLES[role].label },
-    { head: 'By', cell: ({ invited_by: name }) => name ?? 'a former member', wideOnly: true, class: 'text-soft' },
+    { head: 'Invited by', cell: ({ invited_by: name }) => name ?? 'former member', wideOnly: true, class: 'text-soft' },
     {
       head: 'Expires',
       cell: ({ expires_at: at }) => (at <= clock.value ? <Badge>Expired</Badge> : <Moment at={at} />),
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
     },
-    { head: 'Action', cell: (invitation) => <TakeBack invitation={invitation} reload={reload} />, align: 'right' },
+    { head: 'Action', cell: (invitation) => <Revoke invitation={invitation} reload={reload} />, align: 'right' },
   ];
 }
 
-function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitation; reload: () => void }) {
+function Revoke({ invitation: { id, email }, reload }: { invitation: Invitation; reload: () => void }) {
   const action = useAction();
-  const takeBack = async () => {
+  const revoke = async () => {
     if (
       !(await confirm({
-        title: `Take the invitation of ${email} back?`,
-        text: 'Its link leads nowhere from then on.',
-        action: 'Take back',
+        title: `Revoke the invitation for ${email}?`,
+        text: 'Its link stops working immediately.',
+        action: 'Revoke invitation',
       }))
     )
       return;
     await action.run(async () => {
       await api.delete('/invitations/{id}', { path: { id } });
-      toast('The invitation is taken back');
+      toast('Invitation revoked');
       reload();
     });
   };
@@ -85,24 +86,26 @@ function TakeBack({ invitation: { id, email }, reload }: { invitation: Invitatio
       size="small"
       tone="danger"
       busy={action.isBusy.value}
-      aria-label={`Take back the invitation of ${email}`}
-      onClick={() => void takeBack()}
+      aria-label={`Revoke the invitation for ${email}`}
+      onClick={() => void revoke()}
       class="-my-1.5"
     >
-      Take back
+      Revoke
     </Button>
   );
 }
 
 /** A dialog that creates an invitation and shows its link, which the inviting member passes on. */
 function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
-  const email = useSignal('');
-  const role = useSignal<Role>('editor');
+  const email = useDraft('invitation email', '');
+  const role = useDraft<Role>('invitation role', 'editor');
   const made = useSignal<{ email: string; url: string } | null>(null);
   const formAction = useFormAction();
   const invite = () =>
     formAction.run(async () => {
       made.value = await api.post('/invitations', { body: { email: email.value.trim(), role: role.value } });
+      // Nothing is left to restore.
+      [email.value, role.value] = ['', 'editor'];
       onMade();
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['email', 'role']);
@@ -110,17 +113,17 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
     return (
       <ShownOnceDialog
         key="made"
-        title="The invitation"
-        question="Have you kept the link?"
-        text="It is not shown again. A lost one is taken back, and a new one made."
+        title="Invitation created"
+        question="Saved the link?"
+        text="It is shown only once. If you lose it, invite the person again."
         onClose={onClose}
       >
         <div class="grid grid-cols-1 gap-3 text-sm">
           <p>
-            Send this link to <strong class="break-all font-medium">{made.value.email}</strong>; no one else should have
-            it. It is shown this once and works once, within seven days.
+            Send this link to <strong class="break-all font-medium">{made.value.email}</strong>. It works once, within 7
+            days, for anyone who has it.
           </p>
-          <CopyText text={made.value.url} label="Link of the invitation" />
+          <CopyText text={made.value.url} label="Invitation link" />
         </div>
       </ShownOnceDialog>
     );
@@ -129,26 +132,26 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
     <FormDialog
       key="form"
       title="Invite a member"
-      action="Make link"
+      action="Create link"
       isBusy={formAction.isBusy.value}
       error={rest}
       onSubmit={() => void invite()}
       onClose={onClose}
     >
       <TextField
-        label="E-mail"
+        label="Email"
         type="email"
         required
         autofocus
         maxLength={320}
-        hint="What they sign in with."
+        hint="Used to sign in."
         value={email.value}
         error={byField['email']}
         onValue={(value) => (email.value = value)}
       />
       <SelectField
         label="Role"
-        hint={`They ${ROLES[role.value].may}.`}
+        hint={ROLES[role.value].access}
         value={role.value}
         options={Object.entries(ROLES).map(([value, { label }]) => ({ value, label }))}
         error={byField['role']}

@@ -1,14 +1,17 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { endSession, signedIn } from '../../client/session-state.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { endSession, session, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { confirm } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
+import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
-import { Section } from '../../parts/page.tsx';
+import { Card, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
@@ -28,11 +31,53 @@ export function MemberSettings() {
       {(answer) => (
         <>
           <Members answer={answer} load={load} isOwner={isOwner} />
-          {/* Not before the members, which would push it down. */}
+          {/* Not before the members, which would push them down. */}
           {isOwner && <Invitations />}
+          {isOwner && <AccountName />}
         </>
       )}
     </Loaded>
+  );
+}
+
+/** A form that renames the account. */
+function AccountName() {
+  const { tenant } = signedIn();
+  const name = useDraft('account name', tenant.name);
+  const formAction = useFormAction();
+  const save = () =>
+    formAction.run(async () => {
+      const renamed = await api.patch('/account', { body: { name: name.value.trim() } });
+      session.value = { ...signedIn(), tenant: renamed };
+      name.value = renamed.name;
+      toast('Account renamed');
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['name']);
+  return (
+    <Section title="Account">
+      <Card>
+        <Form class="flex max-w-md flex-col gap-3" onSubmit={save}>
+          <TextField
+            label="Account name"
+            value={name.value}
+            required
+            maxLength={255}
+            hint="Shown to members and in invitations."
+            error={byField['name']}
+            onValue={(value) => (name.value = value)}
+          />
+          <FormError text={rest} />
+          <Button
+            type="submit"
+            class="self-start"
+            busy={formAction.isBusy.value}
+            disabled={name.value.trim() === tenant.name || name.value.trim() === ''}
+          >
+            Rename account
+          </Button>
+        </Form>
+      </Card>
+    </Section>
   );
 }
 
@@ -41,12 +86,12 @@ function Members({ answer: { members }, load, isOwner }: { answer: Answer; load:
     { head: 'Member', cell: (member) => <Who member={member} /> },
     { head: 'Role', cell: (member) => (isOwner ? <RoleOf member={member} load={load} /> : ROLES[member.role].label) },
     {
-      head: 'Second factor',
+      head: '2FA',
       cell: ({ totp_enabled: isOn }) => (isOn ? <Badge tone="good">On</Badge> : <Badge>Off</Badge>),
       wideOnly: true,
     },
     {
-      head: 'Last signed in',
+      head: 'Last sign-in',
       cell: ({ last_signed_in_at: at }) => (at === null ? 'never' : <Moment at={at} />),
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
@@ -58,7 +103,7 @@ function Members({ answer: { members }, load, isOwner }: { answer: Answer; load:
     },
   ];
   return (
-    <Section title="Members" lead="Owners may change everything, editors monitors, channels and agents; viewers look.">
+    <Section title="Members" lead="Owner: full access. Editor: monitors, channels and agents. Viewer: read-only.">
       <Table caption="Members" columns={columns} rows={members} keyOf={({ id }) => id} />
     </Section>
   );
@@ -86,7 +131,7 @@ function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
     if (!isSure) return;
     await action.run(async () => {
       await api.patch('/members/{id}', { path: { id: member.id }, body: { role } });
-      toast(`${called} is ${ROLES[role].is} now`);
+      toast(`${called} is now ${ROLES[role].is}`);
       if (member.is_you) await loadSession();
     });
     await load.reload();
@@ -107,12 +152,12 @@ function RoleOf({ member, load }: { member: Member; load: Load<Answer> }) {
 }
 
 function questionOf(member: Member, { called, role }: { called: string; role: Role }) {
-  const { is, may } = ROLES[role];
+  const { is, access } = ROLES[role];
   return {
-    title: member.is_you ? `Be ${is} from now on?` : `Make ${called} ${is}?`,
+    title: member.is_you ? `Become ${is}?` : `Make ${called} ${is}?`,
     text: member.is_you
-      ? `You ${may} then, and only another owner can change that back.`
-      : `They ${may} then, and have to sign in anew.`,
+      ? `${access}. Only another owner can change this back.`
+      : `${access}. They are signed out and have to sign in again.`,
     action: 'Change role',
     tone: 'primary' as const,
   };
@@ -124,20 +169,20 @@ function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
   const called = member.name === '' ? member.email : member.name;
   const remove = async () => {
     const text = isYou
-      ? 'You are signed out at once, and come back by invitation only.'
-      : 'They are signed out at once. What they made stays.';
+      ? 'You are signed out immediately. Only an invitation brings you back.'
+      : 'They are signed out immediately. What they created stays.';
     if (
       !(await confirm({
         title: isYou ? `Leave ${signedIn().tenant.name}?` : `Remove ${called}?`,
         text,
-        action: isYou ? 'Leave' : 'Remove member',
+        action: isYou ? 'Leave account' : 'Remove member',
       }))
     )
       return;
     await action.run(async () => {
       await api.delete('/members/{id}', { path: { id } });
       if (isYou) return endSession();
-      toast(`${called} is removed`);
+      toast(`${called} removed`);
       await load.reload();
     });
   };

@@ -2,10 +2,10 @@ import type { Role } from '../../../core/accounts/roles.ts';
 
 /** The label of each role, and what it allows. */
 export const ROLES = {
-  owner: { label: 'Owner', is: 'an owner', may: 'may change everything, members and tokens as well' },
-  editor: { label: 'Editor', is: 'an editor', may: 'may change monitors, channels and agents' },
-  viewer: { label: 'Viewer', is: 'a viewer', may: 'may see everything and change nothing' },
-} as const satisfies Record<Role, { label: string; is: string; may: string }>;
+  owner: { label: 'Owner', is: 'an owner', access: 'Full access, including members and API tokens' },
+  editor: { label: 'Editor', is: 'an editor', access: 'Monitors, channels and agents' },
+  viewer: { label: 'Viewer', is: 'a viewer', access: 'Read-only' },
+} as const satisfies Record<Role, { label: string; is: string; access: string }>;
 
 export type { Role };
 

@@ -31,7 +31,7 @@ function NewCodes({ onClose }: { onClose: () => void }) {
   return (
     <ProofDialog
       title={TITLE}
-      action="Make new codes"
+      action="Create new codes"
       proof={proof}
       formAction={formAction}
       onSubmit={() => void renew()}
@@ -45,7 +45,7 @@ const DIALOGS = { start: StartSecondFactor, codes: NewCodes, stop: StopSecondFac
 /** The number of recovery codes left that is worth a warning. */
 const FEW_CODES = 3;
 
-/** The state of the second factor, and buttons to turn it on or off and to renew the codes. */
+/** The state of two-factor authentication, and buttons to turn it on or off and to renew the codes. */
 export function SecondFactor() {
   const { totp_enabled: isOn, recovery_codes_left: left } = signedIn().user;
   const shown = useSignal<keyof typeof DIALOGS | null>(null);
@@ -57,7 +57,7 @@ export function SecondFactor() {
           <p class="flex flex-wrap items-center gap-2">
             <Badge tone="good">On</Badge>
             <span class={left <= FEW_CODES ? 'text-degraded' : 'text-soft'}>
-              {left === 1 ? 'One recovery code is left.' : `${left === 0 ? 'No' : left} recovery codes are left.`}
+              {left === 1 ? '1 recovery code left' : `${left} recovery codes left`}
             </span>
           </p>
           <div class="flex flex-wrap gap-2">
@@ -71,9 +71,7 @@ export function SecondFactor() {
         </>
       ) : (
         <>
-          <p class="text-soft">
-            Off. Any app that shows codes will do, such as Aegis, Google Authenticator, 1Password or Bitwarden.
-          </p>
+          <p class="text-soft">Off. Use any authenticator app, such as Google Authenticator or 1Password.</p>
           <Button icon="key" onClick={() => (shown.value = 'start')}>
             Turn on
           </Button>
@@ -84,7 +82,7 @@ export function SecondFactor() {
   );
 }
 
-/** A dialog that turns off the second factor. */
+/** A dialog that turns off two-factor authentication. */
 function StopSecondFactor({ onClose }: { onClose: () => void }) {
   const proof = { password: useSignal(''), code: useSignal('') };
   const formAction = useFormAction();
@@ -92,12 +90,12 @@ function StopSecondFactor({ onClose }: { onClose: () => void }) {
     formAction.run(async () => {
       await api.delete('/user/totp', { body: { password: proof.password.value, code: proof.code.value.trim() } });
       await loadSession();
-      toast('The second factor is off');
+      toast('Two-factor authentication turned off');
       onClose();
     });
   return (
     <ProofDialog
-      title="Turn off the second factor?"
+      title="Turn off two-factor authentication?"
       action="Turn off"
       tone="danger"
       proof={proof}
@@ -105,7 +103,7 @@ function StopSecondFactor({ onClose }: { onClose: () => void }) {
       onSubmit={() => void stop()}
       onClose={onClose}
     >
-      <p class="text-sm text-soft">Your password alone lets you in then. Everywhere else you are signed out.</p>
+      <p class="text-sm text-soft">Signing in takes only your password. Other sessions will be signed out.</p>
     </ProofDialog>
   );
 }
@@ -142,7 +140,7 @@ function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProp
       />
       <TextField
         label="Code"
-        hint="From your app, or a recovery code."
+        hint="From your authenticator app, or a recovery code."
         autocomplete="one-time-code"
         required
         maxLength={64}

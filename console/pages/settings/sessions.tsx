@@ -36,7 +36,7 @@ function nameBrowser(agent: string | null): string {
   const text = agent ?? '';
   const browser = BROWSERS.find(([pattern]) => pattern.test(text))?.[1];
   const system = SYSTEMS.find(([pattern]) => pattern.test(text))?.[1];
-  if (browser === undefined) return system === undefined ? 'Some program' : `Some program on ${system}`;
+  if (browser === undefined) return system === undefined ? 'Unknown client' : `Unknown client on ${system}`;
   return system === undefined ? browser : `${browser} on ${system}`;
 }
 
@@ -53,16 +53,16 @@ function Sessions({ answer: { sessions }, load }: { answer: Answer; load: Load<A
   const others = sessions.filter(({ is_current: isCurrent }) => !isCurrent).length;
   const columns: readonly Column<Session>[] = [
     { head: 'Browser', cell: (each) => <Browser session={each} /> },
-    { head: 'Address', cell: ({ address }) => address ?? 'not known', wideOnly: true },
+    { head: 'IP address', cell: ({ address }) => address ?? 'unknown', wideOnly: true },
     {
       head: 'Signed in',
       cell: ({ created_at: at }) => <Moment at={at} />,
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
     },
-    { head: 'Last seen', cell: ({ last_seen_at: at }) => <Moment at={at} />, class: 'whitespace-nowrap text-soft' },
+    { head: 'Last active', cell: ({ last_seen_at: at }) => <Moment at={at} />, class: 'whitespace-nowrap text-soft' },
     {
-      head: 'Ends',
+      head: 'Expires',
       cell: ({ expires_at: at }) => (
         <span title={formatDateTime(at)}>
           <Moment at={at} />
@@ -74,14 +74,14 @@ function Sessions({ answer: { sessions }, load }: { answer: Answer; load: Load<A
     {
       head: 'Action',
       cell: (each) =>
-        each.is_current ? <Badge tone="good">This one</Badge> : <EndSession session={each} load={load} />,
+        each.is_current ? <Badge tone="good">Current session</Badge> : <EndSession session={each} load={load} />,
       align: 'right',
     },
   ];
   return (
     <Section
-      title="Where you are signed in"
-      lead="A session ends after 14 days without a visit, and after 90 in any case."
+      title="Sessions"
+      lead="Sessions expire after 14 days of inactivity, at the latest after 90 days."
       actions={others > 0 && <EndOthers others={others} load={load} />}
     >
       <Table caption="Your sessions" columns={columns} rows={sessions} keyOf={({ id }) => id} />
@@ -123,8 +123,8 @@ function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
   const end = async () => {
     if (
       !(await confirm({
-        title: 'Sign out everywhere else?',
-        text: `${others === 1 ? 'One other session ends' : `${others} other sessions end`} at once; this one stays.`,
+        title: 'Sign out other sessions?',
+        text: `${others === 1 ? '1 other session ends' : `${others} other sessions end`} immediately.`,
         action: 'Sign out',
       }))
     )
@@ -132,12 +132,12 @@ function EndOthers({ others, load }: { others: number; load: Load<Answer> }) {
     await action.run(async () => {
       await api.post('/sessions/end-others');
       await load.reload();
-      toast('You are signed in here only');
+      toast('Other sessions signed out');
     });
   };
   return (
     <Button size="small" busy={action.isBusy.value} onClick={() => void end()}>
-      Sign out everywhere else
+      Sign out other sessions
     </Button>
   );
 }

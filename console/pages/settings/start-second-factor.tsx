@@ -12,9 +12,9 @@ import { toast } from '../../parts/toast.tsx';
 
 type Started = Schemas['TotpDraft'];
 
-const TITLE = 'Turn on the second factor';
+const TITLE = 'Turn on two-factor authentication';
 
-/** A dialog that turns on the second factor: password, QR code, first code, recovery codes. */
+/** A dialog that turns on two-factor authentication: password, QR code, first code, recovery codes. */
 export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const password = useSignal('');
   const started = useSignal<Started | null>(null);
@@ -30,7 +30,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
       const { recovery_codes: codes } = await api.post('/user/totp/confirm', { body: { code: code.value.trim() } });
       made.value = codes;
       await loadSession();
-      toast('The second factor is on');
+      toast('Two-factor authentication turned on');
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['password', 'code']);
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
@@ -63,7 +63,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
           <Picture started={started.value} />
           <TextField
             key="code"
-            label="Code that the app shows"
+            label="6-digit code"
             inputMode="numeric"
             autocomplete="one-time-code"
             required
@@ -83,9 +83,9 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
   return (
     <>
       <p class="text-sm text-soft">
-        Point your app at this, or open it{' '}
+        Scan this with your authenticator app, or{' '}
         <a class="text-accent underline underline-offset-2" href={url}>
-          on this device
+          open it on this device
         </a>
         .
       </p>
@@ -96,7 +96,7 @@ function Picture({ started: { secret, otpauth_url: url, qr_svg: svg } }: { start
         alt="QR code of the secret below"
       />
       <div class="text-sm">
-        <div class="mb-1 text-soft">Or type the secret into it:</div>
+        <div class="mb-1 text-soft">Or enter the secret:</div>
         <CopyText text={secret} label="Secret" />
       </div>
     </>
@@ -116,16 +116,13 @@ export function RecoveryCodes({
   return (
     <ShownOnceDialog
       title={title}
-      question="Have you kept the codes?"
-      text="They are not shown again. Without them and without your phone you do not get in any more."
-      action="I have kept them"
+      question="Saved the codes?"
+      text="They are shown only once. Without them, losing your phone locks you out."
+      action="I’ve saved them"
       onClose={onClose}
     >
       <div class="flex flex-col gap-3 text-sm">
-        <p>
-          Keep these recovery codes where your phone is not. Each lets you in once without it, and they are not shown
-          again.
-        </p>
+        <p>Store these somewhere other than your phone. Each code works once.</p>
         <CopyText text={codes.join('\n')} label="Recovery codes" />
       </div>
     </ShownOnceDialog>

@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
@@ -26,7 +27,7 @@ export function TokenSettings() {
     const [{ tokens }, usage] = await Promise.all([api.get('/tokens', { signal }), api.get('/usage', { signal })]);
     return { tokens: tokens.toReversed(), usage };
   }, []);
-  const isMaking = useSignal(false);
+  const isMaking = useDraft('new token', false);
   const reload = () => void load.reload();
   return (
     <>
@@ -35,26 +36,24 @@ export function TokenSettings() {
           tokens.length === 0 ? (
             <Empty
               icon="key"
-              title="No token yet"
+              title="No API tokens yet"
               action={<NewButton isFirst onPress={() => (isMaking.value = true)} />}
             >
-              Programs call the API with a token: scripts, Terraform, your own dashboard.
-              {' What they can do stands in the '}
-              <ApiLink />.
+              Scripts, Terraform and dashboards authenticate with a token. See the <ApiLink />.
             </Empty>
           ) : (
             <Section
               title="API tokens"
               lead={
                 <>
-                  For programs that call the <ApiLink />.{' '}
+                  For scripts and tools that call the <ApiLink />.{' '}
                   {limits.tokens === null ? `${used.tokens} in use.` : `${used.tokens} of ${limits.tokens} in use.`}
                 </>
               }
               actions={<NewButton onPress={() => (isMaking.value = true)} />}
             >
               <Table caption="API tokens" columns={columnsOf(reload)} rows={tokens} keyOf={({ id }) => id} />
-              <p class="mt-2 text-xs text-soft">Tokens that were revoked or expired stay in this list for 30 days.</p>
+              <p class="mt-2 text-xs text-soft">Revoked and expired tokens are listed for 30 days.</p>
             </Section>
           )
         }
@@ -67,14 +66,14 @@ export function TokenSettings() {
 function columnsOf(reload: () => void): Column<Token>[] {
   return [
     { head: 'Name', cell: (token) => <Name token={token} /> },
-    { head: 'May', cell: ({ scopes }) => scopeWords(scopes), wideOnly: true },
+    { head: 'Scope', cell: ({ scopes }) => scopeWords(scopes), wideOnly: true },
     {
       head: 'Last used',
       cell: ({ last_used_at: at }) => (at === null ? 'never' : <Moment at={at} />),
       class: 'whitespace-nowrap text-soft',
     },
     {
-      head: 'Made',
+      head: 'Created',
       cell: ({ created_at: at }) => <Moment at={at} />,
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
@@ -85,7 +84,7 @@ function columnsOf(reload: () => void): Column<Token>[] {
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
     },
-    { head: 'State', cell: (token) => <State token={token} reload={reload} />, align: 'right' },
+    { head: 'Status', cell: (token) => <State token={token} reload={reload} />, align: 'right' },
   ];
 }
 
@@ -110,14 +109,14 @@ function Revoke({ token: { id, name }, reload }: { token: Token; reload: () => v
     if (
       !(await confirm({
         title: `Revoke ${name}?`,
-        text: 'Programs that use it are refused from this moment on. That cannot be taken back.',
+        text: 'Requests with this token fail immediately. This can’t be undone.',
         action: 'Revoke token',
       }))
     )
       return;
     await action.run(async () => {
       await api.delete('/tokens/{id}', { path: { id } });
-      toast(`${name} is revoked`);
+      toast(`${name} revoked`);
       reload();
     });
   };
@@ -146,7 +145,7 @@ function NewButton({ isFirst = false, onPress }: { isFirst?: boolean; onPress: (
 function ApiLink() {
   return (
     <a href="/docs" class="underline underline-offset-2 hover:text-ink">
-      API
+      API reference
     </a>
   );
 }
@@ -165,14 +164,14 @@ const EXPIRIES = [
   { value: '7', label: 'In 7 days' },
   { value: '30', label: 'In 30 days' },
   { value: '90', label: 'In 90 days' },
-  { value: '365', label: 'In a year' },
+  { value: '365', label: 'In 1 year' },
 ] as const;
 
 /** A dialog that creates a token and shows it once. */
 function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
-  const name = useSignal('');
-  const scope = useSignal('read');
-  const expiry = useSignal('');
+  const name = useDraft('new token name', '');
+  const scope = useDraft('new token scope', 'read');
+  const expiry = useDraft('new token expiry', '');
   const made = useSignal<string | null>(null);
   const formAction = useFormAction();
   const make = () =>
@@ -186,6 +185,8 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
         },
       });
       made.value = token;
+      // Nothing is left to restore.
+      [name.value, scope.value, expiry.value] = ['', 'read', ''];
       onMade();
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['name', 'scopes', 'expires_at']);
@@ -193,9 +194,9 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
     return (
       <ShownOnceDialog
         key="made"
-        title="Your new token"
-        question="Have you kept the token?"
-        text="It is not shown again. A lost one is revoked, and a new one made."
+        title="API token created"
+        question="Saved the token?"
+        text="It is shown only once. If you lose it, revoke it and create another."
         onClose={onClose}
       >
         <Made token={made.value} />
@@ -206,7 +207,7 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
     <FormDialog
       key="form"
       title="New API token"
-      action="Make token"
+      action="Create token"
       isBusy={formAction.isBusy.value}
       error={rest}
       onSubmit={() => void make()}
@@ -214,7 +215,7 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
     >
       <TextField
         label="Name"
-        hint="Where it is used, such as Terraform or the office screen."
+        hint="Where it is used, such as Terraform."
         required
         autofocus
         maxLength={255}
@@ -223,15 +224,15 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
         onValue={(value) => (name.value = value)}
       />
       <SelectField
-        label="It may"
-        hint="Read and write changes monitors, channels and agents; neither sees members or tokens."
+        label="Scope"
+        hint="Write covers monitors and channels. Neither scope covers members or tokens."
         options={SCOPES}
         value={scope.value}
         error={byField['scopes']}
         onValue={(value) => (scope.value = value)}
       />
       <SelectField
-        label="It expires"
+        label="Expires"
         options={EXPIRIES}
         value={expiry.value}
         error={byField['expires_at']}
@@ -244,13 +245,13 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
 function Made({ token }: { token: string }) {
   return (
     <div class="grid grid-cols-1 gap-4 text-sm">
-      <p>Keep it where secrets are kept: it is shown this once, and we store nothing that it could be read from.</p>
+      <p>Copy it now. It is shown only once.</p>
       <CopyText text={token} label="API token" />
       <div>
-        <div class="mb-1 text-soft">A first call:</div>
+        <div class="mb-1 text-soft">Example request:</div>
         <CopyText
           text={`curl -H 'Authorization: Bearer ${token}' ${window.location.origin}/v1/monitors`}
-          label="Command that lists the monitors"
+          label="Command to list monitors"
         />
       </div>
     </div>

@@ -11,7 +11,7 @@ const PLANS: Record<Usage['plan'], string> = { free: 'Free', solo: 'Solo', pro: 
 
 const COUNTED = [
   ['monitors', 'Monitors'],
-  ['own_agents', 'Agents of your own'],
+  ['own_agents', 'Private agents'],
   ['tokens', 'API tokens'],
 ] as const;
 
@@ -24,13 +24,10 @@ export function UsageSettings() {
   return (
     <Loaded load={load}>
       {(usage) => (
-        <Section
-          title={`${PLANS[usage.plan]} plan`}
-          lead="The operator of this service changes the plan of an account."
-        >
+        <Section title={`${PLANS[usage.plan]} plan`} lead="Contact your administrator to change plan.">
           <div class="grid gap-4 md:grid-cols-2">
             <Card>
-              <h3 class="mb-3 text-sm font-medium">In use</h3>
+              <h3 class="mb-3 text-sm font-medium">Usage</h3>
               <dl class="grid gap-4">
                 {COUNTED.map(([name, label]) => (
                   <Counted key={name} label={label} used={usage.used[name]} limit={usage.limits[name]} />
@@ -40,16 +37,13 @@ export function UsageSettings() {
               </dl>
             </Card>
             <Card>
-              <h3 class="mb-3 text-sm font-medium">The plan</h3>
+              <h3 class="mb-3 text-sm font-medium">Limits</h3>
               <dl class="grid gap-3">
+                <Row label="Minimum interval" value={formatDuration(usage.limits.min_interval_seconds)} />
+                <Row label="Raw result retention" value={`${usage.limits.result_days} days`} />
                 <Row
-                  label="Checks at the most often"
-                  value={`every ${formatDuration(usage.limits.min_interval_seconds)}`}
-                />
-                <Row label="Single results are kept" value={`${usage.limits.result_days} days`} />
-                <Row
-                  label="Requests to the API"
-                  value={`${usage.limits.requests_per_minute.toLocaleString()} a minute and token`}
+                  label="API requests"
+                  value={`${usage.limits.requests_per_minute.toLocaleString()}/min per token`}
                 />
               </dl>
             </Card>

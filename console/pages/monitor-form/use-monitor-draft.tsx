@@ -1,0 +1,107 @@
+import { useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { api } from '../../client/api.ts';
+import { Failure } from '../../client/failure.ts';
+import { onChange } from '../../client/live.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useDraft } from '../../parts/draft.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { withFollowing, type Surroundings } from './defaults.ts';
+import { draftOf, type Draft } from './draft.ts';
+import { FIELD_LABELS, rebase, withoutSecrets, type Rebased } from './rebase.ts';
+
+type Monitor = Schemas['MonitorDetail'];
+/** The settings that the draft was made from, and their version; null for a new monitor. */
+type Base = { draft: Draft; version: string | null; updatedAt: number | null };
+
+/** The input of the form, and what it was made from. */
+export type MonitorDraft = {
+  draft: Signal<Draft>;
+  base: ReadonlySignal<Base>;
+  /** What another person has changed since the form was opened; null if nothing. */
+  elsewhere: ReadonlySignal<Rebased | null>;
+  /** Saves by `send`. False if another person was faster: then their changes are in the draft, to be looked at. */
+  save: (send: () => Promise<void>) => Promise<boolean>;
+};
+
+type Options = { original: Draft; monitor: Monitor | null; surroundings: Surroundings };
+
+/** The draft of a monitor. It outlives the session, and takes in what others save meanwhile. */
+export function useMonitorDraft({ original, monitor, surroundings }: Options): MonitorDraft {
+  const first = useMemo(() => baseOf(original, monitor), []);
+  const base = useSignal<Base>(first);
+  const elsewhere = useSignal<Rebased | null>(null);
+  const isSaving = useRef(false);
+  const take = (rebased: Rebased): Draft => {
+    if (rebased.changed.length > 0) elsewhere.value = joined(elsewhere.peek(), rebased);
+    return rebased.draft;
+  };
+  const draft = useDraft<Draft, { from: Draft; draft: Draft }>(`monitor ${monitor?.id ?? 'new'}`, first.draft, {
+    store: (typed) => ({ from: base.peek().draft, draft: withoutSecrets(typed) }),
+    restore: (kept) => take(rebase(kept.draft, { from: kept.from, to: first.draft })),
+  });
+  const adopt = async (id: string): Promise<boolean> => {
+    const current = await api.get('/monitors/{id}', { path: { id } });
+    const to = withFollowing(draftOf(current), surroundings);
+    const rebased = rebase(draft.peek(), { from: base.peek().draft, to });
+    base.value = baseOf(to, current);
+    draft.value = take(rebased);
+    return rebased.changed.length > 0;
+  };
+  useEffect(() => {
+    if (monitor === null) return undefined;
+    // A save of this form is reported as well; without a stream the next save finds out.
+    return onChange((kind, row) => {
+      if (kind !== 'monitor' || row.id !== monitor.id || row.deleted === true || isSaving.current) return;
+      // Most changes are of the status.
+      if ((row as Schemas['Monitor']).updated_at !== base.peek().updatedAt) void adopt(row.id).catch(() => undefined);
+    });
+  }, []);
+  const save = async (send: () => Promise<void>): Promise<boolean> => {
+    isSaving.current = true;
+    try {
+      await send();
+    } catch (failure) {
+      if (monitor === null || !(failure instanceof Failure) || failure.status !== 409) throw failure;
+      if (await adopt(monitor.id)) return false;
+      // They changed what is no part of the form, such as a secret.
+      await send();
+    } finally {
+      isSaving.current = false;
+    }
+    return true;
+  };
+  return { draft, base, elsewhere, save };
+}
+
+function baseOf(draft: Draft, monitor: Monitor | null): Base {
+  return { draft, version: monitor?.settings_version ?? null, updatedAt: monitor?.updated_at ?? null };
+}
+
+/** Of several changes by others all fields are named. */
+function joined(before: Rebased | null, { draft, changed, kept }: Rebased): Rebased {
+  return {
+    draft,
+    changed: [...new Set([...(before?.changed ?? []), ...changed])],
+    kept: [...new Set([...(before?.kept ?? []), ...kept])],
+  };
+}
+
+/** A notice of what another person has changed while the form was open. */
+export function ChangedElsewhere({ elsewhere }: { elsewhere: Rebased | null }) {
+  if (elsewhere === null) return null;
+  const { changed, kept } = elsewhere;
+  return (
+    <div role="alert" class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
+      <Icon name="warning" class="mt-0.5 size-4" />
+      <div>
+        <p>Someone else changed this monitor: {listed(changed)}. Check the form before you save.</p>
+        {kept.length > 0 && <p>Saving replaces their {listed(kept)} with yours.</p>}
+      </div>
+    </div>
+  );
+}
+
+function listed(fields: readonly (keyof Draft)[]): string {
+  return new Intl.ListFormat('en').format(fields.map((field) => FIELD_LABELS[field]));
+}

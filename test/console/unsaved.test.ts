@@ -1,0 +1,184 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Page } from 'playwright-core';
+import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+type Context = ExecutionContext<ConsoleService>;
+type Person = ConsoleService['person'];
+
+/** Sends requests with a session of its own, beside those of the browser. */
+async function signedInElsewhere({ context: { service } }: Context, person: Person) {
+  const json = { 'Content-Type': 'application/json' };
+  const begun = await fetch(`${service.url}/v1/session`, {
+    method: 'POST',
+    headers: json,
+    body: JSON.stringify(person),
+  });
+  const { csrf_token: token } = (await begun.json()) as { csrf_token: string };
+  const headers = { ...json, Cookie: begun.headers.get('set-cookie')?.split(';')[0] ?? '', 'X-CSRF-Token': token };
+  return (path: string, body?: object) =>
+    fetch(`${service.url}/v1${path}`, {
+      method: 'POST',
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+}
+
+/** Ends the sessions of a person in all browsers, as "Sign out other sessions" does. */
+async function signOutEverywhere(t: Context, person: Person): Promise<void> {
+  const send = await signedInElsewhere(t, person);
+  t.is((await send('/sessions/end-others')).status, 200);
+}
+
+async function openForm(t: Context, path: string, person: Person = t.context.person) {
+  const { browser, service } = t.context;
+  const opened = await openPage(t, browser, { url: service.url });
+  await opened.page.goto(path);
+  await signIn(opened.page, person);
+  return opened;
+}
+
+const storage = (page: Page) => page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })');
+
+test.serial('a session that ends loses nothing that was typed but secrets, and says why', async (t) => {
+  const { service, person } = t.context;
+  const { page, complaints } = await openForm(t, '/monitors/new', person);
+  await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/health');
+  await page.getByLabel('Name', { exact: true }).fill('Health');
+  await page.getByText('Request', { exact: true }).click();
+  await page.getByRole('button', { name: 'Add secret header' }).click();
+  await page.getByLabel('Name of header 1').fill('X-Key');
+  await page.getByLabel('Secret value of X-Key').fill('s3cret-header');
+  await page.getByLabel('Authentication').selectOption('bearer');
+  await page.getByLabel('Token', { exact: true }).fill('s3cret-token');
+  await signOutEverywhere(t, person);
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+
+  await page.getByText(/^Your session expired or was ended elsewhere\..*what you typed is kept, except/).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  t.regex(String(await storage(page)), /Health/);
+  t.notRegex(String(await storage(page)), /s3cret/);
+  // The tab may be reloaded meanwhile.
+  await page.reload();
+  await page.getByText(/what you typed is kept, except/).waitFor();
+  await signIn(page, person);
+  await page.getByLabel('Secret value of X-Key').waitFor();
+  t.is(await page.getByLabel('URL', { exact: true }).inputValue(), 'http://127.0.0.1:1/health');
+  t.is(await page.getByLabel('Secret value of X-Key').inputValue(), '');
+  t.is(await page.getByLabel('Token', { exact: true }).inputValue(), '');
+  t.notRegex(String(await storage(page)), /Health/, 'it is restored once');
+  await page.getByLabel('Secret value of X-Key').fill('s3cret-header');
+  await page.getByLabel('Authentication').selectOption('');
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+  await page.waitForURL(/\/monitors\/mon_/);
+  const { monitors } = (await service.call('GET', '/monitors?q=Health')).json;
+  t.is(monitors.length, 1);
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a dialog comes back with what was typed, and for nobody else', async (t) => {
+  const { person } = t.context;
+  const owner = await signedInElsewhere(t, person);
+  const { url } = (await (await owner('/invitations', { email: 'grace@example.org', role: 'owner' })).json()) as {
+    url: string;
+  };
+  const grace = { email: 'grace@example.org', password: 'a long pass phrase' };
+  const accepted = await fetch(`${t.context.service.url}/v1/invitations/accept`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ token: url.split('/').at(-1), name: 'Grace', password: grace.password }),
+  });
+  t.is(accepted.status, 201);
+
+  const typeTokenName = async (page: Page) => {
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Terraform');
+    await signOutEverywhere(t, person);
+    await page.keyboard.press('Enter');
+    await page.getByText(/what you typed is kept, except/).waitFor();
+  };
+  const { page, complaints } = await openForm(t, '/settings/tokens', person);
+  await typeTokenName(page);
+  await signIn(page, person);
+  const name = page.getByRole('dialog', { name: 'New API token' }).getByLabel('Name', { exact: true });
+  t.is(await name.inputValue(), 'Terraform');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+
+  await typeTokenName(page);
+  await signIn(page, grace);
+  await page.getByRole('button', { name: 'New token' }).click();
+  t.is(await name.inputValue(), '');
+  t.notRegex(String(await storage(page)), /Terraform/);
+  t.deepEqual(complaints, []);
+});
+
+test.serial('who signs out is asked about unsaved input, and leaves nothing behind', async (t) => {
+  const { page, complaints } = await openForm(t, '/monitors/new');
+  await page.getByLabel('Name', { exact: true }).fill('Unsaved');
+  const signOut = async (answer: string) => {
+    await page.locator('.account-button').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: answer }).click();
+  };
+  await signOut('Cancel');
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Unsaved');
+  await signOut('Leave');
+  await page.getByLabel('Password').waitFor();
+  t.is(await page.getByText('Your session').count(), 0);
+  t.notRegex(String(await storage(page)), /Unsaved/);
+  t.deepEqual(complaints, []);
+});
+
+test.serial('two people who edit one monitor learn of each other, and neither undoes the other silently', async (t) => {
+  const { service, person } = t.context;
+  const { json } = await service.call('POST', '/monitors', {
+    name: 'Checkout',
+    target: 'http://127.0.0.1:1/',
+    interval_seconds: 3600,
+    check_spec: { request: { headers: { Accept: '*/*' } } },
+  });
+  const path = `/monitors/${json['id']}` as const;
+  const one = await openForm(t, `${path}/edit`, person);
+  const other = await openForm(t, `${path}/edit`, person);
+  const read = async () => (await service.call('GET', path)).json;
+  const save = async ({ page }: typeof one) => {
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.waitForURL((url) => url.pathname === path);
+  };
+  const nameOf = ({ page }: typeof one) => page.getByLabel('Name', { exact: true });
+
+  // While both are connected, the second sees the change of the first at once.
+  await nameOf(other).fill('Checkout of the shop');
+  await save(other);
+  await one.page.getByRole('alert').filter({ hasText: 'Someone else changed this monitor: name.' }).waitFor();
+  t.is(await nameOf(one).inputValue(), 'Checkout of the shop');
+  t.deepEqual(await findBarriers(one.page), []);
+
+  // Without a connection, the service refuses what was made from older settings.
+  await nameOf(one).fill('Till');
+  await one.page.context().setOffline(true);
+  await other.page.goto(`${path}/edit`);
+  await nameOf(other).fill('Checkout of Northwind');
+  await other.page.getByLabel('Content type').fill('text/plain');
+  await save(other);
+  await one.page.context().setOffline(false);
+  await one.page.getByRole('button', { name: 'Save changes' }).click();
+  await one.page.getByText('Saving replaces their name with yours.').waitFor();
+  t.is((await read()).name, 'Checkout of Northwind', 'nothing was stored');
+  await save(one);
+  t.like(await read(), { name: 'Till' });
+  t.is((await read()).check_spec.request?.contentType, 'text/plain', 'the change of the first stays');
+  t.deepEqual([...one.complaints, ...other.complaints], []);
+});
+
+test.serial('a monitor without a target is said to be a draft', async (t) => {
+  const { page } = await openForm(t, '/monitors/new');
+  await page.getByLabel('Name', { exact: true }).fill('Later');
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+  await page.waitForURL(/\/monitors\/mon_/);
+  await page.getByText('Later is saved as a draft').waitFor();
+  t.is(await page.getByText('is watched from now on').count(), 0);
+});
