@@ -7,6 +7,7 @@ import { session } from './client/session-state.ts';
 import { loadSession } from './client/session.ts';
 import { Button } from './parts/button.tsx';
 import { Empty } from './parts/empty.tsx';
+import { PageSkeleton } from './parts/load.tsx';
 import { Page } from './parts/page.tsx';
 import { PAGES, OPEN_PAGES, type Page as PageLoader } from './routes.ts';
 import { listenToKeys } from './shell/keys.tsx';
@@ -27,6 +28,7 @@ if (wanted !== undefined) {
   askEarly();
 }
 const known = loadSession();
+if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<PageSkeleton />, root);
 forgetEarlyAnswers();
 try {
   await known;
@@ -58,17 +60,17 @@ function SignedIn({ userId, chosenTheme }: { userId: string; chosenTheme: 'syste
 
 function NotFound() {
   return (
-    <Page title="Nothing here">
+    <Page title="Page not found">
       <Empty
         icon="search"
-        title="There is no such page"
+        title="Check the address"
         action={
           <a class="font-medium text-accent underline" href="/">
             All monitors
           </a>
         }
       >
-        The address may be mistyped, or what it led to was deleted.
+        It may be mistyped, or the page was deleted.
       </Empty>
     </Page>
   );
@@ -85,7 +87,7 @@ function ServiceAway({ error }: { error: unknown }) {
   return (
     <Empty
       icon="warning"
-      title="Spotcheck does not answer"
+      title="Can’t reach Spotcheck"
       action={
         <Button icon="retry" onClick={() => window.location.reload()}>
           Try again

@@ -11,7 +11,7 @@ import { Badge } from '../parts/status.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Moment, Since } from '../parts/time.tsx';
 import { FleetFigures, isLate, SpreadCell } from './fleet/figures.tsx';
-import { GiveUp } from './fleet/give-up.tsx';
+import { Retire } from './fleet/retire.tsx';
 
 type Fleet = Schemas['Fleet'];
 type Process = Fleet['processes'][number];
@@ -30,7 +30,7 @@ const PROCESSES: readonly Column<Process>[] = [
     class: 'text-soft',
   },
   { head: 'Version', cell: ({ version }) => version, wideOnly: true, class: 'text-soft' },
-  { head: 'Up for', cell: ({ started_at: at }) => <Since at={at} />, class: 'whitespace-nowrap', wideOnly: true },
+  { head: 'Uptime', cell: ({ started_at: at }) => <Since at={at} />, class: 'whitespace-nowrap', wideOnly: true },
   {
     head: 'Lateness',
     cell: ({ lateness }) => <SpreadCell spread={lateness} kind="lateness" />,
@@ -44,7 +44,7 @@ const PROCESSES: readonly Column<Process>[] = [
     class: 'whitespace-nowrap',
   },
   {
-    head: 'Seen',
+    head: 'Last seen',
     cell: ({ seen_at: at }) => <Moment at={at} />,
     align: 'right',
     wideOnly: true,
@@ -52,9 +52,9 @@ const PROCESSES: readonly Column<Process>[] = [
   },
 ];
 
-const columnsOfAgents = (giveUp: (region: string) => void): readonly Column<Agent>[] => [
+const columnsOfAgents = (retire: (region: string) => void): readonly Column<Agent>[] => [
   { head: 'Agent', cell: ({ name }) => <span class="break-words font-medium">{name}</span> },
-  { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
+  { head: 'Status', cell: (agent) => <AgentState agent={agent} /> },
   { head: 'Region', cell: ({ region }) => region, wideOnly: true },
   { head: 'Version', cell: ({ version }) => version ?? 'not reported', wideOnly: true, class: 'text-soft' },
   { head: 'Monitors', cell: ({ monitors }) => monitors.toLocaleString(), align: 'right' },
@@ -72,11 +72,11 @@ const columnsOfAgents = (giveUp: (region: string) => void): readonly Column<Agen
         <Button
           size="small"
           tone="danger"
-          aria-label={`Give up ${region}`}
-          onClick={() => giveUp(region)}
+          aria-label={`Retire ${region}`}
+          onClick={() => retire(region)}
           class="-my-1.5"
         >
-          Give up
+          Retire
         </Button>
       ),
     align: 'right',
@@ -87,7 +87,7 @@ const QUEUES: readonly Column<Queue>[] = [
   { head: 'Queue', cell: ({ name }) => <span class="break-all font-medium">{name}</span> },
   { head: 'Waiting', cell: ({ waiting }) => <Depth jobs={waiting} />, align: 'right' },
   { head: 'Active', cell: ({ active }) => <Depth jobs={active} />, align: 'right' },
-  { head: 'Planned', cell: ({ delayed }) => <Depth jobs={delayed} />, align: 'right', wideOnly: true },
+  { head: 'Delayed', cell: ({ delayed }) => <Depth jobs={delayed} />, align: 'right', wideOnly: true },
   {
     head: 'Failed',
     cell: ({ failed }) => (
@@ -101,23 +101,25 @@ const QUEUES: readonly Column<Queue>[] = [
 
 /** The page on which operators see the state of the installation. */
 export function FleetPage() {
+  if (!signedIn().user.is_operator)
+    return (
+      <Page title="System">
+        <Empty icon="fleet" title="Operators only">
+          Ask your administrator for access.
+        </Empty>
+      </Page>
+    );
   return (
     <Page
-      title="Fleet"
-      lead="How this installation is doing."
+      title="System"
+      lead="Health of this installation."
       actions={
         <ButtonLink icon="queues" href="/queues">
           Queues
         </ButtonLink>
       }
     >
-      {signedIn().user.is_operator ? (
-        <Shown />
-      ) : (
-        <Empty icon="fleet" title="Only operators see this">
-          The administrator of this service marks its operators.
-        </Empty>
-      )}
+      <Shown />
     </Page>
   );
 }
@@ -125,19 +127,13 @@ export function FleetPage() {
 function Shown() {
   const load = useLoad((signal) => api.get('/fleet', { signal }), []);
   usePoll(load, true, POLL_MS);
-  const givenUp = useSignal<string | null>(null);
+  const retired = useSignal<string | null>(null);
   return (
     <Loaded load={load}>
       {(fleet) => (
         <>
           <FleetFigures fleet={fleet} />
-          <Section
-            title="Processes"
-            lead={
-              'Of the last seconds: half of the checks began, and half of the results were decided, within the first ' +
-              'figure, 99 % within the second.'
-            }
-          >
+          <Section title="Processes" lead="Lateness of checks and evaluation lag of results: p50 · p99.">
             <Table
               caption="Processes"
               columns={PROCESSES}
@@ -147,30 +143,30 @@ function Shown() {
           </Section>
           <Section title="Shared agents">
             {fleet.agents.length === 0 ? (
-              <p class="text-sm text-soft">None is set up.</p>
+              <p class="text-sm text-soft">No shared agents yet.</p>
             ) : (
               <Table
                 caption="Shared agents"
-                columns={columnsOfAgents((region) => (givenUp.value = region))}
+                columns={columnsOfAgents((region) => (retired.value = region))}
                 rows={fleet.agents}
                 keyOf={({ id }) => id}
               />
             )}
           </Section>
-          {givenUp.value !== null && (
-            <GiveUp
-              region={givenUp.value}
+          {retired.value !== null && (
+            <Retire
+              region={retired.value}
               others={fleet.agents.flatMap(({ region, retired_at: retiredAt }) =>
-                retiredAt === null && region !== givenUp.value ? [region] : [],
+                retiredAt === null && region !== retired.value ? [region] : [],
               )}
               onDone={() => void load.reload()}
-              onClose={() => (givenUp.value = null)}
+              onClose={() => (retired.value = null)}
             />
           )}
           <Section title="Queues">
             {fleet.queues === null ? (
               <p role="alert" class="rounded-md bg-down-tint px-3 py-2 text-sm text-down">
-                Redis does not answer: nothing is checked or delivered until it does.
+                Can’t reach Redis: checks and alerts are paused until it is back.
               </p>
             ) : (
               <Table caption="Queues" columns={QUEUES} rows={fleet.queues} keyOf={({ name }) => name} />
@@ -198,7 +194,7 @@ function AgentState({
 }: {
   agent: Agent;
 }) {
-  if (retiredAt !== null) return <Badge>Given up</Badge>;
+  if (retiredAt !== null) return <Badge>Retired</Badge>;
   if (since !== null)
     return (
       <span class="inline-flex flex-wrap items-center gap-x-2">

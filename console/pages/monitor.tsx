@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Failure } from '../client/failure.ts';
 import { monitors, openIncidents } from '../client/live.ts';
 import { Icon } from '../parts/icon.tsx';
-import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import { EmptyPage } from '../parts/object-page.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { STATUSES } from '../parts/statuses.ts';
@@ -157,7 +157,7 @@ function Target({ target, type }: { target: string; type: string }) {
 }
 
 function Missing({ error, onRetry }: { error: unknown; onRetry: () => void }) {
-  if (error === null) return <Placeholder class="h-full" />;
+  if (error === null) return <PageSkeleton />;
   if (error instanceof Failure && (error.status === 404 || error.status === 400)) return <Gone />;
   return <FailedLoad error={error} onRetry={onRetry} />;
 }

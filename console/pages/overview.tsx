@@ -6,7 +6,7 @@ import { canWrite } from '../client/session-state.ts';
 import type { Monitor } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import { useTitle, useWide } from '../parts/page.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
@@ -28,7 +28,7 @@ export function OverviewPage({ query }: PageProps) {
   useTitle(all === null ? 'Monitors' : title);
   if (all === null)
     return monitorsError.value === null ? (
-      <Placeholder class="h-full" />
+      <PageSkeleton />
     ) : (
       <FailedLoad error={monitorsError.value} onRetry={() => void loadAll()} />
     );

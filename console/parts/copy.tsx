@@ -57,7 +57,7 @@ export function CopyButton({
 export function CopyText({ text, label }: { text: string; label: string }) {
   const copying = useCopy<HTMLElement>(text);
   return (
-    <div class="flex items-stretch gap-2">
+    <div class="flex items-start gap-2">
       <code
         ref={copying.box}
         class="
@@ -70,7 +70,7 @@ export function CopyText({ text, label }: { text: string; label: string }) {
       >
         {text}
       </code>
-      <CopyButton copying={copying} class="h-auto" />
+      <CopyButton copying={copying} />
     </div>
   );
 }

@@ -57,7 +57,7 @@ export function useLoad<T>(ask: (signal: AbortSignal) => Promise<T>, keys: reado
   return { value, error, isBusy, isLoading, reload };
 }
 
-/** Shows loaded data; until then a placeholder of the same height, or the error with a retry button. */
+/** Shows loaded data; until then a skeleton of the same height, or the error with a retry button. */
 export function Loaded<T>({
   load,
   children,
@@ -78,7 +78,7 @@ export function FailedLoad({ error, onRetry }: { error: unknown; onRetry: () => 
   return (
     <Empty
       icon="warning"
-      title="This could not be loaded"
+      title="Couldn’t load this"
       action={
         <Button icon="retry" onClick={onRetry}>
           Try again
@@ -90,13 +90,40 @@ export function FailedLoad({ error, onRetry }: { error: unknown; onRetry: () => 
   );
 }
 
-/** A placeholder of the same height; its progress bar appears after a moment. */
+/** The widths of a skeleton's lines, so that they look like text. */
+const LINES = ['w-2/3', 'w-full', 'w-5/6', 'w-full', 'w-3/4', 'w-11/12', 'w-4/5', 'w-full'] as const;
+
+/** A skeleton of the same height, which appears after a moment. */
 export function Placeholder({ class: className = 'h-64' }: { class?: string }) {
   return (
-    <div class={`late relative overflow-hidden ${className}`} role="status" aria-label="Loading">
-      <span class="absolute inset-x-0 top-0 h-0.5 overflow-hidden">
-        <span class="sliding block h-full w-1/4 rounded bg-accent" />
-      </span>
+    <div class={`late overflow-hidden ${className}`} role="status" aria-label="Loading">
+      <Bones />
+    </div>
+  );
+}
+
+function Bones() {
+  return (
+    <div class="pulsing flex flex-col gap-4 py-2" aria-hidden="true">
+      {LINES.map((width, index) => (
+        <div key={index} class={`h-4 shrink-0 rounded bg-nothing ${width}`} />
+      ))}
+    </div>
+  );
+}
+
+/** A skeleton of a whole page: title, a card and rows, where those of the page will be. */
+export function PageSkeleton() {
+  return (
+    <div class="late mx-auto w-full max-w-5xl px-4 pt-5 md:px-8 md:pt-8" role="status" aria-label="Loading">
+      <div class="pulsing" aria-hidden="true">
+        <div class="h-7 w-48 max-w-full rounded bg-nothing md:h-8" />
+        <div class="mt-2 h-4 w-72 max-w-full rounded bg-nothing" />
+        <div class="mt-6 h-40 rounded-xl bg-nothing" />
+      </div>
+      <div class="mt-6">
+        <Bones />
+      </div>
     </div>
   );
 }
@@ -113,7 +140,7 @@ export function Outdated({ load }: { load: Pick<Load<unknown>, 'value' | 'error'
     >
       <span class="flex min-w-0 flex-1 basis-60 gap-2">
         <Icon name="warning" class="mt-0.5 size-4" />
-        <span>What is shown is not up to date. {sentenceOf(load.error.value)}.</span>
+        <span>This may be out of date. {sentenceOf(load.error.value)}.</span>
       </span>
       <Button size="small" icon="retry" busy={load.isBusy.value} onClick={() => void load.reload()}>
         Try again

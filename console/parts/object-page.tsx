@@ -17,13 +17,13 @@ type ObjectPageProps<T> = {
   children: (value: T) => ComponentChildren;
 };
 
-/** The page of one object: an empty frame until it is loaded, and a way back to the list when there is none. */
+/** The page of one object: a skeleton until it is loaded, and a way back to the list when there is none. */
 export function ObjectPage<T>({ load, title, icon, back, missing, children }: ObjectPageProps<T>) {
   const { value: error } = load.error;
   const { value } = load.value;
   if (error instanceof Failure && error.status === 404) {
     return (
-      <EmptyPage title={title} back={back} icon={icon} heading={`There is no such ${title.toLowerCase()}`}>
+      <EmptyPage title={title} back={back} icon={icon} heading={`${title} not found`}>
         {missing}
       </EmptyPage>
     );

@@ -89,3 +89,16 @@ query.addEventListener('change', () => {
 export function useWide(): boolean {
   return isWide.value;
 }
+
+const printing = signal(false);
+window.addEventListener('beforeprint', () => {
+  printing.value = true;
+});
+window.addEventListener('afterprint', () => {
+  printing.value = false;
+});
+
+/** Whether the page is being printed, when lists have all their rows and plots the colors of paper. */
+export function usePrinting(): boolean {
+  return printing.value;
+}

@@ -28,7 +28,7 @@ export function Toasts() {
     <div
       class="
         pointer-events-none fixed inset-x-0 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-50 flex flex-col
-        items-center gap-2 px-3 md:bottom-5
+        items-center gap-2 px-3 md:bottom-5 print:hidden
       "
       aria-live="polite"
     >

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { RefObject, VNode } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { usePrinting } from './page.tsx';
 
 type VirtualListProps<T> = {
   label: string;
@@ -23,12 +24,15 @@ const OVERSCAN = 4;
 /** More new rows than this are rendered in a second frame. */
 const MOST_FRESH = 2 * OVERSCAN;
 
+/** The most rows on paper: some forty pages. */
+const MOST_PRINTED = 1000;
+
 /** The number of rendered rows that are cached. */
 const MOST_DRAWN = 200;
 
 /**
- * A list of any length in the closest scrollable element. Only visible rows are in the page, and screen readers
- * announce the total.
+ * A list of any length in the closest scrollable element. Only visible rows are in the page, all of them on paper, and
+ * screen readers announce the total.
  */
 export function VirtualList<T>({
   label,
@@ -43,7 +47,8 @@ export function VirtualList<T>({
   const box = useRef<HTMLUListElement>(null);
   const range = useSignal({ from: 0, to: 0 });
   useRange(box, { count: rows.length, rowHeight, onRange: (from, to) => (range.value = { from, to }) });
-  const { from, to } = { from: Math.min(range.value.from, rows.length), to: Math.min(range.value.to, rows.length) };
+  const shown = usePrinting() ? { from: 0, to: MOST_PRINTED } : range.value;
+  const { from, to } = { from: Math.min(shown.from, rows.length), to: Math.min(shown.to, rows.length) };
   useEffect(() => onShown?.(from, to), [from, to, rows]);
   useLayoutEffect(() => {
     const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
@@ -52,13 +57,13 @@ export function VirtualList<T>({
   }, [current]);
   const draw = useDrawn(render, drawnWith);
   return (
-    <ul ref={box} aria-label={label} class="relative" style={{ height: `${rows.length * rowHeight}px` }}>
+    <ul ref={box} aria-label={label} class="relative print:!h-auto" style={{ height: `${rows.length * rowHeight}px` }}>
       {rows.slice(from, to).map((row, offset) => (
         <li
           key={keyOf(row)}
           aria-setsize={rows.length}
           aria-posinset={from + offset + 1}
-          class="absolute inset-x-0 contain-strict"
+          class="absolute inset-x-0 contain-strict print:static print:break-inside-avoid"
           style={{ height: `${rowHeight}px`, top: `${(from + offset) * rowHeight}px` }}
         >
           {draw(row)}

@@ -5,6 +5,7 @@ import './colors.css';
 // oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
 import './plot.css';
 import uPlot from 'uplot';
+import { usePrinting } from '../parts/page.tsx';
 import { theme } from '../shell/theme.ts';
 import { plotOptions, type Painted } from './plot-options.ts';
 import { bridgeHoles, listLoners, type Line, type Span } from './series.ts';
@@ -196,6 +197,7 @@ darkQuery.addEventListener('change', () => {
 /** Returns the color scheme in force; a canvas has to be painted again when it changes. */
 function useScheme(): 'light' | 'dark' {
   const { value: chosen } = theme;
+  if (usePrinting()) return 'light';
   if (chosen !== 'system') return chosen;
   return isSystemDark.value ? 'dark' : 'light';
 }

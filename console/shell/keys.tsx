@@ -57,7 +57,7 @@ export function listenToKeys(): void {
 
 /** The shortcuts that work everywhere. */
 export function CommonKeys({ items }: { items: readonly { letter: string; label: string; href: string }[] }) {
-  useShortcut('?', 'Show these keys', () => {
+  useShortcut('?', 'Show keyboard shortcuts', () => {
     isHelpOpen.value = true;
   });
   return (
@@ -83,7 +83,7 @@ function GoTo({ letter, label, href }: { letter: string; label: string; href: st
 function KeysHelp() {
   return (
     <Dialog
-      title="Keys"
+      title="Keyboard shortcuts"
       onClose={() => {
         isHelpOpen.value = false;
       }}

@@ -20,7 +20,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
   const main = useMainFocus(path);
   const isAt = (item: NavigationItem) => page !== null && item.pages.includes(page);
   return (
-    <div class="flex h-full flex-col md:flex-row">
+    <div class="flex h-full flex-col md:flex-row print:block print:h-auto">
       <a
         href="#main"
         class="
@@ -32,21 +32,25 @@ export function Layout({ children }: { children: ComponentChildren }) {
           main.current?.focus();
         }}
       >
-        Skip to the page
+        Skip to content
       </a>
       <SideNavigation items={items} isAt={isAt} />
-      <main
-        ref={main}
-        id="main"
-        tabIndex={-1}
-        class="
-          relative min-h-0 min-w-0 flex-1 overflow-y-auto overscroll-contain outline-none [scrollbar-gutter:stable]
-        "
-      >
+      <div class="flex min-h-0 min-w-0 flex-1 flex-col print:block">
+        {/* Above the scroll bar, and always in sight. */}
         <ConnectionNotice />
         <PasswordNotice />
-        {children}
-      </main>
+        <main
+          ref={main}
+          id="main"
+          tabIndex={-1}
+          class="
+            relative min-h-0 min-w-0 flex-1 overflow-y-auto overscroll-contain outline-none [scrollbar-gutter:stable]
+            print:overflow-visible
+          "
+        >
+          {children}
+        </main>
+      </div>
       <PhoneNavigation items={items} isAt={isAt} />
       <AccountMenu id="account" />
       <CommonKeys items={items} />
@@ -86,33 +90,34 @@ function ConnectionNotice() {
     <div
       role="alert"
       class="
-        sticky top-0 z-20 flex items-center gap-3 border-b border-line bg-down-tint px-4 py-2 text-sm text-down md:px-8
+        flex shrink-0 items-center gap-3 border-b border-line bg-down-tint px-4 py-2 text-sm text-down md:px-8
       "
     >
       <Icon name="warning" />
       <span>
-        Can’t reach the service. What you see may be out of date
-        {updatedAtMs.value !== null && `: it was updated at ${formatTime(updatedAtMs.value)}`}.
+        Can’t reach the server. Data may be out of date
+        {updatedAtMs.value !== null && ` (last updated at ${formatTime(updatedAtMs.value)})`}.
       </span>
     </div>
   );
 }
 
-/** A reminder to change a password that was handed out. */
+/** A reminder to change the initial password. */
 function PasswordNotice() {
   if (signedIn().user.password_changed_at !== null || PAGES.settingsSection === undefined) return null;
   return (
-    <div
+    <aside
+      aria-label="Password"
       class="
-      flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-degraded-tint px-4 py-2 text-sm text-degraded
-      md:px-8
-    "
+        flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-degraded-tint px-4 py-2 text-sm
+        text-degraded md:px-8 print:hidden
+      "
     >
       <Icon name="key" class="size-4" />
-      <span>Your password is the one that was handed out.</span>
+      <span>You’re using the initial password.</span>
       <a class="font-medium underline underline-offset-2" href="/settings/account">
-        Choose your own
+        Change it
       </a>
-    </div>
+    </aside>
   );
 }

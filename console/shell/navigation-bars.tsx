@@ -168,7 +168,7 @@ const ITEMS: readonly Omit<NavigationItem, 'href'>[] = [
   { page: 'reports', label: 'Reports', icon: 'reports', letter: 'r', pages: ['reports', 'report'] },
   { page: 'settings', label: 'Settings', icon: 'settings', letter: 's', pages: ['settings', 'settingsSection'] },
   { page: 'docs', label: 'API', icon: 'docs', letter: 'd', pages: ['docs'] },
-  { page: 'fleet', label: 'Fleet', icon: 'fleet', letter: 'f', pages: ['fleet'], forOperators: true },
+  { page: 'fleet', label: 'System', icon: 'fleet', letter: 'f', pages: ['fleet'], forOperators: true },
 ];
 
 /** The entries that the user may open. */

@@ -1,9 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { type ComponentType, Component, type ComponentChildren } from 'preact';
-import { useLayoutEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { Failure } from '../client/failure.ts';
+import { liveState } from '../client/live.ts';
+import { request } from '../client/request.ts';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import type { PageProps } from '../paths.ts';
 import type { Page } from '../routes.ts';
 import { route } from './router.ts';
@@ -25,15 +28,14 @@ class ErrorBoundary extends Component<{ path: string; children: ComponentChildre
     return (
       <Empty
         icon="warning"
-        title="This page broke"
+        title="Something went wrong on this page"
         action={
           <Button icon="retry" onClick={() => window.location.reload()}>
-            Load it anew
+            Reload page
           </Button>
         }
       >
-        Nothing was lost on the server, and monitoring goes on. If it happens again, contact the operator of this
-        service.
+        Monitoring is not affected. If it happens again, contact your administrator.
       </Empty>
     );
   }
@@ -47,7 +49,7 @@ export function preload(page: Page): void {
   void fetchPage(page).catch(() => undefined);
 }
 
-/** Shows the page of the current route, and a placeholder while it loads. */
+/** Shows the page of the current route, and a skeleton while it loads. */
 export function PageOutlet({ page }: { page: Page }) {
   const arrived = useSignal<Page | null>(null);
   const error = useSignal<unknown>(null);
@@ -63,6 +65,10 @@ export function PageOutlet({ page }: { page: Page }) {
   useLayoutEffect(() => {
     if (!loaded.has(page)) void fetch();
   }, [page]);
+  const isReachable = liveState.value === 'live' || liveState.value === 'polling';
+  useEffect(() => {
+    if (isReachable && error.peek() !== null) void fetch();
+  }, [isReachable]);
   const { path, params, query } = route.value;
   // A loaded page is rendered at once, so that going back restores it; others are rendered when they arrive.
   const isHere = arrived.value === page || loaded.has(page);
@@ -74,13 +80,36 @@ export function PageOutlet({ page }: { page: Page }) {
       </ErrorBoundary>
     );
   }
-  return error.value === null ? (
-    <Placeholder class="h-full" />
-  ) : (
-    <FailedLoad error={error.value} onRetry={() => void fetch()} />
+  if (error.value === null) return <PageSkeleton />;
+  // Another release has other files: only a reload finds those.
+  if (error.value instanceof OldRelease) return <NewRelease />;
+  return <FailedLoad error={error.value} onRetry={() => void fetch()} />;
+}
+
+/** The file of a page is gone although the server answers. */
+class OldRelease extends Error {}
+
+function NewRelease() {
+  return (
+    <Empty
+      icon="retry"
+      title="Spotcheck was updated"
+      action={<Button onClick={() => window.location.reload()}>Reload page</Button>}
+    >
+      Reload to use the new version.
+    </Empty>
   );
 }
 
 async function fetchPage(page: Page): Promise<void> {
-  if (!loaded.has(page)) loaded.set(page, await page());
+  if (loaded.has(page)) return;
+  try {
+    loaded.set(page, await page());
+  } catch {
+    // The browser does not say why: whether the server answers at all does.
+    await request('GET', '/session', { answersOwn401: true }).catch((failure: unknown) => {
+      if (!(failure instanceof Failure) || failure.status === 0) throw failure;
+    });
+    throw new OldRelease();
+  }
 }

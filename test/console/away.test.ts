@@ -6,7 +6,7 @@ import { withConsole, type ConsoleService } from '../helpers/console-service.ts'
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
-const AWAY = /Can’t reach the service\..* updated at \d/;
+const AWAY = /Can’t reach the server\..* updated at \d/;
 
 /** A page that is live, and how to stop and let go on the process behind it. */
 async function openLivePage(t: ExecutionContext<ConsoleService>) {
@@ -46,4 +46,7 @@ test.serial('a service that was killed is away within 30 s, and stays so while i
   await page.waitForEvent('requestfailed', isStream);
   t.is(await warning.and(page.locator('[data-first]')).count(), 1, 'it was there all the time');
   await isShown(page, 'No connection');
+  await page.getByRole('link', { name: 'Reports' }).first().click();
+  await page.getByText('Can’t reach the server. Try again').waitFor();
+  t.is(await page.getByText('Something went wrong').count(), 0);
 });

@@ -318,29 +318,29 @@ async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promis
 
   await page.goto('/settings/members');
   await page.getByRole('button', { name: 'Invite' }).click();
-  await page.getByRole('textbox', { name: 'E-mail' }).fill('new@example.org');
+  await page.getByRole('textbox', { name: 'Email' }).fill('new@example.org');
   await page.keyboard.press('Enter');
-  secrets.set('invitation', (await shown('Link of the invitation')).split('/').at(-1) ?? '');
+  secrets.set('invitation', (await shown('Invitation link')).split('/').at(-1) ?? '');
   await page.getByRole('button', { name: 'I have kept it' }).click();
 
   await page.goto('/settings/account');
   secrets.set('old password', PASSWORD);
-  await page.getByLabel('Present password').fill(PASSWORD);
+  await page.getByLabel('Current password').fill(PASSWORD);
   const password = give('new password');
   await page.getByLabel('New password').fill(password);
   await page.keyboard.press('Enter');
-  await page.getByText('Your password is changed').waitFor();
+  await page.getByText('Password changed').waitFor();
   await page.getByRole('button', { name: 'Turn on' }).click();
   await page.getByLabel('Your password').fill(password);
   await page.keyboard.press('Enter');
   const secret = await shown('Secret');
   secrets.set('TOTP secret', secret);
-  await page.getByLabel('Code that the app shows').fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
+  await page.getByLabel('6-digit code').fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
   await page.keyboard.press('Enter');
   for (const [index, code] of (await shown('Recovery codes')).trim().split('\n').entries())
     secrets.set(`recovery code ${index + 1}`, code);
-  await page.getByRole('button', { name: 'I have kept them' }).click();
-  await page.getByText('10 recovery codes are left').waitFor();
+  await page.getByRole('button', { name: 'I’ve saved them' }).click();
+  await page.getByText('10 recovery codes left').waitFor();
   t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the page where the last of them were shown');
   t.true(
     [...secrets.values()].every((value) => value.length >= 8),

@@ -141,7 +141,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   const ofStatistics = (url: URL) => url.pathname.endsWith('/stats');
   await page.route(ofStatistics, (route) => route.abort());
   await page.getByRole('button', { name: '30 d', exact: true }).click();
-  await heading(page, 'This could not be loaded', 2).waitFor();
+  await heading(page, 'Couldn’t load this', 2).waitFor();
   t.is(await plot.count(), 0);
   await page.unroute(ofStatistics);
   await page.getByRole('button', { name: 'Try again' }).click();

@@ -17,7 +17,7 @@ test.serial(
     const { browser, service, person } = t.context;
     const { page, complaints } = await openPage(t, browser, { url: service.url });
     await page.goto('/incidents?status=open');
-    await page.getByLabel('E-mail').fill(person.email);
+    await page.getByLabel('Email').fill(person.email);
     await page.getByLabel('Password').fill('not this one');
     await page.getByRole('button', { name: 'Sign in' }).click();
     t.regex((await page.getByRole('alert').textContent()) ?? '', /password/);
@@ -146,7 +146,7 @@ test.serial(
     await until(async () => (await rows.count()) === 1);
     await page.getByRole('button', { name: /^All/ }).click();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     t.deepEqual(await findBarriers(page), []);
     t.deepEqual(complaints, []);
   },
@@ -169,7 +169,7 @@ test.serial('what the policy forbids is refused by the browser, and told', async
   const { browser, service } = t.context;
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   await page.goto('/');
-  await page.getByLabel('E-mail').waitFor();
+  await page.getByLabel('Email').waitFor();
   await page.evaluate(
     `document.body.insertAdjacentHTML('beforeend', '<p style="color: red">red</p><img ` +
       `src="https://elsewhere.example/a.png">')`,

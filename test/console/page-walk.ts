@@ -105,21 +105,21 @@ export const WALK: Record<PageName, WalkedPage> = {
   },
   reports: { views: () => [{ path: '/reports', shows: /2026/ }] },
   report: { views: ({ report }) => [{ path: `/reports/${report}`, shows: 'All monitors' }] },
-  settings: { views: () => [{ path: '/settings', shows: 'Second factor' }] },
+  settings: { views: () => [{ path: '/settings', shows: 'Two-factor authentication' }] },
   settingsSection: {
     views: () => [
       {
         path: '/settings/account',
-        shows: 'Second factor',
+        shows: 'Two-factor authentication',
         dialogs: [
           { title: /^New recovery codes$/, by: button('New recovery codes') },
-          { title: /^Turn off the second factor/, by: button('Turn off') },
+          { title: /^Turn off two-factor/, by: button('Turn off') },
         ],
       },
       {
         path: '/settings/sessions',
-        shows: 'This one',
-        dialogs: [{ title: /^Sign out everywhere else/, by: button('Sign out everywhere else') }],
+        shows: 'Current session',
+        dialogs: [{ title: /^Sign out other sessions/, by: button('Sign out other sessions') }],
       },
       {
         path: '/settings/tokens',
@@ -131,24 +131,24 @@ export const WALK: Record<PageName, WalkedPage> = {
       },
       {
         path: '/settings/members',
-        shows: /within seven days/,
+        shows: /valid for 7 days/,
         dialogs: [
           { title: /^Invite a member$/, by: button('Invite') },
           { title: /^Remove /, by: button(/^Remove/) },
-          { title: /^Take the invitation/, by: button(/^Take back/) },
+          { title: /^Revoke the invitation/, by: button(/^Revoke the invitation/) },
         ],
       },
-      { path: '/settings/usage', shows: 'Requests to the API' },
+      { path: '/settings/usage', shows: 'API requests' },
       { path: '/settings/audit-log', shows: /for 400 days/ },
     ],
   },
   fleet: {
-    views: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Give up /, by: button(/^Give up/) }] }],
+    views: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Retire /, by: button(/^Retire/) }] }],
   },
   docs: { views: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
   signIn: { isOpen: true, views: () => [{ path: '/sign-in', shows: 'Password' }] },
   invitation: {
     isOpen: true,
-    views: () => [{ path: '/invitations/nobody-has-this-one', shows: 'This invitation is over' }],
+    views: () => [{ path: '/invitations/nobody-has-this-one', shows: 'Invitation expired' }],
   },
 };

@@ -21,19 +21,19 @@ test.serial('a token is shown once, works, shows when it was used, and is refuse
   await page.getByRole('button', { name: 'New token' }).click();
   await page.getByLabel('Name', { exact: true }).and(page.locator(':focus')).waitFor();
   await page.keyboard.type('Office screen');
-  await page.getByLabel('It expires').selectOption('In 30 days');
+  await page.getByLabel('Expires').selectOption('In 30 days');
   t.deepEqual(await findBarriers(page), []);
   await page.keyboard.press('Enter');
   const token = await copied(page, 'API token');
   t.regex(token, /^spk_/);
   t.regex(
-    await copied(page, 'Command that lists the monitors'),
+    await copied(page, 'Command to list monitors'),
     new RegExp(`^curl -H 'Authorization: Bearer ${token}' http.*/v1/monitors$`),
   );
   t.deepEqual(await findBarriers(page), []);
   // A person who closes it without having kept it is asked.
   await page.keyboard.press('Escape');
-  await page.getByRole('dialog', { name: 'Have you kept the token?' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog', { name: 'Saved the token?' }).getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'I have kept it' }).click();
   t.false((await page.content()).includes(token));
 
@@ -88,19 +88,19 @@ test.serial(
     t.false((await page.content()).includes('not-to-be-seen'));
 
     await changed.getByRole('link', { name: 'Checkout' }).click();
-    await page.getByRole('link', { name: 'Changes', exact: true }).click();
+    await page.getByRole('link', { name: 'History', exact: true }).click();
     await page.getByRole('button', { name: 'Only Checkout' }).waitFor();
     await deleted.waitFor({ state: 'detached' });
     t.deepEqual(await list.getByRole('listitem').count(), 2);
     await rowOf('made the monitor Checkout')
       .getByRole('button', { name: /^Token / })
       .click();
-    await page.getByRole('button', { name: /^Only by / }).waitFor();
+    await page.getByRole('button', { name: /^By / }).waitFor();
     await page.getByRole('button', { name: 'Only Checkout' }).click();
     await deleted.waitFor();
     t.is(await rowOf('You signed in').count(), 0);
     await page.getByLabel('What').selectOption('Channels');
-    await page.getByRole('heading', { name: 'No change matches' }).waitFor();
+    await page.getByRole('heading', { name: 'No entries match' }).waitFor();
     await page.getByRole('button', { name: 'Show all' }).click();
     await rowOf('You signed in').first().waitFor();
     t.deepEqual(complaints, []);
@@ -115,9 +115,9 @@ test.serial(
     await page.goto('/settings/members');
     await signIn(page, person);
     await page.getByRole('button', { name: 'Invite' }).click();
-    await page.getByLabel('E-mail').fill('grace@example.org');
+    await page.getByLabel('Email').fill('grace@example.org');
     await page.keyboard.press('Enter');
-    const link = await copied(page, 'Link of the invitation');
+    const link = await copied(page, 'Invitation link');
     await page.getByRole('button', { name: 'I have kept it' }).click();
     await page.getByRole('row').filter({ hasText: 'grace@example.org' }).getByText('Editor').waitFor();
 
@@ -128,7 +128,7 @@ test.serial(
     await guest.page.getByRole('button', { name: 'Join' }).click();
     await guest.page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
     await guest.page.goto('/settings/tokens');
-    await guest.page.getByRole('heading', { name: 'Only owners see this' }).waitFor();
+    await guest.page.getByRole('heading', { name: 'Owners only' }).waitFor();
     t.is(await guest.page.getByRole('link', { name: 'API tokens' }).count(), 0);
 
     await page.reload();
@@ -138,13 +138,20 @@ test.serial(
     t.is(await role.inputValue(), 'editor', 'what was not done is not shown');
     await role.selectOption('Viewer');
     await page.getByRole('button', { name: 'Change role' }).click();
-    await page.getByText('Grace Hopper is a viewer now').waitFor();
+    await page.getByText('Grace Hopper is now a viewer').waitFor();
     await page.getByRole('button', { name: 'Remove Grace Hopper' }).click();
     await page.getByRole('button', { name: 'Remove member' }).click();
     await role.waitFor({ state: 'detached' });
     t.deepEqual(await findBarriers(page), []);
+    await page.getByLabel('Account name').fill('Northwind');
+    await page.getByRole('button', { name: 'Rename account' }).click();
+    await page.getByText('Account renamed').waitFor();
+    t.is(await page.getByText('Northwind', { exact: true }).first().isVisible(), true);
+    await page.goto('/settings/audit-log');
+    await page.getByText('renamed the account Northwind').waitFor();
+    await page.goto('/settings/members');
     await page.getByRole('button', { name: 'Leave the account' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Leave' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave account' }).click();
     await page.getByText('This is the last owner').waitFor();
     t.deepEqual([...complaints, ...guest.complaints], []);
   },
@@ -215,7 +222,7 @@ test.serial('a report is found in the list, shows its days, and is there to prin
 });
 
 test.serial(
-  'an operator reads what giving a region up does to its monitors, chooses where they go, and gives it up',
+  'an operator reads what retiring a region does to its monitors, chooses where they go, and retires it',
   async (t) => {
     const { browser, service, person, databaseUrl } = t.context;
     await withClient(databaseUrl, (client) =>
@@ -230,19 +237,20 @@ test.serial(
     await page.goto('/fleet');
     await signIn(page, person);
     const row = page.getByRole('row').filter({ hasText: 'tokyo' });
-    await row.getByRole('button', { name: 'Give up tokyo' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Give up tokyo?' });
-    await dialog.getByText('1 monitor is watched from tokyo, 1 of them from nowhere else.').waitFor();
-    await dialog.getByLabel('Instead of it').selectOption('paris');
-    await dialog.getByText('1 monitor is moved to another region').waitFor();
+    await row.getByRole('button', { name: 'Retire tokyo' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Retire tokyo?' });
+    const figure = (name: string) => dialog.locator('dl > div').filter({ hasText: name }).locator('dd');
+    await figure('Without another region').filter({ hasText: /^1$/ }).waitFor();
+    await dialog.getByLabel('Replacement region').selectOption('paris');
+    await figure('Moved to the replacement').filter({ hasText: /^1$/ }).waitFor();
     t.deepEqual(await findBarriers(page), []);
     t.deepEqual(
       (await service.call('GET', `/monitors/${json['id']}`)).json['agent_sources'],
       ['agt_tokyo'],
       'a plan does nothing',
     );
-    await dialog.getByRole('button', { name: 'Give up' }).click();
-    await row.getByText('Given up').waitFor();
+    await dialog.getByRole('button', { name: 'Retire region' }).click();
+    await row.getByText('Retired').waitFor();
     t.deepEqual((await service.call('GET', `/monitors/${json['id']}`)).json['agent_sources'], ['agt_paris']);
     t.is(await row.getByRole('button').count(), 0);
     t.deepEqual(complaints, []);
@@ -256,8 +264,8 @@ test.serial('what operators and owners see fits a phone and is accessible', asyn
   await signIn(page, person);
   const pages = [
     ['/fleet', 'evaluate'],
-    ['/settings/sessions', 'This one'],
-    ['/settings/usage', 'Requests to the API'],
+    ['/settings/sessions', 'Current session'],
+    ['/settings/usage', 'API requests'],
     ['/docs', 'Everything that this console shows'],
   ] as const;
   for (const [path, text] of pages) {
@@ -284,15 +292,15 @@ test.serial(
     await page.goto('/settings/account');
     await signIn(page, person);
     const password = 'correct horse battery';
-    await page.getByLabel('Present password').fill('not the one it is');
+    await page.getByLabel('Current password').fill('not the one it is');
     await page.getByLabel('New password').fill(password);
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.locator('form').getByRole('alert').waitFor();
-    t.is(await page.getByLabel('Present password').getAttribute('aria-invalid'), 'true');
-    await page.getByLabel('Present password').fill(person.password);
+    t.is(await page.getByLabel('Current password').getAttribute('aria-invalid'), 'true');
+    await page.getByLabel('Current password').fill(person.password);
     await page.keyboard.press('Enter');
-    await page.getByText('Your password is changed').waitFor();
-    await page.getByText('Your password is the one that was handed out').waitFor({ state: 'detached' });
+    await page.getByText('Password changed').waitFor();
+    await page.getByText('You’re using the initial password').waitFor({ state: 'detached' });
     t.is((await fetch(`${service.url}/v1/session`, { headers: { Cookie: elsewhere } })).status, 401);
     t.is((await attempt({ password: person.password })).status, 401);
 
@@ -301,7 +309,7 @@ test.serial(
     await page.keyboard.type(password);
     await page.keyboard.press('Enter');
     await page.getByRole('img', { name: 'QR code of the secret below' }).waitFor();
-    await page.getByLabel('Code that the app shows').and(page.locator(':focus')).waitFor();
+    await page.getByLabel('6-digit code').and(page.locator(':focus')).waitFor();
     t.true(
       await page.evaluate('document.querySelector("dialog img").naturalWidth > 0'),
       'the policy lets the picture in',
@@ -311,8 +319,10 @@ test.serial(
     await page.keyboard.press('Enter');
     const codes = (await copied(page, 'Recovery codes')).trim().split('\n');
     t.is(codes.length, 10);
-    await page.getByRole('button', { name: 'I have kept them' }).click();
-    await page.getByText('10 recovery codes are left').waitFor();
+    const copy = await page.getByRole('dialog').getByRole('button', { name: 'Copy' }).boundingBox();
+    t.true((copy?.height ?? 0) > 20 && (copy?.height ?? 99) < 45, 'one line of a button beside ten lines of codes');
+    await page.getByRole('button', { name: 'I’ve saved them' }).click();
+    await page.getByText('10 recovery codes left').waitFor();
     t.like(await (await attempt({ password })).json(), { code_required: true });
     t.is((await attempt({ password, code: codes[0] ?? '' })).status, 201);
 
@@ -320,14 +330,14 @@ test.serial(
     await page.getByLabel('Your password').fill(password);
     await page.getByLabel('Code', { exact: true }).fill(codes[1] ?? '');
     await page.keyboard.press('Enter');
-    await page.getByText('The second factor is off').waitFor();
+    await page.getByText('Two-factor authentication turned off').waitFor();
     await page.goto('/settings/audit-log');
     await page.getByText('You turned off your second factor').waitFor();
     t.is((await attempt({ password })).status, 201);
     await page.getByRole('link', { name: 'Sessions' }).click();
-    await page.getByRole('button', { name: 'Sign out everywhere else' }).click();
+    await page.getByRole('button', { name: 'Sign out other sessions' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
-    await page.getByText('You are signed in here only').waitFor();
+    await page.getByText('Other sessions signed out').waitFor();
     await page.getByRole('row').nth(2).waitFor({ state: 'detached' });
     t.deepEqual(complaints, []);
   },

@@ -19,18 +19,18 @@ export function FleetFigures({ fleet }: { fleet: Fleet }) {
     <div class="mb-8">
       <Card>
         <dl class="grid grid-cols-2 gap-x-6 gap-y-4 md:grid-cols-3 lg:grid-cols-6">
-          <Worst label="Lateness, 99 %" spread={lateness} kind="lateness" />
-          <Worst label="Evaluation lag, 99 %" spread={lag} kind="lag" />
-          <Figure label="Oldest results waiting" tone={toneOf(oldest !== null && oldest > OLD_RESULTS_SECONDS)}>
+          <Worst label="Lateness, p99" spread={lateness} kind="lateness" />
+          <Worst label="Evaluation lag, p99" spread={lag} kind="lag" />
+          <Figure label="Oldest pending result" tone={toneOf(oldest !== null && oldest > OLD_RESULTS_SECONDS)}>
             {oldest === null ? 'none' : formatDuration(oldest)}
           </Figure>
-          <Figure label="Jobs waiting" tone={toneOf(waiting === null)}>
+          <Figure label="Waiting jobs" tone={toneOf(waiting === null)}>
             {waiting === null ? 'unknown' : waiting.toLocaleString()}
           </Figure>
           <Figure label="Shared agents online" tone={toneOf(offline > 0)}>
             {agents.length - offline} of {agents.length}
           </Figure>
-          <Figure label="Customers' agents online">
+          <Figure label="Private agents online">
             {theirs.total === 0 ? 'none' : `${theirs.total - theirs.offline} of ${theirs.total}`}
           </Figure>
         </dl>
@@ -73,7 +73,10 @@ export function isLate(spread: Spread, kind: SpreadKind): boolean {
 export function SpreadCell({ spread, kind }: { spread: Spread; kind: SpreadKind }) {
   if (spread === null) return <span class="text-soft">–</span>;
   return (
-    <span title={`${spread.count.toLocaleString()} lately`} class={isLate(spread, kind) ? 'font-medium text-down' : ''}>
+    <span
+      title={`${spread.count.toLocaleString()} recent samples`}
+      class={isLate(spread, kind) ? 'font-medium text-down' : ''}
+    >
       {formatLatency(spread.p50_ms)} · {formatLatency(spread.p99_ms)}
     </span>
   );

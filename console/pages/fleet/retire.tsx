@@ -5,6 +5,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
+import { Fact } from '../../parts/facts.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -13,10 +14,10 @@ type Plan = Schemas['Retirement'];
 /** The option without a region. */
 const NO_ONE = '';
 
-type GiveUpProps = { region: string; others: readonly string[]; onDone: () => void; onClose: () => void };
+type RetireProps = { region: string; others: readonly string[]; onDone: () => void; onClose: () => void };
 
 /** A dialog that shows what retiring a region does to its monitors, and retires it. */
-export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
+export function Retire({ region, others, onDone, onClose }: RetireProps) {
   const target = useSignal(NO_ONE);
   const moveTo = target.value === NO_ONE ? null : target.value;
   const plan = useLoad(
@@ -24,7 +25,7 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
     [region, moveTo],
   );
   const formAction = useFormAction();
-  const giveUp = () =>
+  const retire = () =>
     formAction.run(async () => {
       // A thousand monitors per request, until none are left or their number no longer falls.
       let left = Number.POSITIVE_INFINITY;
@@ -32,30 +33,29 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
         ({ left } = await api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: true } }));
         if (left >= before) break;
       }
-      if (left > 0)
-        toast(`${left.toLocaleString()} monitors are watched from ${region} still: give it up once more`, 'bad');
-      else toast(`${region} is given up`);
+      if (left > 0) toast(`${left.toLocaleString()} monitors still use ${region}. Retire it again`, 'bad');
+      else toast(`${region} retired`);
       onDone();
       onClose();
     });
   const { rest } = problemsByField(formAction.error.value, []);
   return (
     <FormDialog
-      title={`Give up ${region}?`}
-      action="Give up"
+      title={`Retire ${region}?`}
+      action="Retire region"
       tone="danger"
       isBusy={formAction.isBusy.value}
       canSubmit={plan.value.value !== null}
       error={rest}
-      onSubmit={() => void giveUp()}
+      onSubmit={() => void retire()}
       onClose={onClose}
     >
       <SelectField
-        label="Instead of it"
-        hint="The region that its monitors get."
+        label="Replacement region"
+        hint="Where its monitors move."
         value={target.value}
         options={[
-          { value: NO_ONE, label: 'Another region only where there is no other yet' },
+          { value: NO_ONE, label: 'Only for monitors without another region' },
           ...others.map((other) => ({ value: other, label: other })),
         ]}
         onValue={(value) => (target.value = value)}
@@ -74,24 +74,16 @@ function Meaning({
 }) {
   return (
     <div class="text-sm">
-      <ul class="list-disc pl-5">
-        <li>
-          {`${count(monitors)} watched from ${region}, ${onlySource.toLocaleString()} of them from nowhere else.`}
-        </li>
-        <li>
-          {`${count(moved)} moved to another region, ${(monitors - moved).toLocaleString()} left to those that they ` +
-            'have.'}
-        </li>
-        <li>{`${count(lowered)} down with the word of fewer regions than before.`}</li>
-      </ul>
-      <p class="mt-2">
-        The region can no longer be chosen. Its results stay. The command line can take this back, but its monitors do
-        not return by themselves.
+      <dl class="grid grid-cols-2 gap-x-6 gap-y-3">
+        <Fact name={`Monitors in ${region}`}>{monitors.toLocaleString()}</Fact>
+        <Fact name="Without another region">{onlySource.toLocaleString()}</Fact>
+        <Fact name="Moved to the replacement">{moved.toLocaleString()}</Fact>
+        <Fact name="Confirmed by fewer locations">{lowered.toLocaleString()}</Fact>
+      </dl>
+      <p class="mt-3">
+        The region can’t be selected anymore; its results are kept. You can restore it on the command line, but its
+        monitors don’t move back.
       </p>
     </div>
   );
-}
-
-function count(monitors: number): string {
-  return monitors === 1 ? '1 monitor is' : `${monitors.toLocaleString()} monitors are`;
 }

@@ -1,0 +1,118 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Page } from 'playwright-core';
+import { findBarriers, openPage, signIn, startBrowser } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+async function openSignedIn(t: ExecutionContext<ConsoleService>, path = '/') {
+  const { browser, service, person } = t.context;
+  const opened = await openPage(t, browser, { url: service.url });
+  await opened.page.goto(path);
+  await signIn(opened.page, person);
+  return opened;
+}
+
+/** How many pages of paper the page takes. */
+async function countSheets(page: Page): Promise<number> {
+  const pdf = await page.pdf({ format: 'A4' });
+  return pdf.toString('latin1').match(/\/Type\s*\/Page\b(?!s)/g)?.length ?? 0;
+}
+
+test.serial(
+  'a page that is not loaded yet says that there is no connection, and is loaded once there is',
+  async (t) => {
+    const { page, complaints } = await openSignedIn(t);
+    await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Reports' }).first().click();
+    await page.getByText('You’re offline. Check your connection').waitFor();
+    t.is(await page.getByText('Something went wrong').count(), 0);
+    t.deepEqual(await findBarriers(page), []);
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial('on a slow network a skeleton stands where the page will be', async (t) => {
+  const { page, complaints } = await openSignedIn(t);
+  const network = await page.context().newCDPSession(page);
+  await network.send('Network.enable');
+  await network.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 1500,
+    downloadThroughput: -1,
+    uploadThroughput: -1,
+  });
+  const loading = page.getByRole('status', { name: 'Loading' });
+  for (const path of ['/', '/settings/usage', '/incidents']) {
+    await page.goto(path, { waitUntil: 'commit' });
+    await loading.first().waitFor();
+    const bars = await loading
+      .first()
+      .evaluate((element) => [...element.querySelectorAll('*')].filter((bar) => bar.clientHeight >= 12).length);
+    t.true(bars >= 6, `${path} shows ${bars} bars`);
+    await loading.first().waitFor({ state: 'detached' });
+  }
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a page is printed whole, with all rows of a list', async (t) => {
+  const { service } = t.context;
+  const created = await Promise.all(
+    Array.from({ length: 80 }, (_, number) => service.call('POST', '/monitors', { name: `Row ${number}` })),
+  );
+  const { page, complaints } = await openSignedIn(t);
+  await page.getByText('Row 0', { exact: true }).waitFor();
+  t.true((await page.getByRole('listitem').count()) < 60, 'on the screen there are only rows in sight');
+  t.true((await countSheets(page)) >= 3);
+  t.true((await page.getByRole('listitem').count()) < 60);
+  await page.goto(`/monitors/${created[0]?.json['id']}`);
+  await page.getByRole('heading', { name: 'Row 0' }).first().waitFor();
+  await page.goto('/docs');
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  t.true((await countSheets(page)) >= 3);
+  await page.emulateMedia({ media: 'print' });
+  t.is(
+    await page.evaluate('document.querySelector("main").scrollHeight - document.querySelector("main").clientHeight'),
+    0,
+    'nothing is behind a scroll bar',
+  );
+  t.deepEqual(complaints, []);
+});
+
+test.serial('the notice of the initial password is as wide as the page, beside a scroll bar too', async (t) => {
+  const { service, person } = t.context;
+  const browser = await startBrowser(t, { showsScrollbars: true });
+  const { page } = await openPage(t, browser, { url: service.url });
+  await page.goto('/settings');
+  await signIn(page, person);
+  const notice = await page.getByRole('complementary', { name: 'Password' }).boundingBox();
+  t.is((notice?.x ?? 0) + (notice?.width ?? 0), page.viewportSize()?.width);
+});
+
+test.serial('the queues are offered to operators alone', async (t) => {
+  const { browser, service } = t.context;
+  const { page } = await openSignedIn(t, '/settings/members');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByLabel('Email').fill('editor@example.org');
+  await page.keyboard.press('Enter');
+  const link = (await page.getByLabel('Invitation link', { exact: true }).textContent()) ?? '';
+  await page.goto('/fleet');
+  await page.getByRole('link', { name: 'Queues' }).first().waitFor();
+
+  const editor = await openPage(t, browser, { url: service.url });
+  await editor.page.goto(new URL(link).pathname);
+  await editor.page.getByLabel('Name').fill('Ed Itor');
+  await editor.page.getByLabel('Password').fill('a long pass phrase');
+  await editor.page.getByRole('button', { name: 'Join' }).click();
+  await editor.page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
+  await editor.page.goto('/fleet');
+  await editor.page.getByRole('heading', { name: 'Operators only' }).waitFor();
+  t.is(await editor.page.getByRole('link', { name: 'Queues', includeHidden: true }).count(), 0);
+  t.deepEqual(await findBarriers(editor.page), []);
+  t.deepEqual(editor.complaints, []);
+});
