@@ -107,7 +107,7 @@ function PasswordNotice() {
   if (signedIn().user.password_changed_at !== null || PAGES.settingsSection === undefined) return null;
   return (
     <aside
-      aria-label="Password"
+      aria-label="Notice"
       class="
         flex shrink-0 flex-wrap items-center gap-x-3 gap-y-1 border-b border-line bg-degraded-tint px-4 py-2 text-sm
         text-degraded md:px-8 print:hidden

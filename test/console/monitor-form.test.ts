@@ -96,7 +96,12 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
   const path = `/monitors/${json['id']}`;
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   const patches: unknown[] = [];
-  page.on('request', (sent) => sent.method() === 'PATCH' && patches.push(sent.postDataJSON()));
+  page.on('request', (sent) => {
+    if (sent.method() !== 'PATCH') return;
+    const { if_settings_version: version, ...patch } = sent.postDataJSON() as Record<string, unknown>;
+    t.regex(String(version), /^[\w-]{16}$/, 'it says what it was made from');
+    patches.push(patch);
+  });
   await page.goto('/incidents');
   await signIn(page, person);
   // There is a way back within the console then.

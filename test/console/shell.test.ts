@@ -90,7 +90,7 @@ test.serial('the notice of the initial password is as wide as the page, beside a
   const { page } = await openPage(t, browser, { url: service.url });
   await page.goto('/settings');
   await signIn(page, person);
-  const notice = await page.getByRole('complementary', { name: 'Password' }).boundingBox();
+  const notice = await page.getByRole('complementary', { name: 'Notice' }).boundingBox();
   t.is((notice?.x ?? 0) + (notice?.width ?? 0), page.viewportSize()?.width);
 });
 
