@@ -164,8 +164,8 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
   await page.getByLabel('A ping is expected every', { exact: true }).fill('1');
   await page.getByText('1 d 4 h 48 min after its last ping').and(page.locator(':visible')).waitFor();
   await page.getByRole('button', { name: 'Create monitor' }).click();
-  await page.getByRole('heading', { name: 'Backup: waiting for the first ping' }).waitFor();
-  const address = (await page.getByLabel('Ping URL', { exact: true }).textContent()) ?? '';
+  await page.getByRole('heading', { name: 'Backup waits for its first ping' }).waitFor();
+  const address = (await page.getByLabel('Ping address', { exact: true }).textContent()) ?? '';
   t.is((await fetch(address)).status, 200);
   t.deepEqual(await findBarriers(page), []);
   t.is(await page.evaluate('document.querySelector("main").scrollWidth'), 360);

@@ -197,7 +197,7 @@ test.serial(
     await until(async () => /p50, previous period \d/.test((await plot.getAttribute('aria-valuetext')) ?? ''));
 
     await page.getByText('last 30 days').waitFor();
-    await page.getByRole('group', { name: 'SLO window' }).getByRole('button', { name: '7 d' }).click();
+    await page.getByRole('group', { name: 'SLO window' }).getByRole('button', { name: '7 days' }).click();
     await page.getByText('last 7 days').waitFor();
     await page.waitForURL(/slo=7/);
     t.regex(page.url(), /compare=1/);

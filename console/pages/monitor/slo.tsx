@@ -12,9 +12,9 @@ import { route, setQuery } from '../../shell/router.ts';
 
 /** The windows of the uptime target, in days, as the address names them. */
 const SLO_WINDOWS = [
-  { value: '7', label: '7 d' },
-  { value: '', label: '30 d' },
-  { value: '90', label: '90 d' },
+  { value: '7', label: '7 days' },
+  { value: '', label: '30 days' },
+  { value: '90', label: '90 days' },
 ] as const;
 const DEFAULT_SLO_DAYS = 30;
 
