@@ -73,7 +73,7 @@ export function Legend({ answer, before, view, all, hovered, hidden, onHidden, w
               class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover"
             >
               <span
-                class={`size-2.5 rounded-full border-2 ${isOn ? '' : 'opacity-60'}`}
+                class={`size-2.5 shrink-0 rounded-full border-2 ${isOn ? '' : 'opacity-60'}`}
                 style={{
                   borderColor: `var(--${line.color})`,
                   background: isOn ? `var(--${line.color})` : 'transparent',
