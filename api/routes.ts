@@ -56,6 +56,7 @@ import {
 import { listIncidentsHandler, listMonitorIncidentsHandler } from './incidents/incidents.ts';
 import { watchLiveHandler } from './live/live.ts';
 import { getMonitorFactsHandler } from './monitors/facts.ts';
+import { getMonitorLocationsHandler } from './monitors/locations.ts';
 import {
   createMonitorHandler,
   deleteMonitorHandler,
@@ -130,6 +131,7 @@ export const ROUTES = {
   getMonitorStats: { method: 'get', path: '/monitors/{id}/stats', handler: getMonitorStatsHandler },
   getMonitorUptime: { method: 'get', path: '/monitors/{id}/uptime', handler: getMonitorUptimeHandler },
   getMonitorFacts: { method: 'get', path: '/monitors/{id}/facts', handler: getMonitorFactsHandler },
+  getMonitorLocations: { method: 'get', path: '/monitors/{id}/locations', handler: getMonitorLocationsHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },

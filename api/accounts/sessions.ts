@@ -123,6 +123,8 @@ export function presentUser(user: User, recoveryCodesLeft: number): Schemas['Ses
     role: user.role,
     is_operator: user.isOperator,
     theme: user.theme,
+    time_zone: user.timeZone,
+    clock: user.clock,
     totp_enabled: user.totpConfirmedAt !== null,
     recovery_codes_left: recoveryCodesLeft,
     password_changed_at: user.passwordChangedAt,

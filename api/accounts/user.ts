@@ -1,3 +1,4 @@
+import { isTimeZone } from '../../core/accounts/time-zone.ts';
 import { cleanText } from '../../core/foreign-text.ts';
 import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
@@ -13,13 +14,19 @@ const NAME_LENGTH = 255;
 /** `PATCH /user`. */
 export function updateUserHandler({ database }: Parts<'database'>): Handler<'updateUser'> {
   return async (request, response) => {
-    const { name, theme } = request.body;
+    const { name, theme, time_zone: timeZone, clock } = request.body;
+    if (timeZone !== undefined && !isTimeZone(timeZone))
+      throw badRequest(
+        `time_zone must be browser, UTC or an IANA time zone such as Europe/Berlin, got ${JSON.stringify(timeZone)}`,
+      );
     const user = await updateUser(
       database,
       { id: personOf(response).user.id, author: authorOf(response) },
       {
         ...(name !== undefined && { name: cleanText(name, NAME_LENGTH) }),
         ...(theme !== undefined && { theme }),
+        ...(timeZone !== undefined && { timeZone }),
+        ...(clock !== undefined && { clock }),
       },
     );
     if (user === null) throw conflict('this user was removed meanwhile');

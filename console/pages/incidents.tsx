@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_SECONDS } from '../../core/time.ts';
 import { monitors, openIncidents } from '../client/live.ts';
 import { useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
@@ -12,7 +12,7 @@ import { BackToNewest, FurtherBack } from '../parts/paging.tsx';
 import { Badge, StatusMark } from '../parts/status.tsx';
 import { STATUSES } from '../parts/statuses.ts';
 import { useRowKeys } from '../parts/table.tsx';
-import { formatDateTime, formatDuration, formatShort, Since } from '../parts/time.tsx';
+import { formatDateTime, formatDuration, formatMoment, formatShort, Since } from '../parts/time.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
 import { navigate } from '../shell/router.ts';
 import {
@@ -88,18 +88,16 @@ function Group({ title, incidents }: { title: string; incidents: readonly Incide
   );
 }
 
-const DAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
-
 /** Groups incidents by the day on which they began, in the user's time zone; the order stays. */
 function groupByDay(incidents: readonly Incident[]): { day: string; incidents: Incident[] }[] {
   const groups: { day: string; incidents: Incident[] }[] = [];
-  const now = Date.now();
+  const now = Math.floor(Date.now() / 1000);
   const names = new Map([
-    [DAY.format(now), 'Today'],
-    [DAY.format(now - DAY_MS), 'Yesterday'],
+    [formatMoment('longDay', now), 'Today'],
+    [formatMoment('longDay', now - DAY_SECONDS), 'Yesterday'],
   ]);
   for (const incident of incidents) {
-    const date = DAY.format(incident.started_at * 1000);
+    const date = formatMoment('longDay', incident.started_at);
     const day = names.get(date) ?? date;
     if (groups.at(-1)?.day !== day) groups.push({ day, incidents: [] });
     groups.at(-1)?.incidents.push(incident);
@@ -139,9 +137,6 @@ function FirstMonitor(): ComponentChildren {
 
 const TINTS: Record<Incident['state'], string> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
 
-/** Resolved incidents show the time only, since their day is the heading above. */
-const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-
 /** One incident in a list: monitor, reason, locations and duration. */
 function IncidentRow({ incident }: { incident: Incident }) {
   const { status, state } = incident;
@@ -176,7 +171,8 @@ function IncidentRow({ incident }: { incident: Incident }) {
           dateTime={new Date(incident.started_at * 1000).toISOString()}
           title={formatDateTime(incident.started_at)}
         >
-          {isOpen ? formatShort(incident.started_at) : TIME.format(incident.started_at * 1000)}
+          {/* The day of a resolved one is the heading above. */}
+          {isOpen ? formatShort(incident.started_at) : formatMoment('minutes', incident.started_at)}
         </time>
       </span>
     </a>

@@ -23,6 +23,9 @@ import { Uptime } from './monitor/uptime.tsx';
 import { useChecks, type CheckChoice } from './monitor/use-checks.ts';
 import { useMonitor } from './monitor/use-monitor.ts';
 
+/** How soon a ping is listed, in milliseconds. */
+const PING_POLL_MS = 5000;
+
 const NEWEST: CheckChoice = { verdict: '', source: '', span: null };
 
 /** Delays in milliseconds at which the list is polled after "Check now": results arrive within seconds. */
@@ -38,10 +41,12 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   const shown = readShown(query);
   const view = readView(query);
   const loads = useMonitor(id, shown, { withTimings: view.name === 'phases' });
-  const { detail, incidents, stats, uptime, agents, row, isDeleted } = loads;
+  const { detail, incidents, stats, before, uptime, agents, locations, row, isDeleted } = loads;
   const { value: whole } = detail.value;
   const interval = row?.interval_seconds ?? 60;
-  const refreshMs = Math.min(60, Math.max(10, interval)) * 1000;
+  const isBeat = row?.type === 'heartbeat';
+  // A ping that changes nothing is announced by no event.
+  const refreshMs = isBeat ? PING_POLL_MS : Math.min(60, Math.max(10, interval)) * 1000;
   const answer = stats.value.value;
   const at = Number(query['at'] ?? '');
   const picked = query['at'] === undefined || !Number.isSafeInteger(at) || at <= 0 ? null : at;
@@ -85,6 +90,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
         incident={openIncidents.value.get(id) ?? null}
         before={list === null ? undefined : (list.find((incident) => incident.status === 'resolved') ?? null)}
         checks={newest.checks.value}
+        locations={locations.value.value?.locations ?? null}
         onAcknowledged={() => void incidents.reload()}
       />
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
@@ -96,18 +102,26 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
       <Special detail={monitor} checks={newest.checks.value} />
       {!isDraft && (
         <>
-          <Response monitor={monitor} stats={stats} incidents={list ?? []} shown={shown} view={view} picked={picked} />
+          <Response
+            monitor={monitor}
+            stats={stats}
+            before={before.value.value}
+            incidents={list ?? []}
+            shown={shown}
+            view={view}
+            picked={picked}
+          />
           {hasLocations(monitor) && (
             <Locations
               detail={monitor}
-              agents={agents.value.value}
+              locations={locations.value.value}
               checks={newest.checks.value ?? []}
               sources={answer?.sources ?? []}
               words={words}
             />
           )}
-          <Uptime uptime={uptime} stats={answer} words={words} />
-          <Incidents id={id} incidents={incidents} hasLocations={hasLocations(monitor)} />
+          <Uptime monitor={monitor} uptime={uptime} />
+          <Incidents monitor={monitor} incidents={incidents} />
           <Checks
             monitor={monitor}
             list={isChosen ? chosen : newest}
@@ -168,9 +182,9 @@ function Gone() {
       title="Monitor"
       back={{ label: 'Monitors', href: PATHS.monitors }}
       icon="monitors"
-      heading="There is no such monitor"
+      heading="Monitor not found"
     >
-      It was deleted, or the address has an error. What happened to it is still among the incidents.
+      It was deleted, or the address is wrong. Its incidents are kept.
     </EmptyPage>
   );
 }

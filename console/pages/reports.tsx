@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { formatPercent } from '../../core/statistics/reports/content.ts';
+import { formatUptime } from '../../core/statistics/reports/content.ts';
 import { api } from '../client/api.ts';
 import type { Schemas } from '../client/shapes.ts';
 import { Button } from '../parts/button.tsx';
 import { Choices } from '../parts/choices.tsx';
 import { Empty } from '../parts/empty.tsx';
+import { formatNumber } from '../parts/figures.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -29,20 +30,20 @@ const COLUMNS: readonly Column<Report>[] = [
   { head: 'Kind', cell: ({ period }) => KINDS[period], wideOnly: true, class: 'text-soft' },
   {
     head: 'Uptime',
-    cell: ({ summary }) => formatPercent(summary.uptime_percent, '–'),
+    cell: ({ summary }) => formatUptime(summary.uptime_percent, '–'),
     align: 'right',
     class: 'whitespace-nowrap',
   },
-  { head: 'Incidents', cell: ({ summary }) => summary.incidents.toLocaleString(), align: 'right' },
+  { head: 'Incidents', cell: ({ summary }) => formatNumber(summary.incidents), align: 'right' },
   {
-    head: 'Down in all',
+    head: 'Total downtime',
     cell: ({ summary }) => formatDuration(summary.down_seconds ?? 0),
     align: 'right',
     wideOnly: true,
     class: 'whitespace-nowrap',
   },
-  { head: 'Targets met', cell: ({ summary }) => <TargetsMet summary={summary} />, align: 'right', wideOnly: true },
-  { head: 'Monitors', cell: ({ summary }) => summary.monitors.toLocaleString(), align: 'right', wideOnly: true },
+  { head: 'SLOs met', cell: ({ summary }) => <TargetsMet summary={summary} />, align: 'right', wideOnly: true },
+  { head: 'Monitors', cell: ({ summary }) => formatNumber(summary.monitors), align: 'right', wideOnly: true },
 ];
 
 /** The page of all reports, newest first. */
@@ -54,10 +55,7 @@ export function ReportsPage({ query }: PageProps) {
     [period, wanted.value],
   );
   return (
-    <Page
-      title="Reports"
-      lead="Made at the end of each week (from Monday) and month, UTC. What one says never changes any more."
-    >
+    <Page title="Reports" lead="Created at the end of each week (from Monday) and month, in UTC. Reports are final.">
       <div class="mb-4">
         <Choices
           label="Kind of report"
@@ -69,9 +67,8 @@ export function ReportsPage({ query }: PageProps) {
       <Loaded load={load}>
         {({ answer: { reports }, next }) =>
           reports.length === 0 ? (
-            <Empty icon="reports" title="No report yet">
-              The first is made when a week or month ends in which there were monitors. Reports can also be sent to a
-              channel.
+            <Empty icon="reports" title="No reports yet">
+              The first report is created at the end of the week. Reports can also be sent to a channel.
             </Empty>
           ) : (
             <>
@@ -85,7 +82,7 @@ export function ReportsPage({ query }: PageProps) {
               {next !== null && (
                 <div class="mt-4 text-center">
                   <Button busy={load.isLoading.value} onClick={() => (wanted.value += STEP)}>
-                    Older reports
+                    Load more
                   </Button>
                 </div>
               )}

@@ -1,12 +1,7 @@
 import type { Schemas } from '../client/shapes.ts';
-import { formatDuration } from './time.tsx';
+import { formatDuration, LANGUAGE } from './time.tsx';
 
 type Seconds = Schemas['SecondsByState'];
-
-/** Formats a percentage of time, which is never rounded up to 100. */
-export function formatPercent(percent: number): string {
-  return percent === 100 ? '100 %' : `${(Math.floor(percent * 1000) / 1000).toFixed(percent < 99 ? 2 : 3)} %`;
-}
 
 /** Describes how long a monitor was down, degraded, unknown or paused; zero durations are left out. */
 export function describeSeconds({ down, degraded, unknown, paused }: Seconds): string {
@@ -29,7 +24,12 @@ export function joinWords(words: readonly string[]): string {
   return LIST.format(words);
 }
 
+/** Formats a number in the language of the page: `6,048`. */
+export function formatNumber(number: number): string {
+  return number.toLocaleString(LANGUAGE);
+}
+
 /** `1 check`, `2 checks` */
 export function count(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString()} ${number === 1 ? one : many}`;
+  return `${formatNumber(number)} ${number === 1 ? one : many}`;
 }

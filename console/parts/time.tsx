@@ -1,4 +1,6 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
+import { BROWSER_ZONE } from '../../core/accounts/time-zone.ts';
+import { session } from '../client/session-state.ts';
 
 /** The current Unix second, updated every ten seconds; all relative times follow it. */
 export const clock = signal(Math.floor(Date.now() / 1000));
@@ -31,6 +33,12 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(whole / first[0])} ${first[1]}${lesser}`;
 }
 
+/** Formats an interval in words: `every minute`, `every 90 seconds`. */
+export function formatEvery(seconds: number): string {
+  const [size, , word] = UNITS.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [1, 's', 'second'];
+  return seconds === size ? `every ${word}` : `every ${seconds / size} ${word}s`;
+}
+
 /** Formats a relative time: `just now`, `4 min ago`, `in a few seconds`, `in 4 min`. */
 export function formatAgo(at: number, now: number): string {
   const seconds = now - at;
@@ -38,42 +46,122 @@ export function formatAgo(at: number, now: number): string {
   return seconds < 0 ? `in ${formatDuration(-seconds)}` : `${formatDuration(seconds)} ago`;
 }
 
-const DATE_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const SHORT = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-});
-const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+/** The language of the page, whatever that of the browser: half-translated dates are worse than English ones. */
+export const LANGUAGE = 'en-US';
 
-/** Formats Unix seconds in the user's time zone, in full. */
-export function formatDateTime(at: number): string {
-  return DATE_TIME.format(at * 1000);
+const UTC = 'UTC';
+const SYSTEM = new Intl.DateTimeFormat(undefined, { hour: 'numeric' }).resolvedOptions();
+
+/** The zone in which times are shown, as the user chose it; one that this browser does not know is UTC. */
+export const timeZone = computed(() => {
+  const { value } = session;
+  const chosen = value === null || value === 'unknown' ? BROWSER_ZONE : value.user.time_zone;
+  if (chosen === BROWSER_ZONE) return SYSTEM.timeZone;
+  try {
+    return new Intl.DateTimeFormat(LANGUAGE, { timeZone: chosen }).resolvedOptions().timeZone;
+  } catch {
+    return UTC;
+  }
+});
+
+const hourCycle = computed(() => {
+  const { value } = session;
+  const chosen = value === null || value === 'unknown' ? 'browser' : value.user.clock;
+  if (chosen === 'browser') return SYSTEM.hourCycle === 'h12' || SYSTEM.hourCycle === 'h11' ? 'h12' : 'h23';
+  return chosen === '12h' ? 'h12' : 'h23';
+});
+
+type Options = Intl.DateTimeFormatOptions;
+
+const MONTH_DAY: Options = { month: 'short', day: 'numeric' };
+const DATE: Options = { ...MONTH_DAY, year: 'numeric' };
+const MINUTES: Options = { hour: 'numeric', minute: '2-digit' };
+const SECONDS: Options = { ...MINUTES, second: '2-digit' };
+
+/** One format for each kind of moment. */
+const FORMATS = {
+  full: { ...DATE, ...SECONDS, timeZoneName: 'short' },
+  short: { ...MONTH_DAY, ...MINUTES },
+  shortOfYear: { ...DATE, ...MINUTES },
+  exact: { ...MONTH_DAY, ...SECONDS },
+  exactOfYear: { ...DATE, ...SECONDS },
+  seconds: SECONDS,
+  minutes: MINUTES,
+  step: { weekday: 'short', ...MONTH_DAY, ...MINUTES },
+  day: DATE,
+  weekday: { weekday: 'short', ...DATE },
+  longDay: { weekday: 'long', month: 'long', day: 'numeric', year: 'numeric' },
+  monthDay: MONTH_DAY,
+  month: { month: 'short', year: 'numeric' },
+  longMonth: { month: 'long', year: 'numeric' },
+  year: { year: 'numeric' },
+} as const satisfies Record<string, Options>;
+
+/** The kinds of moments. */
+export type MomentFormat = keyof typeof FORMATS;
+
+/** Formatters are expensive to make and few. */
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+/** The formatter of a kind of moment, in a zone and by the user's clock. */
+export function formatterOf(format: MomentFormat, zone: string = timeZone.value): Intl.DateTimeFormat {
+  const cycle = hourCycle.value;
+  const key = `${format} ${zone} ${cycle}`;
+  const known = formatters.get(key);
+  if (known !== undefined) return known;
+  const options: Options = FORMATS[format];
+  // With 24 hours the first digit of the hour is always there: 09:05, but 9:05 AM.
+  const hours: Options =
+    options.hour === undefined ? {} : { hour: cycle === 'h23' ? '2-digit' : 'numeric', hourCycle: cycle };
+  const made = new Intl.DateTimeFormat(LANGUAGE, { ...options, ...hours, timeZone: zone });
+  formatters.set(key, made);
+  return made;
 }
 
-/** Formats Unix seconds without year and seconds, for lists. */
-export function formatShort(at: number): string {
-  return SHORT.format(at * 1000);
+/** Formats Unix seconds in one of the formats. */
+export function formatMoment(format: MomentFormat, at: number, zone?: string): string {
+  return formatterOf(format, zone).format(at * 1000);
+}
+
+/** Formats Unix seconds in full, with the zone. */
+export function formatDateTime(at: number, zone?: string): string {
+  return formatMoment('full', at, zone);
+}
+
+/** Formats Unix seconds without seconds, for lists; the year is left out in the current one. */
+export function formatShort(at: number, zone?: string): string {
+  return formatMoment(isThisYear(at, zone) ? 'short' : 'shortOfYear', at, zone);
+}
+
+/** Formats Unix seconds to the second, for timelines and checks. */
+export function formatExact(at: number): string {
+  return formatMoment(isThisYear(at) ? 'exact' : 'exactOfYear', at);
 }
 
 /** Formats the time of day of Unix milliseconds: `14:03:22`. */
 export function formatTime(atMs: number): string {
-  return TIME.format(atMs);
+  return formatMoment('seconds', atMs / 1000);
 }
 
 /** Formats a UTC day, as reports count days. */
 export function formatDay(at: number): string {
-  return DAY.format(at * 1000);
+  return formatMoment('day', at, UTC);
 }
 
-/** A relative time, with the exact time as its tooltip. With `exact` it is the other way round. */
-export function Moment({ at, exact = false }: { at: number; exact?: boolean }) {
-  const ago = formatAgo(at, clock.value);
+function isThisYear(at: number, zone?: string): boolean {
+  return formatMoment('year', at, zone) === formatMoment('year', clock.value, zone);
+}
+
+/** Names the zone of the times beside it. */
+export function TimesIn({ zone = timeZone.value }: { zone?: string }) {
+  return <>Times in {zone.replaceAll('_', ' ')}</>;
+}
+
+/** A relative time, with the exact time as its tooltip. */
+export function Moment({ at }: { at: number }) {
   return (
-    <time dateTime={new Date(at * 1000).toISOString()} title={exact ? ago : formatDateTime(at)}>
-      {exact ? formatShort(at) : ago}
+    <time dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
+      {formatAgo(at, clock.value)}
     </time>
   );
 }

@@ -1,4 +1,5 @@
 import uPlot from 'uplot';
+import { timeZone } from '../parts/time.tsx';
 import { colorOf } from '../shell/theme.ts';
 import type { Line, Span } from './series.ts';
 import { formatTick, tickSteps, labelTicks } from './time-labels.ts';
@@ -49,6 +50,8 @@ export function plotOptions({
   };
   return {
     ...size,
+    // Ticks are at the whole hours and midnights of the chosen zone.
+    tzDate: (at) => uPlot.tzDate(new Date(at * 1000), timeZone.value),
     padding: [8, PLOT_MARGINS.right, 0, 0],
     legend: { show: false },
     cursor: {

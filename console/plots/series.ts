@@ -62,6 +62,29 @@ export function listLoners(bridged: readonly (number | null | undefined)[]): num
   );
 }
 
+/**
+ * The position at which a line has a value, nearest to `index` and at most `withinSeconds` away: where values are
+ * stored less often than moments are drawn, there is none at most of them. `index` itself where there is no such one.
+ */
+export function nearestKnown(
+  moments: readonly number[],
+  lines: readonly Line[],
+  { index, withinSeconds }: { index: number; withinSeconds: number },
+): number {
+  const at = moments[index];
+  if (at === undefined) return index;
+  let nearest = index;
+  let shortest = Number.POSITIVE_INFINITY;
+  moments.forEach((moment, position) => {
+    const distance = Math.abs(moment - at);
+    if (distance > withinSeconds || distance >= shortest) return;
+    if (!lines.some(({ values }) => typeof values[position] === 'number')) return;
+    nearest = position;
+    shortest = distance;
+  });
+  return nearest;
+}
+
 /** Scales a span by `factor` around `center`, to at least `shortest` seconds and not beyond `latest`. */
 export function scaleSpan(
   { from, to }: Span,

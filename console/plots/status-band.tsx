@@ -14,7 +14,7 @@ const STYLES: Record<BandState, string> = {
   degraded: 'bg-degraded-fill inset-y-[1.5px] min-w-[3px]',
   down: 'bg-down-fill inset-y-0 min-w-[3px]',
 };
-const WORDS: Record<BandState, string> = { up: 'Up', none: 'Nothing known', degraded: 'Degraded', down: 'Down' };
+const WORDS: Record<BandState, string> = { up: 'Up', none: 'No data', degraded: 'Degraded', down: 'Down' };
 
 /**
  * The status of a monitor over time. Bad spans are taller, so that they stand out without colors, and never narrower
@@ -91,18 +91,18 @@ export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput
     .filter(({ from, to }) => to >= span.from && from <= span.to)
     // Down is painted over degraded.
     .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
-  const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'we stood still ourselves' }));
+  const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'monitoring gap' }));
   return [...parts, ...still, ...old, ...exact];
 }
 
 /** Describes the band in a sentence. */
 export function describeBand(incidents: readonly Incident[], { from, to }: Span, words: string): string {
   const within = incidents.filter(({ started_at: start, resolved_at: end }) => (end ?? to) >= from && start <= to);
-  if (within.length === 0) return `Status in ${words}: no incident`;
+  if (within.length === 0) return `Status in ${words}: no incidents`;
   const seconds = within.reduce(
     (sum, { started_at: start, resolved_at: end }) =>
       sum + Math.max(0, Math.min(end ?? to, to) - Math.max(start, from)),
     0,
   );
-  return `Status in ${words}: ${count(within.length, 'incident')}, ${formatDuration(seconds)} in all`;
+  return `Status in ${words}: ${count(within.length, 'incident')}, ${formatDuration(seconds)} in total`;
 }

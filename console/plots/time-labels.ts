@@ -1,61 +1,22 @@
 import { DAY_SECONDS, MINUTE_MS } from '../../core/time.ts';
-import { formatLatency } from '../parts/time.tsx';
-
-const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
-const MONTH = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit' });
-const MOMENT = new Intl.DateTimeFormat(undefined, {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
-const SECOND = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const DAY_SECOND = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-});
-const WHOLE_DAY = new Intl.DateTimeFormat(undefined, {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  timeZone: 'UTC',
-});
+import { formatLatency, formatMoment } from '../parts/time.tsx';
 
 /** Labels the ticks of a time axis (Unix seconds); a midnight shows its day. */
 export function labelTicks(ticks: readonly number[]): string[] {
   const every = (ticks[1] ?? 0) - (ticks[0] ?? 0);
-  if (every >= 28 * DAY_SECONDS) return ticks.map((at) => MONTH.format(at * 1000));
-  if (every >= DAY_SECONDS) return ticks.map((at) => DAY.format(at * 1000));
-  return ticks.map((at) => (isMidnight(at) ? DAY.format(at * 1000) : TIME.format(at * 1000)));
+  if (every >= 28 * DAY_SECONDS) return ticks.map((at) => formatMoment('month', at));
+  if (every >= DAY_SECONDS) return ticks.map((at) => formatMoment('monthDay', at));
+  return ticks.map((at) => formatMoment(isMidnight(at) ? 'monthDay' : 'minutes', at));
 }
 
 /** Labels a step of a series: its start, or its UTC day. */
 export function labelStep(at: number, stepSeconds: number): string {
-  return stepSeconds >= DAY_SECONDS ? WHOLE_DAY.format(at * 1000) : MOMENT.format(at * 1000);
+  return stepSeconds >= DAY_SECONDS ? `${formatMoment('weekday', at, 'UTC')} UTC` : formatMoment('step', at);
 }
 
-/** Labels a moment to the second; today's ones without the date. */
-export function labelMoment(at: number): string {
-  const isToday = new Date(at * 1000).toDateString() === new Date().toDateString();
-  return (isToday ? SECOND : DAY_SECOND).format(at * 1000);
-}
-
+/** Whether a day begins at a moment: the one before it has another date. */
 function isMidnight(at: number): boolean {
-  const date = new Date(at * 1000);
-  return date.getHours() === 0 && date.getMinutes() === 0;
+  return formatMoment('monthDay', at) !== formatMoment('monthDay', at - 1);
 }
 
 /** Formats milliseconds of any length: `87 ms`, `1.2 s`, `3 min 20 s`. */

@@ -7,11 +7,11 @@ type Timings = Schemas['PhasesMs'];
 
 /** The steps of a request in order, with labels. */
 export const TIMINGS: readonly { name: keyof Timings; label: string; is: string }[] = [
-  { name: 'dns_ms', label: 'DNS', is: 'looking the name up' },
-  { name: 'connect_ms', label: 'Connect', is: 'opening the connection' },
-  { name: 'tls_ms', label: 'TLS', is: 'agreeing on encryption' },
+  { name: 'dns_ms', label: 'DNS', is: 'DNS lookup' },
+  { name: 'connect_ms', label: 'Connect', is: 'TCP connect' },
+  { name: 'tls_ms', label: 'TLS', is: 'TLS handshake' },
   { name: 'first_byte_ms', label: 'Wait', is: 'waiting for the first byte' },
-  { name: 'download_ms', label: 'Download', is: 'receiving the rest' },
+  { name: 'download_ms', label: 'Download', is: 'downloading the body' },
 ];
 
 /** Whether any step was timed. */

@@ -23,9 +23,30 @@ export function decide(votes: readonly SourceVote[], quorum: number): { decision
 }
 
 function decisionOf(tally: Tally, quorum: number): Decision {
-  if (tally.votes === 0 || tally.votes < Math.min(quorum, Math.ceil(tally.sources / 2))) return 'unknown';
+  if (tally.votes === 0 || hasTooFewVotes(tally, quorum)) return 'unknown';
   if (tally.down >= tally.needed) return 'down';
   return tally.impaired >= tally.needed ? 'degraded' : 'up';
+}
+
+function hasTooFewVotes({ votes, sources }: Pick<Tally, 'votes' | 'sources'>, quorum: number): boolean {
+  return votes < Math.min(quorum, Math.ceil(sources / 2));
+}
+
+/**
+ * Describes what takes a monitor down now, given how many of its locations are counted: `Down when 2 of 3 locations
+ * fail`, without a full stop.
+ */
+export function describeQuorum(tally: Pick<Tally, 'votes' | 'sources'>, quorum: number): string {
+  const { votes, sources } = tally;
+  if (sources === 0) return 'No location checks this monitor';
+  if (votes === 0) return 'No location is reporting';
+  if (hasTooFewVotes(tally, quorum)) return `Status unknown: only ${votes} of ${sources} locations are reporting`;
+  if (sources === 1) return 'Down when this location fails';
+  const needed = Math.min(quorum, votes);
+  const remaining = votes < sources ? 'remaining ' : '';
+  if (votes === 1) return 'Down when the 1 remaining location fails';
+  if (needed === votes) return `Down when ${votes === 2 ? 'both' : `all ${votes}`} ${remaining}locations fail`;
+  return `Down when ${needed} of ${remaining === '' ? votes : `the ${votes} remaining`} locations ${needed === 1 ? 'fails' : 'fail'}`;
 }
 
 /** How long a source's newest result counts, in milliseconds: max(3 x interval, interval + 60 s). */

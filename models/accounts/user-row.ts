@@ -1,11 +1,12 @@
 import type { Role } from '../../core/accounts/roles.ts';
+import type { Clock } from '../../core/accounts/time-zone.ts';
 
 /** How the console looks to a person: light, dark, or as their system does. */
 export type Theme = 'system' | 'light' | 'dark';
 
 /**
- * A person who signs in to the console. `passwordHash` is in the form of models/secrets/password.ts. Times are Unix
- * seconds: `totpConfirmedAt` null = no second factor, `passwordChangedAt` null = the password is the one that was
+ * A person who signs in to the console. `passwordHash` is in the form of models/secrets/password.ts; `timeZone` is
+ * `browser`, `UTC` or an IANA name. Times are Unix seconds: `totpConfirmedAt` null = no second factor, `passwordChangedAt` null = the password is the one that was
  * handed out, `lastSignedInAt` null = never.
  */
 export type User = {
@@ -15,6 +16,8 @@ export type User = {
   name: string;
   role: Role;
   theme: Theme;
+  timeZone: string;
+  clock: Clock;
   passwordHash: string;
   isOperator: boolean;
   totpConfirmedAt: number | null;
@@ -31,6 +34,8 @@ export type UserRow = {
   user_name: string;
   role: Role;
   theme: Theme;
+  time_zone: string;
+  clock: Clock;
   password_hash: string;
   is_operator: boolean;
   totp_confirmed_at: number | null;
@@ -43,7 +48,7 @@ export type UserRow = {
  * The columns of a `UserRow`, of `users` under the name `u`; those that other tables have as well are called after it.
  */
 export const USER_COLUMNS = `u.id AS user_id, u.tenant_id, u.email, u.name AS user_name, u.role, u.theme,
-  u.password_hash, u.is_operator, u.totp_confirmed_at, u.password_changed_at, u.last_signed_in_at,
+  u.time_zone, u.clock, u.password_hash, u.is_operator, u.totp_confirmed_at, u.password_changed_at, u.last_signed_in_at,
   u.created_at AS user_created_at`;
 
 /** The user of a row. */
@@ -55,6 +60,8 @@ export function userOf(row: UserRow): User {
     name: row.user_name,
     role: row.role,
     theme: row.theme,
+    timeZone: row.time_zone,
+    clock: row.clock,
     passwordHash: row.password_hash,
     isOperator: row.is_operator,
     totpConfirmedAt: row.totp_confirmed_at,

@@ -6,7 +6,7 @@ import { recordChange, type Authored } from './audit-log.ts';
 import { memberObject } from './recorded-fields.ts';
 import { recordMemberChange } from './recorded-member.ts';
 import { endOtherSessions } from './sessions.ts';
-import { userOf, USER_COLUMNS, type Theme, type User, type UserRow } from './user-row.ts';
+import { userOf, USER_COLUMNS, type User, type UserRow } from './user-row.ts';
 
 /**
  * A person to be. `name` is empty unless given; `choseThePassword` says that no other person has seen it, which is not
@@ -114,17 +114,20 @@ export async function setOperator(
 export async function updateUser(
   database: Pick<Database, 'pool'>,
   { id, author }: { id: string } & Authored,
-  { name, theme }: { name?: string; theme?: Theme },
+  { name, theme, timeZone, clock }: Partial<Pick<User, 'name' | 'theme' | 'timeZone' | 'clock'>>,
 ): Promise<User | null> {
   return await inTransaction(database, async (run) => {
     const [before] = await run<UserRow>(`SELECT ${USER_COLUMNS} FROM users u WHERE id = $1 FOR NO KEY UPDATE`, [id]);
     const [after] = await run<UserRow>(
-      `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme)
+      `UPDATE users u SET name = coalesce($2, name), theme = coalesce($3, theme),
+         time_zone = coalesce($4, time_zone), clock = coalesce($5, clock)
        WHERE id = $1 RETURNING ${USER_COLUMNS}`,
-      [id, name ?? null, theme ?? null],
+      [id, name ?? null, theme ?? null, timeZone ?? null, clock ?? null],
     );
     if (before === undefined || after === undefined) return null;
-    const fieldsOf = (row: UserRow) => ({ fields: { name: row.user_name, theme: row.theme } });
+    const fieldsOf = (row: UserRow) => ({
+      fields: { name: row.user_name, theme: row.theme, time_zone: row.time_zone, clock: row.clock },
+    });
     const user = userOf(after);
     await recordChange(run, author, {
       tenantId: user.tenantId,

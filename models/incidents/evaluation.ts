@@ -63,7 +63,7 @@ export async function lockSources(
   return await run<LockedSource>(
     `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", s.state, m.state AS "monitorState",
             m.state_since AS "monitorStateSinceMs", m.checks_version AS "checksVersion",
-            failures_until_down(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
+            failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
             m.interval_seconds AS "intervalSeconds"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
@@ -106,7 +106,7 @@ export async function lockMonitors(
 ): Promise<EvaluatedMonitor[]> {
   const monitors = await run<Omit<EvaluatedMonitor, 'sources' | 'uncheckedFrom'>>(
     `SELECT m.no, m.id, m.tenant_id AS "tenantId", m.name, m.type, m.target, m.interval_seconds AS "intervalSeconds",
-            failures_until_down(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
+            failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
             m.type = 'heartbeat' AS "waitsForPings", coalesce(m.check_spec -> 'dependencies', '[]') AS "dependencyIds",
             m.down_min_sources AS quorum, m.state, m.state_since AS "stateSinceMs", m.sequence
      FROM monitors m WHERE m.no = ANY($1::int[]) AND m.enabled ORDER BY m.no FOR NO KEY UPDATE`,

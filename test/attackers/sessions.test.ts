@@ -609,11 +609,18 @@ test.serial('a viewer reads and sees to their own account, and changes nothing e
   t.is(refused.json['error'], 'your role viewer does not allow changes: ask an owner of the account');
   t.is((await editor.call('POST', '/v1/monitors', { name: 'x' })).status, 201);
   t.is((await viewer.call('PATCH', '/v1/user', { name: 'Vera', theme: 'dark' })).status, 200);
-  t.like((await viewer.call('GET', '/v1/session')).json, { user: { name: 'Vera', theme: 'dark', role: 'viewer' } });
+  t.is((await viewer.call('PATCH', '/v1/user', { time_zone: 'Asia/Kolkata', clock: '12h' })).status, 200);
+  t.like((await viewer.call('GET', '/v1/session')).json, {
+    user: { name: 'Vera', theme: 'dark', role: 'viewer', time_zone: 'Asia/Kolkata', clock: '12h' },
+  });
   for (const [body, problem] of [
-    [{}, /^the body must be an object with name, theme or both/],
+    [{}, /^the body must be an object with name, theme, time_zone or clock/],
     [{ name: 5 }, /name/],
     [{ theme: 'pink' }, /theme/],
+    [{ time_zone: 'Mars/Base' }, /^time_zone must be browser, UTC or an IANA time zone .*, got "Mars\/Base"$/],
+    [{ time_zone: '+05:00' }, /^time_zone must be/],
+    [{ time_zone: 'x'.repeat(65) }, /time_zone/],
+    [{ clock: '13h' }, /clock/],
     [{ role: 'owner' }, /role is not a known field/],
     [{ name: 'x'.repeat(256) }, /name/],
   ] as const) {

@@ -27,22 +27,22 @@ test.serial('a monitor goes down and up again before our eyes, and each failure 
   await page.getByRole('button', { name: 'Check now' }).click();
   await heading(page, 'Shop is down').waitFor();
   await page.getByText(/^For \d+ s, since .*: HTTP 503 instead of 2xx/).waitFor();
-  await page.getByText(/^local sees it\./).waitFor();
-  await page.getByRole('button', { name: 'I am on it' }).click();
-  await page.getByText(/is on it since just now/).waitFor();
+  await page.getByText(/^Failing from local\./).waitFor();
+  await page.getByRole('button', { name: 'Acknowledge' }).click();
+  await page.getByText(/^Acknowledged by .* just now/).waitFor();
 
   const failed = page.getByRole('button', { name: /^Down.*HTTP 503 instead of 2xx/ }).first();
   await failed.click();
   const details = page.locator(`[id="${await failed.getAttribute('aria-controls')}"]`);
-  await details.getByText('Answered with status 503').waitFor();
+  await details.getByText('HTTP status 503').waitFor();
   await details.getByRole('group', { name: 'Headers' }).getByText('HTTP 503').waitFor();
-  t.is(await details.getByRole('group', { name: 'How the body begins' }).textContent(), 'ok');
+  t.is(await details.getByRole('group', { name: 'Beginning of the body' }).textContent(), 'ok');
   t.deepEqual(await findBarriers(page), []);
 
   watched.target.health.status = 200;
   await page.getByRole('button', { name: 'Check now' }).click();
   await heading(page, 'Shop is up').waitFor();
-  await page.getByText(/^No incident for/).waitFor();
+  await page.getByText(/^No incidents for/).waitFor();
   t.deepEqual(complaints, []);
 });
 
@@ -54,7 +54,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   const from = Math.floor(Date.now() / 1000) - 40 * 3600;
   await page.goto(`/monitors/${id}?from=${from}&to=${from + 36_000}`);
   await signIn(page, t.context.person);
-  await page.getByText(/^Nothing was measured in \d/).waitFor();
+  await page.getByText(/^No data in \w+ \d/).waitFor();
   await page.getByRole('button', { name: '7 d', exact: true }).click();
   await page.waitForURL(/\?range=7d$/);
   t.is(await page.getByRole('button', { name: '7 d', exact: true }).getAttribute('aria-pressed'), 'true');
@@ -62,24 +62,22 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.waitForURL((url) => url.search === '');
   const plot = page.getByRole('slider', { name: /^Response time/ });
   await plot.waitFor();
-  await page.getByText('Where the time goes').waitFor();
-  await page.getByText(/in the mean of the last 24 hours/).waitFor();
+  await page.getByText('Average breakdown').waitFor();
+  await page.getByText('the last 24 hours:').waitFor();
 
   await plot.focus();
   await page.keyboard.press('End');
   for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('ArrowLeft');
-  await until(async () =>
-    /: p95 .* ms, p50 .* ms$|nothing measured/.test((await plot.getAttribute('aria-valuetext')) ?? ''),
-  );
+  await until(async () => /: p95 .* ms, p50 .* ms$|no data/.test((await plot.getAttribute('aria-valuetext')) ?? ''));
   await page.keyboard.press('Enter');
   await page.waitForURL(/at=\d+/);
-  await page.getByText(/^Of \w+ \d+ \w+/).waitFor();
+  await page.getByRole('button', { name: 'Show latest' }).waitFor();
   await page.keyboard.press('+');
   await page.waitForURL(/from=\d+&to=\d+/);
   await page.keyboard.press('Escape');
   await page.waitForURL((url) => !url.searchParams.has('from'));
 
-  await page.getByText(/in the mean of the last 24 hours/).waitFor();
+  await page.getByText('the last 24 hours:').waitFor();
   const box = await plot.boundingBox();
   if (box === null) return t.fail('the plot has no location');
   await page.mouse.move(box.x + 200, box.y + 60);
@@ -99,7 +97,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   t.true(zoomed > 3 * 3600 && zoomed < 12 * 3600, `${zoomed} s of a day of which a quarter was drawn`);
   t.false(searchParams.has('at'), 'a drag picks nothing');
   await page.getByRole('button', { name: 'Back to 24 h' }).click();
-  await page.getByText(/in the mean of the last 24 hours/).waitFor();
+  await page.getByText('the last 24 hours:').waitFor();
   t.deepEqual(await findBarriers(page), []);
 
   const listed = page
@@ -107,7 +105,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
     .filter({ has: page.getByRole('heading', { name: 'Checks', exact: true }) })
     .getByRole('listitem');
   for (const count of [40, 60]) {
-    await page.getByRole('button', { name: 'Show older ones' }).click();
+    await page.getByRole('button', { name: 'Load more' }).click();
     await listed.nth(count - 1).waitFor();
   }
   t.is(await listed.count(), 60);
@@ -132,7 +130,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   });
   await page.getByRole('button', { name: '1 y', exact: true }).click();
   await page.waitForURL(/range=1y.*view=phases|view=phases.*range=1y/);
-  await page.getByText(/in the mean of the last year/).waitFor();
+  await page.getByText('the last year:').waitFor();
   await page.getByRole('button', { name: /^DNS\s*[\d.]+ ms$/ }).waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
@@ -145,7 +143,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   t.is(await plot.count(), 0);
   await page.unroute(ofStatistics);
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText(/in the mean of the last 30 days/).waitFor();
+  await page.getByText('the last 30 days:').waitFor();
 });
 
 test.serial('it is paused, resumed and deleted, and a viewer only looks, on a phone in the dark', async (t) => {
@@ -155,10 +153,10 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   await signIn(page, t.context.person);
   await page.getByRole('button', { name: 'Pause' }).click();
   await heading(page, 'Shop is paused').waitFor();
-  await page.getByText(/^For \d+ s, since .*Nothing is checked/).waitFor();
+  await page.getByText(/^For \d+ s, since .*No checks run/).waitFor();
   t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'paused');
   await page.keyboard.press('p');
-  await heading(page, /Shop (waits for its first check|is up)|The state of Shop is unknown/).waitFor();
+  await heading(page, /Shop(: waiting for the first check| is up)|The status of Shop is unknown/).waitFor();
   await heading(page, 'Shop is up').waitFor();
   await page.keyboard.press('p');
   await page.getByRole('dialog', { name: 'Pause Shop?' }).getByRole('button', { name: 'Cancel' }).click();
@@ -173,7 +171,7 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   await phone.page.goto(`/monitors/${id}`);
   await signIn(phone.page, t.context.person);
   await phone.page.getByRole('heading', { name: 'Settings' }).waitFor();
-  await phone.page.getByText('X-Api-Key kept secret').waitFor();
+  await phone.page.getByText('X-Api-Key secret').waitFor();
   t.is(await phone.page.getByRole('button', { name: /Pause|Delete|Check now/ }).count(), 0);
   t.is(await phone.page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing is wider than the screen');
   t.deepEqual(await findBarriers(phone.page), []);
@@ -186,13 +184,17 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   await page.waitForURL(/\/monitors$/);
   t.is((await t.context.service.call('GET', `/monitors/${id}`)).status, 404);
   await page.goto(`/monitors/${id}`);
-  await heading(page, /There is no such monitor/, 2).waitFor();
+  await heading(page, /Monitor not found/, 2).waitFor();
   t.deepEqual(complaints, []);
 });
 
 test('what is wrong in an address is as if it were not there, and a zoom stays within what can be asked for', (t) => {
-  t.deepEqual(readShown({ range: 'toString', from: '1', to: '2' }), { range: '24h', zoom: null });
-  t.deepEqual(readShown({ range: '1y', from: '1000', to: '5000' }), { range: '1y', zoom: { from: 1000, to: 5000 } });
+  t.deepEqual(readShown({ range: 'toString', from: '1', to: '2' }), { range: '24h', zoom: null, isCompared: false });
+  t.deepEqual(readShown({ range: '1y', from: '1000', to: '5000', compare: '1' }), {
+    range: '1y',
+    zoom: { from: 1000, to: 5000 },
+    isCompared: true,
+  });
   t.deepEqual(spanOf({ range: '1h', zoom: null }, 10_000), { from: 6400, to: 10_000 });
   t.deepEqual(fitZoom({ from: 10_010, to: 10_020 }, 1_000_000), { from: 9720, to: 10_320 });
   t.deepEqual(fitZoom({ from: 999_000, to: 1_100_000 }, 1_000_000), { from: 898_920, to: 999_960 });

@@ -35,7 +35,10 @@ export const WALK: Record<PageName, WalkedPage> = {
       {
         path: `/monitors/${monitor}`,
         shows: 'Secret headers',
-        dialogs: [{ title: /^Delete http/, by: button('Delete') }],
+        dialogs: [
+          { title: /^Delete http/, by: button('Delete') },
+          { title: /^Custom range$/, by: button('Custom') },
+        ],
       },
     ],
   },

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { insertReport } from '../helpers/stored-report.ts';
 import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
@@ -202,20 +203,20 @@ test.serial('a report is found in the list, shows its days, and is there to prin
   await page.goto('/reports');
   await signIn(page, person);
   await page.getByRole('button', { name: 'Monthly' }).click();
-  await page.getByRole('heading', { name: 'No report yet' }).waitFor();
+  await page.getByRole('heading', { name: 'No reports yet' }).waitFor();
   await page.getByRole('button', { name: 'Weekly' }).click();
-  await page.getByRole('link', { name: /16.*22 March 2026/ }).click();
+  await page.getByRole('link', { name: /Mar 16.*22, 2026/ }).click();
   await page.getByRole('img', { name: 'Uptime by day: 1 of 7 days with downtime' }).waitFor();
   await page.getByRole('img', { name: 'Response time by day: percentiles up to 300 ms' }).waitFor();
   await page.getByText('HTTP 502 instead of 2xx').waitFor();
-  await page.getByText('Target 99.9 % missed').waitFor();
+  await page.getByText('SLO 99.9% missed').waitFor();
   t.is(await overflow(page), 0);
   t.deepEqual(await findBarriers(page), []);
   const saved = page.waitForEvent('download');
   await page.getByRole('link', { name: 'CSV' }).click();
   t.regex(await readFile(await (await saved).path(), 'utf8'), /Shop/);
   const opened = page.waitForEvent('popup');
-  await page.getByRole('link', { name: 'Page to print' }).click();
+  await page.getByRole('link', { name: 'Print / PDF' }).click();
   const printed = await opened;
   await printed.getByRole('heading', { name: 'Weekly report: 16 to 22 March 2026' }).waitFor();
   t.deepEqual(complaints, []);
@@ -342,66 +343,3 @@ test.serial(
     t.deepEqual(complaints, []);
   },
 );
-
-/** The report of a week in March that a monitor was down in. */
-async function insertReport(databaseUrl: string, monitorId: string): Promise<void> {
-  const [start, end] = [1773619200, 1774224000];
-  const ms = { p50: 100, p95: 200, p99: 300 };
-  const monitor = {
-    id: monitorId,
-    name: 'Shop',
-    type: 'http',
-    uptime_percent: 99.8,
-    sla_target: 99.9,
-    sla_met: false,
-    error_budget_seconds: -605,
-    down_seconds: 1210,
-    degraded_seconds: 0,
-    unknown_seconds: 0,
-    paused_seconds: 0,
-    incidents: 1,
-    longest_incident_seconds: 1210,
-    mttr_seconds: 1210,
-    checks: 10_000,
-    response_ms: ms,
-  };
-  const summary = {
-    monitors: 1,
-    incidents: 1,
-    uptime_percent: 99.8,
-    down_seconds: 1210,
-    sla_met: 0,
-    sla_missed: 1,
-    worst_monitors: [],
-  };
-  const days = Array.from({ length: 7 }, (_, day) => ({
-    date: `2026-03-${16 + day}`,
-    uptime_percent: day === 2 ? 98.6 : 100,
-    worst_state: day === 2 ? 'down' : 'up',
-    response_ms: ms,
-  }));
-  const incident = {
-    id: 'inc_test',
-    monitor_id: monitorId,
-    monitor_name: 'Shop',
-    state: 'down',
-    reason: 'HTTP 502 instead of 2xx',
-    started_at: start + 200_000,
-    resolved_at: start + 201_210,
-    duration_seconds: 1210,
-    resolution: 'recovered',
-  };
-  await withClient(databaseUrl, (client) =>
-    client.query(
-      `INSERT INTO reports (id, tenant_id, period, period_start, period_end, created_at, content, details)
-       SELECT 'rep_test', tenant_id, 'week', $2, $3, $3, $4, $5 FROM monitors WHERE id = $1`,
-      [
-        monitorId,
-        start,
-        end,
-        JSON.stringify({ summary, monitors: [monitor] }),
-        JSON.stringify({ days: { [monitorId]: days }, incidents: [incident], service_gaps: [] }),
-      ],
-    ),
-  );
-}

@@ -15,6 +15,9 @@ export type PageOptions = {
   url: string;
   size?: keyof typeof SIZES;
   colorScheme?: 'light' | 'dark';
+  /** The browser's language and zone. */
+  locale?: string;
+  timezoneId?: string;
 };
 
 /** A phone has a touch screen, and no scroll bars that take room. */
@@ -65,15 +68,15 @@ export async function startBrowser(t: Harness, { showsScrollbars = false } = {})
 export async function openPage(
   t: Harness,
   browser: Browser,
-  { url, size = 'desktop', colorScheme = 'light' }: PageOptions,
+  { url, size = 'desktop', colorScheme = 'light', locale = 'en-GB', timezoneId = 'UTC' }: PageOptions,
 ): Promise<OpenPage> {
   const context = await browser.newContext({
     ...SIZES[size],
     colorScheme,
     baseURL: url,
     reducedMotion: 'reduce',
-    locale: 'en-GB',
-    timezoneId: 'UTC',
+    locale,
+    timezoneId,
   });
   t.teardown(() => context.close());
   const complaints: string[] = [];

@@ -3,7 +3,7 @@ import type { TestFn } from 'ava';
 import type { Browser } from 'playwright-core';
 import { startBrowser } from './browser.ts';
 import { createTestDatabase } from './database.ts';
-import { createHarness } from './harness.ts';
+import { createHarness, type Harness } from './harness.ts';
 import { startService, type Service } from './running-service.ts';
 
 /** A running service with the first start's person, its database, and a browser. */
@@ -16,9 +16,12 @@ export type ConsoleService = {
 
 /**
  * Starts one service and one browser before the tests of a file and ends both after them; tests open pages of their
- * own.
+ * own. `prepare` starts what the service needs beside it, and returns variables for it.
  */
-export function withConsole(test: TestFn<ConsoleService>): void {
+export function withConsole(
+  test: TestFn<ConsoleService>,
+  prepare: (harness: Harness) => Promise<Record<string, string>> = () => Promise.resolve({}),
+): void {
   const { harness, close } = createHarness();
   let running: ConsoleService | null = null;
   test.before(async () => {
@@ -32,6 +35,7 @@ export function withConsole(test: TestFn<ConsoleService>): void {
       PLAN_COUNT_LIMITS: 'false',
       ALLOW_PRIVATE_NETWORK: 'true',
       LOG_LEVEL: 'warn',
+      ...(await prepare(harness)),
     };
     const [service, browser] = await Promise.all([startService(harness, env), startBrowser(harness)]);
     running = { service, databaseUrl, browser, person: { email: 'admin@localhost', password } };

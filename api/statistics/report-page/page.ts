@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   formatPercent,
+  formatUptime,
   type ReportContent,
   type ReportDetails,
   type ReportGap,
@@ -43,7 +44,7 @@ const LEGEND = [
   ['up', DAYS.up.meaning],
   ['degraded', DAYS.degraded.meaning],
   ['down', DAYS.down.meaning],
-  ['unknown', `${DAYS.unknown.meaning}, or pending or paused`],
+  ['unknown', `${DAYS.unknown.meaning}, pending or paused`],
   ['absent', DAYS.absent.meaning],
 ] as const;
 
@@ -55,7 +56,7 @@ export function renderReportPage({ report, tenantName }: ReportPage): string {
   const { period, periodStart, periodEnd, createdAt, content, details } = report;
   const dates = formatPeriod({ period, startSeconds: periodStart, endSeconds: periodEnd });
   const title = `${REPORT_TITLES[period]}: ${dates}`;
-  const span = `From ${formatMoment(periodStart)} to ${formatMoment(periodEnd)}, all times UTC.`;
+  const span = `${formatMoment(periodStart)} to ${formatMoment(periodEnd)}. All times in UTC.`;
   const incidents = Map.groupBy(details?.incidents ?? [], (incident) => incident.monitor_id);
   const monitors = content.monitors.map((monitor) =>
     renderMonitor(monitor, details?.days[monitor.id] ?? [], incidents.get(monitor.id) ?? []),
@@ -72,14 +73,14 @@ export function renderReportPage({ report, tenantName }: ReportPage): string {
 <header>
 <p class="soft">${isolated(tenantName)}</p>
 <h1>${escapeHtml(title)}</h1>
-<p class="soft small">${span} Made on ${formatMoment(createdAt)} by Spotcheck.</p>
+<p class="soft small">${span} Created ${formatMoment(createdAt)} by Spotcheck.</p>
 ${renderSummary(content)}
 </header>
 <main>
 ${details === null ? '' : renderGaps(details.service_gaps)}
 <h2>All monitors</h2>
 ${renderTable(content.monitors)}
-<h2>Each monitor</h2>
+<h2>By monitor</h2>
 ${details === null ? '' : renderLegend()}
 ${monitors.join('\n')}
 </main>
@@ -91,11 +92,11 @@ ${monitors.join('\n')}
 function renderSummary({ summary }: ReportContent): string {
   const withTarget = summary.sla_met + summary.sla_missed;
   const figures = [
-    ['Uptime', formatPercent(summary.uptime_percent, 'no time counted')],
+    ['Uptime', formatUptime(summary.uptime_percent, 'no data')],
     ['Monitors', String(summary.monitors)],
     ['Incidents', String(summary.incidents)],
-    ['Down in all', formatLength(summary.down_seconds)],
-    ...(withTarget === 0 ? [] : [['SLA met', `${summary.sla_met} of ${withTarget}`]]),
+    ['Total downtime', formatLength(summary.down_seconds)],
+    ...(withTarget === 0 ? [] : [['SLOs met', `${summary.sla_met} of ${withTarget}`]]),
   ];
   const items = figures.map(([label = '', value = '']) => `<div><dt>${label}</dt><dd>${value}</dd></div>`);
   return `<dl class="figures">${items.join('')}</dl>`;
@@ -108,7 +109,7 @@ function renderGaps(gaps: readonly ReportGap[]): string {
       `<tr><td>${GAPS.names[kind]}</td><td class="when">${formatMoment(start)}</td><td ` +
       `class="when">${formatMoment(end)}</td><td class="number">${formatLength(end - start)}</td></tr>`,
   );
-  const head = '<tr><th>What</th><th>From</th><th>To</th><th class="number">Length</th></tr>';
+  const head = '<tr><th>What</th><th>From</th><th>To</th><th class="number">Duration</th></tr>';
   return `<section class="gaps"><h2>${GAPS.title}</h2>
 <p class="soft small">${GAPS.lead}</p>
 <table><thead>${head}</thead><tbody>${rows.join('')}</tbody></table></section>`;
@@ -117,7 +118,7 @@ function renderGaps(gaps: readonly ReportGap[]): string {
 function renderTable(monitors: readonly ReportMonitor[]): string {
   const head = [
     'Uptime',
-    'Target',
+    'SLO',
     'Budget left',
     'Down',
     'Degraded',
@@ -132,7 +133,7 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
   const rows = monitors.map((monitor) => {
     const missed = monitor.sla_met === false ? ' missed' : '';
     const cells = [
-      formatPercent(monitor.uptime_percent, '–'),
+      formatUptime(monitor.uptime_percent, '–'),
       formatPercent(monitor.sla_target, '–'),
       formatBudget(monitor.error_budget_seconds),
       formatLength(monitor.down_seconds),
@@ -165,9 +166,9 @@ function renderMonitor(
   days: ReportDetails['days'][string],
   incidents: readonly ReportIncident[],
 ): string {
-  const uptime = formatPercent(monitor.uptime_percent, 'no time counted');
-  const verdict = monitor.sla_met === null ? '' : monitor.sla_met ? ', target met' : ', target missed';
-  const checks = monitor.checks === 0 ? 'no checks' : `${monitor.checks} checks`;
+  const uptime = formatUptime(monitor.uptime_percent, 'no data');
+  const verdict = monitor.sla_met === null ? '' : monitor.sla_met ? ', SLO met' : ', SLO missed';
+  const checks = monitor.checks === 0 ? 'no checks' : `${monitor.checks} check${monitor.checks === 1 ? '' : 's'}`;
   return `<section class="monitor">
 <h3>${isolated(monitor.name)}</h3>
 <p class="soft small">${monitor.type}, ${uptime}${verdict}, ${checks}</p>
@@ -190,12 +191,12 @@ function renderIncidents(incidents: readonly ReportIncident[]): string {
   const rows = shown.map(
     ({ started_at: start, duration_seconds: seconds, state, reason }) =>
       `<tr><td class="when">${formatMoment(start)}</td><td ` +
-      `class="number">${seconds === null ? 'beyond the end' : formatLength(seconds)}</td><td>${state}</td><td ` +
+      `class="number">${seconds === null ? 'ongoing' : formatLength(seconds)}</td><td>${state}</td><td ` +
       `class="name">${isolated(reason)}</td></tr>`,
   );
   const rest = incidents.length - shown.length;
-  const head = '<tr><th>Incident</th><th class="number">Length</th><th>State</th><th>Reason</th></tr>';
-  const note = rest > 0 ? `<p class="soft small">and ${rest} shorter ones</p>` : '';
+  const head = '<tr><th>Incident</th><th class="number">Duration</th><th>State</th><th>Reason</th></tr>';
+  const note = rest > 0 ? `<p class="soft small">and ${rest} shorter incidents</p>` : '';
   return `<table class="incidents"><thead>${head}</thead><tbody>${rows.join('')}</tbody></table>${note}`;
 }
 

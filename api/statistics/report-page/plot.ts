@@ -1,4 +1,4 @@
-import { formatPercent, type ReportDay } from '../../../core/statistics/reports/content.ts';
+import { formatUptime, type ReportDay } from '../../../core/statistics/reports/content.ts';
 import { DAYS, isDated, PERCENTILES, piecesOf, layOutNames, scaleOf } from '../../../core/statistics/reports/page.ts';
 
 /** Where days stand in both plots, one above the other, in the units of their view boxes. */
@@ -12,7 +12,7 @@ export function drawStrip(days: readonly ReportDay[]): string {
   const step = (PLOT.right - PLOT.left) / days.length;
   const bars = days.map(({ date, uptime_percent: uptime, worst_state: state }, day) => {
     const x = PLOT.left + day * step;
-    const said = `${date}: ${formatPercent(uptime, 'no time counted')}, ${state ?? DAYS.absent.meaning}`;
+    const said = `${date}: ${formatUptime(uptime, 'no data')}, ${state ?? DAYS.absent.meaning}`;
     const { sign } = DAYS[state ?? 'absent'];
     const mark =
       sign === ''

@@ -3,7 +3,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import type { Status } from '../../parts/statuses.ts';
-import { formatDateTime, formatDuration, formatShort } from '../../parts/time.tsx';
+import { formatDateTime, formatDuration, formatExact } from '../../parts/time.tsx';
 
 type Transition = Schemas['IncidentTransition'];
 type Statement = Schemas['SourceStatement'];
@@ -62,7 +62,7 @@ export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) 
                 dateTime={new Date(at * 1000).toISOString()}
                 title={formatDateTime(at)}
               >
-                {formatShort(at)}
+                {formatExact(at)}
               </time>
             </div>
           </li>

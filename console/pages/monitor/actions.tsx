@@ -51,25 +51,25 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
         ? await api.post('/monitors/{id}/resume', { path: { id } })
         : await api.post('/monitors/{id}/pause', { path: { id } });
       putMonitors([row]);
-      toast(isPaused ? `${name} is checked again` : `${name} is paused: nothing is checked, and no alerts are sent`);
+      toast(isPaused ? `${name} resumed` : `${name} paused: no checks run, no alerts sent`);
     });
   const remove = async () => {
     const text =
-      'Its checks stop, an open incident ends, and its settings are gone for good. What happened stays in ' +
-      'reports and in the list of incidents.';
+      'Checks stop, an open incident is resolved, and the settings are deleted for good. Past incidents stay in ' +
+      'the list of incidents and in reports.';
     if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete monitor' }))) return;
     await act('delete', async () => {
       await api.delete('/monitors/{id}', { path: { id } });
       navigate(PATHS.monitors, { replace: true });
       putMonitors([], [id]);
-      toast(`${name} is deleted`);
+      toast(`${name} deleted`);
     });
   };
   const edit = `/monitors/${id}/edit`;
   useShortcut('c', 'Check now', () => isCheckable && void check());
   // A stray key must not end the monitoring.
   const toggleByKey = async () => {
-    const text = 'Nothing is checked and no alerts are sent until it is resumed.';
+    const text = 'No checks run and no alerts are sent until you resume it.';
     if (isPaused || (await confirm({ title: `Pause ${name}?`, text, action: 'Pause monitor' }))) await toggle();
   };
   useShortcut('p', isPaused ? 'Resume' : 'Pause', () => void toggleByKey());
@@ -98,10 +98,10 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
 function describeRequested(states: readonly ('asked' | 'waits' | 'unable')[]): string {
   const requested = states.filter((state) => state === 'asked').length;
   const waiting = states.filter((state) => state === 'waits').length;
-  if (states.length === 0 || (requested === states.length && requested === 1)) return 'It is being checked';
+  if (states.length === 0 || (requested === states.length && requested === 1)) return 'Check started';
   const parts = [
-    requested > 0 ? `${count(requested, 'location')} ${requested === 1 ? 'checks' : 'check'} it now` : '',
-    waiting > 0 ? `${count(waiting, 'agent')} at the next check-in` : '',
+    requested > 0 ? `Check started from ${count(requested, 'location')}` : '',
+    waiting > 0 ? `${count(waiting, 'agent')} will check at the next check-in` : '',
   ].filter((part) => part !== '');
-  return parts.length === 0 ? 'No location can check it' : parts.join(', ');
+  return parts.length === 0 ? 'No location can run this check' : parts.join(', ');
 }

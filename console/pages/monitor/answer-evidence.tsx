@@ -3,8 +3,8 @@ import type { Schemas } from '../../client/shapes.ts';
 type Answer = NonNullable<Schemas['IncidentEvidence']['answer']>;
 
 const WITHHELD: Readonly<Record<string, string>> = {
-  secrets: 'Its body is not kept, because the check sends secrets that servers may repeat.',
-  not_text: 'Its body is no text.',
+  secrets: 'Body not stored: it could repeat secrets that the check sends.',
+  not_text: 'Body not stored: it is not text.',
 };
 
 /** The stored part of a response: status, headers and the beginning of the body. */
@@ -29,14 +29,14 @@ export function AnswerEvidence({ answer: { status, headers, body, body_withheld:
       )}
       {body === null || body === '' ? (
         <p class="px-3 py-2 font-sans text-soft">
-          {withheld === null ? 'Its body is empty, or was not read.' : (WITHHELD[withheld] ?? withheld)}
+          {withheld === null ? 'The body is empty or was not read.' : (WITHHELD[withheld] ?? withheld)}
         </p>
       ) : (
         <pre
           class="max-h-72 overflow-auto whitespace-pre-wrap break-all px-3 py-2"
           tabIndex={0}
           role="group"
-          aria-label="How the body begins"
+          aria-label="Beginning of the body"
         >
           {body}
         </pre>

@@ -2,53 +2,53 @@ import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { FactLine } from '../../parts/facts.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { formatShort } from '../../parts/time.tsx';
+import { formatExact } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/time-labels.ts';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { AnswerEvidence } from './answer-evidence.tsx';
-import { sentence } from './status-words.ts';
+import { reasonOf } from './status-words.ts';
 
 /** Explanations of the causes. */
 const CAUSES: Readonly<Record<string, string>> = {
-  body_mismatch: 'The answer does not contain the expected text',
-  slow: 'The answer took longer than allowed',
+  body_mismatch: 'The response does not contain the expected text',
+  slow: 'The response took longer than allowed',
   cert_expiring: 'The certificate expires soon',
   cert_expired: 'The certificate has expired',
-  tls_error: 'No encrypted connection could be made',
-  timeout: 'No answer in time',
-  conn_refused: 'The connection was refused: nothing listens there',
-  conn_error: 'The connection broke',
-  dns_nxdomain: 'The name does not exist',
-  dns_error: 'The name could not be looked up',
-  blocked_target: 'The target is one that we do not connect to',
-  insecure_redirect: 'A redirect leads from https to http',
+  tls_error: 'TLS handshake failed',
+  timeout: 'Request timed out',
+  conn_refused: 'Connection refused',
+  conn_error: 'Connection failed',
+  dns_nxdomain: 'The host name does not exist (NXDOMAIN)',
+  dns_error: 'DNS lookup failed',
+  blocked_target: 'Connections to this address are blocked',
+  insecure_redirect: 'Redirect from https to http',
   too_many_redirects: 'Too many redirects',
-  tcp_mismatch: 'The answer is not the expected one',
-  tcp_no_banner: 'Connected, but nothing was answered',
+  tcp_mismatch: 'Unexpected response',
+  tcp_no_banner: 'Connected, but no response',
   udp_no_reply: 'No reply',
-  udp_mismatch: 'The reply is not the expected one',
-  icmp_timeout: 'No echo came back',
-  icmp_unavailable: 'The location cannot send echo requests',
-  dns_mismatch: 'The records are not the expected ones',
+  udp_mismatch: 'Unexpected reply',
+  icmp_timeout: 'No echo reply',
+  icmp_unavailable: 'The location cannot send ICMP pings',
+  dns_mismatch: 'Unexpected records',
   dns_disagree: 'Resolvers disagree',
   domain_expiring: 'The domain expires soon',
   domain_expired: 'The domain has expired',
   domain_unknown: 'The registry does not say when the domain expires',
-  vendor_degraded: 'The vendor reports trouble',
+  vendor_degraded: 'The vendor reports degraded service',
   vendor_down: 'The vendor reports a major outage',
   vendor_unreachable: 'The status page could not be read',
-  heartbeat_missed: 'No ping came in time',
+  heartbeat_missed: 'Missed ping',
   heartbeat_failed: 'The job reported a failure',
-  heartbeat_overrun: 'The job ran longer than allowed',
-  unsupported: 'The location cannot run this kind of check',
+  heartbeat_overrun: 'Job exceeded its max run time',
+  unsupported: 'The location cannot run this type of check',
 };
 
 const SOURCES: Readonly<Record<string, string>> = {
-  text_body: 'the text',
-  json_body: 'the JSON',
-  header: 'a header',
-  response_time: 'the response time',
-  cert_expiry: "the certificate's expiry",
+  text_body: 'text body',
+  json_body: 'JSON body',
+  header: 'header',
+  response_time: 'response time',
+  cert_expiry: 'certificate expiry',
 };
 
 /** Explains a cause; null if there is none. */
@@ -57,9 +57,9 @@ function describeCause(cause: string | null): string | null {
   const known = CAUSES[cause];
   if (known !== undefined) return known;
   const status = /^status_(\d{3})$/.exec(cause)?.[1];
-  if (status !== undefined) return `Answered with status ${status}`;
+  if (status !== undefined) return `HTTP status ${status}`;
   const [, source = ''] = /^assert_(text_body|json_body|header|response_time|cert_expiry)_/.exec(cause) ?? [];
-  return source === '' ? cause : `An assertion about ${SOURCES[source]} does not hold`;
+  return source === '' ? cause : `Assertion failed: ${SOURCES[source]}`;
 }
 
 type Check = Schemas['Check'];
@@ -72,14 +72,14 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
   return (
     <div class="grid gap-3 text-sm">
       <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
-        {reason !== null && <FactLine name="Why">{sentence(reason)}</FactLine>}
+        {reason !== null && <FactLine name="Reason">{reasonOf(check)}</FactLine>}
         {cause !== null && (
           <FactLine name="Cause">
             {describeCause(cause)} <code class="text-xs text-soft">{cause}</code>
           </FactLine>
         )}
         {status !== null && <FactLine name="HTTP status">{status}</FactLine>}
-        {ms !== null && <FactLine name="Took">{formatMs(ms)}</FactLine>}
+        {ms !== null && <FactLine name="Response time">{formatMs(ms)}</FactLine>}
         {check.dns_answers?.map(({ type, records, failure }) => (
           <FactLine key={type} name={type}>
             {failure === null ? records.join(', ') || 'no records' : (DNS_FAILURES[failure] ?? failure)}
@@ -92,7 +92,9 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
         check.ping === undefined &&
         check.dns_answers === undefined &&
         check.verdict === 'up' && (
-          <p class="text-xs text-soft">Good results store their timings once in ten minutes; this one did not.</p>
+          <p class="text-xs text-soft">
+            Successful checks store a timing breakdown every 10 minutes. This one has none.
+          </p>
         )
       )}
       {incident !== null && <Evidence check={check} incident={incident} />}
@@ -101,12 +103,12 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
 }
 
 const DNS_FAILURES: Readonly<Record<string, string>> = {
-  nxdomain: 'the name does not exist',
-  timeout: 'no answer in time',
-  servfail: 'the server failed',
-  refused: 'the server refused',
-  unreachable: 'the server could not be reached',
-  invalid: 'no valid answer',
+  nxdomain: 'host name does not exist',
+  timeout: 'timed out',
+  servfail: 'server failure (SERVFAIL)',
+  refused: 'refused by the server',
+  unreachable: 'server unreachable',
+  invalid: 'invalid response',
 };
 
 /** The stored response of this check or, if it has none, of its location's first failure in the incident. */
@@ -120,16 +122,14 @@ function Evidence({ check, incident }: { check: Check; incident: Incident }) {
         const shown = own ?? ofSource.find(({ verdict }) => verdict === check.verdict) ?? ofSource[0];
         if (shown === undefined || shown.answer === null)
           return (
-            <p class="text-xs text-soft">
-              No answer came, or none was stored: of an incident it is the first one from each location.
-            </p>
+            <p class="text-xs text-soft">No response stored. Incidents keep the first failure of each location.</p>
           );
         return (
           <div>
             <h3 class="mb-1 text-[0.8125rem] font-medium">
               {own === undefined
-                ? `What ${shown.source.name} saw first in this incident, ${formatShort(shown.at)}`
-                : 'What was answered'}
+                ? `First failure from ${shown.source.name} in this incident, ${formatExact(shown.at)}`
+                : 'Response'}
             </h3>
             <AnswerEvidence answer={shown.answer} />
           </div>

@@ -4,13 +4,13 @@ import { Button } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
-import { VERDICTS, VerdictMark } from '../../parts/status.tsx';
-import { Moment } from '../../parts/time.tsx';
-import { formatMs, labelStep, labelMoment } from '../../plots/time-labels.ts';
+import { StatusMark, VERDICTS, VerdictMark } from '../../parts/status.tsx';
+import { formatDateTime, formatExact, Moment, TimesIn } from '../../parts/time.tsx';
+import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
 import { CheckDetails } from './check-details.tsx';
 import { nameOf } from './lines.ts';
-import { hasLocations, sentence } from './status-words.ts';
+import { hasLocations, reasonOf } from './status-words.ts';
 import { keyOf, type CheckChoice, type CheckList } from './use-checks.ts';
 
 type Check = Schemas['Check'];
@@ -23,10 +23,10 @@ type RowProps = {
 };
 
 const PINGS: Readonly<Record<string, string>> = {
-  success: 'Done',
+  success: 'Finished',
   start: 'Started',
   fail: 'Reported a failure',
-  exit: 'Ended',
+  exit: 'Finished',
 };
 
 /** One check as a line that unfolds into its details. */
@@ -44,10 +44,14 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
           md:px-4
         "
       >
-        <VerdictMark verdict={check.verdict} class="size-3" />
+        {check.ping === 'start' ? (
+          <StatusMark status="pending" silent class="size-3" />
+        ) : (
+          <VerdictMark verdict={check.verdict} class="size-3" />
+        )}
         <span class="flex min-w-0 flex-1 flex-col-reverse md:flex-row md:gap-4">
           <span class="flex shrink-0 gap-2 whitespace-nowrap text-soft max-md:text-xs md:gap-4">
-            <span class="md:w-32">{labelMoment(check.at)}</span>
+            <span class="md:w-36">{formatExact(check.at)}</span>
             {hasLocations(monitor) && <span class="clipped md:w-28">{nameOf(check.source)}</span>}
           </span>
           <span class="clipped block min-w-0 md:flex-1">{summarize(check)}</span>
@@ -58,7 +62,8 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
       {isOpen && (
         <div id={detailsId} class="border-t border-line bg-sunken px-3 py-3 md:px-4">
           <p class="mb-2 text-xs text-soft">
-            {VERDICTS[check.verdict]}, <Moment at={Math.floor(check.at)} /> ({new Date(check.at * 1000).toISOString()})
+            {check.ping === 'start' ? 'Started' : VERDICTS[check.verdict]} <Moment at={Math.floor(check.at)} />,{' '}
+            {formatDateTime(check.at)}
           </p>
           <CheckDetails check={check} incidents={incidents} />
         </div>
@@ -67,16 +72,16 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
   );
 }
 
-/** Summarizes a check in a few words. */
+/** Summarizes a check in a few words; a ping shows what the job wrote. */
 function summarize(check: Check): string {
-  if (check.ping !== undefined && check.ping !== null) {
-    const word = PINGS[check.ping] ?? check.ping;
-    return check.exit_status === undefined || check.exit_status === null
-      ? word
-      : `${word} with exit status ${check.exit_status}`;
+  const { ping = null, exit_status: exitStatus = null } = check;
+  if (ping !== null) {
+    const word = PINGS[ping] ?? ping;
+    const ended = exitStatus === null ? word : `${word} with exit status ${exitStatus}`;
+    return check.reason === null ? ended : `${ended}: ${check.reason}`;
   }
-  if (check.reason !== null) return sentence(check.reason);
-  return check.http_status === null ? VERDICTS[check.verdict] : `HTTP ${check.http_status}`;
+  if (check.reason !== null || check.http_status === null) return reasonOf(check) ?? VERDICTS[check.verdict];
+  return `HTTP ${check.http_status}`;
 }
 
 type ChecksProps = {
@@ -103,16 +108,16 @@ export function Checks({ monitor, list, choice, agents, sourceIds, incidents }: 
 }
 
 function leadOf({ span }: CheckChoice) {
-  if (span === null) return undefined;
+  if (span === null) return <TimesIn />;
   return (
     <span class="inline-flex items-center gap-1">
-      Of {labelStep(span.from, span.to - span.from)}
+      {labelStep(span.from, span.to - span.from)}
       <button
         type="button"
         class="rounded px-1 underline underline-offset-2 hover:text-ink"
         onClick={() => setQuery({ at: '' })}
       >
-        show the newest
+        Show latest
       </button>
     </span>
   );
@@ -197,7 +202,7 @@ function List({ monitor, list, choice, incidents }: Pick<ChecksProps, 'monitor' 
       {hasOlder.value && (
         <div class="mt-3 flex justify-center">
           <Button busy={isBusy.value} onClick={() => void loadOlder()}>
-            Show older ones
+            Load more
           </Button>
         </div>
       )}
@@ -206,7 +211,7 @@ function List({ monitor, list, choice, incidents }: Pick<ChecksProps, 'monitor' 
 }
 
 function emptyText({ type, status }: Schemas['Monitor'], { verdict, source, span }: CheckChoice): string {
-  if (verdict !== '' || source !== '' || span !== null) return 'None is like that.';
-  if (status === 'paused') return 'There are none: it is paused.';
-  return type === 'heartbeat' ? 'No ping has come yet.' : 'None yet: the first ones are on their way.';
+  if (verdict !== '' || source !== '' || span !== null) return 'No checks match your filters.';
+  if (status === 'paused') return 'No checks: the monitor is paused.';
+  return type === 'heartbeat' ? 'Waiting for the first ping.' : 'Waiting for the first check.';
 }

@@ -5,7 +5,7 @@ import { Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
-import { withoutCount } from './status-words.ts';
+import { hasLocations, withDates, withoutCount } from './status-words.ts';
 
 type Incident = Schemas['Incident'];
 
@@ -14,18 +14,16 @@ const SHOWN = 8;
 
 /** The newest incidents of the monitor. */
 export function Incidents({
-  id,
+  monitor,
   incidents,
-  hasLocations,
 }: {
-  id: string;
+  monitor: Pick<Schemas['Monitor'], 'id' | 'type'>;
   incidents: Load<Incident[]>;
-  hasLocations: boolean;
 }) {
   const hasMore = (incidents.value.value?.length ?? 0) > SHOWN;
   const all = hasMore && (
     <a
-      href={`/incidents?monitor_id=${encodeURIComponent(id)}`}
+      href={`/incidents?monitor_id=${encodeURIComponent(monitor.id)}`}
       class="text-sm text-soft underline underline-offset-2 hover:text-ink"
     >
       All incidents
@@ -36,14 +34,12 @@ export function Incidents({
       <Loaded load={incidents} height="h-32">
         {(list) =>
           list.length === 0 ? (
-            <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">There was none so far.</p>
+            <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">No incidents yet.</p>
           ) : (
             <Table
-              caption="Incidents, the newest first"
+              caption="Incidents, newest first"
               columns={COLUMNS}
-              rows={list
-                .slice(0, SHOWN)
-                .map((incident) => (hasLocations ? incident : { ...incident, sources_down: [] }))}
+              rows={list.slice(0, SHOWN).map((incident) => shownOf(incident, monitor))}
               keyOf={(incident) => incident.id}
               hrefOf={(incident) => `/incidents/${incident.id}`}
             />
@@ -54,9 +50,16 @@ export function Incidents({
   );
 }
 
+/** An incident without the service itself as a location, and with dates as they are written everywhere. */
+function shownOf(incident: Incident, monitor: Pick<Schemas['Monitor'], 'type'>): Incident {
+  if (hasLocations(monitor)) return incident;
+  const reason = monitor.type === 'domain' ? withDates(incident.reason) : incident.reason;
+  return { ...incident, reason, sources_down: [] };
+}
+
 const COLUMNS: readonly Column<Incident>[] = [
   {
-    head: 'Began',
+    head: 'Started',
     class: 'whitespace-nowrap',
     cell: ({ state, started_at: at }) => (
       <span class="inline-flex items-center gap-2">
@@ -65,15 +68,15 @@ const COLUMNS: readonly Column<Incident>[] = [
       </span>
     ),
   },
-  { head: 'Why', cell: Why },
+  { head: 'Reason', cell: Why },
   {
-    head: 'Lasted',
+    head: 'Duration',
     align: 'right',
     class: 'whitespace-nowrap',
     cell: ({ status, started_at: at, duration_seconds: seconds }) =>
       status === 'open' ? <Since at={at} /> : formatDuration(seconds),
   },
-  { head: 'Ended', align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft', cell: Ended },
+  { head: 'Resolved', align: 'right', wideOnly: true, class: 'whitespace-nowrap text-soft', cell: Ended },
 ];
 
 function Why({ reason, sources_down: locations, acknowledged_at: acknowledged, status }: Incident) {

@@ -5,10 +5,12 @@ import type { Line } from '../../plots/series.ts';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { hasTimings, TIMINGS } from '../../plots/timing-bar.tsx';
 import { setQuery } from '../../shell/router.ts';
-import { nameOf, STEP_SECONDS, wholeOf, type View } from './lines.ts';
+import { BEFORE, nameOf, STEP_SECONDS, wholeOf, type View } from './lines.ts';
 
 type LegendProps = {
   answer: Schemas['MonitorStats'];
+  /** The statistics of the period before; null unless they are compared. */
+  before: Schemas['MonitorStats'] | null;
   view: View;
   all: readonly Line[];
   hovered: number | null;
@@ -23,16 +25,20 @@ const PLOTTED = [
 ] as const;
 
 const MEANINGS: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(TIMINGS.map(({ label, is }) => [label, `Mean time of ${is}`])),
-  p50: 'Half of the checks were faster',
-  p95: '95 of 100 checks were faster',
-  p99: '99 of 100 checks were faster',
+  ...Object.fromEntries(TIMINGS.map(({ label, is }) => [label, `Average: ${is}`])),
+  p50: '50% of checks were faster',
+  p95: '95% of checks were faster',
+  p99: '99% of checks were faster',
+  [BEFORE]: 'Median of the period before, as long as this one',
 };
 
 /** The legend of the plot: each line with its value at the pointer or in the window. A click hides or shows a line. */
-export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: LegendProps) {
+export function Legend({ answer, before, view, all, hovered, hidden, onHidden, words }: LegendProps) {
   const step = hovered === null ? undefined : answer.series[hovered];
-  const whole = wholeOf(answer, view);
+  const whole: Readonly<Record<string, number | null>> = {
+    ...wholeOf(answer, view),
+    [BEFORE]: before?.totals.response_ms.p50 ?? null,
+  };
   const toggle = (name: string) =>
     onHidden(hidden.has(name) ? new Set([...hidden].filter((other) => other !== name)) : new Set([...hidden, name]));
   // Listed in ascending order, painted in descending order.
@@ -42,7 +48,7 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
       <div class="flex flex-wrap items-center gap-x-3 gap-y-1">
         {(hasTimings(answer.totals.phases) || view.name === 'phases') && (
           <Choices
-            label="What is plotted"
+            label="Metric"
             choices={PLOTTED}
             value={view.name === 'phases' ? 'phases' : ''}
             onValue={(chosen) => setQuery({ view: chosen })}
@@ -62,17 +68,22 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
               key={line.name}
               type="button"
               aria-pressed={isOn}
-              title={MEANINGS[line.name] ?? 'The median of this location'}
+              title={`${MEANINGS[line.name] ?? 'Median from this location'}. Click to ${isOn ? 'hide' : 'show'}`}
               onClick={() => toggle(line.name)}
               class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover"
             >
               <span
-                class={`h-0.5 w-2.5 rounded ${isOn ? '' : 'opacity-30'}`}
-                style={{ background: `var(--${line.color})` }}
+                class={`size-2.5 shrink-0 rounded-full border-2 ${isOn ? '' : 'opacity-60'}`}
+                style={{
+                  borderColor: `var(--${line.color})`,
+                  background: isOn ? `var(--${line.color})` : 'transparent',
+                }}
                 aria-hidden="true"
               />
-              <span class={isOn ? 'text-soft' : 'text-soft line-through'}>{line.name}</span>
-              <span class="min-w-12 text-left md:min-w-14 font-medium">{value === null ? '–' : formatMs(value)}</span>
+              <span class="text-soft">{line.name}</span>
+              <span class={`min-w-12 text-left md:min-w-14 ${isOn ? 'font-medium' : 'text-soft'}`}>
+                {isOn ? (value === null ? '–' : formatMs(value)) : 'hidden'}
+              </span>
             </button>
           );
         })}
@@ -97,8 +108,8 @@ function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
         }
         class="h-8 max-w-44 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]"
       >
-        <option value="all">All locations together</option>
-        {view.name !== 'phases' && <option value="each">Each location (median)</option>}
+        <option value="all">All locations</option>
+        {view.name !== 'phases' && <option value="each">By location (p50)</option>}
         {answer.sources.flatMap((source) =>
           source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>],
         )}

@@ -55,6 +55,22 @@ export function linesOf({ series, sources }: Stats, { name, sourceId }: View): L
   ];
 }
 
+/** The median of the period before at the moments of the present one; `before` ends where `present` begins. */
+export function lineBefore({ series, from, to }: Stats, before: Stats): Line {
+  const step = STEP_SECONDS[before.resolution];
+  const byStep = new Map(before.series.map((point) => [point.at, point.response_ms.p50]));
+  return {
+    name: BEFORE,
+    values: series.map(({ at }) => byStep.get(Math.floor((Math.max(from, at) - (to - from)) / step) * step) ?? null),
+    color: 'plot-6',
+    width: 1.4,
+    dash: [5, 4],
+  };
+}
+
+/** The name of the line of the period before. */
+export const BEFORE = 'p50, previous period';
+
 /** The figures of the whole window, by the names of the lines. */
 export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): Readonly<Record<string, number | null>> {
   if (name === 'locations')
@@ -73,5 +89,5 @@ export function wholeOf({ totals, sources }: Stats, { name, sourceId }: View): R
 
 /** The name of a location; agents that were deleted have none. */
 export function nameOf({ name }: { name: string | null }): string {
-  return name ?? 'a deleted agent';
+  return name ?? 'deleted agent';
 }

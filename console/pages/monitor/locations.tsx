@@ -1,22 +1,18 @@
+import { describeQuorum } from '../../../core/incidents/quorum.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { formatNumber } from '../../parts/figures.ts';
 import { Section } from '../../parts/page.tsx';
 import { Badge, VerdictMark } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
-import { Moment } from '../../parts/time.tsx';
+import { formatShort, Moment } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
 import { sentence } from './status-words.ts';
 
 type Check = Schemas['Check'];
 type Source = Schemas['SourceStats'];
-type Row = {
-  id: string;
-  name: string;
-  region: string | null;
-  newest: Check | null;
-  stats: Source | null;
-  unable: string | null;
-};
+type Location = Schemas['MonitorLocations']['locations'][number];
+type Row = Location & { newest: Check | null; stats: Source | null; unable: string | null };
 
 const UNABLE: Readonly<Record<string, string>> = {
   capability: 'This agent cannot run this type of check',
@@ -26,38 +22,38 @@ const UNABLE: Readonly<Record<string, string>> = {
 
 type LocationsProps = {
   detail: Schemas['MonitorDetail'];
-  agents: readonly Schemas['Agent'][] | null;
+  /** The locations as they are now; null until they are loaded. */
+  locations: Schemas['MonitorLocations'] | null;
   checks: readonly Check[];
   sources: readonly Source[];
   words: string;
 };
 
-/** The newest result of each location, and its statistics in the range. */
-export function Locations({ detail, agents, checks, sources, words }: LocationsProps) {
-  const rows = detail.agent_sources.map((id): Row => {
-    const agent = agents?.find((each) => each.id === id);
-    const newest = checks.find(({ source }) => source.id === id) ?? null;
-    const reason = detail.agent_sources_unable?.find((each) => each.id === id)?.reason;
+/** The status and the newest result of each location, and its statistics in the range. */
+export function Locations({ detail, locations, checks, sources, words }: LocationsProps) {
+  if (locations === null || locations.locations.length === 0) return null;
+  const rows = locations.locations.map((location): Row => {
+    const reason = detail.agent_sources_unable?.find(({ id }) => id === location.id)?.reason;
     return {
-      id,
-      // A blank until names are loaded.
-      name: agent?.name ?? newest?.source.name ?? (agents === null ? '\u00A0' : id),
-      region: agent?.region ?? null,
-      newest,
-      stats: sources.find((source) => source.id === id) ?? null,
+      ...location,
+      newest: checks.find(({ source }) => source.id === location.id) ?? null,
+      stats: sources.find(({ id }) => id === location.id) ?? null,
       unable: reason === undefined ? null : (UNABLE[reason] ?? null),
     };
   });
-  if (rows.length === 0) return null;
-  const needed = Math.min(detail.down_min_sources, rows.length);
-  const lead =
-    rows.length === 1
-      ? 'One place checks it.'
-      : `It is down when ${needed === rows.length ? `all ${needed}` : `${needed} of these ${rows.length}`} see a ` +
-        `failure. Response times: ${words}.`;
+  const votes = rows.filter(({ status }) => status === 'counted').length;
+  const isUndecided = detail.status === 'pending' && rows.every(({ status }) => status !== 'offline');
+  const tally = { sources: rows.length, votes: isUndecided ? rows.length : votes };
   return (
-    <Section title="Locations" lead={lead}>
-      <Table caption="What each location sees" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
+    <Section
+      title="Locations"
+      lead={
+        detail.status === 'paused'
+          ? `Response times: ${words}.`
+          : `${describeQuorum(tally, locations.down_min_sources)}. Response times: ${words}.`
+      }
+    >
+      <Table caption="Status by location" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
     </Section>
   );
 }
@@ -65,7 +61,7 @@ export function Locations({ detail, agents, checks, sources, words }: LocationsP
 const COLUMNS: readonly Column<Row>[] = [
   { head: 'Location', cell: Name, class: 'w-1/4' },
   { head: 'Now', cell: Now },
-  { head: 'Median', align: 'right', cell: ({ stats }) => latency(stats?.response_ms.p50) },
+  { head: 'p50', align: 'right', cell: ({ stats }) => latency(stats?.response_ms.p50) },
   { head: 'p95', align: 'right', wideOnly: true, cell: ({ stats }) => latency(stats?.response_ms.p95) },
   { head: 'p99', align: 'right', wideOnly: true, cell: ({ stats }) => latency(stats?.response_ms.p99) },
   { head: 'Failed', align: 'right', wideOnly: true, cell: ({ stats }) => (stats === null ? '–' : failed(stats)) },
@@ -77,7 +73,7 @@ function Name({ id, name, region }: Row) {
       <button
         type="button"
         class="text-left font-medium underline-offset-2 hover:underline"
-        title={`Show what ${name} measured`}
+        title={`Show response times from ${name}`}
         onClick={() => setQuery({ source: id, view: '' })}
       >
         {name}
@@ -87,9 +83,19 @@ function Name({ id, name, region }: Row) {
   );
 }
 
-function Now({ newest, unable }: Row) {
+function Now({ status, newest, unable, last_seen_at: seen }: Row) {
   if (unable !== null) return <Badge tone="warning">{unable}</Badge>;
-  if (newest === null) return <span class="text-soft">Nothing yet</span>;
+  if (status === 'offline')
+    return (
+      <>
+        <Badge tone="warning">Offline</Badge>{' '}
+        <span class="text-xs text-soft">
+          {seen !== null && `since ${formatShort(seen)}, `}
+          not counted
+        </span>
+      </>
+    );
+  if (newest === null) return <span class="text-soft">No recent result</span>;
   return (
     <span class="flex gap-2">
       <VerdictMark verdict={newest.verdict} />
@@ -112,5 +118,5 @@ function latency(ms: number | null | undefined): string {
 }
 
 function failed({ checks: { up, degraded, down } }: Source): string {
-  return `${down.toLocaleString()} of ${(up + degraded + down).toLocaleString()}`;
+  return `${formatNumber(down)} of ${formatNumber(up + degraded + down)}`;
 }

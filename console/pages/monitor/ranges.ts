@@ -21,8 +21,8 @@ export const DEFAULT_RANGE: RangeName = '24h';
 export const SHORTEST_SECONDS = 600;
 const LONGEST_SECONDS = 400 * DAY;
 
-/** The shown time range: one that ends now, or a part of it (`zoom`). */
-export type Shown = { range: RangeName; zoom: Span | null };
+/** The shown time range: one that ends now, or a span of the user's own (`zoom`); perhaps beside the one before it. */
+export type Shown = { range: RangeName; zoom: Span | null; isCompared: boolean };
 
 /** Reads the range from an address; invalid values are ignored. */
 export function readShown(query: Readonly<Record<string, string>>): Shown {
@@ -35,12 +35,17 @@ export function readShown(query: Readonly<Record<string, string>>): Shown {
     zoom.from >= 0 &&
     zoom.to - zoom.from >= SHORTEST_SECONDS &&
     zoom.to - zoom.from <= LONGEST_SECONDS;
-  return { range, zoom: isGood ? zoom : null };
+  return { range, zoom: isGood ? zoom : null, isCompared: query['compare'] === '1' };
 }
 
 /** The range as Unix seconds. */
-export function spanOf({ range, zoom }: Shown, now: number): Span {
+export function spanOf({ range, zoom }: Pick<Shown, 'range' | 'zoom'>, now: number): Span {
   return zoom ?? { from: now - RANGES[range].seconds, to: now };
+}
+
+/** The range without the time before the monitor was created, which has nothing to show. */
+export function sinceCreation({ from, to }: Span, createdAt: number): Span {
+  return { from: Math.max(from, Math.min(createdAt, to - SHORTEST_SECONDS)), to };
 }
 
 /** Rounds a span that was drawn on a plot to whole minutes within the limits of a zoom. */
@@ -52,6 +57,32 @@ export function fitZoom({ from, to }: Span, now: number): Span {
 }
 
 /** The range in words, for headings and sentences. */
-export function wordsOf({ range, zoom }: Shown, format: (at: number) => string): string {
+export function wordsOf({ range, zoom }: Pick<Shown, 'range' | 'zoom'>, format: (at: number) => string): string {
   return zoom === null ? RANGES[range].words : `${format(zoom.from)} to ${format(zoom.to)}`;
+}
+
+/** Writes Unix seconds as an input of a date and a time reads them, in a zone. */
+export function toWallTime(at: number, zone: string): string {
+  // Swedish dates are those of ISO 8601: 2026-11-23 14:05.
+  const format = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short', timeZone: zone });
+  return format.format(at * 1000).replace(' ', 'T');
+}
+
+/** Reads what such an input has as Unix seconds; null where it is empty. An hour that a zone skips counts as the next. */
+export function fromWallTime(text: string, zone: string): number | null {
+  const asUtc = Date.parse(`${text}Z`) / 1000;
+  if (Number.isNaN(asUtc)) return null;
+  const offsetAt = (at: number) => Date.parse(`${toWallTime(at, zone)}Z`) / 1000 - at;
+  // The offset of the first guess is that of the other side of a change of clocks at most.
+  const guess = asUtc - offsetAt(asUtc);
+  return asUtc - offsetAt(guess);
+}
+
+/** Finds what is wrong with a custom range, as a sentence; null where nothing is. */
+export function findRangeProblem(from: number | null, to: number | null, now: number): string | null {
+  if (from === null || to === null) return 'Enter a start and an end.';
+  if (from >= now) return 'The start must be in the past.';
+  if (from >= to) return 'The start must be before the end.';
+  if (to - from < SHORTEST_SECONDS) return 'Choose at least 10 minutes.';
+  return to - from > LONGEST_SECONDS ? 'Choose at most 400 days.' : null;
 }

@@ -1,70 +1,28 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Schemas } from '../../client/shapes.ts';
-import { IconButton, Button } from '../../parts/button.tsx';
-import { Choices } from '../../parts/choices.tsx';
+import { IconButton } from '../../parts/button.tsx';
 import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Card, Section, useWide } from '../../parts/page.tsx';
-import { clock, formatShort } from '../../parts/time.tsx';
+import { clock, formatAgo, formatShort, TimesIn } from '../../parts/time.tsx';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
-import { scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
+import { nearestKnown, scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
 import { StatusBand, bandParts, describeBand } from '../../plots/status-band.tsx';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { TimePlot } from '../../plots/time-plot.tsx';
-import { useShortcut } from '../../shell/keys.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { Legend } from './legend.tsx';
-import { linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
-import {
-  fitZoom,
-  SHORTEST_SECONDS,
-  spanOf,
-  wordsOf,
-  type Shown,
-  DEFAULT_RANGE,
-  RANGES,
-  type RangeName,
-} from './ranges.ts';
+import { lineBefore, linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
+import { choose, RangeControl } from './range-control.tsx';
+import { fitZoom, RANGES, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
 import { KEPT_EVERY, TimingBreakdown } from './timing-breakdown.tsx';
 import { MOST_INCIDENTS, type ShownStats } from './use-monitor.ts';
 
-const NAMES = Object.keys(RANGES) as RangeName[];
-const CHOICES = NAMES.map((value) => ({ value, label: RANGES[value].label }));
-
-/** Chooses the time range; the address stores it. */
-function RangeControl({ shown }: { shown: Shown }) {
-  useShortcut('[', 'A shorter range', () => stepRange(shown, -1));
-  useShortcut(']', 'A longer range', () => stepRange(shown, 1));
-  return (
-    <div class="flex max-w-full flex-wrap items-center gap-2">
-      <Choices<RangeName | ''>
-        label="Range"
-        choices={CHOICES}
-        value={shown.zoom === null ? shown.range : ''}
-        onValue={(name) => name !== '' && choose(name)}
-      />
-      {shown.zoom !== null && (
-        <Button size="small" tone="quiet" icon="back" onClick={() => choose(shown.range)}>
-          <span class="max-md:sr-only">Back to</span> {RANGES[shown.range].label}
-        </Button>
-      )}
-    </div>
-  );
-}
-
-/** Goes to a range, and drops the zoom and the picked moment of the previous one. */
-function choose(name: RangeName): void {
-  setQuery({ range: name === DEFAULT_RANGE ? '' : name, from: '', to: '', at: '' });
-}
-
-function stepRange(shown: Shown, by: number): void {
-  const next = NAMES[NAMES.indexOf(shown.range) + by];
-  if (next !== undefined) choose(next);
-}
-
 type ResponseProps = {
   monitor: Schemas['Monitor'];
-  stats: Load<ShownStats>;
+  stats: Load<ShownStats | null>;
+  /** The statistics of the period before; null unless they are compared. */
+  before: Schemas['MonitorStats'] | null;
   incidents: readonly Schemas['Incident'][];
   shown: Shown;
   view: View;
@@ -77,8 +35,8 @@ const HEIGHTS = { wide: 260, narrow: 200 } as const;
 const HIDDEN: ReadonlySet<string> = new Set(['p99']);
 
 const TITLES: Partial<Record<Schemas['MonitorType'], string>> = {
-  heartbeat: 'How long the job runs',
-  icmp: 'Round trip',
+  heartbeat: 'Run time',
+  icmp: 'Round-trip time',
   domain: 'Status',
   vendor: 'Status',
 };
@@ -105,6 +63,7 @@ export function Response(props: ResponseProps) {
 function Plots({
   monitor,
   answer,
+  before,
   incidents,
   shown,
   view,
@@ -118,7 +77,11 @@ function Plots({
   const span = useMemo<Span>(() => ({ from: answer.from, to: answer.to }), [answer]);
   const step = STEP_SECONDS[answer.resolution];
   const moments = useMemo(() => momentsOf(answer), [answer]);
-  const all = useMemo(() => linesOf(answer, view), [answer, view.name, view.sourceId]);
+  const all = useMemo(() => {
+    const present = linesOf(answer, view);
+    const isComparable = before !== null && before.to === answer.from && view.name === 'percentiles';
+    return isComparable ? [...present, lineBefore(answer, before)] : present;
+  }, [answer, before, view.name, view.sourceId]);
   const lines = useMemo(() => {
     const visible = all.filter(({ name }) => !hidden.value.has(name));
     return view.name === 'phases' ? stackLines(visible) : visible;
@@ -167,11 +130,14 @@ function Plots({
       }),
     );
   };
-  const describe = (index: number) =>
-    `${labelStep(answer.series[index]?.at ?? span.to, step)}: ${describeValues(lines, index)}`;
   const isEmpty = useMemo(() => all.every(({ values }) => values.every((value) => value === null)), [all]);
   const isTimed = !(isEmpty && ['domain', 'vendor'].includes(monitor.type));
   const bridged = Math.max(step, monitor.interval_seconds, view.name === 'phases' ? KEPT_EVERY : 0) * 2.5;
+  const knownAt = (index: number) => nearestKnown(moments, all, { index, withinSeconds: bridged / 2 });
+  const describe = (index: number) => {
+    const known = knownAt(index);
+    return `${labelStep(answer.series[known]?.at ?? span.to, step)}: ${describeValues(lines, known)}`;
+  };
   return (
     <div class="relative" aria-busy={isBusy}>
       {isBusy && (
@@ -189,7 +155,8 @@ function Plots({
               answer={answer}
               view={view}
               all={all}
-              hovered={hovered.value}
+              before={before}
+              hovered={hovered.value === null ? null : knownAt(hovered.value)}
               hidden={hidden.value}
               onHidden={(names) => (hidden.value = names)}
               words={words}
@@ -200,19 +167,16 @@ function Plots({
             </div>
           </div>
           {isEmpty ? (
-            <p class="grid h-32 place-items-center text-sm text-soft">
+            <p class="grid h-20 place-items-center text-sm text-soft">
               {view.name !== 'phases'
-                ? `Nothing was measured in ${words}`
+                ? `No data in ${words}`
                 : isBusy
                   ? ''
-                  : `No timings were stored in ${words}: good results store them once in ten minutes`}
+                  : `No timings in ${words}: successful checks store them every 10 minutes`}
             </p>
           ) : (
             <TimePlot
-              label={
-                'Response time: arrow keys go from moment to moment, Enter shows its checks, + and - zoom, ' +
-                'Escape goes back'
-              }
+              label={'Response time: arrow keys move, Enter shows the checks, + and - zoom, Escape resets'}
               moments={moments}
               lines={lines}
               filled={view.name === 'percentiles' && lines.length >= 2 && lines[0]?.name === 'p95' ? [0, 1] : null}
@@ -230,9 +194,14 @@ function Plots({
               picked={mark}
             />
           )}
-          {!isEmpty && (
-            <p class="mt-1 text-xs text-soft md:hidden">Tap a moment to see its checks; two fingers zoom.</p>
-          )}
+          {!isEmpty && <p class="mt-1 text-xs text-soft md:hidden">Tap to see checks. Pinch to zoom.</p>}
+          <p class="mt-1 text-xs text-soft">
+            <TimesIn />
+            {shown.zoom === null &&
+              monitor.created_at > answer.to - RANGES[shown.range].seconds &&
+              `. Created ${formatAgo(monitor.created_at, clock.value)}`}
+            .
+          </p>
           <TimingBreakdown monitor={monitor} answer={answer} words={words} picked={mark} />
         </>
       )}
@@ -244,7 +213,7 @@ function describeValues(lines: readonly Line[], index: number): string {
   const known = lines.flatMap(({ name, values, labels = values }) =>
     typeof labels[index] === 'number' ? [`${name} ${formatMs(labels[index])}`] : [],
   );
-  return known.length === 0 ? 'nothing measured' : known.join(', ');
+  return known.length === 0 ? 'no data' : known.join(', ');
 }
 
 /** Freezes a value from `hold` until the button or finger is up, because a redraw would cancel a drag. */

@@ -1,10 +1,11 @@
+import { formatPercent } from '../../../core/statistics/reports/content.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { Code } from '../../parts/facts.tsx';
-import { joinWords } from '../../parts/figures.ts';
+import { count, joinWords } from '../../parts/figures.ts';
 import { Card, Section } from '../../parts/page.tsx';
-import { formatDateTime } from '../../parts/time.tsx';
+import { formatDateTime, formatEvery } from '../../parts/time.tsx';
 import { ChangesLink } from '../settings/changes-link.tsx';
 import { hasLocations } from './status-words.ts';
 import {
@@ -36,11 +37,11 @@ const TYPES: Record<Schemas['MonitorType'], string> = {
   http: 'HTTP request',
   tcp: 'TCP connection',
   udp: 'UDP datagram',
-  icmp: 'Echo requests (ping)',
+  icmp: 'ICMP ping',
   dns: 'DNS records',
   domain: 'Domain expiry',
-  heartbeat: 'Heartbeat of a job',
-  vendor: "Vendor's status page",
+  heartbeat: 'Heartbeat',
+  vendor: 'Vendor status page',
 };
 
 /** The settings of a monitor; secrets are only mentioned. */
@@ -89,21 +90,21 @@ function listSettings(
   return [
     ['Type', TYPES[type]],
     ...(detail.target === '' ? [] : [['Target', <Code key="target">{detail.target}</Code>] as Setting]),
-    [type === 'heartbeat' ? 'A ping is expected' : 'Checked', every(interval)],
+    [type === 'heartbeat' ? 'Expected' : 'Checked', formatEvery(interval)],
     ...OF_TYPE[type](detail),
     ...(hasLocations(detail)
       ? ([
-          ['Gives up after', `${timeout / 1000} s`],
-          ['Down when', downWhen(detail)],
-          ['From', formatLocations(detail, agents)],
+          ['Timeout', `${timeout / 1000} s`],
+          ['Alert after', alertAfter(detail)],
+          ['Locations', formatLocations(detail, agents)],
         ] as Setting[])
       : []),
-    ['Target of uptime', target === null ? 'None' : `${target} %`],
+    ['Uptime target (SLO)', formatPercent(target, 'None')],
     ...(dependencies.length === 0
       ? []
       : [['Depends on', <Dependencies key="dependencies" ids={dependencies} names={names} />] as Setting]),
-    ['Made', formatDateTime(created)],
-    ...(updated === created ? [] : [['Changed', formatDateTime(updated)] as Setting]),
+    ['Created', formatDateTime(created)],
+    ...(updated === created ? [] : [['Updated', formatDateTime(updated)] as Setting]),
   ];
 }
 
@@ -122,25 +123,19 @@ function Dependencies({ ids, names }: { ids: readonly string[]; names: ReadonlyM
   );
 }
 
-function every(seconds: number): string {
-  if (seconds % 3600 === 0) return seconds === 3600 ? 'every hour' : `every ${seconds / 3600} hours`;
-  if (seconds % 60 === 0) return seconds === 60 ? 'every minute' : `every ${seconds / 60} minutes`;
-  return seconds === 1 ? 'every second' : `every ${seconds} seconds`;
-}
-
-function downWhen({
+/** The rule as it is set; how many locations count now is said above. */
+function alertAfter({
   down_min_sources: quorum,
   agent_sources: sources,
   down_after_failures: failures,
   up_after_successes: successes,
 }: Detail): string {
-  const locations = sources.length <= 1 ? 'the location sees' : `${quorum} of ${sources.length} locations see`;
-  const back = successes === 1 ? 'the first success' : `${successes} successes in a row`;
-  return `${locations} ${failures === 1 ? 'a failure' : `${failures} failures in a row`}; good again after ${back}`;
+  const locations = sources.length <= 1 ? '' : ` from ${quorum} of ${sources.length} locations`;
+  return `${count(failures, 'failed check')}${locations}; resolved after ${count(successes, 'successful check')}`;
 }
 
 function formatLocations({ agent_sources: sources }: Detail, agents: readonly Schemas['Agent'][]): string {
   return sources.length === 0
-    ? 'No location yet'
+    ? 'None yet'
     : joinWords(sources.map((id) => agents.find((agent) => agent.id === id)?.name ?? id));
 }

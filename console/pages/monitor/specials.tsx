@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { DAY_SECONDS } from '../../../core/time.ts';
+import { countDaysLeft } from '../../../core/checks/domain/facts.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { CopyText } from '../../parts/copy.tsx';
@@ -9,7 +9,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { clock, formatDay, Moment } from '../../parts/time.tsx';
-import { sentence } from './status-words.ts';
+import { reasonOf, sentence } from './status-words.ts';
 
 type Detail = Schemas['MonitorDetail'];
 type Check = Schemas['Check'];
@@ -34,24 +34,21 @@ function PingAddress({ detail }: SpecialProps) {
   const address = `${window.location.origin}/ping/${token ?? ''}`;
   return (
     <Section
-      title="Address to ping"
-      lead={token === undefined ? undefined : 'Knowing it is enough to report in: keep it to the job.'}
+      title="Ping URL"
+      lead={token === undefined ? undefined : 'Keep it private: anyone who has it can send pings.'}
     >
       <Card>
         {token === undefined ? (
-          <p class="text-sm text-soft">Only those who may change the monitor see its address.</p>
+          <p class="text-sm text-soft">Only editors and owners can see the ping URL.</p>
         ) : (
           <div class="grid grid-cols-1 gap-3">
-            <CopyText text={address} label="Ping address" />
-            <CopyText
-              text={`your-job && curl -fsS -m 10 --retry 5 --retry-connrefused ${address}`}
-              label="Command for a job"
-            />
+            <CopyText text={address} label="Ping URL" />
+            <CopyText text={`your-job && curl -fsS -m 10 --retry 5 --retry-connrefused ${address}`} label="Command" />
             <p class="text-sm text-soft">
-              Call <Code>/start</Code> behind it when the job begins, to see how long it runs
+              Append <Code>/start</Code> when the job starts to measure its run time
               {failEnabled && (
                 <>
-                  ; <Code>/fail</Code>, or <Code>/$?</Code> with its exit status, when it ends
+                  ; append <Code>/fail</Code>, or <Code>/$?</Code> with the exit status, when it ends
                 </>
               )}
               .
@@ -72,13 +69,13 @@ function Vendor({ detail, checks }: SpecialProps) {
       <Card class="grid gap-2 p-4 text-sm md:p-5">
         <p>
           {newest === undefined
-            ? 'Its page was not read yet.'
+            ? 'Waiting for the first check of the status page.'
             : newest.reason === null
-              ? 'All that is watched is operational.'
+              ? 'All monitored components are operational.'
               : sentence(newest.reason)}
         </p>
         {components.length === 0 ? (
-          <p class="text-soft">The vendor counts as a whole.</p>
+          <p class="text-soft">All components are monitored.</p>
         ) : (
           <ul class="flex flex-wrap gap-1.5" aria-label="Components">
             {components.map((component) => (
@@ -95,7 +92,7 @@ function Vendor({ detail, checks }: SpecialProps) {
             rel="noreferrer"
             class="inline-flex items-center gap-1.5 justify-self-start underline underline-offset-2"
           >
-            The vendor's own page <Icon name="external" class="size-3.5" />
+            Status page <Icon name="external" class="size-3.5" />
           </a>
         )}
       </Card>
@@ -123,8 +120,10 @@ function Expiry({ detail, checks }: Props) {
   return (
     <Section title="Expiry">
       <Card class="grid gap-3 p-4 text-sm md:p-5">
-        {isDomain && newest === undefined && !hasFacts && <p class="text-soft">The registry was not queried yet.</p>}
-        {newest !== undefined && newest.reason !== null && <p>{sentence(newest.reason)}</p>}
+        {isDomain && newest === undefined && !hasFacts && (
+          <p class="text-soft">Waiting for the first lookup at the registry.</p>
+        )}
+        {newest !== undefined && newest.reason !== null && !hasDate(facts) && <p>{reasonOf(newest)}</p>}
         {hasFacts && <FactList facts={facts} />}
         {facts?.advisories.map((advisory) => (
           <Warning key={advisory.subject} advisory={advisory} />
@@ -144,9 +143,11 @@ function FactList({ facts: { domain, certificate } }: { facts: Facts }) {
           </FactLine>
           {domain.registrar !== null && <FactLine name="Registrar">{domain.registrar}</FactLine>}
           {domain.asked_at !== null && (
-            <FactLine name="Registry queried">
+            <FactLine name="Last lookup">
               <Moment at={domain.asked_at} />
-              {domain.failure !== null && <span class="text-soft">; since then: {sentence(domain.failure)}</span>}
+              {domain.failure !== null && (
+                <span class="text-soft">; latest attempt failed: {sentence(domain.failure)}</span>
+              )}
             </FactLine>
           )}
         </>
@@ -169,19 +170,24 @@ function Warning({
     <p class="flex gap-2 text-degraded">
       <Icon name="warning" class="mt-0.5 size-4" />
       <span>
-        Warned that the {subject} expires, at {count(days, 'day')} left: <Moment at={at} />.
+        Expiry alert for the {subject} sent at {count(days, 'day')} left, <Moment at={at} />.
       </span>
     </p>
   );
 }
 
+/** Whether the list of facts says when the domain expires. */
+function hasDate(facts: Facts | null): boolean {
+  return facts?.domain?.registered === true && facts.domain.expires_at !== null;
+}
+
 function sayDomain({ registered, expires_at: at }: NonNullable<Facts['domain']>): string {
-  if (registered === false) return 'is not registered';
-  if (registered === null) return 'was not found so far';
-  return at === null ? 'is registered; its registry publishes no expiry' : sayExpiry(at);
+  if (registered === false) return 'not registered';
+  if (registered === null) return 'not found so far';
+  return at === null ? 'registered; the registry publishes no expiry date' : sayExpiry(at);
 }
 
 function sayExpiry(at: number): string {
-  const days = Math.ceil((at - clock.value) / DAY_SECONDS);
-  return days <= 0 ? `expired on ${formatDay(at)}` : `expires on ${formatDay(at)}, in ${count(days, 'day')}`;
+  const days = countDaysLeft(at, clock.value * 1000);
+  return days === 0 ? `expired on ${formatDay(at)}` : `expires on ${formatDay(at)}, in ${count(days, 'day')}`;
 }

@@ -1,9 +1,10 @@
-import { capitalize } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { joinWords } from '../../parts/figures.ts';
+import { formatDay, formatEvery } from '../../parts/time.tsx';
 
 type Monitor = Schemas['Monitor'];
 type Check = Schemas['Check'];
+type Location = Schemas['MonitorLocations']['locations'][number];
 
 /** Types that the service itself checks, without agents. */
 const WITHOUT_LOCATIONS: ReadonlySet<Monitor['type']> = new Set(['domain', 'dns', 'vendor', 'heartbeat']);
@@ -18,8 +19,8 @@ export function headline({ name, type, target, status }: Monitor, isChecked: boo
   if (status === 'paused') return `${name} is paused`;
   if (status !== 'pending') return `${name} is ${status}`;
   if (target === '' && type !== 'heartbeat') return `${name} is a draft`;
-  if (isChecked) return `The state of ${name} is unknown`;
-  return type === 'heartbeat' ? `${name} waits for its first ping` : `${name} waits for its first check`;
+  if (isChecked) return `The status of ${name} is unknown`;
+  return type === 'heartbeat' ? `${name}: waiting for the first ping` : `${name}: waiting for the first check`;
 }
 
 /** Explains a status that has no incident; `newest` is the last check. */
@@ -28,19 +29,23 @@ export function explain(
   newest: Check | undefined,
 ): string | null {
   if (status === 'paused')
-    return type === 'heartbeat'
-      ? 'No ping is expected, and no alerts are sent.'
-      : 'Nothing is checked, and no alerts are sent.';
+    return type === 'heartbeat' ? 'No pings expected, no alerts sent.' : 'No checks run, no alerts sent.';
   if (status !== 'pending') return null;
-  if (target === '' && type !== 'heartbeat') return 'It has no target yet: edit it and say what to watch.';
-  if (newest !== undefined)
-    return (
-      `${newest.verdict === 'none' && newest.reason !== null ? `${sentence(newest.reason)} ` : ''}There are not ` +
-      'enough fresh results to tell. As soon as there are, this changes by itself.'
-    );
-  return type === 'heartbeat'
-    ? 'Call its address at the end of the job; from then on a missing ping is an alert.'
-    : `It is checked every ${interval} s; the first results are on their way.`;
+  if (target === '' && type !== 'heartbeat') return 'It has no target yet. Edit it to start monitoring.';
+  if (newest === undefined)
+    return type === 'heartbeat'
+      ? 'Call the ping URL at the end of the job. After that, a missed ping sends an alert.'
+      : `It is checked ${formatEvery(interval)}. The first results will appear in a moment.`;
+  const said = newest.verdict === 'up' ? null : reasonOf(newest);
+  const reason = said === null ? '' : `${said} `;
+  return newest.verdict === 'down' || newest.verdict === 'degraded'
+    ? `${reason}Waiting for more checks to confirm it.`
+    : `${reason}There are not enough recent results.`;
+}
+
+/** Whether any ping of a heartbeat is among its newest results: a deadline that passed is none. */
+export function lastPing(checks: readonly Check[]): Check | undefined {
+  return checks.find(({ ping }) => ping !== undefined && ping !== null);
 }
 
 /** The newest check of each location, by the location's name. */
@@ -52,8 +57,8 @@ export function newestByLocation(checks: readonly Check[]): ReadonlyMap<string, 
 }
 
 /**
- * Says which locations see a failure and which do not, by their newest checks. Without checks the incident's first
- * locations count; null if there is nothing to compare.
+ * Says from which locations the target fails and from which it does not, by the newest checks of those that count.
+ * Without checks the incident's first locations count; null if there is nothing to compare.
  */
 export function whoSees(
   { sources_down: atFirst }: Pick<Schemas['Incident'], 'sources_down'>,
@@ -66,22 +71,44 @@ export function whoSees(
       .toSorted();
   const good = named((verdict) => verdict === 'up');
   const bad = newest.size === 0 ? atFirst : named((verdict) => verdict === 'down' || verdict === 'degraded');
-  if (bad.length === 0)
-    return good.length === 0 ? null : `${joinWords(good)} ${good.length === 1 ? 'sees' : 'see'} it working`;
-  const seers = `${joinWords(bad)} ${bad.length === 1 ? 'sees' : 'see'} it`;
-  if (good.length > 0) return `${seers}, ${joinWords(good)} ${good.length === 1 ? 'does' : 'do'} not`;
+  if (bad.length === 0) return good.length === 0 ? null : `OK from ${joinWords(good)}`;
+  const failing = `Failing from ${joinWords(bad)}`;
+  if (good.length > 0) return `${failing}; OK from ${joinWords(good)}`;
   return bad.length > 1 && bad.length === newest.size
-    ? `${bad.length === 2 ? 'Both locations' : `All ${bad.length} locations`} see it: ${joinWords(bad)}`
-    : seers;
+    ? `Failing from ${bad.length === 2 ? 'both' : `all ${bad.length}`} locations: ${joinWords(bad)}`
+    : failing;
 }
+
+/** Why each status of a location does not count. */
+export const NOT_COUNTED: Readonly<Record<Exclude<Location['status'], 'counted'>, string>> = {
+  offline: 'offline',
+  silent: 'no recent result',
+  undecided: 'too few results so far',
+  unable: 'cannot run the check',
+};
 
 /** Removes the number of locations from a reason, for where the locations are named. */
 export function withoutCount(reason: string): string {
   return reason.replace(/ \(seen from \d+ of \d+ (?:location|place)s\)/, '');
 }
 
-/** Ends a text with a full stop. */
+/**
+ * Writes the dates in a domain's reason as all days are written, without the days that were left when it was stored:
+ * those have passed since.
+ */
+export function withDates(reason: string): string {
+  return reason
+    .replace(/ in [\d,]+ days?, on (?=\d{4}-\d{2}-\d{2})/, ' on ')
+    .replaceAll(/\d{4}-\d{2}-\d{2}/g, (date) => formatDay(Date.parse(date) / 1000));
+}
+
+/** The reason of a check as a sentence; null if it has none. What a job wrote with its ping stays as it is. */
+export function reasonOf({ cause, reason, ping = null }: Check): string | null {
+  if (reason === null || ping !== null) return reason;
+  return sentence(cause?.startsWith('domain_') === true ? withDates(reason) : reason);
+}
+
+/** Ends a text with a full stop. Its first letter stays: it may be that of a domain. */
 export function sentence(text: string): string {
-  const whole = capitalize(text);
-  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -8,11 +8,23 @@ import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
-import { explain, hasLocations, headline, newestByLocation, sentence, whoSees, withoutCount } from './status-words.ts';
+import {
+  explain,
+  hasLocations,
+  headline,
+  lastPing,
+  newestByLocation,
+  NOT_COUNTED,
+  sentence,
+  whoSees,
+  withDates,
+  withoutCount,
+} from './status-words.ts';
 
 type Monitor = Schemas['Monitor'];
 type Incident = Schemas['Incident'];
 type Check = Schemas['Check'];
+type Location = Schemas['MonitorLocations']['locations'][number];
 type MonitorStatusProps = {
   monitor: Monitor;
   /** The open incident; null if there is none. */
@@ -21,6 +33,8 @@ type MonitorStatusProps = {
   before: Incident | null | undefined;
   /** The newest checks; null until they are loaded. */
   checks: readonly Check[] | null;
+  /** The locations as they are now; null until they are loaded. */
+  locations: readonly Location[] | null;
   onAcknowledged: () => void;
 };
 
@@ -30,10 +44,12 @@ const TINTS: Partial<Record<Monitor['status'], string>> = {
 };
 
 /** The status of the monitor: since when, why, and which locations see it. */
-export function MonitorStatus({ monitor, incident, before, checks, onAcknowledged }: MonitorStatusProps) {
+export function MonitorStatus({ monitor, incident, before, checks, locations, onAcknowledged }: MonitorStatusProps) {
   const { status } = monitor;
   const isBad = status === 'down' || status === 'degraded';
-  const newest = newestByLocation(checks ?? []);
+  const isLost = (id: string | null) => locations?.some((one) => one.id === id && one.status === 'offline') ?? false;
+  const counted = checks?.filter(({ source }) => !isLost(source.id)) ?? null;
+  const newest = newestByLocation(counted ?? []);
   const isChecked = (checks?.length ?? 0) > 0;
   const observers = isBad && incident !== null && hasLocations(monitor) ? whoSees(incident, newest) : null;
   return (
@@ -55,7 +71,7 @@ export function MonitorStatus({ monitor, incident, before, checks, onAcknowledge
                   For <Since at={incident.started_at} />
                 </span>
                 <span class="text-soft">, since {formatShort(incident.started_at)}:</span>{' '}
-                {sentence(observers === null ? incident.reason : withoutCount(incident.reason))}
+                {sentence(causeOf(monitor, incident, observers !== null))}
               </p>
             ) : (
               <p class="text-soft">
@@ -73,13 +89,20 @@ export function MonitorStatus({ monitor, incident, before, checks, onAcknowledge
           </div>
           <p class="text-sm text-soft">
             {observers !== null && `${observers}. `}
-            <Freshness monitor={monitor} checks={checks} />
+            <Freshness monitor={monitor} checks={counted} />
+            {status !== 'paused' && locations !== null && <Missing locations={locations} />}
           </p>
           {isBad && incident !== null && <Response incident={incident} onAcknowledged={onAcknowledged} />}
         </div>
       </div>
     </div>
   );
+}
+
+/** The reason of an open incident, as far as the lines around it do not say it. */
+function causeOf({ type }: Monitor, { reason }: Incident, namesLocations: boolean): string {
+  if (type === 'domain') return withDates(reason);
+  return namesLocations ? withoutCount(reason) : reason;
 }
 
 /** Whether the start of the status is worth showing: not for up, nor before the first check. */
@@ -93,7 +116,7 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   if (before === null) {
     return (
       <>
-        Up for <Since at={monitor.state_since} />. No incident since it was made,{' '}
+        Up for <Since at={monitor.state_since} />. No incidents since it was created,{' '}
         {formatDuration(clock.value - monitor.created_at)} ago.
       </>
     );
@@ -101,7 +124,7 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   const { id, resolved_at: end, started_at: start, duration_seconds: seconds } = before;
   return (
     <>
-      No incident for <Since at={end ?? start} />;{' '}
+      No incidents for <Since at={end ?? start} />;{' '}
       <a href={`/incidents/${id}`} class="underline decoration-line-strong underline-offset-2 hover:text-ink">
         the last one lasted {formatDuration(seconds)}
       </a>
@@ -110,17 +133,39 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
   );
 }
 
-/** When the last check ran, and from how many locations. */
+/** Results that are this many intervals old are not of the last round of checks any more. */
+const ROUND_INTERVALS = 2;
+
+/** When the last check ran, and from how many locations the last round of checks came. */
 function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Check[] | null }) {
-  const last = checks?.[0];
-  if (last === undefined) return checks === null ? <span>&nbsp;</span> : null;
-  const locations = new Set(checks?.map(({ source }) => source.id)).size;
+  if (checks === null) return <span>&nbsp;</span>;
+  const isBeat = monitor.type === 'heartbeat';
+  const last = isBeat ? lastPing(checks) : checks[0];
+  if (last === undefined) return isBeat && checks.length > 0 ? <>Waiting for the first ping.</> : null;
+  const since = clock.value - ROUND_INTERVALS * monitor.interval_seconds;
+  const locations = new Set(checks.filter(({ at }) => at >= since).map(({ source }) => source.id)).size;
   return (
     <>
-      {monitor.type === 'heartbeat' ? 'Last ping ' : 'Last checked '}
+      {isBeat ? 'Last ping ' : 'Last check '}
       <Moment at={Math.floor(last.at)} />
       {hasLocations(monitor) && locations > 1 && monitor.status !== 'paused' && ` from ${count(locations, 'location')}`}
       .
+    </>
+  );
+}
+
+/** Names the locations that had joined in before and do not count now. */
+function Missing({ locations }: { locations: readonly Location[] }) {
+  const missing = locations.filter(({ status }) => status === 'offline' || status === 'unable');
+  return (
+    <>
+      {missing.map(({ id, name, status, last_seen_at: seen }) => (
+        <span key={id} class="font-medium text-degraded">
+          {' '}
+          {name}: {NOT_COUNTED[status === 'offline' ? 'offline' : 'unable']}
+          {status === 'offline' && seen !== null && ` since ${formatShort(seen)}`}, not counted.
+        </span>
+      ))}
     </>
   );
 }
@@ -138,19 +183,19 @@ function Response({ incident, onAcknowledged }: { incident: Incident; onAcknowle
       {incident.acknowledged_at === null ? (
         canWrite() && (
           <Button size="small" busy={action.isBusy.value} icon="check" onClick={() => void acknowledge()}>
-            I am on it
+            Acknowledge
           </Button>
         )
       ) : (
         <span>
-          {incident.acknowledged_by ?? 'A member'} is on it since <Moment at={incident.acknowledged_at} />.
+          Acknowledged by {incident.acknowledged_by ?? 'a member'} <Moment at={incident.acknowledged_at} />.
         </span>
       )}
       <a
         href={`/incidents/${incident.id}`}
         class="inline-flex items-center gap-0.5 font-medium underline-offset-2 hover:underline"
       >
-        The incident in full <Icon name="chevron" class="size-3.5" />
+        View incident <Icon name="chevron" class="size-3.5" />
       </a>
     </div>
   );

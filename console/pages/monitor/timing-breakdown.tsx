@@ -49,16 +49,15 @@ export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakd
               {labelStep(picked.from, STEP_SECONDS[answer.resolution])}{' '}
               <span class="font-normal text-soft">
                 {hasTimings(momentTimings)
-                  ? `in the mean of ${isWider ? 'these ten minutes' : 'then'}: ` +
-                    formatLatency(sumTimings(momentTimings))
+                  ? `average${isWider ? ' of these 10 minutes' : ''}: ${formatLatency(sumTimings(momentTimings))}`
                   : then.isBusy.value
                     ? ''
-                    : 'no timings were stored then'}
+                    : 'no timings stored'}
               </span>
             </h3>
             <IconButton
               icon="close"
-              label="Let go of this moment"
+              label="Clear selection"
               onClick={() => setQuery({ at: '' })}
               class="-my-1.5 size-8"
             />
@@ -71,9 +70,9 @@ export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakd
       {hasTimings(phases) && (
         <div>
           <h3 class="mb-1 text-[0.8125rem] font-medium">
-            Where the time goes{' '}
+            Average breakdown{' '}
             <span class="font-normal text-soft">
-              in the mean of {words}: {formatLatency(sumTimings(phases))}
+              {words}: {formatLatency(sumTimings(phases))}
             </span>
           </h3>
           <TimingBar timings={phases} fullMs={fullMs} label="Timings" />

@@ -9,7 +9,7 @@ type Detail = Schemas['MonitorDetail'];
 /** A setting with its label. */
 export type Setting = [label: string, value: ComponentChildren];
 
-const KEPT = <Badge>kept secret</Badge>;
+const SECRET = <Badge>secret</Badge>;
 
 /** The settings of an http monitor. */
 export function httpSettings({
@@ -29,7 +29,7 @@ export function httpSettings({
   } = request ?? {};
   const isSending = body !== undefined || bodySecret;
   return [
-    ['Request', `${method ?? 'GET'}, redirects ${follows === 1 ? 'are followed' : 'are not followed'}`],
+    ['Request', `${method ?? 'GET'}, ${follows === 1 ? 'follows redirects' : 'does not follow redirects'}`],
     ...listed(
       'Headers',
       Object.entries(headers).map(([name, value]) => <Code key={name}>{`${name}: ${value}`}</Code>),
@@ -40,16 +40,11 @@ export function httpSettings({
     ),
     ...(auth === undefined
       ? []
-      : [
-          [
-            'Signs in',
-            <Secret key="auth" name={auth.type === 'basic' ? 'user and password' : 'bearer token'} />,
-          ] as Setting,
-        ]),
-    ...(isSending ? [['Body', bodySecret ? KEPT : <Long key="body" text={body ?? ''} />] as Setting] : []),
+      : [['Authentication', <Secret key="auth" name={auth.type === 'basic' ? 'basic' : 'bearer token'} />] as Setting]),
+    ...(isSending ? [['Body', bodySecret ? SECRET : <Long key="body" text={body ?? ''} />] as Setting] : []),
     ...(contentType === undefined ? [] : [['Content type', contentType] as Setting]),
-    ['Good status', expected ?? '2xx'],
-    ...(match === null ? [] : [['The body contains', <Code key="match">{match}</Code>] as Setting]),
+    ['Expected status', expected ?? '2xx'],
+    ...(match === null ? [] : [['Body contains', <Code key="match">{match}</Code>] as Setting]),
     ...listed(
       'Assertions',
       (assertions ?? []).map((assertion) => (
@@ -58,7 +53,7 @@ export function httpSettings({
     ),
     ...(domain?.warnDays === undefined
       ? []
-      : [['Domain and certificate', `a warning ${count(domain.warnDays, 'day')} before they expire`] as Setting]),
+      : [['Expiry alert', `${count(domain.warnDays, 'day')} before domain or certificate expires`] as Setting]),
   ];
 }
 
@@ -74,26 +69,26 @@ export function transportSettings({ type, check_spec: { transport } }: Detail): 
   const hasPayload = isSecret || (payload !== undefined && payload !== '');
   return [
     [
-      'Sends',
+      'Payload',
       hasPayload ? (
         isSecret ? (
-          KEPT
+          SECRET
         ) : (
           <Code>{`${payload}${encoding === 'hex' ? ' (hex)' : ''}`}</Code>
         )
       ) : type === 'tcp' ? (
-        'Nothing: it only connects'
+        'None, connect only'
       ) : (
-        'An empty datagram'
+        'Empty datagram'
       ),
     ],
     [
-      'Expects',
+      'Expected response',
       expect === undefined || expect === '' ? (
         type === 'tcp' ? (
-          'a connection'
+          'A connection'
         ) : (
-          'any reply'
+          'Any reply'
         )
       ) : (
         <Code>{`${mode === 'regex' ? 'matching ' : ''}${expect}`}</Code>
@@ -106,21 +101,21 @@ export function transportSettings({ type, check_spec: { transport } }: Detail): 
 export function pingSettings({ check_spec: { ping } }: Detail): Setting[] {
   const { count: echoes = 4, lossDegradedPct: loss, rttDegradedMs: slow } = ping ?? {};
   const limits = [
-    loss === undefined ? '' : `more than ${loss} % are lost`,
-    slow === undefined ? '' : `they take more than ${slow} ms in the mean`,
+    loss === undefined ? '' : `packet loss is above ${loss}%`,
+    slow === undefined ? '' : `average round trip is above ${slow} ms`,
   ].filter((part) => part !== '');
   return [
-    ['Echo requests', String(echoes)],
-    ...(limits.length === 0 ? [] : [['Degraded when', limits.join(', or ')] as Setting]),
+    ['Pings per check', String(echoes)],
+    ...(limits.length === 0 ? [] : [['Degraded when', limits.join(' or ')] as Setting]),
   ];
 }
 
 const DNS_MODES: Readonly<Record<string, string>> = {
-  equals: 'are exactly',
-  contains: 'contain',
-  any: 'have one of',
-  exists: 'exist',
-  absent: 'do not exist',
+  equals: 'equals',
+  contains: 'contains all of',
+  any: 'contains one of',
+  exists: 'exists',
+  absent: 'does not exist',
 };
 
 /** The settings of a dns monitor. */
@@ -131,47 +126,47 @@ export function dnsSettings({ check_spec: { dns } }: Detail): Setting[] {
     </span>
   ));
   return [
-    ...(records.length === 0 ? [['Records', 'an address of either family'] as Setting] : listed('Records', records)),
-    ['Resolvers', dns?.crossCheck === true ? 'at least three, which have to agree' : 'one'],
+    ...(records.length === 0 ? [['Records', 'Any IPv4 or IPv6 address'] as Setting] : listed('Records', records)),
+    ['Resolvers', dns?.crossCheck === true ? 'At least three, must agree' : 'One'],
   ];
 }
 
 /** The settings of a domain monitor. */
 export function domainSettings({ check_spec: { domain } }: Detail): Setting[] {
-  return [['Warns', `${count(domain?.warnDays ?? 30, 'day')} before it expires`]];
+  return [['Expiry alert', `${count(domain?.warnDays ?? 30, 'day')} before it expires`]];
 }
 
 /** The settings of a heartbeat monitor. */
 export function heartbeatSettings({ heartbeat_grace_seconds: grace, check_spec: { heartbeat } }: Detail): Setting[] {
   const { failEnabled = true, maxDurationSeconds: longest } = heartbeat ?? {};
   return [
-    ['May be late by', formatDuration(grace ?? 0)],
-    ['A run may take', longest === undefined ? 'as long as it likes' : formatDuration(longest)],
-    ['Failures', failEnabled ? 'are taken: /fail, and exit statuses other than 0' : 'are not taken'],
+    ['Grace period', formatDuration(grace ?? 0)],
+    ['Max run time', longest === undefined ? 'None' : formatDuration(longest)],
+    ['Failure signals', failEnabled ? 'Alert on /fail or non-zero exit' : 'Ignored'],
   ];
 }
 
 /** The settings of a vendor monitor. */
 export function vendorSettings({ check_spec: { vendor } }: Detail): Setting[] {
   const components = vendor?.components ?? [];
-  return [['Components', components.length === 0 ? 'the vendor as a whole' : joinWords(components)]];
+  return [['Components', components.length === 0 ? 'All' : joinWords(components)]];
 }
 
 const ASSERTED: Readonly<Record<string, string>> = {
-  text_body: 'The body',
-  json_body: 'In the JSON',
-  header: 'The header',
-  response_time: 'The response time in ms',
-  cert_expiry: 'The days until the certificate expires',
+  text_body: 'Text body',
+  json_body: 'JSON body',
+  header: 'Header',
+  response_time: 'Response time (ms)',
+  cert_expiry: 'Certificate expires in (days)',
 };
 const OPERATORS: Readonly<Record<string, string>> = {
   contains: 'contains',
   not_contains: 'does not contain',
   matches: 'matches',
   exists: 'exists',
-  equals: 'is',
-  not_equals: 'is not',
-  gt: 'is more than',
+  equals: 'equals',
+  not_equals: 'does not equal',
+  gt: 'is greater than',
   lt: 'is less than',
 };
 
@@ -203,7 +198,7 @@ function listed(label: string, items: readonly ComponentChildren[]): Setting[] {
 function Secret({ name }: { name: string }) {
   return (
     <span>
-      <Code>{name}</Code> {KEPT}
+      <Code>{name}</Code> {SECRET}
     </span>
   );
 }

@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals';
+import { formatUptime } from '../../../core/statistics/reports/content.ts';
 import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Figure } from '../../parts/facts.tsx';
-import { count, describeSeconds, formatPercent } from '../../parts/figures.ts';
+import { count, describeSeconds } from '../../parts/figures.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
 import { UptimeStrip } from '../../parts/uptime-strip.tsx';
+import { Slo } from './slo.tsx';
 
 type Day = Schemas['UptimeDay'];
 
@@ -18,16 +20,8 @@ const WINDOWS = [
   [90, '90 days'],
 ] as const;
 
-/** Uptime by day, and the uptime target in the range. */
-export function Uptime({
-  uptime,
-  stats,
-  words,
-}: {
-  uptime: Load<Day[]>;
-  stats: Schemas['MonitorStats'] | null;
-  words: string;
-}) {
+/** Uptime by day, and the uptime target in a window of its own. */
+export function Uptime({ monitor, uptime }: { monitor: Schemas['Monitor']; uptime: Load<Day[]> }) {
   return (
     <Section title="Uptime">
       <Card>
@@ -43,7 +37,7 @@ export function Uptime({
             </>
           )}
         </Loaded>
-        {stats !== null && <SlaFigures stats={stats} words={words} />}
+        <Slo monitor={monitor} />
       </Card>
     </Section>
   );
@@ -55,11 +49,9 @@ function Window({ label, days }: { label: string; days: readonly Day[] }) {
   return (
     <Figure
       label={label}
-      note={
-        percent === null ? 'Nothing known' : seconds.down > 0 ? `${formatDuration(seconds.down)} down` : 'No downtime'
-      }
+      note={percent === null ? 'No data' : seconds.down > 0 ? `${formatDuration(seconds.down)} down` : 'No downtime'}
     >
-      {percent === null ? '–' : formatPercent(percent)}
+      {formatUptime(percent, '–')}
     </Figure>
   );
 }
@@ -122,7 +114,7 @@ function Strip({ days }: { days: readonly Day[] }) {
 function describeDay(day: Day): string {
   const { uptime_percent: percent, seconds, incidents } = day;
   const parts = [
-    percent === null ? 'nothing known' : formatPercent(percent),
+    formatUptime(percent, 'no data'),
     describeSeconds(seconds),
     incidents === 0 ? '' : count(incidents, 'incident'),
   ];
@@ -131,79 +123,4 @@ function describeDay(day: Day): string {
 
 function dayOf({ date }: Day): number {
   return Date.parse(date) / 1000;
-}
-
-/** The uptime target in the range: met or missed, the error budget left, and its burn rate. */
-function SlaFigures({ stats: { totals }, words }: { stats: Schemas['MonitorStats']; words: string }) {
-  const { sla, uptime_percent: percent, seconds } = totals;
-  const { target, met, budget, burn_rate: burn } = sla;
-  if (target === null)
-    return (
-      <p class="mt-4 border-t border-line pt-3 text-sm text-soft">
-        No target is set. With one (such as 99.9 %) you see here how much downtime is left.
-      </p>
-    );
-  const missed = met === false;
-  return (
-    <div class="mt-4 border-t border-line pt-3">
-      <h3 class="text-[0.8125rem] font-medium">
-        Target {target} % <span class="font-normal text-soft">in {words}</span>
-      </h3>
-      <dl class="mt-2 grid grid-cols-2 gap-x-4 gap-y-3 md:grid-cols-4">
-        <Figure
-          label={met === null ? 'Not known yet' : missed ? 'Missed' : 'Met'}
-          note={describeSeconds(seconds) || 'Up all the time'}
-          tone={missed ? 'text-down' : met === true ? 'text-up' : ''}
-        >
-          {percent === null ? '–' : formatPercent(percent)}
-        </Figure>
-        <Figure
-          label="Error budget left"
-          note={budget === null ? 'Nothing counts yet' : `of ${formatDuration(budget.total_seconds)}`}
-          tone={budget !== null && budget.left_seconds < 0 ? 'text-down' : ''}
-        >
-          {budget === null
-            ? '–'
-            : budget.left_seconds < 0
-              ? `− ${formatDuration(-budget.left_seconds)}`
-              : formatDuration(budget.left_seconds)}
-        </Figure>
-        <Burn label="Burn rate, 1 h" rate={burn.hour} />
-        <Burn label="Burn rate, 24 h" rate={burn.day} />
-      </dl>
-      {budget !== null && <Budget used={budget.used_seconds} total={budget.total_seconds} />}
-    </div>
-  );
-}
-
-function Burn({ label, rate }: { label: string; rate: number | null }) {
-  const note =
-    rate === null
-      ? 'Not known'
-      : rate > 1
-        ? 'Faster than the target allows'
-        : rate === 0
-          ? 'Nothing used'
-          : 'Within what the target allows';
-  return (
-    <Figure label={label} note={note} tone={rate !== null && rate > 1 ? 'text-down' : ''}>
-      {rate === null ? '–' : `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)} ×`}
-    </Figure>
-  );
-}
-
-function Budget({ used, total }: { used: number; total: number }) {
-  const share = total === 0 ? (used > 0 ? 1 : 0) : Math.min(1, used / total);
-  return (
-    <div
-      class="mt-3 h-2 overflow-hidden rounded-full bg-nothing"
-      role="img"
-      aria-label={`${Math.round(share * 100)} % of the error budget is used`}
-    >
-      <span
-        class={`block h-full ${share >= 1 ? 'bg-down-fill' : share > 0.75 ? 'bg-degraded-fill' : 'bg-up-fill'}`}
-        style={{ width: `${share * 100}%` }}
-      />
-    </div>
-  );
 }

@@ -3,21 +3,27 @@ import { api } from '../../client/api.ts';
 import { monitors, onChange } from '../../client/live.ts';
 import type { Schemas, Monitor } from '../../client/shapes.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
-import { RANGES, type Shown } from './ranges.ts';
+import { RANGES, sinceCreation, spanOf, type Shown } from './ranges.ts';
 
 /** The most incidents that are requested. */
 export const MOST_INCIDENTS = 200;
 
+/** What makes a location count or not is mostly time, which no event announces; in milliseconds. */
+const LOCATIONS_EVERY_MS = 15_000;
+
 /** Statistics with their range, since old ones stay while new ones load. */
-export type ShownStats = Schemas['MonitorStats'] & { shown: Shown };
+export type ShownStats = Schemas['MonitorStats'] & { shown: Pick<Shown, 'range' | 'zoom'> };
 
 /** All data of a monitor's page, each part loaded separately. */
 export type MonitorLoads = {
   detail: Load<Schemas['MonitorDetail']>;
   incidents: Load<Schemas['Incident'][]>;
-  stats: Load<ShownStats>;
+  stats: Load<ShownStats | null>;
+  /** The statistics of the period before, as long as the shown one; null unless they are compared. */
+  before: Load<Schemas['MonitorStats'] | null>;
   uptime: Load<Schemas['UptimeDay'][]>;
   agents: Load<Schemas['Agent'][]>;
+  locations: Load<Schemas['MonitorLocations']>;
   /** The newest row, from the stream if there is one; null until it is known and after deletion. */
   row: Monitor | null;
   isDeleted: boolean;
@@ -26,7 +32,7 @@ export type MonitorLoads = {
 /** Loads all parts of a monitor, and again when it changes or time goes by. */
 export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimings: boolean }): MonitorLoads {
   const path = { id };
-  const { range, zoom } = shown;
+  const { range, zoom, isCompared } = shown;
   const detail = useLoad((signal) => api.get('/monitors/{id}', { path, signal }), [id]);
   const incidents = useLoad(
     async (signal) =>
@@ -38,19 +44,35 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
     [id],
   );
   const agents = useLoad(async (signal) => (await api.get('/agents', { signal })).agents, []);
-  const stats = useLoad(
+  const locations = useLoad((signal) => api.get('/monitors/{id}/locations', { path, signal }), [id]);
+  const listed = monitors.value?.find((each) => each.id === id) ?? null;
+  const { value: whole } = detail.value;
+  const createdAt = (listed ?? whole)?.created_at ?? null;
+  const stats = useLoad<ShownStats | null>(
     async (signal) => {
+      if (createdAt === null) return null;
+      const now = Math.floor(Date.now() / 1000);
+      const { from } = zoom ?? sinceCreation(spanOf({ range, zoom }, now), createdAt);
+      // Left out, the end is the service's own now.
       const query = {
-        ...(zoom ?? { from: Math.floor(Date.now() / 1000) - RANGES[range].seconds }),
+        ...(zoom ?? { from }),
         by_source: '1',
         by_phase: withTimings ? '1' : '0',
       } as const;
       return { ...(await api.get('/monitors/{id}/stats', { path, query, signal })), shown: { range, zoom } };
     },
-    [id, range, zoom?.from, zoom?.to, withTimings],
+    [id, range, zoom?.from, zoom?.to, withTimings, createdAt],
   );
-  const listed = monitors.value?.find((each) => each.id === id) ?? null;
-  const { value: whole } = detail.value;
+  const present = stats.value.value;
+  const before = useLoad<Schemas['MonitorStats'] | null>(
+    async (signal) => {
+      if (!isCompared || present === null) return null;
+      const { from, to } = present;
+      const query = { from: Math.max(0, from - (to - from)), to: from };
+      return await api.get('/monitors/{id}/stats', { path, query, signal });
+    },
+    [id, isCompared, isCompared ? present?.from : null, isCompared ? present?.to : null],
+  );
   // A new monitor may not be listed yet; one that was listed and is no longer was deleted.
   const wasListed = useRef(false);
   wasListed.current ||= listed !== null;
@@ -59,27 +81,33 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   useEffect(() => {
     if (version === null || whole === null || version === `${whole.status} ${whole.updated_at} ${whole.enabled}`)
       return;
-    for (const load of [detail, incidents, stats, uptime]) void load.reload();
+    for (const load of [detail, incidents, stats, uptime, locations]) void load.reload();
   }, [version]);
   useEffect(
     () =>
-      onChange(
-        (kind, data) =>
-          kind === 'incident' && (data as Partial<Schemas['Incident']>).monitor_id === id && void incidents.reload(),
-      ),
+      onChange((kind, data) => {
+        if (kind === 'incident' && (data as Partial<Schemas['Incident']>).monitor_id === id) void incidents.reload();
+        if (kind === 'agent') void locations.reload();
+      }),
     [id],
   );
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && void locations.reload(), LOCATIONS_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [id]);
   useEffect(() => {
     if (zoom !== null) return undefined;
     const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);
     return () => clearInterval(timer);
-  }, [id, range, zoom?.from, zoom?.to, withTimings]);
+  }, [id, range, zoom?.from, zoom?.to, withTimings, createdAt]);
   return {
     detail,
     incidents,
     stats,
+    before,
     uptime,
     agents,
+    locations,
     row,
     isDeleted: wasListed.current && monitors.value !== null && listed === null,
   };

@@ -1,5 +1,6 @@
 import { isDated, PERCENTILES, piecesOf, layOutNames, scaleOf } from '../../../core/statistics/reports/page.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { formatLatency, formatMoment } from '../../parts/time.tsx';
 
 type Day = Schemas['ReportDay'];
 
@@ -24,13 +25,13 @@ export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: bo
       viewBox={`0 0 ${width} ${PLOT.height}`}
       class="mt-1 block h-auto w-full"
       role="img"
-      aria-label={`Response time by day: percentiles up to ${formatMs(highestMs)}`}
+      aria-label={`Response time by day: percentiles up to ${formatLatency(highestMs)}`}
     >
       {[0, topMs / 2, topMs].map((ms) => (
         <g key={ms}>
           <path class="stroke-line" d={`M${left} ${yOf(ms)}H${right}`} />
           <text class="fill-soft text-[10px]" x={left - 5} y={yOf(ms) + 3} text-anchor="end">
-            {formatMs(ms)}
+            {formatLatency(ms)}
           </text>
         </g>
       ))}
@@ -65,10 +66,6 @@ export function LatencyPlot({ days, isWide }: { days: readonly Day[]; isWide: bo
   );
 }
 
-function formatMs(ms: number): string {
-  return ms >= 1000 ? `${Math.round(ms / 10) / 100} s` : `${Math.round(ms * 10) / 10} ms`;
-}
-
 /** The layout of a plot's days, in units of its view box (about a pixel each). */
 type DayFrame = { width: number; left: number; right: number; step: number };
 
@@ -87,7 +84,7 @@ export function dateLabels(days: readonly { date: string }[], { isWide, y }: { i
   return days.map(({ date }, day) =>
     isDated(day, days.length) ? (
       <text key={date} class="fill-soft text-[10px]" x={left + (day + 0.5) * step} y={y} text-anchor="middle">
-        {date.slice(5)}
+        {formatMoment('monthDay', Date.parse(date) / 1000, 'UTC')}
       </text>
     ) : null,
   );

@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { formatPercent } from '../../../core/statistics/reports/content.ts';
+import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
 import { DAYS } from '../../../core/statistics/reports/page.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { count, formatNumber } from '../../parts/figures.ts';
 import { Card, Section, useWide } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { formatDuration, formatShort } from '../../parts/time.tsx';
+import { formatDateTime, formatDay, formatDuration, formatShort } from '../../parts/time.tsx';
 import { showTooltip } from '../../parts/tooltip.tsx';
 import { dateLabels, frameOf, LatencyPlot } from './latency-plot.tsx';
 
@@ -33,7 +34,7 @@ const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused',
 function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
   const { width, left, step } = frameOf(days.length, isWide);
   const bad = days.filter(({ worst_state: state }) => state === 'down').length;
-  const summary = bad === 0 ? 'no day with downtime' : `${bad} of ${days.length} days with downtime`;
+  const summary = bad === 0 ? 'no downtime' : `${bad} of ${days.length} days with downtime`;
   return (
     <svg
       viewBox={`0 0 ${width} ${HEIGHT}`}
@@ -96,7 +97,7 @@ function showDay(
     anchor: currentTarget,
     x: left + width / 2,
     y: top,
-    text: `${date}: ${formatPercent(percent, 'no time counted')}, ${DAYS[state ?? 'absent'].meaning}`,
+    text: `${formatDay(Date.parse(date) / 1000)}: ${formatUptime(percent, 'no data')}, ${DAYS[state ?? 'absent'].meaning}`,
   });
 }
 
@@ -133,13 +134,13 @@ export function MonitorParts({
   return (
     <Section
       title="Day by day"
-      lead="Those that were down the longest come first."
+      lead="Sorted by downtime."
       actions={
         monitors.length > 5 && (
           <TextField
-            label="Find a monitor"
+            label="Search monitors"
             hideLabel
-            placeholder="Find a monitor"
+            placeholder="Search monitors"
             value={filter.value}
             onValue={(value) => (filter.value = value)}
             class="w-full md:w-56"
@@ -153,11 +154,11 @@ export function MonitorParts({
           <MonitorPart key={monitor.id} monitor={monitor} incidents={byMonitor.get(monitor.id) ?? []} />
         ))}
       </div>
-      {found.length === 0 && <p class="py-6 text-center text-sm text-soft">No monitor of this report is called so.</p>}
+      {found.length === 0 && <p class="py-6 text-center text-sm text-soft">No monitors match your search.</p>}
       {found.length > wanted.value && (
         <div class="mt-4 text-center">
           <Button onClick={() => (wanted.value += STEP)}>
-            Show more ({(found.length - wanted.value).toLocaleString()} left)
+            Show more ({formatNumber(found.length - wanted.value)} left)
           </Button>
         </div>
       )}
@@ -176,11 +177,11 @@ function MonitorPart({ monitor, incidents }: { monitor: Monitor; incidents: read
             {name}
           </a>
         </h3>
-        <span class="text-sm">{formatPercent(percent, 'no time counted')}</span>
-        {met !== null && <Badge tone={met ? 'good' : 'bad'}>{`Target ${target} % ${met ? 'met' : 'missed'}`}</Badge>}
-        <span class="text-xs text-soft md:ml-auto">
-          {checks === 0 ? 'no checks' : `${checks.toLocaleString()} checks`}
-        </span>
+        <span class="text-sm">{formatUptime(percent, 'No data')}</span>
+        {met !== null && (
+          <Badge tone={met ? 'good' : 'bad'}>{`SLO ${formatPercent(target, '')} ${met ? 'met' : 'missed'}`}</Badge>
+        )}
+        <span class="text-xs text-soft md:ml-auto">{checks === 0 ? 'No checks' : count(checks, 'check')}</span>
       </div>
       <DayStrip days={days} isWide={isWide} />
       <LatencyPlot days={days} isWide={isWide} />
@@ -200,9 +201,11 @@ function Incidents({ incidents }: { incidents: readonly Incident[] }) {
             href={`/incidents/${id}`}
             class={`font-medium hover:underline ${state === 'down' ? 'text-down' : 'text-degraded'}`}
           >
-            {formatShort(start)}
+            <time dateTime={new Date(start * 1000).toISOString()} title={formatDateTime(start)}>
+              {formatShort(start, 'UTC')} UTC
+            </time>
           </a>
-          <span class="text-soft">{seconds === null ? 'beyond the end' : formatDuration(seconds)}</span>
+          <span class="text-soft">{seconds === null ? 'Ongoing' : formatDuration(seconds)}</span>
           <span class="min-w-0 break-words">{reason}</span>
         </li>
       ))}

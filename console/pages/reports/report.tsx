@@ -1,15 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { formatPercent } from '../../../core/statistics/reports/content.ts';
+import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
 import { GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink, Button } from '../../parts/button.tsx';
 import { Figure } from '../../parts/facts.tsx';
+import { formatNumber } from '../../parts/figures.ts';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section, Card } from '../../parts/page.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
-import { formatDateTime, formatDuration, formatLatency } from '../../parts/time.tsx';
+import { formatDateTime, formatDuration, formatLatency, formatShort } from '../../parts/time.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { MonitorParts } from './monitor-parts.tsx';
 import { formatPeriod } from './periods.ts';
@@ -18,9 +19,9 @@ type Gap = Schemas['ServiceGap'];
 
 const GAP_COLUMNS: readonly Column<Gap>[] = [
   { head: 'What', cell: ({ kind }) => GAPS.names[kind] },
-  { head: 'From', cell: ({ from }) => formatDateTime(from) },
-  { head: 'To', cell: ({ to }) => formatDateTime(to), wideOnly: true },
-  { head: 'Length', cell: ({ from, to }) => formatDuration(to - from), align: 'right' },
+  { head: 'From (UTC)', cell: ({ from }) => formatShort(from, 'UTC') },
+  { head: 'To (UTC)', cell: ({ to }) => formatShort(to, 'UTC'), wideOnly: true },
+  { head: 'Duration', cell: ({ from, to }) => formatDuration(to - from), align: 'right' },
 ];
 
 /** The service's own outages in the period. */
@@ -40,13 +41,7 @@ export function ReportPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/reports/{id}', { path: { id }, signal }), [id]);
   return (
-    <ObjectPage
-      load={load}
-      title="Report"
-      icon="reports"
-      back={BACK}
-      missing="It belongs to another account, or its address is not complete."
-    >
+    <ObjectPage load={load} title="Report" icon="reports" back={BACK} missing="It was not found in this account.">
       {(report) => <Shown report={report} />}
     </ObjectPage>
   );
@@ -58,13 +53,13 @@ function Shown({ report }: { report: Schemas['Report'] }) {
     <Page
       title={formatPeriod(report)}
       back={BACK}
-      lead={`${REPORT_TITLES[report.period]}, all days UTC, made on ${formatDateTime(report.created_at)}.`}
+      lead={`${REPORT_TITLES[report.period]}. All days and times in UTC. Created ${formatDateTime(report.created_at, 'UTC')}.`}
       actions={
         <>
-          <ButtonLink icon="reports" href={`${address}?format=html`} target="_blank">
-            Page to print
+          <ButtonLink icon="external" href={`${address}?format=html`} target="_blank">
+            Print / PDF
           </ButtonLink>
-          <ButtonLink icon="external" href={`${address}?format=csv`} download="">
+          <ButtonLink icon="download" href={`${address}?format=csv`} download="">
             CSV
           </ButtonLink>
         </>
@@ -92,12 +87,12 @@ function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
     <div class="mb-8">
       <Card>
         <dl class="grid grid-cols-2 gap-x-6 gap-y-4 md:flex md:justify-between md:pr-8">
-          <Figure label="Uptime of all monitors">{formatPercent(uptime, '–')}</Figure>
-          <Figure label="Monitors">{monitors.toLocaleString()}</Figure>
-          <Figure label="Incidents">{incidents.toLocaleString()}</Figure>
-          {down !== undefined && <Figure label="Down in all">{formatDuration(down)}</Figure>}
+          <Figure label="Overall uptime">{formatUptime(uptime, '–')}</Figure>
+          <Figure label="Monitors">{formatNumber(monitors)}</Figure>
+          <Figure label="Incidents">{formatNumber(incidents)}</Figure>
+          {down !== undefined && <Figure label="Total downtime">{formatDuration(down)}</Figure>}
           {met + missed > 0 && (
-            <Figure label="Targets met" tone={missed > 0 ? 'text-down' : 'text-up'}>
+            <Figure label="SLOs met" tone={missed > 0 ? 'text-down' : 'text-up'}>
               {met} of {met + missed}
             </Figure>
           )}
@@ -117,13 +112,13 @@ const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
   {
     head: 'Uptime',
     cell: ({ uptime_percent: percent, sla_met: met }) => (
-      <span class={met === false ? 'text-down' : ''}>{formatPercent(percent, '–')}</span>
+      <span class={met === false ? 'text-down' : ''}>{formatUptime(percent, '–')}</span>
     ),
     align: 'right',
     class: 'whitespace-nowrap',
   },
   {
-    head: 'Target',
+    head: 'SLO',
     cell: ({ sla_target: target, sla_met: met }) => (
       <span class={met === false ? 'text-down' : 'text-soft'}>{formatPercent(target, '–')}</span>
     ),
@@ -132,7 +127,7 @@ const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
     class: 'whitespace-nowrap',
   },
   {
-    head: 'Budget left',
+    head: 'Error budget left',
     cell: ({ error_budget_seconds: left }) => (
       <span class={left !== null && left < 0 ? 'text-down' : ''}>{formatBudget(left)}</span>
     ),
@@ -155,7 +150,7 @@ const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
   },
   {
     head: 'Incidents',
-    cell: ({ incidents }) => (incidents === 0 ? '–' : incidents.toLocaleString()),
+    cell: ({ incidents }) => (incidents === 0 ? '–' : formatNumber(incidents)),
     align: 'right',
     wideOnly: true,
   },
@@ -197,7 +192,7 @@ function MonitorTable({ monitors, name }: { monitors: readonly Monitor[]; name: 
       />
       {shown.length < monitors.length && (
         <div class="mt-3 text-center">
-          <Button onClick={() => (isWhole.value = true)}>Show all {monitors.length.toLocaleString()}</Button>
+          <Button onClick={() => (isWhole.value = true)}>Show all {formatNumber(monitors.length)}</Button>
         </div>
       )}
     </Section>
@@ -210,7 +205,7 @@ function formatLength(seconds: number | null): string {
 
 function formatBudget(seconds: number | null): string {
   if (seconds === null) return '–';
-  return seconds < 0 ? `− ${formatDuration(-seconds)}` : formatDuration(seconds);
+  return seconds < 0 ? `−${formatDuration(-seconds)}` : formatDuration(seconds);
 }
 
 function formatMs(ms: number | null): string {

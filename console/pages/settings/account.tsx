@@ -15,6 +15,7 @@ import { toast } from '../../parts/toast.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
 import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
+import { TimeSettings } from './time-settings.tsx';
 
 const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'system', label: 'System' },
@@ -92,6 +93,7 @@ function Profile() {
           onValue={(chosen) => void chooseTheme(chosen).catch((error: unknown) => toast(sentenceOf(error), 'bad'))}
         />
       </div>
+      <TimeSettings />
     </div>
   );
 }

@@ -80,7 +80,16 @@ export type ReportIncident = {
 /** A stretch in which the service itself stood still, as far as it lies in the period. */
 export type ReportGap = { kind: 'clock' | 'checks' | 'evaluation' | 'overload'; from: number; to: number };
 
-/** A percentage as people read it: `99.947 %`, with as many decimals as it has; without one, what is said instead. */
+/** Formats a percentage with as many decimals as it has, such as `99.9%`; without one, what is said instead. */
 export function formatPercent(percent: number | null, none: string): string {
-  return percent === null ? none : `${percent} %`;
+  return percent === null ? none : `${percent}%`;
+}
+
+/**
+ * Formats an uptime with three decimals, so that columns align: `99.947%`, `100.000%`. It is never rounded up; without
+ * one, what is said instead.
+ */
+export function formatUptime(percent: number | null, none: string): string {
+  // 99.94 * 1000 is a hair below 99940.
+  return percent === null ? none : `${(Math.floor(Math.round(percent * 1e6) / 1000) / 1000).toFixed(3)}%`;
 }

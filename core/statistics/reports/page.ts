@@ -11,13 +11,13 @@ export const REPORT_TITLES = {
 
 /** What stood still, and what that means for a report. */
 export const GAPS = {
-  title: 'When the service itself stood still',
-  none: 'The service itself was at work all the time.',
+  title: 'Monitoring gaps',
+  none: 'No monitoring gaps.',
   lead:
-    'This time counts as unknown: neither for nor against any monitor. Overload is when there were more checks than ' +
-    'we could run: it counts for the monitors alone that were not checked in time.',
+    'Times when the monitoring service itself was interrupted. They count as unknown and do not affect uptime. ' +
+    'Overload affects only the monitors that were not checked in time.',
   names: {
-    clock: 'The clock',
+    clock: 'Clock',
     checks: 'Checks',
     evaluation: 'Evaluation',
     overload: 'Overload',
@@ -27,12 +27,12 @@ export const GAPS = {
 /** How a day looks by its worst state; the signs are for readers who do not tell its color from the others. */
 export const DAYS = {
   up: { sign: '', meaning: 'up' },
-  degraded: { sign: '~', meaning: 'degraded for some of the day' },
-  down: { sign: '×', meaning: 'down for some of the day' },
-  unknown: { sign: '?', meaning: 'unknown for some of the day' },
+  degraded: { sign: '~', meaning: 'degraded' },
+  down: { sign: '×', meaning: 'down' },
+  unknown: { sign: '?', meaning: 'unknown' },
   pending: { sign: '…', meaning: 'pending' },
   paused: { sign: '‖', meaning: 'paused' },
-  absent: { sign: '', meaning: 'not there yet' },
+  absent: { sign: '', meaning: 'not created yet' },
 } as const satisfies Record<MonitorState | 'absent', { sign: string; meaning: string }>;
 
 /** The percentiles that a report draws, each a line. */

@@ -23,6 +23,8 @@ function person(role: Role): Caller {
     name: '',
     role,
     theme: 'system',
+    timeZone: 'browser',
+    clock: 'browser',
     passwordHash: '',
     isOperator: false,
     totpConfirmedAt: null,

@@ -1,7 +1,14 @@
 import test from 'ava';
 import type { DecidedMonitor, Source } from '../../../core/incidents/decided-monitor.ts';
 import { reconsider } from '../../../core/incidents/monitor-state.ts';
-import { decide, freshnessMs, undecidedMs, type Decision, type SourceVote } from '../../../core/incidents/quorum.ts';
+import {
+  decide,
+  describeQuorum,
+  freshnessMs,
+  undecidedMs,
+  type Decision,
+  type SourceVote,
+} from '../../../core/incidents/quorum.ts';
 import type { SourceState } from '../../../core/incidents/source-state.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
 
@@ -230,3 +237,29 @@ test('a source whose agent is offline does not vote, however fresh its newest re
   t.is(stateAfter([offline('down'), offline('down'), online('up')], { quorum: 2 }), 'unknown');
   t.is(stateAfter([offline('up'), online('down'), online('down')], { quorum: 2 }), 'down');
 });
+
+const SENTENCES: readonly [counted: number, of: number, quorum: number, sentence: string][] = [
+  [0, 0, 1, 'No location checks this monitor'],
+  [0, 2, 2, 'No location is reporting'],
+  [1, 1, 1, 'Down when this location fails'],
+  [2, 2, 2, 'Down when both locations fail'],
+  [2, 2, 1, 'Down when 1 of 2 locations fails'],
+  [3, 3, 3, 'Down when all 3 locations fail'],
+  [3, 3, 2, 'Down when 2 of 3 locations fail'],
+  [1, 2, 2, 'Down when the 1 remaining location fails'],
+  [2, 3, 2, 'Down when both remaining locations fail'],
+  [3, 4, 3, 'Down when all 3 remaining locations fail'],
+  [3, 4, 2, 'Down when 2 of the 3 remaining locations fail'],
+  [1, 5, 3, 'Status unknown: only 1 of 5 locations are reporting'],
+];
+for (const [counted, of, quorum, sentence] of SENTENCES) {
+  test(`${counted} of ${of} locations counted, quorum ${quorum}: ${sentence}`, (t) => {
+    t.is(describeQuorum({ votes: counted, sources: of }, quorum), sentence);
+    // What is said is what is decided: as many failing locations as are named, and not one less.
+    const failing = (down: number) =>
+      decide(votes({ down, up: counted - down, silent: of - counted }), quorum).decision;
+    const needed = Math.min(quorum, counted);
+    t.is(failing(needed), sentence.startsWith('Down') ? 'down' : 'unknown');
+    if (needed > 0) t.not(failing(needed - 1), 'down');
+  });
+}

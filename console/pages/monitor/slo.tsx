@@ -1,0 +1,128 @@
+import { useEffect } from 'preact/hooks';
+import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
+import { DAY_SECONDS } from '../../../core/time.ts';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { Choices } from '../../parts/choices.tsx';
+import { Figure } from '../../parts/facts.tsx';
+import { count, describeSeconds } from '../../parts/figures.ts';
+import { Loaded, useLoad } from '../../parts/load.tsx';
+import { formatDuration } from '../../parts/time.tsx';
+import { route, setQuery } from '../../shell/router.ts';
+
+/** The windows of the uptime target, in days, as the address names them. */
+const SLO_WINDOWS = [
+  { value: '7', label: '7 days' },
+  { value: '', label: '30 days' },
+  { value: '90', label: '90 days' },
+] as const;
+const DEFAULT_SLO_DAYS = 30;
+
+/** The interval at which the uptime target is judged again, in milliseconds. */
+const SLO_EVERY_MS = 300_000;
+
+/** The uptime target (SLO) in a window of its own, or how to get one. */
+export function Slo({ monitor }: { monitor: Schemas['Monitor'] }) {
+  return monitor.sla_target === null ? (
+    <p class="mt-4 border-t border-line pt-3 text-sm text-soft">
+      No uptime target (SLO). Set one, such as 99.9%, to track the error budget.
+    </p>
+  ) : (
+    <Target monitor={monitor} />
+  );
+}
+
+/** The uptime target in a window that the address chooses, apart from the range of the plot. */
+function Target({ monitor: { id, status, sla_target: target } }: { monitor: Schemas['Monitor'] }) {
+  const { slo = '' } = route.value.query;
+  const chosen = SLO_WINDOWS.find(({ value }) => value === slo)?.value ?? '';
+  const days = Number(chosen) || DEFAULT_SLO_DAYS;
+  const load = useLoad(
+    (signal) => {
+      const from = Math.floor(Date.now() / 1000) - days * DAY_SECONDS;
+      return api.get('/monitors/{id}/stats', { path: { id }, query: { from, resolution: 'day' }, signal });
+    },
+    [id, status, target, days],
+  );
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && void load.reload(), SLO_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [id, status, target, days]);
+  return (
+    <div class="mt-4 border-t border-line pt-3">
+      <div class="mb-2 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <h3 class="text-[0.8125rem] font-medium">
+          Uptime target {formatPercent(target, '')} <span class="font-normal text-soft">last {count(days, 'day')}</span>
+        </h3>
+        <Choices
+          label="SLO window"
+          choices={SLO_WINDOWS}
+          value={chosen}
+          onValue={(value) => setQuery({ slo: value })}
+        />
+      </div>
+      <Loaded load={load} height="h-16">
+        {({ totals }) => <SloFigures totals={totals} />}
+      </Loaded>
+    </div>
+  );
+}
+
+/** The uptime target: met or missed, the error budget left, and its burn rate. */
+function SloFigures({ totals }: { totals: Schemas['MonitorStats']['totals'] }) {
+  const { sla, uptime_percent: percent, seconds } = totals;
+  const { met, budget, burn_rate: burn } = sla;
+  const missed = met === false;
+  return (
+    <>
+      <dl class="grid grid-cols-2 gap-x-4 gap-y-3 md:grid-cols-4">
+        <Figure
+          label={met === null ? 'No data' : missed ? 'Missed' : 'Met'}
+          note={describeSeconds(seconds) || 'No downtime'}
+          tone={missed ? 'text-down' : met === true ? 'text-up' : ''}
+        >
+          {formatUptime(percent, '–')}
+        </Figure>
+        <Figure
+          label="Error budget left"
+          note={budget === null ? 'No data' : `of ${formatDuration(budget.total_seconds)}`}
+          tone={budget !== null && budget.left_seconds < 0 ? 'text-down' : ''}
+        >
+          {budget === null
+            ? '–'
+            : budget.left_seconds < 0
+              ? `−${formatDuration(-budget.left_seconds)}`
+              : formatDuration(budget.left_seconds)}
+        </Figure>
+        <Burn label="Burn rate (1 h)" rate={burn.hour} />
+        <Burn label="Burn rate (24 h)" rate={burn.day} />
+      </dl>
+      {budget !== null && <Budget used={budget.used_seconds} total={budget.total_seconds} />}
+    </>
+  );
+}
+
+function Burn({ label, rate }: { label: string; rate: number | null }) {
+  const note = rate === null ? 'No data' : rate > 1 ? 'Above target' : rate === 0 ? 'No budget used' : 'Within target';
+  return (
+    <Figure label={label} note={note} tone={rate !== null && rate > 1 ? 'text-down' : ''}>
+      {rate === null ? '–' : `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}×`}
+    </Figure>
+  );
+}
+
+function Budget({ used, total }: { used: number; total: number }) {
+  const share = total === 0 ? (used > 0 ? 1 : 0) : Math.min(1, used / total);
+  return (
+    <div
+      class="mt-3 h-2 overflow-hidden rounded-full bg-nothing"
+      role="img"
+      aria-label={`${Math.round(share * 100)}% of the error budget used`}
+    >
+      <span
+        class={`block h-full ${share >= 1 ? 'bg-down-fill' : share > 0.75 ? 'bg-degraded-fill' : 'bg-up-fill'}`}
+        style={{ width: `${share * 100}%` }}
+      />
+    </div>
+  );
+}

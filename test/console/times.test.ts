@@ -1,0 +1,158 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Page } from 'playwright-core';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { fromWallTime, toWallTime } from '../../console/pages/monitor/ranges.ts';
+import { findBarriers, openPage, signIn, type PageOptions } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { insertReport } from '../helpers/stored-report.ts';
+import { startTarget } from '../helpers/target.ts';
+import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+
+let receiver: Receiver | null = null;
+withConsole(test, async (harness) => {
+  receiver = await startReceiver(harness);
+  return { NODE_EXTRA_CA_CERTS: receiver.caFile };
+});
+
+/** Signs in with a browser of its own, which has a language and a zone. */
+async function openAt(t: ExecutionContext<ConsoleService>, path: string, more: Partial<PageOptions> = {}) {
+  const { browser, service, person } = t.context;
+  const opened = await openPage(t, browser, { url: service.url, ...more });
+  await opened.page.goto(path);
+  await signIn(opened.page, person);
+  return opened;
+}
+
+/** The text of an element with its blanks as they are typed: some formats use narrow ones. */
+async function textOf(page: Page, selector: string): Promise<string> {
+  return ((await page.locator(selector).first().textContent()) ?? '').replaceAll(/\s+/g, ' ');
+}
+
+test.serial('a report speaks of UTC throughout, in English, whatever the zone and the language', async (t) => {
+  const { service, databaseUrl } = t.context;
+  const { json } = await service.call('POST', '/monitors', { name: 'Shop' });
+  await insertReport(databaseUrl, json['id']);
+  const { page, complaints } = await openAt(t, '/reports/rep_test', {
+    locale: 'de-DE',
+    timezoneId: 'America/Los_Angeles',
+  });
+  await page.getByRole('heading', { level: 1, name: /^Mar 16.*22, 2026$/ }).waitFor();
+  await page.getByText(/All days and times in UTC\. Created Mar 23, 2026, 00:00:00 UTC\./).waitFor();
+  // There it was the evening of the 17th, and the bar of the 18th is red.
+  await page.getByRole('link', { name: /^Mar 18, (2026, )?02:00 UTC$/ }).waitFor();
+  await page.getByText('10,000 checks').waitFor();
+  await page.getByText('Mar 16', { exact: true }).first().waitFor();
+  await page.getByRole('cell', { name: '99.800%' }).first().waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test.serial('zone and clock are chosen by each person, kept with them, and shown beside the times', async (t) => {
+  const { service, databaseUrl } = t.context;
+  const { json } = await service.call('POST', '/monitors', { name: 'Kept', type: 'heartbeat' });
+  const path = `/monitors/${json['id']}`;
+  await withClient(databaseUrl, (client) =>
+    client.query('UPDATE monitors SET created_at = $2, updated_at = $2 WHERE id = $1', [
+      json['id'],
+      Date.UTC(2026, 10, 20, 16, 30, 5) / 1000,
+    ]),
+  );
+  const { page, complaints } = await openAt(t, path, { locale: 'fr-FR', timezoneId: 'Europe/Paris' });
+  await page.getByText('Nov 20, 2026, 17:30:05 GMT+1').waitFor();
+  await page.getByText('Times in Europe/Paris').first().waitFor();
+
+  await page.goto('/settings');
+  await page.getByLabel('Time zone').selectOption('Asia/Tokyo');
+  await page.getByText(/^Now: .* GMT\+9$/).waitFor();
+  await page.getByRole('group', { name: 'Clock' }).getByRole('button', { name: '12-hour' }).click();
+  await page.getByText(/^Now: .*[AP]M GMT\+9$/).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+
+  const other = await openAt(t, path, { locale: 'en-US', timezoneId: 'America/New_York' });
+  await other.page.getByText(/^Nov 21, 2026, 1:30:05\sAM GMT\+9$/).waitFor();
+  await other.page.getByText('Times in Asia/Tokyo').first().waitFor();
+  await other.page.goto('/settings');
+  await other.page.getByLabel('Time zone').selectOption('UTC');
+  await other.page.getByText(/^Now: .*[AP]M UTC$/).waitFor();
+  await other.page.getByLabel('Time zone').selectOption('browser');
+  await other.page.getByText(/^Now: .*[AP]M EST$/).waitFor();
+  await other.page.getByRole('group', { name: 'Clock' }).getByRole('button', { name: 'Browser' }).click();
+  t.deepEqual([...complaints, ...other.complaints], []);
+});
+
+test.serial(
+  'an outage is timed to the second, young durations tick, and what is to come is not "just now"',
+  async (t) => {
+    const { service } = t.context;
+    if (receiver === null) return t.fail('there is no receiver');
+    const { status, json: channel } = await service.call('POST', '/channels', { type: 'webhook', url: receiver.url });
+    t.is(status, 201);
+    receiver.answer.status = 500;
+    const target = await startTarget(t);
+    target.health.status = 503;
+    const settings = { name: 'Search', target: target.url(), interval_seconds: 3600, down_after_failures: 1 };
+    const { json } = await service.call('POST', '/monitors', settings);
+    const { page, complaints } = await openAt(t, `/monitors/${json['id']}`, {
+      locale: 'de-DE',
+      timezoneId: 'Asia/Kolkata',
+    });
+    await page.getByRole('heading', { level: 1, name: 'Search is down' }).waitFor();
+    await page.getByText('Times in Asia/Calcutta').or(page.getByText('Times in Asia/Kolkata')).first().waitFor();
+    t.regex(await textOf(page, 'li button .whitespace-nowrap span'), /^[A-Z][a-z]{2} \d{1,2}, \d{2}:\d{2}:\d{2}$/);
+
+    await page.getByRole('link', { name: 'View incident' }).click();
+    await page.locator('ol time').first().waitFor();
+    t.regex(await textOf(page, 'ol time'), /^[A-Z][a-z]{2} \d{1,2}, \d{2}:\d{2}:\d{2}$/);
+
+    await page.goto(`/channels/${channel['id']}`);
+    await page
+      .getByText(/in a few seconds/)
+      .first()
+      .waitFor();
+
+    await page.goto(`/monitors/${json['id']}`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    // Three seconds in a row: a clock of ten seconds leaves some out.
+    await page.evaluate(`new Promise((resolve) => {
+    const seen = new Set();
+    const look = () => {
+      seen.add(Number(/For (\\d+) s, since/.exec(document.body.textContent)?.[1]));
+      if ([...seen].some((each) => seen.has(each + 1) && seen.has(each + 2))) resolve();
+      else requestAnimationFrame(look);
+    };
+    look();
+  })`);
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial('the list of incidents is grouped by days of the chosen zone, with English names', async (t) => {
+  const { databaseUrl } = t.context;
+  await withClient(databaseUrl, (client) =>
+    client.query(
+      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+         detected_at, resolved_at, resolution)
+       SELECT 'inc_of_march', tenant_id, 'mon_gone', 'Gone', 'down', 'HTTP 500 instead of 2xx', '{}', $1::bigint,
+         $1::bigint, $1::bigint + 60000, 'recovered' FROM users LIMIT 1`,
+      [Date.UTC(2026, 2, 5, 22, 15)],
+    ),
+  );
+  const { page, complaints } = await openAt(t, '/incidents?monitor_id=mon_gone', {
+    locale: 'de-DE',
+    timezoneId: 'Asia/Kolkata',
+  });
+  await page.getByText('Friday, March 6, 2026').waitFor();
+  await page.getByRole('link', { name: /Gone.*03:45/ }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('a date and a time of a zone are read back as the moment, also around a change of clocks', (t) => {
+  for (const zone of ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe'])
+    for (const at of [Date.UTC(2026, 2, 8, 6, 30), Date.UTC(2026, 9, 25, 3), Date.UTC(2026, 10, 23, 12, 5)])
+      t.is(fromWallTime(toWallTime(at / 1000, zone), zone), at / 1000, `${zone} ${at}`);
+  t.is(toWallTime(Date.UTC(2026, 10, 23, 23) / 1000, 'Asia/Tokyo'), '2026-11-24T08:00');
+  // In Berlin there was no half past two that night: the clocks went from two to three.
+  t.is(fromWallTime('2026-03-29T02:30', 'Europe/Berlin'), Date.UTC(2026, 2, 29, 1, 30) / 1000);
+  t.is(fromWallTime('', 'UTC'), null);
+});
