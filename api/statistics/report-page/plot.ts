@@ -29,6 +29,11 @@ export function drawStrip(days: readonly ReportDay[]): string {
   );
 }
 
+/** What days are hatched with that do not count; once on a page. */
+export const HATCH =
+  '<svg class="hatch" aria-hidden="true"><pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" ' +
+  'patternTransform="rotate(45)"><rect width="5" height="5"/><path d="M1 0V5"/></pattern></svg>';
+
 /** One bar of the strip by itself, for the legend. */
 export function drawKey(state: keyof typeof DAYS): string {
   const { sign } = DAYS[state];
