@@ -10,11 +10,11 @@ export type BandPart = Span & { state: BandState; note?: string };
 
 const STYLES: Record<BandState, string> = {
   up: 'bg-up-fill inset-y-[3px]',
-  none: 'bg-nothing inset-y-[3px] min-w-px',
+  none: 'hatched inset-y-[3px] min-w-px',
   degraded: 'bg-degraded-fill inset-y-[1.5px] min-w-[3px]',
   down: 'bg-down-fill inset-y-0 min-w-[3px]',
 };
-const WORDS: Record<BandState, string> = { up: 'Up', none: 'Nothing known', degraded: 'Degraded', down: 'Down' };
+const WORDS: Record<BandState, string> = { up: 'Up', none: 'No data', degraded: 'Degraded', down: 'Down' };
 
 /**
  * The status of a monitor over time. Bad spans are taller, so that they stand out without colors, and never narrower
@@ -23,7 +23,11 @@ const WORDS: Record<BandState, string> = { up: 'Up', none: 'Nothing known', degr
 export function StatusBand({ parts, span, label }: { parts: readonly BandPart[]; span: Span; label: string }) {
   const length = span.to - span.from;
   return (
-    <div class="relative h-5 w-full overflow-hidden rounded-sm" role="img" aria-label={label}>
+    <div
+      class="relative h-5 w-full overflow-hidden rounded-sm [print-color-adjust:exact]"
+      role="img"
+      aria-label={label}
+    >
       {parts.map((part) => {
         const from = Math.max(span.from, part.from);
         const to = Math.min(span.to, part.to);

@@ -1,5 +1,6 @@
 import { capitalize } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { Select } from '../../parts/choice-fields.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import type { Line } from '../../plots/series.ts';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';
@@ -62,17 +63,19 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
               key={line.name}
               type="button"
               aria-pressed={isOn}
-              title={MEANINGS[line.name] ?? 'The median of this location'}
+              title={`${isOn ? '' : 'Hidden, click to show. '}${MEANINGS[line.name] ?? 'The median of this location'}`}
               onClick={() => toggle(line.name)}
               class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover"
             >
               <span
-                class={`h-0.5 w-2.5 rounded ${isOn ? '' : 'opacity-30'}`}
-                style={{ background: `var(--${line.color})` }}
+                class={isOn ? 'h-0.5 w-2.5 rounded' : 'size-2.5 rounded-full border border-line-strong'}
+                style={isOn ? { background: `var(--${line.color})` } : {}}
                 aria-hidden="true"
               />
-              <span class={isOn ? 'text-soft' : 'text-soft line-through'}>{line.name}</span>
-              <span class="min-w-12 text-left md:min-w-14 font-medium">{value === null ? '–' : formatMs(value)}</span>
+              <span class="text-soft">{line.name}</span>
+              <span class={`min-w-12 text-left md:min-w-14 ${isOn ? 'font-medium' : 'text-soft'}`}>
+                {isOn ? (value === null ? '–' : formatMs(value)) : 'Show'}
+              </span>
             </button>
           );
         })}
@@ -85,24 +88,22 @@ export function Legend({ answer, view, all, hovered, hidden, onHidden, words }: 
 function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
   const value = view.name === 'locations' ? 'each' : (view.sourceId ?? 'all');
   return (
-    <label class="text-xs">
-      <span class="sr-only">Locations</span>
-      <select
-        value={value}
-        onChange={({ currentTarget: { value: chosen } }) =>
-          setQuery({
-            view: chosen === 'each' ? 'locations' : view.name === 'phases' ? 'phases' : '',
-            source: ['each', 'all'].includes(chosen) ? '' : chosen,
-          })
-        }
-        class="h-8 max-w-44 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]"
-      >
-        <option value="all">All locations together</option>
-        {view.name !== 'phases' && <option value="each">Each location (median)</option>}
-        {answer.sources.flatMap((source) =>
-          source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>],
-        )}
-      </select>
-    </label>
+    <Select
+      label="Locations"
+      value={value}
+      options={[
+        { value: 'all', label: 'All locations together' },
+        ...(view.name === 'phases' ? [] : [{ value: 'each', label: 'Each location (median)' }]),
+        ...answer.sources.flatMap((source) =>
+          source.id === null ? [] : [{ value: source.id, label: `From ${nameOf(source)}` }],
+        ),
+      ]}
+      onValue={(chosen) =>
+        setQuery({
+          view: chosen === 'each' ? 'locations' : view.name === 'phases' ? 'phases' : '',
+          source: ['each', 'all'].includes(chosen) ? '' : chosen,
+        })
+      }
+    />
   );
 }

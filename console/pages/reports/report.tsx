@@ -61,10 +61,10 @@ function Shown({ report }: { report: Schemas['Report'] }) {
       lead={`${REPORT_TITLES[report.period]}, all days UTC, made on ${formatDateTime(report.created_at)}.`}
       actions={
         <>
-          <ButtonLink icon="reports" href={`${address}?format=html`} target="_blank">
+          <ButtonLink icon="print" href={`${address}?format=html`} target="_blank">
             Page to print
           </ButtonLink>
-          <ButtonLink icon="external" href={`${address}?format=csv`} download="">
+          <ButtonLink icon="download" href={`${address}?format=csv`} download="">
             CSV
           </ButtonLink>
         </>

@@ -59,7 +59,7 @@ function Members({ answer: { members }, load, isOwner }: { answer: Answer; load:
   ];
   return (
     <Section title="Members" lead="Owners may change everything, editors monitors, channels and agents; viewers look.">
-      <Table caption="Members" columns={columns} rows={members} keyOf={({ id }) => id} />
+      <Table caption="Members" columns={columns} rows={members} keyOf={({ id }) => id} isStacked />
     </Section>
   );
 }
