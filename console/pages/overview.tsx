@@ -26,6 +26,7 @@ import {
   type Selection,
   type SortFigures,
 } from './overview/selection.ts';
+import { WallButton } from './overview/wall-link.tsx';
 
 /** The id of the monitor that the keyboard has selected; it survives a visit to its page. */
 const cursor = signal<string | null>(null);
@@ -54,6 +55,7 @@ export function OverviewPage({ query }: PageProps) {
         <h1 class="heading min-w-0 break-words text-xl md:text-2xl">{title}</h1>
         {all.length > 0 && (
           <div class="flex shrink-0 gap-2">
+            <WallButton />
             <NewMonitor isShort />
           </div>
         )}
