@@ -125,7 +125,7 @@ function Listing({ all, selection }: { all: readonly Monitor[]; selection: Selec
           [@media(height<32rem)]:static
         "
       >
-        <div class="md:px-2.5">
+        <div class="md:px-3">
           <Controls
             selection={selection}
             counts={matching}

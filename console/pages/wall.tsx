@@ -23,7 +23,7 @@ const PATIENCE_MS = 9000;
 type Shown = { wall: Wall | null; atMs: number; error: unknown };
 
 /**
- * The wallboard: the status of all monitors, for a screen that nobody touches. Its link carries the token after the #;
+ * The wallboard: the status of all monitors, for a screen without a keyboard. Its link carries the token after the #;
  * without one it is read with the session.
  */
 export function WallPage() {

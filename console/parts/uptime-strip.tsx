@@ -37,7 +37,7 @@ type Bars = readonly (readonly [top: number, bottom: number])[];
  * Bad days are taller, and days that do not count are hatched, so that they stand out without colors. The hatching is
  * of level lines, which keep their shape however wide a day is.
  */
-const LOOKS: Record<DayClass, { color: string; bars: Bars }> = {
+const STYLES: Record<DayClass, { color: string; bars: Bars }> = {
   absent: { color: 'fill-nothing', bars: [[7, 9]] },
   uncounted: {
     color: 'fill-unknown',
@@ -51,7 +51,7 @@ const LOOKS: Record<DayClass, { color: string; bars: Bars }> = {
   degraded: { color: 'fill-degraded-fill', bars: [[1.5, 14.5]] },
   down: { color: 'fill-down-fill', bars: [[0, HEIGHT]] },
 };
-const CLASSES = Object.keys(LOOKS) as DayClass[];
+const CLASSES = Object.keys(STYLES) as DayClass[];
 
 /** The last days as bars; `days` is null while they load. */
 export const UptimeStrip = memo(function UptimeStrip({
@@ -75,7 +75,7 @@ export const UptimeStrip = memo(function UptimeStrip({
     >
       {CLASSES.flatMap((name) => {
         const ofClass = days.worst.flatMap((state, day) => (classOf(state) === name ? [day] : []));
-        const { color, bars } = LOOKS[name];
+        const { color, bars } = STYLES[name];
         return ofClass.length === 0
           ? []
           : bars.map((bar) => (

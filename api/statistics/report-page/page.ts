@@ -11,7 +11,7 @@ import { DAYS, GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page
 import { formatPeriod, type ReportPeriod } from '../../../core/statistics/reports/periods.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { escapeHtml } from '../../system/plain-page.ts';
-import { drawKey, drawLatency, drawStrip, HATCH } from './plot.ts';
+import { drawKey, drawLatency, drawStrip } from './plot.ts';
 import { REPORT_STYLE } from './style.ts';
 
 /** What the page is made of. Without `details` it has no plots and no incidents. */
@@ -157,7 +157,7 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
 
 function renderLegend(): string {
   const items = LEGEND.map(([state, label]) => `<li>${drawKey(state)}${label}</li>`);
-  return `${HATCH}<ul class="legend small soft">${items.join('')}</ul>`;
+  return `<ul class="legend small soft">${items.join('')}</ul>`;
 }
 
 function renderMonitor(

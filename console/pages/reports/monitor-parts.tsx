@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { formatPercent } from '../../../core/statistics/reports/content.ts';
-import { DAYS } from '../../../core/statistics/reports/page.ts';
+import { DAYS, hatchBar, type DayBar } from '../../../core/statistics/reports/page.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
@@ -17,10 +17,10 @@ type State = NonNullable<Day['worst_state']> | 'absent';
 const BAR = 24;
 const HEIGHT = 40;
 
-/** Hatched, like all time that does not count: the pattern is drawn once, with the legend. */
-const HATCHED = { fill: '', paint: 'url(#hatch)', ink: 'fill-ink' };
+/** Of days that do not count: lines are drawn over them. */
+const HATCHED = { fill: 'fill-nothing', ink: 'fill-ink' };
 
-const STYLES: Record<State, { fill: string; paint?: string; ink: string }> = {
+const STYLES: Record<State, { fill: string; ink: string }> = {
   up: { fill: 'fill-up-soft', ink: '' },
   degraded: { fill: 'fill-degraded-fill', ink: 'fill-[#171b1f]' },
   down: { fill: 'fill-down-fill', ink: 'fill-[#fff]' },
@@ -47,12 +47,14 @@ function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
     >
       {days.map((day, index) => {
         const state = day.worst_state ?? 'absent';
-        const { fill, paint, ink } = STYLES[state];
+        const { fill, ink } = STYLES[state];
         const { sign } = DAYS[state];
         const x = left + index * step;
+        const bar = { x: x + 1, width: Math.max(1, step - 2), height: BAR };
         return (
           <g key={day.date} onPointerMove={(event) => event.pointerType !== 'touch' && showDay(day, event)}>
-            <rect class={fill} fill={paint} x={x + 1} y={0} width={Math.max(1, step - 2)} height={BAR} rx={2} />
+            <rect class={fill} rx={2} {...bar} />
+            <Hatch state={state} {...bar} />
             {sign !== '' && (
               <text
                 class={`pointer-events-none text-[11px] font-semibold ${ink}`}
@@ -74,28 +76,26 @@ function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
 /** The legend of the bars. */
 function StripLegend() {
   return (
-    <>
-      <svg class="absolute size-0" aria-hidden="true">
-        <pattern id="hatch" width={5} height={5} patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-          <rect class="fill-nothing" width={5} height={5} />
-          <path class="stroke-unknown" stroke-width={2} d="M1 0V5" />
-        </pattern>
-      </svg>
-      <ul class="mb-3 flex flex-wrap gap-x-4 gap-y-1 text-xs text-soft">
-        {LEGEND.map((state) => (
-          <li key={state} class="flex items-center gap-1.5">
-            <svg viewBox="0 0 14 14" class="size-3.5" aria-hidden="true">
-              <rect class={STYLES[state].fill} fill={STYLES[state].paint} width={14} height={14} rx={2} />
-              <text class={`text-[11px] font-semibold ${STYLES[state].ink}`} x={7} y={11} text-anchor="middle">
-                {DAYS[state].sign}
-              </text>
-            </svg>
-            {DAYS[state].meaning}
-          </li>
-        ))}
-      </ul>
-    </>
+    <ul class="mb-3 flex flex-wrap gap-x-4 gap-y-1 text-xs text-soft">
+      {LEGEND.map((state) => (
+        <li key={state} class="flex items-center gap-1.5">
+          <svg viewBox="0 0 14 14" class="size-3.5" aria-hidden="true">
+            <rect class={STYLES[state].fill} width={14} height={14} rx={2} />
+            <Hatch state={state} x={0} width={14} height={14} />
+            <text class={`text-[11px] font-semibold ${STYLES[state].ink}`} x={7} y={11} text-anchor="middle">
+              {DAYS[state].sign}
+            </text>
+          </svg>
+          {DAYS[state].meaning}
+        </li>
+      ))}
+    </ul>
   );
+}
+
+function Hatch(bar: DayBar) {
+  const lines = hatchBar(bar);
+  return lines === '' ? null : <path class="pointer-events-none stroke-unknown" stroke-width={1.5} d={lines} />;
 }
 
 function showDay(
