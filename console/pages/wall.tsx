@@ -19,6 +19,9 @@ type WallMonitor = Schemas['WallMonitor'];
 const READ_EVERY_MS = 10_000;
 const PATIENCE_MS = 9000;
 
+/** Up to so many monitors have large tiles, to be read from afar. */
+const MOST_ROOMY = 24;
+
 /** What is shown: the last answer with its time, and the error of the last read, if it failed. */
 type Shown = { wall: Wall | null; atMs: number; error: unknown };
 
@@ -40,6 +43,7 @@ export function WallPage() {
       <FailedLoad error={error} onRetry={() => window.location.reload()} />
     );
   const rest = wall.total - wall.monitors.length;
+  const isRoomy = wall.monitors.length <= MOST_ROOMY;
   return (
     <main class="h-full overflow-y-auto px-4 py-4 md:px-8 md:py-6">
       {error !== null && (
@@ -57,7 +61,11 @@ export function WallPage() {
       <ul
         aria-label="Monitors"
         class={
-          'grid grid-cols-[repeat(auto-fill,minmax(min(100%,15rem),1fr))] gap-2 ' + (error === null ? '' : 'opacity-60')
+          'grid gap-2 md:gap-3 ' +
+          (isRoomy
+            ? 'grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] text-xl '
+            : 'grid-cols-[repeat(auto-fill,minmax(min(100%,15rem),1fr))] ') +
+          (error === null ? '' : 'opacity-60')
         }
       >
         {wall.monitors.map((monitor, index) => (
@@ -85,7 +93,7 @@ function Tile({ monitor: { name, status, state_since: since } }: { monitor: Wall
       <StatusMark status={status} silent class="size-5" />
       <span class="min-w-0">
         <span class="clipped block font-medium">{name}</span>
-        <span class={`clipped block text-sm ${text}`}>
+        <span class={`clipped block text-[0.8em] ${text}`}>
           {label} for <Since at={since} />
         </span>
       </span>
