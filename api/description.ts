@@ -37,6 +37,8 @@ export type Operation = {
   'x-role'?: Role;
   /** For operators of the installation alone. */
   'x-operator'?: true;
+  /** A narrower scope that suffices in place of `read`. */
+  'x-scope'?: 'wall';
   responses?: Record<string, unknown>;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content?: Record<string, { schema?: Schema }> };

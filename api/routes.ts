@@ -66,9 +66,11 @@ import {
   resumeMonitorHandler,
   updateMonitorHandler,
 } from './monitors/monitors.ts';
+import { getOverviewFiguresHandler } from './monitors/overview-figures.ts';
 import { getOverviewHandler, getOverviewHistoryHandler } from './monitors/overview.ts';
 import { previewMonitorHandler } from './monitors/previews.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
+import { getWallHandler } from './monitors/wall.ts';
 import type { paths } from './schema.generated.ts';
 import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
 import { listServiceGapsHandler } from './statistics/service-gaps.ts';
@@ -134,6 +136,8 @@ export const ROUTES = {
   getMonitorLocations: { method: 'get', path: '/monitors/{id}/locations', handler: getMonitorLocationsHandler },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
+  getOverviewFigures: { method: 'get', path: '/overview/figures', handler: getOverviewFiguresHandler },
+  getWall: { method: 'get', path: '/wall', handler: getWallHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
   retireRegion: { method: 'post', path: '/fleet/retirements', records: null, handler: retireRegionHandler },
   tryMonitor: { method: 'post', path: '/trials', records: null, isUnlimited: true, handler: previewMonitorHandler },

@@ -27,7 +27,8 @@ if (wanted !== undefined) {
   preload(wanted);
   askEarly();
 }
-const known = loadSession();
+// A wallboard needs no session, and comes back by itself after an outage.
+const known = route.value.page === 'wall' ? null : loadSession();
 if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<PageSkeleton />, root);
 forgetEarlyAnswers();
 try {
@@ -40,9 +41,10 @@ try {
 /** The whole console. Without a session it shows the sign-in page, and then the page that was requested. */
 function App() {
   const { value } = session;
-  if (value === 'unknown') return null;
   const { page } = route.value;
   const open = page === null ? undefined : OPEN_PAGES[page];
+  if (page === 'wall' && open !== undefined) return <PageOutlet page={open} />;
+  if (value === 'unknown') return null;
   if (value === null || page === 'invitation') return <PageOutlet page={open ?? signInPage()} />;
   return <SignedIn userId={value.user.id} chosenTheme={value.user.theme} />;
 }

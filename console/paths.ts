@@ -22,6 +22,7 @@ export const PATHS = {
   settingsSection: '/settings/:section',
   fleet: '/fleet',
   docs: '/docs',
+  wall: '/wall',
   signIn: '/sign-in',
   invitation: '/invitations/:token',
 } as const;

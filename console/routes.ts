@@ -32,4 +32,5 @@ export const OPEN_PAGES: Partial<Record<PageName, Page>> = {
   signIn: async () => (await import('./pages/sign-in.tsx')).SignInPage,
   invitation: async () => (await import('./pages/invitation.tsx')).InvitationPage,
   docs: async () => (await import('./pages/docs.tsx')).DocsPage,
+  wall: async () => (await import('./pages/wall.tsx')).WallPage,
 };

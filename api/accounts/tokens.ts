@@ -1,4 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import type { TokenScope } from '../../core/accounts/roles.ts';
 import { DAY_MS } from '../../core/time.ts';
 import {
   createApiToken,
@@ -7,7 +8,6 @@ import {
   revokeTenantToken,
   type ApiToken,
 } from '../../models/accounts/api-tokens.ts';
-import type { TokenScope } from '../../models/accounts/records.ts';
 import { badRequest, notFound, requirePlainName } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
@@ -39,7 +39,9 @@ export function createTokenHandler({
     if (expiresAt !== null && expiresAt <= nowMs / 1000)
       throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
     await rateLimits.take('token', tenantId);
-    const token = generateToken('spk');
+    const granted = readScopes(scopes);
+    // The prefix tells people, and programs that look for leaked secrets, how much a token can do.
+    const token = generateToken(granted.includes('wall') ? 'spw' : 'spk');
     const limit = PLAN_LIMITS[plan].tokens;
     const created = await createApiToken(
       database,
@@ -49,7 +51,7 @@ export function createTokenHandler({
         tenantId,
         name: requirePlainName('name', name),
         token,
-        scopes: readScopes(scopes),
+        scopes: granted,
         expiresAt,
         nowMs,
       },
@@ -82,8 +84,12 @@ export function revokeTokenHandler({ database, now }: Parts<'database' | 'now'>)
   };
 }
 
-/** The scope `write` includes `read`. */
+/** The scope `write` includes `read`; `wall` goes with neither. */
 function readScopes(scopes: readonly TokenScope[]): TokenScope[] {
+  if (scopes.includes('wall')) {
+    if (scopes.every((scope) => scope === 'wall')) return ['wall'];
+    throw badRequest(`scopes must be ["wall"] alone, or without it, got ${JSON.stringify(scopes)}`);
+  }
   if (!scopes.includes('read')) throw badRequest('scopes must be ["read"] or ["read", "write"], got ["write"]');
   return scopes.includes('write') ? ['read', 'write'] : ['read'];
 }

@@ -41,7 +41,7 @@ async function answerIncidents(
 ): Promise<void> {
   const page = readPage(request);
   const limit = page.limit ?? DEFAULT_LIMIT;
-  const { status, acknowledged, since, until } = request.query;
+  const { status, acknowledged, since, until, open_since: openSince } = request.query;
   const isUnknownMonitor = monitorId !== undefined && !isId(monitorId);
   const incidents = isUnknownMonitor
     ? []
@@ -53,6 +53,7 @@ async function answerIncidents(
           ...(acknowledged !== undefined && { acknowledged: acknowledged === 'true' }),
           ...(since !== undefined && { sinceSeconds: since }),
           ...(until !== undefined && { untilSeconds: until }),
+          ...(openSince !== undefined && { openSinceSeconds: openSince }),
         },
         ...(page.after && { before: { startedAtMs: page.after.at, id: page.after.id } }),
         limit: limit + 1,

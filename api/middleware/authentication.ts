@@ -13,7 +13,7 @@ import { contextOf } from '../request-context.ts';
  */
 const IS_BEARER = /^Bearer\b/i;
 const BEARER = /^Bearer +(?<token>\S+) *$/i;
-const TOKEN = /^spk_[A-Za-z0-9_-]{1,200}$/;
+const TOKEN = /^sp[kw]_[A-Za-z0-9_-]{1,200}$/;
 
 type Surroundings = Parts<'database' | 'now'>;
 

@@ -6,13 +6,15 @@ import type { Operation } from '../description.ts';
 import { contextOf } from '../request-context.ts';
 
 /** What the description says of who may call an operation. */
-type Admission = Pick<Operation, 'security' | 'x-caller' | 'x-role' | 'x-operator'>;
+type Admission = Pick<Operation, 'security' | 'x-caller' | 'x-role' | 'x-operator' | 'x-scope'>;
 
 type RouteGuard = {
   isOpen: boolean;
   isForPeople: boolean;
   role: Operation['x-role'];
   isForOperators: boolean;
+  /** The narrower scope that suffices to read; null = only `read` does. */
+  narrowScope: Scope | null;
 };
 
 const READING_METHODS = new Set(['GET', 'OPTIONS']);
@@ -39,10 +41,12 @@ function guardOf(operation: Admission): RouteGuard {
       operation['x-caller'] === 'session' || operation['x-role'] !== undefined || operation['x-operator'] === true,
     role: operation['x-role'],
     isForOperators: operation['x-operator'] === true,
+    narrowScope: operation['x-scope'] ?? null,
   };
 }
 
 function authorize(guard: RouteGuard, caller: Caller, method: string): void {
+  if (guard.narrowScope !== null && caller.scopes.includes(guard.narrowScope)) return;
   if (!guard.isForPeople) {
     requireScope(caller, READING_METHODS.has(method) ? 'read' : 'write');
     return;

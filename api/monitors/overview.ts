@@ -1,10 +1,15 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { judgeSla, measureStates, measureSteps } from '../../core/statistics/sla.ts';
+import { judgeSla, measureStates, measureSteps, worstStateOf } from '../../core/statistics/sla.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
-import { listAllMonitors, listMeasuredMonitors, readHourlyLatencies } from '../../models/monitors/monitor-overview.ts';
+import {
+  listAllMonitors,
+  listMeasuredMonitors,
+  readHourlyLatencies,
+  readLastChecks,
+} from '../../models/monitors/monitor-overview.ts';
 import { runOn } from '../../models/sql.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
@@ -24,7 +29,7 @@ const LEVEL = 3;
  * tenth of that when compressed. Use it only for answers that hold no secret and nothing of the request: the length of
  * a compressed answer reveals something of its content.
  */
-async function sendCompressedJson(request: Request, response: Response, body: object): Promise<void> {
+export async function sendCompressedJson(request: Request, response: Response, body: object): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(body));
   response.vary('Accept-Encoding').type('json');
   if (bytes.length < WORTHWHILE_BYTES || request.acceptsEncodings('gzip') !== 'gzip') {
@@ -36,8 +41,8 @@ async function sendCompressedJson(request: Request, response: Response, body: ob
 }
 
 /** How far back a history goes, in days. */
-const DAYS = 90;
-const HOURS = 24;
+export const DAYS = 90;
+export const HOURS = 24;
 
 /** Several times the rows of a large screen; it bounds what a request costs the database. */
 const MOST_MONITORS = 50;
@@ -65,24 +70,36 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
     const firstMs = (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
     const edges = [...Array.from({ length: DAYS }, (_, day) => firstMs + day * DAY_MS), nowMs];
     const span = { fromMs: firstMs, toMs: nowMs, nowMs };
-    const [histories, gaps, latencies] = await Promise.all([
+    const monitorNos = monitors.map(({ no }) => no);
+    const [histories, gaps, latencies, lastChecks] = await Promise.all([
       readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span }),
       listServiceGaps(runOn(database.pool), span),
-      readHourlyLatencies(database, { monitorNos: monitors.map(({ no }) => no), hours: HOURS, nowMs }),
+      readHourlyLatencies(database, { monitorNos, hours: HOURS, nowMs }),
+      readLastChecks(database, { monitorNos, nowMs }),
     ]);
     response.json({
       histories: monitors.map(({ no, id, createdAt }) => {
         const history = { transitions: histories.get(id) ?? [], createdAtMs: createdAt * 1000, gaps };
+        const days = measureSteps(history, edges);
+        const { hourly = [], median = null } = latencies.get(no) ?? {};
         return {
           id,
           first_day: firstMs / 1000,
           uptime_percent: judgeSla(measureStates({ ...history, ...span }), null).uptimePercent,
-          daily_uptime: measureSteps(history, edges).map((seconds) => judgeSla(seconds, null).uptimePercent),
-          hourly_latency_ms: latencies.get(no) ?? [],
+          daily_uptime: days.map((seconds) => judgeSla(seconds, null).uptimePercent),
+          daily_worst_state: days.map(worstStateOf),
+          hourly_latency_ms: hourly,
+          median_latency_ms: median,
+          last_check_at: secondsOf(lastChecks.get(no)),
         };
       }),
     });
   };
+}
+
+/** Whole Unix seconds of a moment; null where there is none. */
+export function secondsOf(ms: number | undefined): number | null {
+  return ms === undefined ? null : Math.floor(ms / 1000);
 }
 
 function readIds(text: string): string[] {

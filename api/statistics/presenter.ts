@@ -1,6 +1,5 @@
-import type { MonitorState } from '../../core/incidents/state.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
-import { burnRate, judgeSla, type StateSeconds } from '../../core/statistics/sla.ts';
+import { burnRate, judgeSla, worstStateOf, type StateSeconds } from '../../core/statistics/sla.ts';
 import type { NamedAgent } from '../../models/agents/agents.ts';
 import type { ServiceGap } from '../../models/statistics/service-gaps.ts';
 import { meanTimings, type SeriesPoint, type Tally } from '../../models/statistics/statistics.ts';
@@ -79,16 +78,6 @@ export function presentServiceGap({ kind, startMs, endMs }: ServiceGap): Schemas
   return { kind, from: Math.floor(startMs / 1000), to: Math.floor(endMs / 1000) };
 }
 
-/** The worst first; of a day that has none of them the monitor knows nothing. */
-const WORST_FIRST = [
-  'down',
-  'degraded',
-  'unknown',
-  'up',
-  'pending',
-  'paused',
-] as const satisfies readonly MonitorState[];
-
 /** One day; `dayMs` is its first moment. */
 export function presentUptimeDay({
   dayMs,
@@ -104,7 +93,7 @@ export function presentUptimeDay({
     uptime_percent: judgeSla(seconds, null).uptimePercent,
     seconds,
     incidents,
-    worst_state: WORST_FIRST.find((state) => seconds[state] > 0) ?? null,
+    worst_state: worstStateOf(seconds),
   };
 }
 

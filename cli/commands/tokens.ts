@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import type { TokenScope } from '../../core/accounts/roles.ts';
 import { createApiToken, generateToken, listApiTokens, revokeApiToken } from '../../models/accounts/api-tokens.ts';
-import type { TokenScope } from '../../models/accounts/records.ts';
 import { print, Refusal } from '../output.ts';
 import { getTenant, parseName, type WithDatabase } from '../with-database.ts';
 

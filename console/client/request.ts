@@ -4,8 +4,17 @@ import { csrfToken, loseSession } from './session-state.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-/** `answersOwn401`: the caller handles a 401 itself, as the sign-in form does. */
-export type RequestOptions = { query?: Query; body?: unknown; signal?: AbortSignal; answersOwn401?: boolean };
+/**
+ * `answersOwn401`: the caller handles a 401 itself, as the sign-in form does. `token` is sent instead of the session,
+ * as by the wallboard.
+ */
+export type RequestOptions = {
+  query?: Query;
+  body?: unknown;
+  signal?: AbortSignal;
+  answersOwn401?: boolean;
+  token?: string;
+};
 
 /** The timeout of a request, longer than any documented operation takes. */
 const PATIENCE_MS = 30_000;
@@ -19,12 +28,13 @@ export async function request<T>(method: string, path: string, options: RequestO
 export async function requestPage<T>(
   method: string,
   path: string,
-  { query, body, signal, answersOwn401 = false }: RequestOptions = {},
+  { query, body, signal, answersOwn401 = false, token }: RequestOptions = {},
 ): Promise<Page<T>> {
   const { response, text } = await reach(`/v1${path}${queryText(query)}`, {
     method,
     headers: {
       Accept: 'application/json',
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }),
     },

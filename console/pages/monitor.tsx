@@ -77,7 +77,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   const words = wordsOf(answer?.shown ?? shown, formatShort);
   const list = incidents.value.value;
   return (
-    <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
+    <div class="mx-auto w-full max-w-5xl 2xl:max-w-7xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">
       <a
         href={PATHS.monitors}
         class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"

@@ -7,15 +7,26 @@ import type { Monitor } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
-import { useTitle, useWide } from '../parts/page.tsx';
+import { useTitle } from '../parts/page.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
+import { KeyFigures, useFigures } from './overview/figures.tsx';
 import { Histories } from './overview/histories.ts';
-import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
-import { countStatuses, select, summarize, type Selection } from './overview/selection.ts';
+import { density, rowHeightOf, useListLayout } from './overview/list-layout.ts';
+import { MonitorRow, RowHeads } from './overview/row.tsx';
+import {
+  countMatches,
+  countStatuses,
+  needsFigures,
+  select,
+  summarize,
+  type Selection,
+  type SortFigures,
+} from './overview/selection.ts';
+import { WallButton } from './overview/wall-link.tsx';
 
 /** The id of the monitor that the keyboard has selected; it survives a visit to its page. */
 const cursor = signal<string | null>(null);
@@ -39,40 +50,59 @@ export function OverviewPage({ query }: PageProps) {
     sort: query['sort'] ?? 'attention',
   };
   return (
-    <div class="mx-auto flex min-h-full w-full max-w-6xl flex-col pb-10 pt-4 md:px-5 md:pt-7">
+    <div class="flex min-h-full w-full flex-col pb-10 pt-4 md:px-5 md:pt-7">
       <div class="flex items-center justify-between gap-4 px-4 md:px-3">
-        <h1 class="heading text-xl md:text-2xl">{title}</h1>
-        {all.length > 0 && <NewMonitor isShort />}
+        <h1 class="heading min-w-0 break-words text-xl md:text-2xl">{title}</h1>
+        {all.length > 0 && (
+          <div class="flex shrink-0 gap-2">
+            <WallButton />
+            <NewMonitor isShort />
+          </div>
+        )}
       </div>
-      {all.length === 0 ? <NoMonitors /> : <Listing all={all} counts={counts} selection={selection} />}
+      {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} />}
     </div>
   );
 }
 
-function Listing({
-  all,
-  counts,
-  selection,
-}: {
-  all: readonly Monitor[];
-  counts: ReturnType<typeof countStatuses>;
-  selection: Selection;
-}) {
+const NO_FIGURES: ReadonlyMap<string, SortFigures> = new Map();
+
+function Listing({ all, selection }: { all: readonly Monitor[]; selection: Selection }) {
+  const box = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const histories = useMemo(() => new Histories(), []);
   useEffect(() => () => histories.stop(), []);
-  const rowHeight = useWide() ? ROW_HEIGHT.wide : ROW_HEIGHT.narrow;
+  const layout = useListLayout(box);
   const incidents = openIncidents.value;
   const { status, type, text, sort } = selection;
-  const shown = useMemo(
-    () => select(all, { status, type, text, sort }, incidents),
-    [all, incidents, status, type, text, sort],
+  const figures = useFigures(needsFigures(sort));
+  const ofMonitors = figures?.monitors;
+  const byMonitor = useMemo(
+    () => (ofMonitors === undefined ? NO_FIGURES : new Map(ofMonitors.map((each) => [each.id, each]))),
+    [ofMonitors],
   );
+  const shown = useMemo(
+    () => select(all, { status, type, text, sort }, { incidents, figures: byMonitor }),
+    [all, incidents, byMonitor, status, type, text, sort],
+  );
+  const matching = useMemo(() => countMatches(all, { status, type, text, sort }), [all, type, text]);
   const types = useMemo(() => [...new Set(all.map((monitor) => monitor.type))].toSorted(), [all]);
-  const move = (step: number) => {
-    const index = shown.findIndex(({ id }) => id === cursor.value);
-    const next = shown[Math.min(shown.length - 1, Math.max(0, index + step))];
+  // Rows that are drawn already step through the list as it is now.
+  const rows = useRef(shown);
+  rows.current = shown;
+  const move = (by: number) => {
+    const index = rows.current.findIndex(({ id }) => id === cursor.value);
+    const next = rows.current[Math.min(rows.current.length - 1, Math.max(0, index + by))];
     if (next !== undefined) cursor.value = next.id;
+  };
+  const step = (by: 1 | -1) => (by < 0 && cursor.value === rows.current[0]?.id ? search.current?.focus() : move(by));
+  const enterList = () => {
+    const [first] = shown;
+    if (first === undefined) return;
+    cursor.value = first.id;
+    box.current?.closest('main')?.scrollTo(0, 0);
+    // The row may be there only after the next frame.
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`a[href="/monitors/${first.id}"]`)?.focus());
   };
   useFromTop(search, [status, type, text, sort].join('\n'));
   useShortcut('/', 'Search', () => search.current?.select());
@@ -87,42 +117,59 @@ function Listing({
       ...('sort' in part && { sort: part.sort === 'attention' ? '' : (part.sort ?? '') }),
     });
   return (
-    <>
-      <div class="sticky top-0 z-10 mt-2 border-b border-line bg-paper px-4 pb-2.5 pt-2.5 md:px-0 md:pb-1.5">
-        <div class="md:px-2.5">
-          <Controls selection={selection} counts={counts} types={types} search={search} onChange={change} />
+    <div ref={box} data-layout={layout}>
+      <KeyFigures figures={figures} />
+      <div
+        class="
+          sticky top-0 z-10 mt-2 border-b border-line bg-paper px-4 pb-2.5 pt-2.5 md:px-0 md:pb-1.5
+          [@media(height<32rem)]:static
+        "
+      >
+        <div class="md:px-3">
+          <Controls
+            selection={selection}
+            counts={matching}
+            types={types}
+            layout={layout}
+            search={search}
+            onChange={change}
+            onOpenFirst={() => shown[0] !== undefined && navigate(`/monitors/${shown[0].id}`)}
+            onEnterList={enterList}
+          />
         </div>
-        <RowHeads />
+        <RowHeads sort={sort} onSort={(chosen) => change({ sort: chosen })} />
       </div>
       {shown.length === 0 ? (
         <Empty
           icon="search"
-          title="No monitor matches"
-          action={<Button onClick={() => change({ status: '', type: '', text: '' })}>Show all</Button>}
+          title="No monitors match your filters"
+          action={<Button onClick={() => change({ status: '', type: '', text: '' })}>Clear filters</Button>}
         >
-          Of {all.length} monitors none is what you are looking for.
+          {all.length === 1 ? '1 monitor is hidden.' : `${all.length} monitors are hidden.`}
         </Empty>
       ) : (
         <VirtualList
           label="Monitors"
           rows={shown}
-          rowHeight={rowHeight}
+          rowHeight={rowHeightOf(layout, density.value)}
           keyOf={keyOf}
           current={cursor.value}
-          drawnWith={[incidents, cursor.value]}
+          drawnWith={[incidents, cursor.value, layout, density.value]}
           onShown={(from, to) => histories.want(shown.slice(from, to).map(keyOf))}
           render={(monitor) => (
             <MonitorRow
               monitor={monitor}
               incident={incidents.get(monitor.id)}
               history={histories.of(monitor.id)}
+              isDense={layout !== 'narrow' && density.value === 'dense'}
               isAtCursor={cursor.value === monitor.id}
               onFocus={() => (cursor.value = monitor.id)}
+              onStep={step}
             />
           )}
         />
       )}
-    </>
+    </div>
   );
 }
 
@@ -147,9 +194,8 @@ function NewMonitor({ isShort = false }: { isShort?: boolean }) {
 
 function NoMonitors() {
   return (
-    <Empty icon="monitors" title="Nothing is watched yet" action={<NewMonitor />}>
-      A monitor watches a web page, a port, a host, a domain, a job or a vendor, and notifies you when it stops working.
-      The first one takes a name and an address.
+    <Empty icon="monitors" title="No monitors yet" action={<NewMonitor />}>
+      A monitor checks a URL, port, host, domain, job or vendor, and alerts you when it fails.
     </Empty>
   );
 }

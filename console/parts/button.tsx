@@ -11,7 +11,9 @@ const TONES: Record<Tone, string> = {
 };
 
 const SHAPE =
-  'inline-flex select-none items-center justify-center gap-1.5 rounded-md font-medium clipped ' +
+  'inline-flex select-none items-center justify-center gap-1.5 rounded-md font-medium ' +
+  // Not `clipped`: among flexible neighbors a button keeps the width of its label.
+  'overflow-clip text-ellipsis whitespace-nowrap ' +
   'transition-[background-color,filter,color] duration-100 disabled:cursor-not-allowed disabled:opacity-55 ' +
   'aria-disabled:cursor-not-allowed aria-disabled:opacity-55';
 const SIZES = { small: 'h-8 px-2.5 text-[0.8125rem]', normal: 'h-9 px-3.5 text-sm' } as const;

@@ -3,7 +3,9 @@ import { useId } from 'preact/hooks';
 import { Field, inputClass, type FieldProps } from './field.tsx';
 import { Icon } from './icon.tsx';
 
-/** A drop-down list. */
+type Option = { value: string; label: string };
+
+/** A drop-down list with its label. */
 export function SelectField({
   label,
   value,
@@ -14,10 +16,7 @@ export function SelectField({
   class: extra,
   options,
   ...rest
-}: FieldProps & { options: readonly { value: string; label: string }[] } & Omit<
-    SelectHTMLAttributes,
-    'value' | 'label' | 'class' | 'role'
-  >) {
+}: FieldProps & { options: readonly Option[] } & Omit<SelectHTMLAttributes, 'value' | 'label' | 'class' | 'role'>) {
   return (
     <Field
       {...{ label, hint, error }}
@@ -25,24 +24,70 @@ export function SelectField({
       {...(extra !== undefined && { class: extra })}
     >
       {(input) => (
-        <span class="relative block">
+        <Arrowed>
           <select
             {...rest}
             {...input}
             value={value}
             onChange={(event) => onValue(event.currentTarget.value)}
-            class={`${inputClass(input)} h-9 appearance-none pr-8`}
+            class={`${inputClass(input)} h-9 ${LIST}`}
           >
-            {options.map((option) => (
-              <option key={option.value} value={option.value}>
-                {option.label}
-              </option>
-            ))}
+            <Options options={options} />
           </select>
-          <Icon name="down" class="pointer-events-none absolute right-2.5 top-2.5 size-4 text-soft" />
-        </span>
+        </Arrowed>
       )}
     </Field>
+  );
+}
+
+/** A drop-down list in a row of controls; screen readers alone announce its label. */
+export function Select({
+  label,
+  value,
+  onValue,
+  options,
+  class: extra = 'max-w-44',
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+  options: readonly Option[];
+  class?: string;
+}) {
+  return (
+    <Arrowed class={`shrink-0 ${extra}`}>
+      <select
+        aria-label={label}
+        value={value}
+        onChange={(event) => onValue(event.currentTarget.value)}
+        class={`h-9 max-w-full rounded-md border border-line-strong/60 bg-surface pl-2.5 text-[0.8125rem] ${LIST}`}
+      >
+        <Options options={options} />
+      </select>
+    </Arrowed>
+  );
+}
+
+const LIST = 'appearance-none text-ellipsis pr-8';
+
+function Options({ options }: { options: readonly Option[] }) {
+  return (
+    <>
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </>
+  );
+}
+
+function Arrowed({ class: extra = '', children }: { class?: string; children: ComponentChildren }) {
+  return (
+    <span class={`relative block ${extra}`}>
+      {children}
+      <Icon name="down" class="pointer-events-none absolute right-2.5 top-2.5 size-4 text-soft" />
+    </span>
   );
 }
 

@@ -18,14 +18,14 @@ type PageProps = {
 export function Page({ title, back, actions, lead, children }: PageProps) {
   useTitle(title);
   return (
-    <div class="mx-auto w-full max-w-5xl px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8">
+    <div class="mx-auto w-full max-w-5xl 2xl:max-w-7xl px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8">
       {back !== undefined && (
         <a
           href={back.href}
-          class="-ml-1 mb-1 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"
+          class="-ml-1 mb-1 inline-flex max-w-full items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"
         >
           <Icon name="back" class="size-4" />
-          {back.label}
+          <span class="clipped">{back.label}</span>
         </a>
       )}
       <div class="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">

@@ -45,9 +45,9 @@ export function Badge({ tone = 'plain', children }: { tone?: keyof typeof TONES;
 type Verdict = Schemas['Vote'];
 
 /** Labels of verdicts. */
-export const VERDICTS: Record<Verdict, string> = { up: 'Up', degraded: 'Degraded', down: 'Down', none: 'No vote' };
+export const VERDICTS: Record<Verdict, string> = { up: 'Up', degraded: 'Degraded', down: 'Down', none: 'Inconclusive' };
 
-/** The mark of a verdict; no vote has the mark of pending. */
+/** The mark of a verdict; an inconclusive one has the mark of pending. */
 export function VerdictMark({ verdict, class: className = 'mt-1 size-3' }: { verdict: Verdict; class?: string }) {
   return (
     <span class="inline-flex" title={VERDICTS[verdict]}>

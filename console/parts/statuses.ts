@@ -2,21 +2,44 @@ import type { Schemas } from '../client/shapes.ts';
 
 export type Status = Schemas['Monitor']['status'];
 
-/** The label, colors and mark of each status. Marks differ in shape, for users who do not see colors. */
-export const STATUSES: Record<Status, { label: string; text: string; fill: string; sign: string }> = {
-  down: { label: 'Down', text: 'text-down', fill: 'text-down-fill', sign: 'M8 1.2 14.8 8 8 14.8 1.2 8Z' },
-  degraded: { label: 'Degraded', text: 'text-degraded', fill: 'text-degraded-fill', sign: 'M8 2 15 14.2H1Z' },
+/**
+ * The label, colors and mark of each status. Marks differ in shape, for users who do not see colors. `icon` is the
+ * color in the browser's own frame, which knows no theme of ours.
+ */
+export const STATUSES: Record<Status, { label: string; text: string; fill: string; icon: string; sign: string }> = {
+  down: {
+    label: 'Down',
+    text: 'text-down',
+    fill: 'text-down-fill',
+    icon: '#dc3039',
+    sign: 'M8 1.2 14.8 8 8 14.8 1.2 8Z',
+  },
+  degraded: {
+    label: 'Degraded',
+    text: 'text-degraded',
+    fill: 'text-degraded-fill',
+    icon: '#eca826',
+    sign: 'M8 2 15 14.2H1Z',
+  },
   pending: {
     label: 'Pending',
     text: 'text-pending',
     fill: 'text-pending-fill',
+    icon: '#8d9bc7',
     sign: 'M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2Zm0 2.4a3.6 3.6 0 1 0 0 7.2 3.6 3.6 0 0 0 0-7.2Z',
   },
-  up: { label: 'Up', text: 'text-up', fill: 'text-up-fill', sign: 'M8 2.4a5.6 5.6 0 1 1 0 11.2A5.6 5.6 0 0 1 8 2.4Z' },
+  up: {
+    label: 'Up',
+    text: 'text-up',
+    fill: 'text-up-fill',
+    icon: '#2aa662',
+    sign: 'M8 2.4a5.6 5.6 0 1 1 0 11.2A5.6 5.6 0 0 1 8 2.4Z',
+  },
   paused: {
     label: 'Paused',
     text: 'text-paused',
     fill: 'text-paused-fill',
+    icon: '#b3bac1',
     sign: 'M3.5 3h3.4v10H3.5ZM9.1 3h3.4v10H9.1Z',
   },
 };

@@ -17,18 +17,20 @@ type TableProps<T> = {
   rows: readonly T[];
   keyOf: (row: T) => string;
   hrefOf?: (row: T) => string | null;
+  /** On a phone the cells of a row stand below one another: for rows with fields or buttons. */
+  isStacked?: boolean;
 };
 
 /**
  * A table of up to some hundreds of rows; only screen readers announce the caption. With `hrefOf` the whole row is a
  * link.
  */
-export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, keyOf, hrefOf, isStacked = false }: TableProps<T>) {
   return (
     <div class="overflow-x-auto rounded-xl border border-line bg-surface">
       <table class="w-full border-collapse text-left text-sm">
         <caption class="sr-only">{caption}</caption>
-        <thead>
+        <thead class={isStacked ? 'max-sm:sr-only' : ''}>
           <tr class="border-b border-line text-xs text-soft">
             {columns.map((column) => (
               <th
@@ -45,12 +47,18 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T
           {rows.map((row) => (
             <tr
               key={keyOf(row)}
-              class="relative border-b border-line last:border-0 hover:bg-hover focus-within:bg-hover"
+              class={
+                'relative border-b border-line last:border-0 hover:bg-hover focus-within:bg-hover ' +
+                (isStacked ? 'max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-3 max-sm:py-2' : '')
+              }
             >
               {columns.map((column, index) => (
                 <td
                   key={column.head}
-                  class={`px-3 py-2.5 align-top first:pl-4 last:pr-4 ${alignmentOf(column)} ${column.class ?? ''}`}
+                  class={
+                    `px-3 py-2.5 align-top first:pl-4 last:pr-4 ${alignmentOf(column)} ${column.class ?? ''} ` +
+                    (isStacked ? 'max-sm:px-4 max-sm:py-1.5 max-sm:first:basis-full' : '')
+                  }
                 >
                   {index === 0 ? <Lead href={hrefOf?.(row) ?? null}>{column.cell(row)}</Lead> : column.cell(row)}
                 </td>

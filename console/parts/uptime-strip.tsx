@@ -1,34 +1,59 @@
 import { Component, type ComponentType, type VNode } from 'preact';
 import { DAY_SECONDS } from '../../core/time.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { formatDay } from './time.tsx';
 import { showTooltip } from './tooltip.tsx';
 
-/**
- * The uptime of each day in percent, the oldest first; null if it is unknown. `firstDay` is the start of the first one,
- * Unix seconds.
- */
-export type UptimeDays = { firstDay: number; uptime: readonly (number | null)[] };
+type WorstState = Schemas['UptimeDay']['worst_state'];
 
-const CLASSES = ['none', 'up', 'some', 'much'] as const;
-type DayClass = (typeof CLASSES)[number];
-const COLORS: Record<DayClass, string> = {
-  none: 'fill-nothing',
-  up: 'fill-up-soft',
-  some: 'fill-degraded-fill',
-  much: 'fill-down-fill',
+/**
+ * The days of a strip, the oldest first: the uptime of each in percent (null = none known), and the worst state of each
+ * (null = before the monitor's creation). `firstDay` is the start of the first one, Unix seconds.
+ */
+export type UptimeDays = {
+  firstDay: number;
+  uptime: readonly (number | null)[];
+  worst: readonly WorstState[];
 };
 
-/** The uptime in percent below which a day counts as bad: more than a quarter of an hour down. */
-const MUCH_BELOW = 99;
+type DayClass = 'absent' | 'uncounted' | 'up' | 'degraded' | 'down';
 
-/**
- * The top of each class of day; a day is one unit wide, a fifth of it gap. Bad days are taller, so that they stand out
- * without colors.
- */
-const TOPS: Record<DayClass, number> = { none: 7, up: 3, some: 1.5, much: 0 };
+/** How a day looks by its worst state; what is unknown or does not count looks the same everywhere. */
+const CLASS_OF: Record<NonNullable<WorstState>, DayClass> = {
+  down: 'down',
+  degraded: 'degraded',
+  up: 'up',
+  unknown: 'uncounted',
+  pending: 'uncounted',
+  paused: 'uncounted',
+};
+
 const HEIGHT = 16;
 
-/** The uptime of ninety days as bars; `days` is null while they load. */
+/** The bars of a day of each class, by top and bottom. */
+type Bars = readonly (readonly [top: number, bottom: number])[];
+
+/**
+ * Bad days are taller, and days that do not count are hatched, so that they stand out without colors. The hatching is
+ * of level lines, which keep their shape however wide a day is.
+ */
+const STYLES: Record<DayClass, { color: string; bars: Bars }> = {
+  absent: { color: 'fill-nothing', bars: [[7, 9]] },
+  uncounted: {
+    color: 'fill-unknown',
+    bars: [
+      [3, 4.5],
+      [7.25, 8.75],
+      [11.5, 13],
+    ],
+  },
+  up: { color: 'fill-up-soft', bars: [[3, 13]] },
+  degraded: { color: 'fill-degraded-fill', bars: [[1.5, 14.5]] },
+  down: { color: 'fill-down-fill', bars: [[0, HEIGHT]] },
+};
+const CLASSES = Object.keys(STYLES) as DayClass[];
+
+/** The last days as bars; `days` is null while they load. */
 export const UptimeStrip = memo(function UptimeStrip({
   days,
   class: className = 'h-4 w-full',
@@ -48,9 +73,14 @@ export const UptimeStrip = memo(function UptimeStrip({
       onPointerMove={(event) => showDay(days, event)}
       onPointerLeave={() => showTooltip(null)}
     >
-      {CLASSES.map((name) => {
-        const points = outlineDays(days.uptime, name);
-        return points === '' ? null : <polygon key={name} class={COLORS[name]} points={points} />;
+      {CLASSES.flatMap((name) => {
+        const ofClass = days.worst.flatMap((state, day) => (classOf(state) === name ? [day] : []));
+        const { color, bars } = STYLES[name];
+        return ofClass.length === 0
+          ? []
+          : bars.map((bar) => (
+              <polygon key={`${name}${bar[0]}`} data-days={name} class={color} points={outlineDays(ofClass, bar)} />
+            ));
       })}
     </svg>
   );
@@ -58,38 +88,43 @@ export const UptimeStrip = memo(function UptimeStrip({
 
 /** Shows a tooltip for the day at the pointer. */
 function showDay(
-  { firstDay, uptime }: UptimeDays,
+  { firstDay, uptime, worst }: UptimeDays,
   { currentTarget, clientX, pointerType }: { currentTarget: SVGElement; clientX: number; pointerType: string },
 ): void {
   if (pointerType === 'touch') return;
   const { left, width, top } = currentTarget.getBoundingClientRect();
   const day = Math.min(uptime.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * uptime.length)));
-  const percent = uptime[day] ?? null;
   showTooltip({
     anchor: currentTarget,
     x: left + ((day + 0.5) * width) / uptime.length,
     y: top,
-    text: `${formatDay(firstDay + day * DAY_SECONDS)}: ${percent === null ? 'nothing known' : `${percent} % up`}`,
+    text: `${formatDay(firstDay + day * DAY_SECONDS)}: ${describeDay(uptime[day] ?? null, worst[day] ?? null)}`,
   });
 }
 
+function describeDay(percent: number | null, worst: WorstState): string {
+  if (percent === null) return worst === 'paused' ? 'paused' : 'no data';
+  const degraded = worst === 'degraded' ? ', degraded for some of the day' : '';
+  return `${percent}% up${degraded}`;
+}
+
 /** Describes the strip in a sentence. */
-function describeDays({ uptime }: UptimeDays): string {
-  const known = uptime.filter((percent) => percent !== null);
-  const bad = known.filter((percent) => percent < 100).length;
-  if (known.length === 0) return 'No uptime known yet';
-  return bad === 0
-    ? `No downtime in ${known.length} ${known.length === 1 ? 'day' : 'days'}`
-    : `Downtime on ${bad} of ${known.length} days`;
+function describeDays({ uptime, worst }: UptimeDays): string {
+  const known = uptime.filter((percent) => percent !== null).length;
+  if (known === 0) return 'No uptime data yet';
+  const down = worst.filter((state) => state === 'down').length;
+  const degraded = worst.filter((state) => state === 'degraded').length;
+  const downtime =
+    down === 0 ? `No downtime in ${known} ${known === 1 ? 'day' : 'days'}` : `Downtime on ${down} of ${known} days`;
+  return degraded === 0 ? downtime : `${downtime}, degraded on ${degraded}`;
 }
 
 /**
- * Outlines all days of a class as one polygon. A path would be natural, but browsers treat its `d` as a style, which
- * takes a tenth of a second for a screen of strips.
+ * Outlines the same bar of several days as one polygon; a day is one unit wide, a fifth of it gap. A path would be
+ * natural, but browsers treat its `d` as a style, which takes a tenth of a second for a screen of strips.
  */
-function outlineDays(uptime: readonly (number | null)[], name: DayClass): string {
-  const [top, middle, bottom] = [TOPS[name], HEIGHT / 2, HEIGHT - TOPS[name]];
-  const days = uptime.flatMap((percent, day) => (classOf(percent) === name ? [day] : []));
+function outlineDays(days: readonly number[], [top, bottom]: Bars[number]): string {
+  const middle = (top + bottom) / 2;
   const over = days.map((day) => `${day} ${middle} ${day} ${top} ${day}.8 ${top} ${day}.8 ${middle}`);
   const under = days
     .toReversed()
@@ -97,10 +132,8 @@ function outlineDays(uptime: readonly (number | null)[], name: DayClass): string
   return [...over, ...under].join(' ');
 }
 
-function classOf(percent: number | null): DayClass {
-  if (percent === null) return 'none';
-  if (percent >= 100) return 'up';
-  return percent >= MUCH_BELOW ? 'some' : 'much';
+function classOf(state: WorstState): DayClass {
+  return state === null ? 'absent' : CLASS_OF[state];
 }
 
 /** Renders a component again only if one of its properties has changed. */

@@ -10,7 +10,7 @@ export type BandPart = Span & { state: BandState; note?: string };
 
 const STYLES: Record<BandState, string> = {
   up: 'bg-up-fill inset-y-[3px]',
-  none: 'bg-nothing inset-y-[3px] min-w-px',
+  none: 'hatched inset-y-[3px] min-w-px',
   degraded: 'bg-degraded-fill inset-y-[1.5px] min-w-[3px]',
   down: 'bg-down-fill inset-y-0 min-w-[3px]',
 };
@@ -23,7 +23,11 @@ const WORDS: Record<BandState, string> = { up: 'Up', none: 'No data', degraded: 
 export function StatusBand({ parts, span, label }: { parts: readonly BandPart[]; span: Span; label: string }) {
   const length = span.to - span.from;
   return (
-    <div class="relative h-5 w-full overflow-hidden rounded-sm" role="img" aria-label={label}>
+    <div
+      class="relative h-5 w-full overflow-hidden rounded-sm [print-color-adjust:exact]"
+      role="img"
+      aria-label={label}
+    >
       {parts.map((part) => {
         const from = Math.max(span.from, part.from);
         const to = Math.min(span.to, part.to);

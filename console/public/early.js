@@ -7,8 +7,10 @@ try {
 }
 
 // What the console asks for first is on its way while its own parts still are; `client/request.ts` takes it.
+const ofConsole = ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'];
 globalThis.spotcheckEarlyAnswers = new Map(
-  ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'].map((url) => {
+  // A wallboard has no session.
+  (location.pathname === '/wall' ? [] : ofConsole).map((url) => {
     const answer = fetch(url, { headers: { Accept: 'application/json' } });
     // The taker gets a failure; an untaken one is dropped.
     answer.catch(() => undefined);

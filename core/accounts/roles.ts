@@ -2,10 +2,13 @@
 export const ROLES = ['viewer', 'editor', 'owner'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a caller may do: read, change what is watched and who is notified, see to the account itself. */
-export type Scope = 'read' | 'write' | 'manage';
+/** What an API token may do: read, change what is watched and who is notified, or see the wallboard alone (D-440). */
+export type TokenScope = 'read' | 'write' | 'wall';
 
-/** The scopes of each role. API tokens have those that they were made with, never `manage`. */
+/** What a caller may do: what tokens may, and to people alone, see to the account itself. */
+export type Scope = TokenScope | 'manage';
+
+/** The scopes of each role. */
 export const ROLE_SCOPES = {
   viewer: ['read'],
   editor: ['read', 'write'],

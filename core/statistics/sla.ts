@@ -138,6 +138,21 @@ export function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
   return sum;
 }
 
+/** The worst first: a second of an earlier one decides what a day is shown as. */
+const WORST_FIRST = [
+  'down',
+  'degraded',
+  'unknown',
+  'up',
+  'pending',
+  'paused',
+] as const satisfies readonly MonitorState[];
+
+/** The worst state that a window had any second of; null where it had none. */
+export function worstStateOf(seconds: StateSeconds): MonitorState | null {
+  return WORST_FIRST.find((state) => seconds[state] > 0) ?? null;
+}
+
 /** The seconds that count for or against a target: paused, pending and unknown ones do neither (D-61). */
 function countedSeconds(seconds: StateSeconds): number {
   return seconds.up + seconds.degraded + seconds.down;

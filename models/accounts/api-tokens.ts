@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
 import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
+import type { TokenScope } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
 import { transactionOn } from '../orm.ts';
 import { fingerprintOf } from '../secrets/fingerprint.ts';
 import { inTransaction } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
-import type { ApiTokenRecord, TokenScope } from './records.ts';
+import type { ApiTokenRecord } from './records.ts';
 
 /** Who a valid token speaks for. */
 export type TokenHolder = { tokenId: string; tokenName: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
@@ -27,8 +28,8 @@ export type ApiToken = {
 /** `last_used_at` is written once in this many seconds at the most. */
 const LAST_USE_SECONDS = 60;
 
-/** A new secret token: the prefix and 32 random bytes. Shown once, never stored. */
-export function generateToken(prefix: 'spk' | 'spa'): string {
+/** A new secret token: the prefix of an API token, an agent's or a wallboard's, and 32 random bytes. Never stored. */
+export function generateToken(prefix: 'spk' | 'spa' | 'spw'): string {
   return `${prefix}_${randomBytes(32).toString('base64url')}`;
 }
 

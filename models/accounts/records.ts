@@ -8,6 +8,7 @@ import {
   type Sequelize,
 } from 'sequelize';
 import type { Plan } from '../../core/accounts/plans.ts';
+import type { TokenScope } from '../../core/accounts/roles.ts';
 
 /** A row of `tenants`: the account that owns everything else. */
 export interface TenantRecord extends Model<InferAttributes<TenantRecord>, InferCreationAttributes<TenantRecord>> {
@@ -16,8 +17,6 @@ export interface TenantRecord extends Model<InferAttributes<TenantRecord>, Infer
   plan: Plan;
   createdAt: number;
 }
-
-export type TokenScope = 'read' | 'write';
 
 /** A row of `api_tokens`; the token itself is not stored, only its fingerprint. */
 export interface ApiTokenRecord extends Model<

@@ -19,13 +19,17 @@ export type Incident = {
 /** An incident as it is shown: also who acknowledged it, and when; null where it was not acknowledged. */
 export type ListedIncident = Incident & { acknowledgedAtMs: number | null; acknowledgedBy: string | null };
 
-/** `sinceSeconds` and `untilSeconds` bound the start of the incident, both included. */
+/**
+ * `sinceSeconds` and `untilSeconds` bound the start of the incident, both included; `openSinceSeconds` is for those
+ * that were open then or later.
+ */
 export type IncidentFilter = {
   monitorId?: string;
   status?: 'open' | 'resolved';
   acknowledged?: boolean;
   sinceSeconds?: number;
   untilSeconds?: number;
+  openSinceSeconds?: number;
 };
 
 /** A transition as it is written (D-43). `reason` and `cause` are null where no result decided it. */
@@ -92,7 +96,7 @@ export async function listIncidents(
   database: Database,
   query: { tenantId: string; filter?: IncidentFilter; before?: { startedAtMs: number; id: string }; limit: number },
 ): Promise<ListedIncident[]> {
-  const { monitorId, status, acknowledged, sinceSeconds, untilSeconds } = query.filter ?? {};
+  const { monitorId, status, acknowledged, sinceSeconds, untilSeconds, openSinceSeconds } = query.filter ?? {};
   // A monitor's have an index of their own, which a condition that may be none would not find.
   const [name, ofMonitor] =
     monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
@@ -107,6 +111,7 @@ export async function listIncidents(
                AND ($5::bigint IS NULL OR started_at <= $5)
                AND ($6::bigint IS NULL OR (started_at, id) < ($6, $7::text))
                AND ($9::boolean IS NULL OR (acknowledged_at IS NOT NULL) = $9)
+               AND ($10::bigint IS NULL OR resolved_at IS NULL OR resolved_at >= $10)
              ORDER BY started_at DESC, id DESC LIMIT $8`,
     },
     [
@@ -119,6 +124,7 @@ export async function listIncidents(
       query.before?.id ?? null,
       query.limit,
       acknowledged ?? null,
+      openSinceSeconds === undefined ? null : openSinceSeconds * 1000,
     ],
   );
 }

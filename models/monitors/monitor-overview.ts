@@ -1,6 +1,6 @@
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { cutWindow } from '../../core/statistics/rollup-spans.ts';
-import { HOUR_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 import { rolledUntilMs } from '../statistics/rollups.ts';
@@ -75,30 +75,78 @@ function monitorOf([
   };
 }
 
-/** Those of `ids` that are monitors of the tenant, as far as statistics need them. */
+/** The monitors of a tenant, or those of `ids` among them, as far as statistics need them. */
 export async function listMeasuredMonitors(
   database: Pick<Database, 'pool'>,
   tenantId: string,
-  ids: readonly string[],
+  ids: readonly string[] | null = null,
 ): Promise<MeasuredMonitor[]> {
   return await runOn(database.pool)(
-    'SELECT no, id, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors WHERE id = ' +
-      'ANY($1::text[]) AND tenant_id = $2',
-    [ids, tenantId],
+    'SELECT no, id, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors WHERE tenant_id = $1' +
+      (ids === null ? '' : ' AND id = ANY($2::text[])'),
+    ids === null ? [tenantId] : [tenantId, ids],
   );
+}
+
+/** An interval is a day at most: beyond two nothing is looked for. */
+const LAST_CHECK_MS = 2 * DAY_MS;
+
+/**
+ * When each of these monitors was last checked, or a heartbeat last pinged, in Unix milliseconds by the monitors'
+ * numbers; without those that were not within two days. One index lookup for each source and day.
+ */
+export async function readLastChecks(
+  database: Pick<Database, 'pool'>,
+  { monitorNos, nowMs }: { monitorNos: readonly number[]; nowMs: number },
+): Promise<Map<number, number>> {
+  const rows = await runOn(database.pool)<{ monitorNo: number; atMs: number }>(
+    `SELECT s.monitor_no AS "monitorNo", max(r.due_at) AS "atMs"
+     FROM monitor_sources s, LATERAL (
+       SELECT due_at FROM check_results
+       WHERE monitor_no = s.monitor_no AND agent_no = s.agent_no AND due_at >= $2 AND due_at <= $3
+       ORDER BY due_at DESC LIMIT 1
+     ) r
+     WHERE s.monitor_no = ANY($1::int[]) AND NOT EXISTS (SELECT FROM heartbeats h WHERE h.monitor_no = s.monitor_no)
+     GROUP BY s.monitor_no
+     UNION ALL
+     SELECT monitor_no, heard_at FROM heartbeats
+     WHERE monitor_no = ANY($1::int[]) AND last_signal IS NOT NULL AND heard_at >= $2`,
+    [monitorNos, nowMs - LAST_CHECK_MS, nowMs],
+  );
+  return new Map(rows.map(({ monitorNo, atMs }) => [monitorNo, atMs]));
+}
+
+/** How many alerts a tenant's channels were sent, or are to be sent, since a moment; reports and tests are none. */
+export async function countAlerts(
+  database: Pick<Database, 'pool'>,
+  { tenantId, sinceMs }: { tenantId: string; sinceMs: number },
+): Promise<number> {
+  const [row] = await runOn(database.pool)<{ count: number }>(
+    {
+      name: 'count-alerts',
+      text: `SELECT count(*) FROM channels c
+             JOIN deliveries d ON d.channel_id = c.id AND d.created_at >= $2 AND d.outcome <> 'superseded'
+               AND split_part(d.event, '.', 1) IN ('monitor', 'agent', 'advisory', 'summary')
+             WHERE c.tenant_id = $1`,
+    },
+    [tenantId, sinceMs],
+  );
+  return row?.count ?? 0;
 }
 
 type HourRow = { monitor_no: number; at: number } & Pick<TallyRow, 'buckets' | 'counts'>;
 
+/** Median response times in milliseconds: of each hour, the oldest first, and of all together; null = none measured. */
+type Latencies = { hourly: (number | null)[]; median: number | null };
+
 /**
- * The median response times of the last `hours` whole hours, that of `nowMs` included, the oldest first, by the
- * monitors' numbers. In milliseconds, all sources together; null where nothing was measured. What is not rolled up yet
- * is read from single results.
+ * The median response times of the last `hours` whole hours, that of `nowMs` included, by the monitors' numbers; all
+ * sources together. What is not rolled up yet is read from single results.
  */
 export async function readHourlyLatencies(
   database: Pick<Database, 'pool'>,
   { monitorNos, hours, nowMs }: { monitorNos: readonly number[]; hours: number; nowMs: number },
-): Promise<Map<number, (number | null)[]>> {
+): Promise<Map<number, Latencies>> {
   const run = runOn(database.pool);
   const fromMs = (Math.floor(nowMs / HOUR_MS) + 1 - hours) * HOUR_MS;
   const spans = cutWindow(
@@ -124,12 +172,16 @@ export async function readHourlyLatencies(
   const byMonitor = Map.groupBy([...rolled.flat(), ...single], (row) => row.monitor_no);
   return new Map(
     monitorNos.map((no) => {
-      const byHour = Map.groupBy(byMonitor.get(no) ?? [], ({ at }) => (at - fromMs) / HOUR_MS);
+      const ofMonitor = byMonitor.get(no) ?? [];
+      const byHour = Map.groupBy(ofMonitor, ({ at }) => (at - fromMs) / HOUR_MS);
+      const medianOf = (rowsOfHours: readonly HourRow[]) =>
+        quantileOf(mergeHistograms(rowsOfHours.flatMap(histogramsOf)), 0.5);
       return [
         no,
-        Array.from({ length: hours }, (_, hour) =>
-          quantileOf(mergeHistograms((byHour.get(hour) ?? []).flatMap(histogramsOf)), 0.5),
-        ),
+        {
+          hourly: Array.from({ length: hours }, (_, hour) => medianOf(byHour.get(hour) ?? [])),
+          median: medianOf(ofMonitor),
+        },
       ];
     }),
   );

@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { readDescription } from '../../api/description.ts';
+import type { TokenScope } from '../../core/accounts/roles.ts';
 import { createApiToken, generateToken, revokeApiToken } from '../../models/accounts/api-tokens.ts';
 import { endSession, generateSessionSecret } from '../../models/accounts/sessions.ts';
 import { revokeAgent } from '../../models/agents/agents.ts';
@@ -24,6 +25,8 @@ type Caller = {
   token: 'api' | 'agent' | 'session';
   status: 401 | 403;
   writesOnly?: true;
+  /** The operation that does admit it. */
+  except?: string;
 };
 
 const bearing = (bearer: string | null): Record<string, string> =>
@@ -39,8 +42,8 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
   ];
   await revokeAgent(api.database, { id: revoked.id, nowMs: Date.now(), author: null });
   await account.owner('DELETE', `/v1/agents/${deleted.id}`);
-  const issue = async (expiresAt: number | null) => {
-    const [id, token] = [api.makeId('tok'), generateToken('spk')];
+  const issue = async (expiresAt: number | null, scopes: TokenScope[] = ['read', 'write']) => {
+    const [id, token] = [api.makeId('tok'), generateToken(scopes.includes('wall') ? 'spw' : 'spk')];
     await createApiToken(
       api.database,
       {
@@ -48,7 +51,7 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
         tenantId: account.tenantId,
         name: 'x',
         token,
-        scopes: ['read', 'write'],
+        scopes,
         expiresAt,
         nowMs: Date.now(),
         author: null,
@@ -58,6 +61,7 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
     return { id, token };
   };
   const [expired, ended] = [await issue(Math.floor(Date.now() / 1000)), await issue(null)];
+  const wall = await issue(null, ['wall']);
   await revokeApiToken(api.database, { id: ended.id, nowMs: Date.now(), author: null });
   const anywhere: [string, string | null][] = [
     ['no token', null],
@@ -65,6 +69,7 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
     ['two', `${account.ownerToken} ${account.ownerToken}`],
     ['a guess', generateToken('spk')],
     ["a guess at an agent's", generateToken('spa')],
+    ["a guess at a wallboard's", generateToken('spw')],
   ];
   const withTokens: [string, string, Caller['token'], 401 | 403, true?][] = [
     ['an expired token', expired.token, 'api', 401],
@@ -76,6 +81,9 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
     ['an API token under the other prefix', account.ownerToken.replace('spk_', 'spa_'), 'agent', 401],
     ['the token of a revoked agent', revoked.token, 'agent', 401],
     ['the token of a deleted agent', deleted.token, 'agent', 401],
+    ["a wallboard's token under the other prefix", wall.token.replace('spw_', 'spk_'), 'api', 401],
+    ["a wallboard's token", wall.token, 'agent', 401],
+    ["a wallboard's token", wall.token, 'session', 403],
     ['an API token', account.ownerToken, 'session', 403],
     ["an agent's token", agent.token, 'session', 401],
   ];
@@ -95,6 +103,7 @@ async function listStrangers(api: ApiServer): Promise<Caller[]> {
       status,
       ...(writesOnly && { writesOnly }),
     })),
+    { what: "a wallboard's token", headers: bearing(wall.token), token: 'api', status: 403, except: 'getWall' },
     ...(await listPeople(api, account.tenantId)),
   ];
 }
@@ -183,7 +192,8 @@ test.serial(
     for (const operation of (await listDescribed()).filter(({ token }) => token !== null)) {
       // All of them call from one address, which is limited in requests a minute.
       await api.database.pool.query('DELETE FROM rate_limits');
-      for (const { what, headers, status, writesOnly } of strangers.filter(({ token }) => token === operation.token)) {
+      const refusedHere = strangers.filter(({ token, except }) => token === operation.token && except !== operation.id);
+      for (const { what, headers, status, writesOnly } of refusedHere) {
         if (writesOnly && operation.method === 'GET') continue;
         const answer = await send(as(exampleOf(operation, ids), headers));
         t.is(answer.status, status, `${operation.id} with ${what}: ${answer.text}`);

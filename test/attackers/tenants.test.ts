@@ -24,7 +24,7 @@ const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud)_[0-9a
  * Lists that show no account's things, counts alone, and the stream, which begins without any
  * (test/api/live/live.test.ts holds what comes after).
  */
-const OF_EVERYBODY = new Set(['listVendors', 'listServiceGaps', 'getUsage', 'watchLive']);
+const OF_EVERYBODY = new Set(['listVendors', 'listServiceGaps', 'getUsage', 'getOverviewFigures', 'watchLive']);
 
 /** For nobody who is no operator, whoever's account it is (test/api/agents/fleet.test.ts). */
 const OF_OPERATORS = new Set(['/v1/fleet']);

@@ -9,7 +9,7 @@ import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 import { canary } from '../attackers/canary-life.ts';
 import { searchFor } from '../attackers/canary-search.ts';
 import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
-import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
+import { findBarriers, findSideways, openPage, startBrowser } from '../helpers/browser.ts';
 import { createHarness } from '../helpers/harness.ts';
 import { totpCode } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
@@ -213,15 +213,6 @@ async function sumShifts(page: Page): Promise<number> {
     new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: true });
     setTimeout(() => resolve(Math.round(sum * 1000) / 1000), 50);
   })`)) as number;
-}
-
-/** What makes the page or its main part wider than it may be. */
-async function findSideways(page: Page): Promise<string[]> {
-  return (await page.evaluate(
-    `[document.documentElement, ...document.querySelectorAll('main, dialog[open]')].filter((each) => ` +
-      `each.scrollWidth > each.clientWidth).map((each) => each.localName + ': ' + each.scrollWidth + ' of ' + ` +
-      'each.clientWidth)',
-  )) as string[];
 }
 
 /**

@@ -149,6 +149,7 @@ export const WALK: Record<PageName, WalkedPage> = {
     views: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Retire /, by: button(/^Retire/) }] }],
   },
   docs: { views: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
+  wall: { isOpen: true, views: () => [{ path: '/wall', shows: 'This link is not valid' }] },
   signIn: { isOpen: true, views: () => [{ path: '/sign-in', shows: 'Password' }] },
   invitation: {
     isOpen: true,

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { countStatuses, select, summarize } from '../../console/pages/overview/selection.ts';
+import { countMatches, countStatuses, select, summarize } from '../../console/pages/overview/selection.ts';
 
 type Monitor = Parameters<typeof select>[0][number];
 
@@ -34,6 +34,7 @@ const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
 };
 const incidents = (started: Record<string, number>) =>
   new Map(Object.entries(started).map(([id, at]) => [id, { started_at: at } as never]));
+const known = (started: Record<string, number> = {}) => ({ incidents: incidents(started), figures: new Map() });
 const namesOf = (monitors: readonly Monitor[]) => monitors.map(({ name }) => name);
 
 test('what needs a person comes first, latest first, and the rest by name with its numbers as numbers', (t) => {
@@ -47,7 +48,7 @@ test('what needs a person comes first, latest first, and the rest by name with i
     monitor('Äpfel'),
     monitor('draft', { status: 'pending' }),
   ];
-  const started = incidents({ [rows[3]?.id ?? '']: 100, [rows[4]?.id ?? '']: 200 });
+  const started = known({ [rows[3]?.id ?? '']: 100, [rows[4]?.id ?? '']: 200 });
   t.deepEqual(namesOf(select(rows, ALL, started)), [
     'new',
     'old',
@@ -64,21 +65,47 @@ test('what needs a person comes first, latest first, and the rest by name with i
 
 test('every word that is looked for is in the name, target or type, without case and accents', (t) => {
   const rows = [monitor('Café API'), monitor('Other', { type: 'tcp', target: 'cafe.example:5432' }), monitor('Shop')];
-  const found = (text: string) => namesOf(select(rows, { ...ALL, text }, new Map()));
+  const found = (text: string) => namesOf(select(rows, { ...ALL, text }, known()));
   t.deepEqual(found(' CAFE '), ['Café API', 'Other']);
   t.deepEqual(found('tcp cafe'), ['Other']);
   t.deepEqual(found('nothing'), []);
-  t.deepEqual(namesOf(select(rows, { ...ALL, type: 'tcp' }, new Map())), ['Other']);
+  t.deepEqual(namesOf(select(rows, { ...ALL, type: 'tcp' }, known())), ['Other']);
+});
+
+test('figures sort in both directions, and monitors without one come last in either', (t) => {
+  const rows = ['a', 'b', 'c', 'd'].map((name) => monitor(name));
+  const values = [99.5, null, 100, 98];
+  const figures = new Map(
+    rows.map(({ id }, index) => [
+      id,
+      { id, uptime_percent: values[index] ?? null, median_latency_ms: null, last_check_at: null },
+    ]),
+  );
+  const sorted = (sort: string) => namesOf(select(rows, { ...ALL, sort }, { incidents: new Map(), figures }));
+  t.deepEqual(sorted('uptime'), ['d', 'a', 'c', 'b']);
+  t.deepEqual(sorted('uptime-desc'), ['c', 'a', 'd', 'b']);
+  t.deepEqual(sorted('slowest'), ['a', 'b', 'c', 'd'], 'without figures by name');
+  t.deepEqual(sorted('name-desc'), ['d', 'c', 'b', 'a']);
+});
+
+test('filters count what the search and the type leave, whatever status is chosen', (t) => {
+  const rows = [
+    monitor('Shop'),
+    monitor('Shop API', { status: 'down' }),
+    monitor('Blog', { type: 'tcp', target: 'blog.example:80' }),
+  ];
+  t.like(countMatches(rows, { ...ALL, text: 'shop', status: 'up' }), { up: 1, down: 1 });
+  t.like(countMatches(rows, { ...ALL, type: 'tcp' }), { up: 1, down: 0 });
 });
 
 test('a few words say how it is', (t) => {
   const say = (...statuses: Monitor['status'][]) =>
     summarize(countStatuses(statuses.map((status) => monitor('a', { status }))));
   t.is(say(), 'Monitors');
-  t.is(say('up'), 'The one monitor is up');
-  t.is(say('up', 'up'), 'All 2 are up');
+  t.is(say('up'), '1 monitor is up');
+  t.is(say('up', 'up'), 'All 2 monitors are up');
   t.is(say('up', 'down', 'degraded', 'down'), '2 down, 1 degraded');
-  t.is(say('up', 'paused'), '1 of 2 are up, none is down');
-  t.is(say('paused', 'paused'), 'All 2 are paused');
-  t.is(say('pending', 'paused'), 'Nothing is known yet');
+  t.is(say('up', 'paused'), '1 of 2 monitors up, none down');
+  t.is(say('paused', 'paused'), 'All 2 monitors are paused');
+  t.is(say('pending', 'paused'), 'Waiting for first checks');
 });

@@ -91,7 +91,7 @@ test.serial('the notice of the initial password is as wide as the page, beside a
   await page.goto('/settings');
   await signIn(page, person);
   const notice = await page.getByRole('complementary', { name: 'Notice' }).boundingBox();
-  t.is((notice?.x ?? 0) + (notice?.width ?? 0), page.viewportSize()?.width);
+  t.is((notice?.x ?? 0) + (notice?.width ?? 0), page.viewportSize()?.width ?? 0);
 });
 
 test.serial('the queues are offered to operators alone', async (t) => {

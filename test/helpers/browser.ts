@@ -121,3 +121,22 @@ export async function findBarriers(page: Page, part?: string): Promise<string[]>
       nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}: ${failureSummary}`),
     );
 }
+
+/** Lists what is wider than it may be: the page, its main part or a dialog, with the elements that stick out of it. */
+export async function findSideways(page: Page): Promise<string[]> {
+  return (await page.evaluate(`{
+    const isCut = (each, root) => {
+      for (let box = each.parentElement; box !== null && box !== root; box = box.parentElement)
+        if (getComputedStyle(box).overflowX !== 'visible') return true;
+      return false;
+    };
+    const beyond = (root) => [...root.querySelectorAll('*')].filter((each) => !isCut(each, root) &&
+      each.getBoundingClientRect().right > root.getBoundingClientRect().left + root.clientWidth + 1);
+    const innermost = (root) => beyond(root).filter((each, _, all) => !all.some((other) => other !== each &&
+      each.contains(other)));
+    [document.documentElement, ...document.querySelectorAll('main, dialog[open]')]
+      .filter((each) => each.scrollWidth > each.clientWidth)
+      .map((each) => each.localName + ': ' + each.scrollWidth + ' of ' + each.clientWidth + ' by ' +
+        innermost(each).slice(0, 3).map(({ localName, className }) => localName + '.' + className).join(', '));
+  }`)) as string[];
+}

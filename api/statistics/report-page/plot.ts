@@ -1,5 +1,14 @@
 import { formatUptime, type ReportDay } from '../../../core/statistics/reports/content.ts';
-import { DAYS, isDated, PERCENTILES, piecesOf, layOutNames, scaleOf } from '../../../core/statistics/reports/page.ts';
+import {
+  type DayBar,
+  DAYS,
+  hatchBar,
+  isDated,
+  layOutNames,
+  PERCENTILES,
+  piecesOf,
+  scaleOf,
+} from '../../../core/statistics/reports/page.ts';
 
 /** Where days stand in both plots, one above the other, in the units of their view boxes. */
 const PLOT = { width: 640, left: 48, right: 612 } as const;
@@ -20,7 +29,9 @@ export function drawStrip(days: readonly ReportDay[]): string {
         : `<text class="sign sign-${state}" x="${round(x + step / 2)}" y="${STRIP.bar / 2 + 3.5}">${sign}</text>`;
     return (
       `<rect class="${state ?? 'absent'}" x="${round(x + 1)}" y="0" width="${round(step - 2)}" ` +
-      `height="${STRIP.bar}" rx="2"><title>${said}</title></rect>${mark}`
+      `height="${STRIP.bar}" rx="2"><title>${said}</title></rect>` +
+      drawHatch({ state: state ?? 'absent', x: round(x + 1), width: round(step - 2), height: STRIP.bar }) +
+      mark
     );
   });
   return (
@@ -35,8 +46,13 @@ export function drawKey(state: keyof typeof DAYS): string {
   const mark = sign === '' ? '' : `<text class="sign sign-${state}" x="7" y="10.5">${sign}</text>`;
   return (
     `<svg viewBox="0 0 14 14" aria-hidden="true"><rect class="${state}" width="14" height="14" ` +
-    `rx="2"/>${mark}</svg>`
+    `rx="2"/>${drawHatch({ state, x: 0, width: 14, height: 14 })}${mark}</svg>`
   );
+}
+
+function drawHatch(bar: DayBar): string {
+  const lines = hatchBar(bar);
+  return lines === '' ? '' : `<path class="hatch" d="${lines}"/>`;
 }
 
 /** The percentiles of each day as three lines; a day without any interrupts them. Empty where no day has one. */

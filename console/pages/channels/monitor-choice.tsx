@@ -50,7 +50,7 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
               "
             >
               <StatusMark status={monitor.status} />
-              <span class="clipped">{monitor.name}</span>
+              <span class="clipped max-w-[60%] shrink-0">{monitor.name}</span>
               <span class="clipped ml-auto text-xs text-soft">{monitor.target}</span>
             </button>
           </li>
@@ -98,7 +98,7 @@ function MonitorTicks({
                 onChange={(event) => toggle(monitor.id, event.currentTarget.checked)}
                 class="size-4 shrink-0 accent-accent"
               />
-              <span class="clipped">{monitor.name}</span>
+              <span class="clipped max-w-[60%] shrink-0">{monitor.name}</span>
               <span class="clipped ml-auto text-xs text-soft">{monitor.target}</span>
             </label>
           </li>

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import type { Schemas } from '../../client/shapes.ts';
@@ -6,13 +7,17 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { MOST, PERIODS, readPaging, type Paging, FROM_THE_NEWEST, PERIOD_CHOICES } from '../../parts/paging.tsx';
+import { formatDay } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { MonitorDialog } from '../channels/monitor-choice.tsx';
 
 export type Incident = Schemas['Incident'];
 
-/** The filter of the list, as the address stores it; an empty string does not filter. */
-export type Filter = { status: string; acknowledged: string; monitorId: string; period: string } & Paging;
+/**
+ * The filter of the list, as the address stores it; an empty string does not filter. `day` is a UTC day, `YYYY-MM-DD`:
+ * the incidents that were open at some time of it.
+ */
+export type Filter = { status: string; acknowledged: string; monitorId: string; period: string; day: string } & Paging;
 
 /**
  * `next` is the cursor of older incidents; null if there are none. `hasMoreOpen`: only the newest open ones are here.
@@ -33,25 +38,28 @@ export function readFilter(query: Readonly<Record<string, string>>): Filter {
     acknowledged: query['acknowledged'] ?? '',
     monitorId: query['monitor_id'] ?? '',
     period: query['period'] ?? '',
+    day: dayStart(query['day'] ?? '') === null ? '' : (query['day'] ?? ''),
     ...readPaging(query),
   };
 }
 
 /** Whether the filter leaves out anything. */
-export function isNarrow({ status, acknowledged, monitorId, period, cursor }: Filter): boolean {
-  return [status, acknowledged, monitorId, period, cursor].some((part) => part !== '');
+export function isNarrow({ status, acknowledged, monitorId, period, day, cursor }: Filter): boolean {
+  return [status, acknowledged, monitorId, period, day, cursor].some((part) => part !== '');
 }
 
 /** Loads the open incidents and a page of the resolved ones. If only open ones are wanted, those are paged instead. */
 export async function findIncidents(
-  { status, acknowledged, monitorId, period, cursor, count }: Filter,
+  { status, acknowledged, monitorId, period, day, cursor, count }: Filter,
   signal: AbortSignal,
 ): Promise<Found> {
   const seconds = PERIODS[period]?.seconds;
+  const start = dayStart(day);
   const query = {
     ...(acknowledged === 'true' || acknowledged === 'false' ? { acknowledged: acknowledged as 'true' | 'false' } : {}),
     ...(monitorId !== '' && { monitor_id: monitorId }),
     ...(seconds !== undefined && { since: Math.floor(Date.now() / 1000) - seconds }),
+    ...(start !== null && { open_since: start, until: start + DAY_SECONDS - 1 }),
   };
   const paged = { limit: count, ...(cursor !== '' && { cursor }) };
   const [open, resolved] = await Promise.all([
@@ -70,6 +78,12 @@ export async function findIncidents(
     next: isOpenOnly ? open.next : resolved.next,
     hasMoreOpen: !isOpenOnly && open.next !== null,
   };
+}
+
+/** The first second of a UTC day; null if the text is none. */
+function dayStart(day: string): number | null {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN;
+  return Number.isNaN(ms) ? null : ms / 1000;
 }
 
 const STATUS_CHOICES = [
@@ -119,6 +133,12 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         value={filter.acknowledged}
         onValue={(acknowledged) => change({ acknowledged })}
       />
+      {filter.day !== '' && (
+        <span class="inline-flex items-center text-sm">
+          {formatDay(dayStart(filter.day) ?? 0)} (UTC)
+          <IconButton icon="close" label="All days" onClick={() => change({ day: '' })} />
+        </span>
+      )}
       {isChoosing.value && (
         <MonitorDialog
           onClose={() => (isChoosing.value = false)}

@@ -103,7 +103,7 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
     <Page title={incident.monitor_name} back={BACK} actions={<Actions incident={incident} reload={reload} />}>
       <Outdated load={load} />
       <IncidentStatus incident={incident} />
-      <div class="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <div class="grid grid-cols-1 gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div class="min-w-0">
           <Section title="What happened">
             <Timeline incident={incident} />
@@ -184,9 +184,9 @@ function SourceEvidence({ entry }: { entry: Entry }) {
   return (
     <article class="rounded-xl border border-line bg-surface p-4">
       <header class="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <h3 class="flex items-center gap-2 text-sm font-semibold">
+        <h3 class="flex min-w-0 items-center gap-2 text-sm font-semibold">
           <StatusMark status={verdict} class="size-3" />
-          {source.name}
+          <span class="min-w-0">{source.name}</span>
         </h3>
         {status !== null && <Badge tone={status >= 400 ? 'bad' : 'plain'}>{`HTTP ${status}`}</Badge>}
         {cause !== null && <code class="font-mono text-xs text-soft">{cause}</code>}

@@ -68,7 +68,7 @@ function AgentGroup({
   return (
     <>
       <p class="mt-2.5 text-xs font-medium text-soft">{title}</p>
-      <ul class="mt-1 grid gap-x-5 md:grid-cols-2">
+      <ul class="mt-1 grid grid-cols-1 gap-x-5 md:grid-cols-2">
         {agents.map(({ id, name, region, last_seen_at: lastSeenAt }) => {
           const unable = monitor?.agent_sources_unable?.find((each) => each.id === id)?.reason;
           const isQuiet = lastSeenAt === null || clock.value - lastSeenAt > QUIET_SECONDS;
@@ -188,7 +188,7 @@ export function Dependencies({ form: { draft, change, problem } }: { form: FormS
             : 'When it goes down, alerts say which of these are in trouble, too.'}
         </p>
         <FieldProblem text={problem('dependencies')} />
-        <ul class="mt-1 grid gap-x-5 md:grid-cols-2">
+        <ul class="mt-1 grid grid-cols-1 gap-x-5 md:grid-cols-2">
           {vendors.map(({ id, name }) => (
             <li key={id}>
               <label class="flex items-center gap-2.5 py-1.5 text-sm">

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
+import { Select } from '../../parts/choice-fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
@@ -124,41 +125,32 @@ function leadOf({ span }: CheckChoice) {
 }
 
 function Filters({ choice, agents, sourceIds }: Pick<ChecksProps, 'choice' | 'agents' | 'sourceIds'>) {
-  const selectClass = 'h-8 max-w-36 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]';
   return (
     <div class="flex gap-2">
-      <select
-        aria-label="Verdict"
+      <Select
+        label="Verdict"
         value={choice.verdict}
-        class={selectClass}
-        onChange={({ currentTarget: { value } }) => setQuery({ verdict: value })}
-      >
-        <option value="">All results</option>
-        {Object.entries(VERDICTS).map(([verdict, label]) => (
-          <option key={verdict} value={verdict}>
-            {label}
-          </option>
-        ))}
-      </select>
+        options={[
+          { value: '', label: 'All results' },
+          ...Object.entries(VERDICTS).map(([value, label]) => ({ value, label })),
+        ]}
+        onValue={(verdict) => setQuery({ verdict })}
+      />
       {sourceIds.length > 1 && (
-        <select
-          aria-label="Location"
+        <Select
+          label="Location"
           value={choice.source}
-          class={selectClass}
-          onChange={({ currentTarget: { value } }) =>
+          options={[
+            { value: '', label: 'All locations' },
+            ...sourceIds.map((id) => ({ value: id, label: agents.find((agent) => agent.id === id)?.name ?? id })),
+          ]}
+          onValue={(source) =>
             setQuery({
-              source: value,
+              source,
               ...(new URLSearchParams(window.location.search).get('view') === 'locations' && { view: '' }),
             })
           }
-        >
-          <option value="">All locations</option>
-          {sourceIds.map((id) => (
-            <option key={id} value={id}>
-              {agents.find((agent) => agent.id === id)?.name ?? id}
-            </option>
-          ))}
-        </select>
+        />
       )}
     </div>
   );

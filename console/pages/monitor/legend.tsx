@@ -1,5 +1,6 @@
 import { capitalize } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { Select } from '../../parts/choice-fields.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import type { Line } from '../../plots/series.ts';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';
@@ -73,16 +74,13 @@ export function Legend({ answer, before, view, all, hovered, hidden, onHidden, w
               class="flex h-7 items-center gap-1.5 rounded px-1 text-[0.8125rem] hover:bg-hover"
             >
               <span
-                class={`size-2.5 shrink-0 rounded-full border-2 ${isOn ? '' : 'opacity-60'}`}
-                style={{
-                  borderColor: `var(--${line.color})`,
-                  background: isOn ? `var(--${line.color})` : 'transparent',
-                }}
+                class={isOn ? 'h-0.5 w-2.5 rounded' : 'size-2.5 rounded-full border border-line-strong'}
+                style={isOn ? { background: `var(--${line.color})` } : {}}
                 aria-hidden="true"
               />
               <span class="text-soft">{line.name}</span>
               <span class={`min-w-12 text-left md:min-w-14 ${isOn ? 'font-medium' : 'text-soft'}`}>
-                {isOn ? (value === null ? '–' : formatMs(value)) : 'hidden'}
+                {isOn ? (value === null ? '–' : formatMs(value)) : 'Show'}
               </span>
             </button>
           );
@@ -96,24 +94,22 @@ export function Legend({ answer, before, view, all, hovered, hidden, onHidden, w
 function Choice({ answer, view }: Pick<LegendProps, 'answer' | 'view'>) {
   const value = view.name === 'locations' ? 'each' : (view.sourceId ?? 'all');
   return (
-    <label class="text-xs">
-      <span class="sr-only">Locations</span>
-      <select
-        value={value}
-        onChange={({ currentTarget: { value: chosen } }) =>
-          setQuery({
-            view: chosen === 'each' ? 'locations' : view.name === 'phases' ? 'phases' : '',
-            source: ['each', 'all'].includes(chosen) ? '' : chosen,
-          })
-        }
-        class="h-8 max-w-44 rounded-md border border-line-strong/60 bg-surface px-1.5 text-[0.8125rem]"
-      >
-        <option value="all">All locations</option>
-        {view.name !== 'phases' && <option value="each">By location (p50)</option>}
-        {answer.sources.flatMap((source) =>
-          source.id === null ? [] : [<option key={source.id} value={source.id}>{`From ${nameOf(source)}`}</option>],
-        )}
-      </select>
-    </label>
+    <Select
+      label="Locations"
+      value={value}
+      options={[
+        { value: 'all', label: 'All locations' },
+        ...(view.name === 'phases' ? [] : [{ value: 'each', label: 'By location (p50)' }]),
+        ...answer.sources.flatMap((source) =>
+          source.id === null ? [] : [{ value: source.id, label: `From ${nameOf(source)}` }],
+        ),
+      ]}
+      onValue={(chosen) =>
+        setQuery({
+          view: chosen === 'each' ? 'locations' : view.name === 'phases' ? 'phases' : '',
+          source: ['each', 'all'].includes(chosen) ? '' : chosen,
+        })
+      }
+    />
   );
 }

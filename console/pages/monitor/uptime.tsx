@@ -8,6 +8,8 @@ import { Loaded, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
 import { UptimeStrip } from '../../parts/uptime-strip.tsx';
+import { PATHS } from '../../paths.ts';
+import { navigate } from '../../shell/router.ts';
 import { Slo } from './slo.tsx';
 
 type Day = Schemas['UptimeDay'];
@@ -33,7 +35,7 @@ export function Uptime({ monitor, uptime }: { monitor: Schemas['Monitor']; uptim
                   <Window key={length} label={label} days={days.slice(-length)} />
                 ))}
               </dl>
-              <Strip days={days} />
+              <Strip id={monitor.id} days={days} />
             </>
           )}
         </Loaded>
@@ -56,8 +58,8 @@ function Window({ label, days }: { label: string; days: readonly Day[] }) {
   );
 }
 
-/** The last 90 days, each described at the pointer or with the arrow keys. */
-function Strip({ days }: { days: readonly Day[] }) {
+/** The last 90 days, each described at the pointer or with the arrow keys; a click or Enter leads to its incidents. */
+function Strip({ id, days }: { id: string; days: readonly Day[] }) {
   const pointed = useSignal<number | null>(null);
   const last = days.length - 1;
   const day = pointed.value === null ? undefined : days[pointed.value];
@@ -67,8 +69,13 @@ function Strip({ days }: { days: readonly Day[] }) {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     pointed.value = Math.min(last, Math.max(0, Math.floor(((event.clientX - left) / width) * days.length)));
   };
+  const open = (at: number) => {
+    const { date = '', incidents = 0 } = days[at] ?? {};
+    if (incidents > 0) navigate(`${PATHS.incidents}?monitor_id=${encodeURIComponent(id)}&day=${date}`);
+  };
   const press = (event: KeyboardEvent) => {
     const at = pointed.value ?? last;
+    if (event.key === 'Enter') open(at);
     const moves: Record<string, number> = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
     const to = moves[event.key];
     if (to === undefined) return;
@@ -80,20 +87,25 @@ function Strip({ days }: { days: readonly Day[] }) {
       <div
         tabIndex={0}
         role="slider"
-        aria-label="The last 90 days"
+        aria-label="The last 90 days; Enter shows the incidents of a day"
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={pointed.value ?? last}
         aria-valuetext={describeDay(days[pointed.value ?? last] ?? first)}
-        class="touch-pan-y rounded-sm"
+        class={`touch-pan-y rounded-sm ${(day?.incidents ?? 0) > 0 ? 'cursor-pointer' : ''}`}
         onPointerMove={point}
         onPointerDown={point}
+        onClick={() => pointed.value !== null && open(pointed.value)}
         onPointerLeave={() => (pointed.value = null)}
         onBlur={() => (pointed.value = null)}
         onKeyDown={press}
       >
         <UptimeStrip
-          days={{ firstDay: dayOf(first), uptime: days.map(({ uptime_percent: percent }) => percent) }}
+          days={{
+            firstDay: dayOf(first),
+            uptime: days.map(({ uptime_percent: percent }) => percent),
+            worst: days.map(({ worst_state: state }) => state),
+          }}
           class="h-8 w-full"
         />
       </div>

@@ -1,25 +1,35 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import type { Monitor } from '../../client/shapes.ts';
+import { Select } from '../../parts/choice-fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUS_ORDER, STATUSES, type Status } from '../../parts/statuses.ts';
+import { chooseDensity, density, type ListLayout } from './list-layout.ts';
 import { SORTS, type Selection } from './selection.ts';
 
 type ControlsProps = {
   selection: Selection;
+  /** Of the monitors that match the search and the type. */
   counts: Readonly<Record<Status, number>>;
   types: readonly Monitor['type'][];
+  layout: ListLayout;
   search: RefObject<HTMLInputElement | null>;
   onChange: (change: Partial<Selection>) => void;
+  /** Enter in the search: opens the first match. */
+  onOpenFirst: () => void;
+  /** Arrow down in the search: goes to the first match. */
+  onEnterList: () => void;
 };
 
-/** The filters of the overview: status with counts, search, type and order. */
-export function Controls({ selection, counts, types, search, onChange }: ControlsProps) {
+const SORT_OPTIONS = Object.entries(SORTS).map(([value, { label }]) => ({ value, label }));
+
+/** The filters of the overview: status with counts, search, type, order and density. */
+export function Controls({ selection, counts, types, layout, onChange, ...search }: ControlsProps) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const present = STATUS_ORDER.filter((status) => counts[status] > 0 || selection.status === status);
   return (
-    <div class="flex flex-col gap-2 md:flex-row md:items-center md:justify-between">
-      <div class="-mx-4 flex gap-1 overflow-x-auto px-4 py-0.5 md:mx-0 md:px-0.5" role="group" aria-label="Status">
+    <div class="flex flex-wrap items-center justify-between gap-2">
+      <div class="flex flex-wrap gap-x-1 py-0.5" role="group" aria-label="Status">
         <Chip isOn={selection.status === ''} onPress={() => onChange({ status: '' })}>
           All <Count of={total} />
         </Chip>
@@ -34,51 +44,70 @@ export function Controls({ selection, counts, types, search, onChange }: Control
           </Chip>
         ))}
       </div>
-      <div class="flex gap-2">
-        <label class="relative min-w-0 flex-1 md:w-56">
-          <span class="sr-only">Search by name, target or type</span>
-          <Icon name="search" class="pointer-events-none absolute left-2.5 top-2.5 size-4 text-soft" />
-          <input
-            ref={search}
-            type="search"
-            value={selection.text}
-            placeholder="Search"
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event) => onChange({ text: event.currentTarget.value })}
-            class="
-              h-9 w-full rounded-md border border-line-strong/60 bg-surface pl-8 pr-8 text-sm placeholder:text-soft
-              [&::-webkit-search-cancel-button]:appearance-none
-            "
-          />
-          <kbd
-            class="
-              pointer-events-none absolute right-2 top-2 hidden rounded border border-line bg-sunken px-1.5 font-mono
-              text-xs leading-[1.125rem] text-soft md:block
-            "
-            aria-hidden="true"
-          >
-            /
-          </kbd>
-        </label>
-        {/* On a phone the search covers types. */}
-        {types.length > 1 && (
-          <Choice
+      <div class={`flex gap-2 ${layout === 'narrow' ? 'w-full' : ''}`}>
+        <Search {...search} text={selection.text} onText={(text) => onChange({ text })} />
+        {/* In a narrow list the search covers types. */}
+        {types.length > 1 && layout !== 'narrow' && (
+          <Select
             label="Type"
-            class="hidden md:block"
             value={selection.type}
-            options={[['', 'All types'], ...types.map((type) => [type, type] as const)]}
+            options={[{ value: '', label: 'All types' }, ...types.map((type) => ({ value: type, label: type }))]}
             onValue={(type) => onChange({ type })}
           />
         )}
-        <Choice
+        <Select
           label="Order"
+          class="max-w-36"
           value={selection.sort}
-          options={Object.entries(SORTS).map(([value, { label }]) => [value, label] as const)}
+          options={SORT_OPTIONS}
           onValue={(sort) => onChange({ sort })}
         />
+        {layout !== 'narrow' && <DensityButton />}
       </div>
     </div>
+  );
+}
+
+type SearchProps = Pick<ControlsProps, 'search' | 'onOpenFirst' | 'onEnterList'> & {
+  text: string;
+  onText: (text: string) => void;
+};
+
+function Search({ search, text, onText, onOpenFirst, onEnterList }: SearchProps) {
+  const actions: Partial<Record<string, () => void>> = { Enter: onOpenFirst, ArrowDown: onEnterList };
+  return (
+    <label class="relative min-w-0 flex-1 md:w-56">
+      <span class="sr-only">Search by name, target or type</span>
+      <Icon name="search" class="pointer-events-none absolute left-2.5 top-2.5 size-4 text-soft" />
+      <input
+        ref={search}
+        type="search"
+        value={text}
+        placeholder="Search"
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => onText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          const action = event.isComposing ? undefined : actions[event.key];
+          if (action === undefined) return;
+          event.preventDefault();
+          action();
+        }}
+        class="
+          h-9 w-full rounded-md border border-line-strong/60 bg-surface pl-8 pr-8 text-sm placeholder:text-soft
+          [&::-webkit-search-cancel-button]:appearance-none
+        "
+      />
+      <kbd
+        class="
+          pointer-events-none absolute right-2 top-2 hidden rounded border border-line bg-sunken px-1.5 font-mono
+          text-xs leading-[1.125rem] text-soft md:block
+        "
+        aria-hidden="true"
+      >
+        /
+      </kbd>
+    </label>
   );
 }
 
@@ -104,37 +133,22 @@ function Count({ of }: { of: number }) {
   return <span class="text-soft">{of}</span>;
 }
 
-function Choice({
-  label,
-  value,
-  options,
-  onValue,
-  class: className = '',
-}: {
-  label: string;
-  value: string;
-  class?: string;
-  options: readonly (readonly [value: string, label: string])[];
-  onValue: (value: string) => void;
-}) {
+/** Switches between two lines a row and one. */
+function DensityButton() {
+  const isDense = density.value === 'dense';
   return (
-    <label class={`relative shrink-0 ${className}`}>
-      <span class="sr-only">{label}</span>
-      <select
-        value={value}
-        onChange={(event) => onValue(event.currentTarget.value)}
-        class="
-          h-9 max-w-40 appearance-none rounded-md border border-line-strong/60 bg-surface pl-2.5 pr-7 text-[0.8125rem]
-          text-ellipsis md:max-w-36
-        "
-      >
-        {options.map(([option, text]) => (
-          <option key={option} value={option}>
-            {text}
-          </option>
-        ))}
-      </select>
-      <Icon name="down" class="pointer-events-none absolute right-2 top-2.5 size-4 text-soft" />
-    </label>
+    <button
+      type="button"
+      aria-pressed={isDense}
+      title="Dense rows"
+      aria-label="Dense rows"
+      onClick={() => chooseDensity(isDense ? 'comfortable' : 'dense')}
+      class={
+        'grid size-9 shrink-0 place-items-center rounded-md border ' +
+        `${isDense ? 'border-line-strong bg-sunken text-ink' : 'border-line-strong/60 bg-surface text-soft'}`
+      }
+    >
+      <Icon name="queues" />
+    </button>
   );
 }

@@ -7,8 +7,9 @@ export type History = Schemas['OverviewHistory'];
 
 type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
 
-/** The age at which a history is loaded again, in milliseconds; one day of ninety changes slowly. */
-const FRESH_MS = 5 * 60_000;
+/** The age at which the history of a row in sight is loaded again, and how often ages are looked at, in milliseconds. */
+const FRESH_MS = 60_000;
+const REFRESH_MS = 30_000;
 /** The delay that skips rows which are only scrolled past. */
 const SETTLE_MS = 90;
 /** The most ids that the API takes at a time. */
@@ -18,6 +19,7 @@ const BATCH = 50;
 export class Histories {
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #refresh = setInterval(() => document.hidden || void this.#ask(), REFRESH_MS);
   #wanted: readonly string[] = [];
 
   /** The history of a monitor; null until it is loaded. */
@@ -32,14 +34,15 @@ export class Histories {
     this.#timer = setTimeout(() => void this.#ask(), SETTLE_MS);
   }
 
-  /** Cancels the pending load. */
+  /** Cancels the pending load and all later ones. */
   stop(): void {
     clearTimeout(this.#timer);
+    clearInterval(this.#refresh);
   }
 
   async #ask(): Promise<void> {
     const nowMs = Date.now();
-    const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs > FRESH_MS);
+    const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs >= FRESH_MS);
     for (let start = 0; start < stale.length; start += BATCH)
       await this.#askFor(stale.slice(start, start + BATCH), nowMs);
   }

@@ -3,10 +3,11 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Incident, Monitor } from '../../client/shapes.ts';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
-import { formatLatency, Since } from '../../parts/time.tsx';
+import { formatLatency, Moment, Since } from '../../parts/time.tsx';
 import { memo, UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
 import { isWriting } from '../../shell/keys.tsx';
 import type { History } from './histories.ts';
+import { SORTS, type SortName } from './selection.ts';
 
 const WIDTH = 96;
 const HEIGHT = 24;
@@ -70,70 +71,126 @@ type RowProps = {
   monitor: Monitor;
   incident: Incident | undefined;
   history: ReadonlySignal<History | null>;
+  isDense: boolean;
   isAtCursor: boolean;
   onFocus: () => void;
+  /** An arrow key: the number of rows to go down. */
+  onStep: (step: 1 | -1) => void;
 };
-
-/** The height of a row in pixels, on a phone and elsewhere. */
-export const ROW_HEIGHT = { narrow: 74, wide: 54 } as const;
 
 const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
 
-/** One monitor of the overview: status, reason, uptime and response time. */
-export function MonitorRow({ monitor, incident, history, isAtCursor, onFocus }: RowProps) {
+const STEPS: Partial<Record<string, 1 | -1>> = { ArrowDown: 1, ArrowUp: -1 };
+
+/** One monitor of the overview: status, reason, uptime, response time and last check. */
+export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, onFocus, onStep }: RowProps) {
   const link = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
     // Never take the focus from a text field.
     if (isAtCursor && !isWriting(document.activeElement)) link.current?.focus({ preventScroll: true });
   }, [isAtCursor]);
-  const days = useComputed<UptimeDays | null>(
-    () => history.value && { firstDay: history.value.first_day, uptime: history.value.daily_uptime },
-  );
-  const { daily_uptime: _, ...past } = history.value ?? {
-    daily_uptime: null,
-    uptime_percent: null,
-    hourly_latency_ms: null,
-  };
+  const days = useComputed(() => daysOf(history.value));
+  const { value: past } = history;
   return (
     <a
       ref={link}
       href={`/monitors/${monitor.id}`}
       onFocus={onFocus}
+      onKeyDown={(event) => {
+        const step = STEPS[event.key];
+        if (step === undefined) return;
+        event.preventDefault();
+        onStep(step);
+      }}
       class={
-        'row-grid grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover ' +
+        'row-grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover ' +
         `focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`
       }
     >
       <StatusMark status={monitor.status} class="row-mark size-3.5" />
-      <span class="row-name min-w-0">
-        <span class="clipped block text-sm font-medium leading-5">{monitor.name}</span>
+      <span class={`row-name min-w-0 ${isDense ? 'flex items-baseline gap-2.5' : ''}`}>
+        <span class={`clipped block text-sm font-medium leading-5 ${isDense ? 'max-w-[60%] shrink-0' : ''}`}>
+          {monitor.name}
+        </span>
         <span class="clipped block text-xs leading-4 text-soft">
           <RowStatus monitor={monitor} incident={incident} />
         </span>
       </span>
       <UptimeStrip days={days.value} class="row-strip h-4 w-full" />
-      <span class="row-uptime text-right text-xs text-soft">
-        {past.uptime_percent === null ? '' : formatPercent(past.uptime_percent)}
+      <span class="row-uptime wide-row text-right text-xs text-soft">{formatUptime(past?.uptime_percent ?? null)}</span>
+      <Sparkline
+        values={past?.hourly_latency_ms ?? null}
+        label="Response time, last 24 hours"
+        class="row-spark wide-row widest-row h-6 w-full"
+      />
+      <span class="row-latency text-right text-xs">{formatMedian(past?.median_latency_ms ?? null)}</span>
+      <span class="row-checked wide-row widest-row clipped text-right text-xs text-soft">
+        {typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
       </span>
-      <Sparkline values={past.hourly_latency_ms} label="Response time of the last day" class="row-spark h-6 w-full" />
-      <span class="row-latency text-right text-xs">{lastOf(past.hourly_latency_ms)}</span>
     </a>
   );
 }
 
-/** The headings of the columns. */
-export function RowHeads() {
+function daysOf(history: History | null): UptimeDays | null {
   return (
-    <div class="row-grid hidden px-3 pt-1.5 text-2xs text-soft md:grid" aria-hidden="true">
-      <span class="row-strip">90 days</span>
-      <span class="row-uptime text-right">Uptime</span>
-      <span class="row-spark">24 hours</span>
-      <span class="row-latency text-right">Median</span>
+    history && {
+      firstDay: history.first_day,
+      uptime: history.daily_uptime,
+      worst: history.daily_worst_state ?? [],
+    }
+  );
+}
+
+/** A column's orders: the one of a first click, and the one of the next. */
+const COLUMNS: readonly { label: string; place: string; sorts?: readonly [SortName, SortName] }[] = [
+  { label: 'Monitor', place: 'row-name', sorts: ['name', 'name-desc'] },
+  { label: '90 days', place: 'row-strip' },
+  { label: 'Uptime', place: 'row-uptime text-right', sorts: ['uptime', 'uptime-desc'] },
+  { label: 'Response time (24 h)', place: 'row-spark widest-row' },
+  { label: 'p50', place: 'row-latency text-right', sorts: ['slowest', 'fastest'] },
+  { label: 'Last check', place: 'row-checked widest-row text-right', sorts: ['checked', 'checked-asc'] },
+];
+
+/** The headings of the columns, which sort. */
+export function RowHeads({ sort, onSort }: { sort: string; onSort: (sort: SortName) => void }) {
+  return (
+    <div class="row-grid wide-row px-3 pt-1.5 text-2xs text-soft" role="group" aria-label="Sort by">
+      {COLUMNS.map(({ label, place, sorts }) => (
+        <span key={label} class={`clipped ${place}`}>
+          {sorts === undefined ? label : <SortButton label={label} sorts={sorts} sort={sort} onSort={onSort} />}
+        </span>
+      ))}
     </div>
   );
 }
 
-/** Since when the monitor is in trouble and why; for one that is up, its target. */
+function SortButton({
+  label,
+  sorts: [first, second],
+  sort,
+  onSort,
+}: {
+  label: string;
+  sorts: readonly [SortName, SortName];
+  sort: string;
+  onSort: (sort: SortName) => void;
+}) {
+  const isOn = sort === first || sort === second;
+  return (
+    <button
+      type="button"
+      aria-pressed={isOn}
+      aria-label={`${label}: ${SORTS[isOn ? (sort as SortName) : first].label}`}
+      onClick={() => onSort(sort === first ? second : first)}
+      class={`rounded hover:text-ink focus-visible:-outline-offset-2 ${isOn ? 'font-medium text-ink' : ''}`}
+    >
+      {label}
+      <span aria-hidden="true">{sort === first ? ' ↓' : sort === second ? ' ↑' : ''}</span>
+    </button>
+  );
+}
+
+/** Since when the monitor is down or degraded, and why; for one that is up, its target. */
 function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident | undefined }) {
   const { label, text } = STATUSES[monitor.status];
   if (incident !== undefined && (monitor.status === 'down' || monitor.status === 'degraded')) {
@@ -152,7 +209,7 @@ function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident
     <>
       <span class={`font-medium ${text}`}>
         {monitor.status === 'pending' && monitor.target === '' && monitor.type !== 'heartbeat' ? (
-          'Draft without a target'
+          `Draft (no ${monitor.type === 'http' ? 'URL' : 'target'})`
         ) : (
           <>
             {label} for <Since at={monitor.state_since} />
@@ -164,12 +221,11 @@ function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident
   );
 }
 
-/** Formats a percentage that is never rounded up to 100. */
-function formatPercent(percent: number): string {
-  return percent === 100 ? '100 %' : `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
+/** Formats a percentage that is never rounded up to 100, with as many decimals in each row. */
+export function formatUptime(percent: number | null): string {
+  return percent === null ? '' : `${(Math.floor(percent * 100) / 100).toFixed(2)}%`;
 }
 
-function lastOf(latencies: readonly (number | null)[] | null): string {
-  const last = latencies?.findLast((value) => value !== null);
-  return last === null || last === undefined ? '' : formatLatency(last);
+function formatMedian(ms: number | null): string {
+  return ms === null ? '' : formatLatency(ms);
 }

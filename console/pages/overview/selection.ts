@@ -1,4 +1,4 @@
-import type { Incident, Monitor } from '../../client/shapes.ts';
+import type { Incident, Monitor, Schemas } from '../../client/shapes.ts';
 import { STATUS_ORDER, type Status } from '../../parts/statuses.ts';
 
 /** The filter and the order of the overview; empty strings do not filter. */
@@ -6,18 +6,46 @@ export type Selection = { status: string; type: string; text: string; sort: stri
 
 export type SortName = keyof typeof SORTS;
 
+/** The figures of a monitor that lists are sorted by; they are loaded when such an order is chosen. */
+export type SortFigures = Schemas['MonitorFigures'];
+type FigureName = Exclude<keyof SortFigures, 'id'>;
+
 /** A monitor with its sort keys, computed once: sorting thousands compares each a dozen times. */
-type Keyed = { monitor: Monitor; order: string; rank: number; start: number };
+type Keyed = { monitor: Monitor; order: string; rank: number; start: number; figures: SortFigures | undefined };
 type Compare = (a: Keyed, b: Keyed) => number;
+type Sort = { label: string; compare: Compare; figure?: FigureName };
 
 const RANK = new Map(STATUS_ORDER.map((status, rank) => [status, rank]));
 const byName: Compare = (a, b) => compareTexts(a.order, b.order) || compareTexts(a.monitor.id, b.monitor.id);
 
-/** The orders to choose from. The first one puts trouble first, the newest on top. */
+/** Sorts by a figure; monitors without it come last in either direction. */
+function byFigure(figure: FigureName, direction: 1 | -1): Pick<Sort, 'compare' | 'figure'> {
+  const last = Number.POSITIVE_INFINITY;
+  const keyOf = ({ figures }: Keyed) => {
+    const value = figures?.[figure] ?? null;
+    return value === null ? last : value * direction;
+  };
+  return {
+    figure,
+    compare(a, b) {
+      const [left, right] = [keyOf(a), keyOf(b)];
+      return left === right ? byName(a, b) : left - right;
+    },
+  };
+}
+
+/** The orders to choose from. The first one puts what is down first, the newest on top. */
 export const SORTS = {
-  attention: { label: 'Trouble first', compare: (a, b) => a.rank - b.rank || b.start - a.start || byName(a, b) },
-  name: { label: 'By name', compare: byName },
-  type: { label: 'By type', compare: (a, b) => compareTexts(a.monitor.type, b.monitor.type) || byName(a, b) },
+  attention: { label: 'Down first', compare: (a, b) => a.rank - b.rank || b.start - a.start || byName(a, b) },
+  name: { label: 'Name, A to Z', compare: byName },
+  'name-desc': { label: 'Name, Z to A', compare: (a, b) => byName(b, a) },
+  type: { label: 'Type', compare: (a, b) => compareTexts(a.monitor.type, b.monitor.type) || byName(a, b) },
+  uptime: { label: 'Lowest uptime', ...byFigure('uptime_percent', 1) },
+  'uptime-desc': { label: 'Highest uptime', ...byFigure('uptime_percent', -1) },
+  slowest: { label: 'Slowest', ...byFigure('median_latency_ms', -1) },
+  fastest: { label: 'Fastest', ...byFigure('median_latency_ms', 1) },
+  checked: { label: 'Last check, newest', ...byFigure('last_check_at', -1) },
+  'checked-asc': { label: 'Last check, oldest', ...byFigure('last_check_at', 1) },
   newest: {
     label: 'Newest first',
     compare: ({ monitor: a }, { monitor: b }) => b.created_at - a.created_at || compareTexts(b.id, a.id),
@@ -26,13 +54,18 @@ export const SORTS = {
     label: 'Oldest first',
     compare: ({ monitor: a }, { monitor: b }) => a.created_at - b.created_at || compareTexts(a.id, b.id),
   },
-} as const satisfies Record<string, { label: string; compare: Compare }>;
+} as const satisfies Record<string, Sort>;
+
+/** Whether an order needs the figures of all monitors. */
+export function needsFigures(sort: string): boolean {
+  return isSort(sort) && 'figure' in SORTS[sort];
+}
 
 /** The monitors that match a selection, in its order. */
 export function select(
   monitors: readonly Monitor[],
   { status, type, text, sort }: Selection,
-  incidents: ReadonlyMap<string, Incident>,
+  known: { incidents: ReadonlyMap<string, Incident>; figures: ReadonlyMap<string, SortFigures> },
 ): readonly Monitor[] {
   const words = plain(text).split(/\s+/).filter(Boolean);
   const { compare } = SORTS[isSort(sort) ? sort : 'attention'];
@@ -47,10 +80,17 @@ export function select(
       monitor,
       order: orderOf(monitor),
       rank: rankOf(monitor),
-      start: startOf(monitor, incidents),
+      start: known.incidents.get(monitor.id)?.started_at ?? 0,
+      figures: known.figures.get(monitor.id),
     }))
     .toSorted(compare)
     .map(({ monitor }) => monitor);
+}
+
+/** The monitors that match a selection but for their status, by status: what the filters count. */
+export function countMatches(monitors: readonly Monitor[], { type, text }: Selection): Record<Status, number> {
+  const words = plain(text).split(/\s+/).filter(Boolean);
+  return countStatuses(monitors.filter((monitor) => (type === '' || monitor.type === type) && matches(monitor, words)));
 }
 
 /** The number of monitors of each status. */
@@ -68,9 +108,10 @@ export function summarize(counts: Readonly<Record<Status, number>>): string {
     .map((status) => `${counts[status]} ${status}`);
   if (trouble.length > 0) return trouble.join(', ');
   if (total === 0) return 'Monitors';
-  if (counts.up === total) return total === 1 ? 'The one monitor is up' : `All ${total} are up`;
-  if (counts.up > 0) return `${counts.up} of ${total} are up, none is down`;
-  return counts.paused === total ? `All ${total} are paused` : 'Nothing is known yet';
+  if (counts.up === total) return total === 1 ? '1 monitor is up' : `All ${total} monitors are up`;
+  if (counts.up > 0) return `${counts.up} of ${total} monitors up, none down`;
+  if (counts.paused === total) return total === 1 ? '1 monitor is paused' : `All ${total} monitors are paused`;
+  return 'Waiting for first checks';
 }
 
 /** Cached sort and search keys of monitors. Comparing by the rules of a language would take ten times as long. */
@@ -111,10 +152,6 @@ function compareTexts(a: string, b: string): number {
 
 function rankOf({ status }: Monitor): number {
   return RANK.get(status) ?? 0;
-}
-
-function startOf({ id }: Monitor, incidents: ReadonlyMap<string, Incident>): number {
-  return incidents.get(id)?.started_at ?? 0;
 }
 
 function isSort(name: string): name is SortName {

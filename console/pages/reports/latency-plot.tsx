@@ -8,8 +8,8 @@ const PLOT = { height: 118, top: 8, bottom: 96, labels: 112 } as const;
 
 const LINES = {
   p50: { stroke: 'stroke-accent', fill: 'fill-accent', dash: '' },
-  p95: { stroke: 'stroke-degraded', fill: 'fill-degraded', dash: '4 2' },
-  p99: { stroke: 'stroke-pending', fill: 'fill-pending', dash: '1.5 2' },
+  p95: { stroke: 'stroke-ink', fill: 'fill-ink', dash: '4 2' },
+  p99: { stroke: 'stroke-soft', fill: 'fill-soft', dash: '1.5 2' },
 } as const satisfies Record<(typeof PERCENTILES)[number], object>;
 
 /** The percentiles of each day as three lines, with gaps for days without any; nothing if no day has one. */

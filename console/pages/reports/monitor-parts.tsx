@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
-import { DAYS } from '../../../core/statistics/reports/page.ts';
+import { DAYS, hatchBar, type DayBar } from '../../../core/statistics/reports/page.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
@@ -18,13 +18,16 @@ type State = NonNullable<Day['worst_state']> | 'absent';
 const BAR = 24;
 const HEIGHT = 40;
 
+/** Of days that do not count: lines are drawn over them. */
+const HATCHED = { fill: 'fill-nothing', ink: 'fill-ink' };
+
 const STYLES: Record<State, { fill: string; ink: string }> = {
   up: { fill: 'fill-up-soft', ink: '' },
   degraded: { fill: 'fill-degraded-fill', ink: 'fill-[#171b1f]' },
   down: { fill: 'fill-down-fill', ink: 'fill-[#fff]' },
-  unknown: { fill: 'fill-pending-fill', ink: 'fill-[#171b1f]' },
-  pending: { fill: 'fill-pending-fill', ink: 'fill-[#171b1f]' },
-  paused: { fill: 'fill-paused-fill', ink: 'fill-ink' },
+  unknown: HATCHED,
+  pending: HATCHED,
+  paused: HATCHED,
   absent: { fill: 'fill-nothing', ink: '' },
 };
 
@@ -48,9 +51,11 @@ function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {
         const { fill, ink } = STYLES[state];
         const { sign } = DAYS[state];
         const x = left + index * step;
+        const bar = { x: x + 1, width: Math.max(1, step - 2), height: BAR };
         return (
           <g key={day.date} onPointerMove={(event) => event.pointerType !== 'touch' && showDay(day, event)}>
-            <rect class={fill} x={x + 1} y={0} width={Math.max(1, step - 2)} height={BAR} rx={2} />
+            <rect class={fill} rx={2} {...bar} />
+            <Hatch state={state} {...bar} />
             {sign !== '' && (
               <text
                 class={`pointer-events-none text-[11px] font-semibold ${ink}`}
@@ -77,6 +82,7 @@ function StripLegend() {
         <li key={state} class="flex items-center gap-1.5">
           <svg viewBox="0 0 14 14" class="size-3.5" aria-hidden="true">
             <rect class={STYLES[state].fill} width={14} height={14} rx={2} />
+            <Hatch state={state} x={0} width={14} height={14} />
             <text class={`text-[11px] font-semibold ${STYLES[state].ink}`} x={7} y={11} text-anchor="middle">
               {DAYS[state].sign}
             </text>
@@ -86,6 +92,11 @@ function StripLegend() {
       ))}
     </ul>
   );
+}
+
+function Hatch(bar: DayBar) {
+  const lines = hatchBar(bar);
+  return lines === '' ? null : <path class="pointer-events-none stroke-unknown" stroke-width={1.5} d={lines} />;
 }
 
 function showDay(

@@ -56,7 +56,7 @@ function Shown({ report }: { report: Schemas['Report'] }) {
       lead={`${REPORT_TITLES[report.period]}. All days and times in UTC. Created ${formatDateTime(report.created_at, 'UTC')}.`}
       actions={
         <>
-          <ButtonLink icon="external" href={`${address}?format=html`} target="_blank">
+          <ButtonLink icon="print" href={`${address}?format=html`} target="_blank">
             Print / PDF
           </ButtonLink>
           <ButtonLink icon="download" href={`${address}?format=csv`} download="">

@@ -104,7 +104,7 @@ function Members({ answer: { members }, load, isOwner }: { answer: Answer; load:
   ];
   return (
     <Section title="Members" lead="Owner: full access. Editor: monitors, channels and agents. Viewer: read-only.">
-      <Table caption="Members" columns={columns} rows={members} keyOf={({ id }) => id} />
+      <Table caption="Members" columns={columns} rows={members} keyOf={({ id }) => id} isStacked />
     </Section>
   );
 }

@@ -151,6 +151,7 @@ function ApiLink() {
 }
 
 function scopeWords(scopes: Token['scopes']): string {
+  if (scopes.includes('wall')) return 'wallboard';
   return scopes.includes('write') ? 'read and write' : 'read';
 }
 

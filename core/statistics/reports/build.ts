@@ -1,7 +1,14 @@
-import type { MonitorState } from '../../incidents/state.ts';
 import type { MonitorType } from '../../monitors/monitor.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../latency-histogram.ts';
-import { judgeSla, measureSteps, type StateChange, type StateSeconds, type Stretch, sumSeconds } from '../sla.ts';
+import {
+  judgeSla,
+  measureSteps,
+  type StateChange,
+  type StateSeconds,
+  type Stretch,
+  sumSeconds,
+  worstStateOf,
+} from '../sla.ts';
 import type {
   ReportContent,
   ReportDay,
@@ -38,16 +45,6 @@ const MOST_WORST = 5;
 
 /** Incidents that a report lists; beyond, the shortest are only counted. */
 const MOST_INCIDENTS = 1000;
-
-/** A second of an earlier one decides what a day is shown as. */
-const WORST_FIRST = [
-  'down',
-  'degraded',
-  'unknown',
-  'up',
-  'pending',
-  'paused',
-] as const satisfies readonly MonitorState[];
 
 /** What the period was for one monitor. */
 export function reportMonitor(
@@ -88,7 +85,7 @@ export function reportMonitor(
     days: steps.map((step, day) => ({
       date: dateOf(edges[day] ?? 0),
       uptime_percent: judgeSla(step, null).uptimePercent,
-      worst_state: WORST_FIRST.find((state) => step[state] > 0) ?? null,
+      worst_state: worstStateOf(step),
       response_ms: percentiles(days[day]?.latency ?? null),
     })),
     incidents,

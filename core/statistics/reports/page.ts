@@ -35,6 +35,25 @@ export const DAYS = {
   absent: { sign: '', meaning: 'not created yet' },
 } as const satisfies Record<MonitorState | 'absent', { sign: string; meaning: string }>;
 
+/** The states of days that do not count. */
+const UNCOUNTED: ReadonlySet<keyof typeof DAYS> = new Set(['unknown', 'pending', 'paused']);
+
+/** A bar of a day by its state, in the plot's units. */
+export type DayBar = { state: keyof typeof DAYS; x: number; width: number; height: number };
+
+/** The distance between the lines of a hatched bar, in the plot's units. */
+const HATCH_STEP = 4;
+
+/**
+ * The level lines that a bar of a day is hatched with, as the data of a path; empty for a state that counts. Lines keep
+ * their shape in print, where patterns and backgrounds may be missing.
+ */
+export function hatchBar({ state, x, width, height }: DayBar): string {
+  if (!UNCOUNTED.has(state)) return '';
+  const lines = Math.floor((height - 1) / HATCH_STEP);
+  return Array.from({ length: lines }, (_, line) => `M${x} ${HATCH_STEP / 2 + line * HATCH_STEP}h${width}`).join('');
+}
+
 /** The percentiles that a report draws, each a line. */
 export const PERCENTILES = ['p50', 'p95', 'p99'] as const satisfies readonly (keyof ReportDay['response_ms'])[];
 

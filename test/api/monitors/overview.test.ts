@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { isError, withApiServer, type ApiServer } from '../api-server.ts';
+import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 import { addMonitor, addResults, addTransitions, listAgentIds } from '../statistics/measured-monitor.ts';
 
 const DAY_MS = 86_400_000;
@@ -38,7 +38,76 @@ test('a history has the uptime of 90 days and the median of each hour of the las
   t.is(history?.daily_uptime.length, 90);
   t.is(history?.uptime_percent, Math.floor((1 - 21_600 / (2 * 86_400 + 45_296)) * 100_000) / 1000);
   t.deepEqual(history?.hourly_latency_ms, [8, ...Array.from({ length: 22 }, () => null), 12]);
+  t.deepEqual(history?.daily_worst_state?.slice(-4), [null, 'up', 'down', 'up']);
+  t.is(history?.median_latency_ms, 10);
+  t.is(history?.last_check_at, Math.floor((hourMs + 61_000) / 1000));
 });
+
+test('figures are of the last day and of all monitors together, and of each where that is asked for', async (t) => {
+  const { api } = t.context;
+  const [account, stranger] = await Promise.all([api.account(), api.account()]);
+  const shop = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
+  const blog = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
+  const dayAgoMs = Math.floor((NOW_MS - DAY_MS) / 1000) * 1000;
+  for (const { id } of [shop, blog])
+    await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
+      [TODAY_MS - 2 * DAY_MS, 'up'],
+      ...(id === shop.id ? ([[NOW_MS - 1000 * 864, 'down']] as [number, 'down'][]) : []),
+    ]);
+  // One that watches both: of four regions each monitor has three.
+  const { rows } = await api.database.pool.query<{ id: string }>(
+    `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no IN ($1, $2)
+     GROUP BY a.id HAVING count(*) = 2`,
+    [shop.no, blog.no],
+  );
+  const agent = rows[0]?.id ?? '';
+  await addResults(api, shop.no, [
+    { atMs: NOW_MS - 60_000, agentId: agent, latencyMs: 300 },
+    { atMs: NOW_MS - 30_000, agentId: agent, latencyMs: 300 },
+  ]);
+  await addResults(api, blog.no, [{ atMs: NOW_MS - 50_000, agentId: agent, latencyMs: 20 }]);
+  await addAlerts(api, account, { events: ['monitor.down', 'monitor.up', 'report'] });
+  await addAlerts(api, account, { events: ['monitor.down'], atMs: NOW_MS - 2 * DAY_MS });
+  const { json } = await account.reader('GET', '/v1/overview/figures');
+  t.like(json, { from: dayAgoMs / 1000, to: Math.floor(NOW_MS / 1000), uptime_percent: 99.5, alerts: 2 });
+  t.true(Math.abs((json['median_latency_ms'] ?? 0) - 300) < 12, 'within the width of a bucket');
+  t.false('monitors' in json);
+  const each = (await account.reader('GET', '/v1/overview/figures?per_monitor=true')).json['monitors'] ?? [];
+  t.deepEqual(
+    each.map(({ id, last_check_at: at }) => [id, at]).toSorted(),
+    [
+      [shop.id, Math.floor((NOW_MS - 30_000) / 1000)],
+      [blog.id, Math.floor((NOW_MS - 50_000) / 1000)],
+    ].toSorted(),
+  );
+  t.is(each.find(({ id }) => id === blog.id)?.uptime_percent, 100);
+  const { json: theirs } = await stranger.reader('GET', '/v1/overview/figures?per_monitor=true');
+  t.like(theirs, { uptime_percent: null, alerts: 0, median_latency_ms: null, monitors: [] });
+  isError(t, await account.reader('GET', '/v1/overview/figures?per_monitor=maybe'), {
+    status: 400,
+    error: /per_monitor/,
+  });
+});
+
+/** A channel with a delivery of each event. */
+async function addAlerts(
+  api: ApiServer,
+  { tenantId }: Account,
+  { events, atMs = NOW_MS - 1000 }: { events: readonly string[]; atMs?: number },
+) {
+  const channel = api.makeId('nch');
+  await api.database.pool.query(
+    `INSERT INTO channels (id, tenant_id, type, name, status, all_monitors, created_at)
+     VALUES ($1, $2, 'slack', 'Chat', 'connected', true, 0)`,
+    [channel, tenantId],
+  );
+  for (const event of events)
+    await api.database.pool.query(
+      `INSERT INTO deliveries (id, tenant_id, channel_id, event, message, next_attempt_at, created_at)
+       VALUES ($1, $2, $3, $4, '{}', $5, $5)`,
+      [api.makeId('dlv'), tenantId, channel, event, atMs],
+    );
+}
 
 test('a history is shown to who the monitor belongs to, for fifty at a time', async (t) => {
   const { api } = t.context;

@@ -1,0 +1,114 @@
+import { useSignal } from '@preact/signals';
+import { DAY_SECONDS } from '../../../core/time.ts';
+import { api } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { signedIn } from '../../client/session-state.ts';
+import { useFormAction } from '../../parts/action.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { CopyText } from '../../parts/copy.tsx';
+import { FormDialog } from '../../parts/dialog.tsx';
+import { TextField } from '../../parts/field.tsx';
+import { ShownOnceDialog } from '../../parts/shown-once.tsx';
+import { PATHS } from '../../paths.ts';
+
+const LABEL = <span class="sr-only lg:not-sr-only">Wallboard</span>;
+
+/** Leads to the wallboard: owners make a link for a screen without a sign-in, others open it with their session. */
+export function WallButton() {
+  const isMaking = useSignal(false);
+  if (signedIn().user.role !== 'owner')
+    return (
+      <ButtonLink href={PATHS.wall} target="_blank" icon="wall">
+        {LABEL}
+      </ButtonLink>
+    );
+  return (
+    <>
+      <Button icon="wall" onClick={() => (isMaking.value = true)}>
+        {LABEL}
+      </Button>
+      {isMaking.value && <NewWallLink onClose={() => (isMaking.value = false)} />}
+    </>
+  );
+}
+
+const EXPIRIES = [
+  { value: '', label: 'Never' },
+  { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
+  { value: '365', label: 'In a year' },
+] as const;
+
+/** A dialog that creates a link to the wallboard and shows it once. */
+function NewWallLink({ onClose }: { onClose: () => void }) {
+  const name = useSignal('Wallboard');
+  const expiry = useSignal('');
+  const created = useSignal<string | null>(null);
+  const formAction = useFormAction();
+  const create = () =>
+    formAction.run(async () => {
+      const days = Number(expiry.value);
+      const { token } = await api.post('/tokens', {
+        body: {
+          name: name.value.trim(),
+          scopes: ['wall'],
+          ...(days > 0 && { expires_at: Math.floor(Date.now() / 1000) + days * DAY_SECONDS }),
+        },
+      });
+      created.value = token;
+    });
+  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'expires_at']);
+  if (created.value !== null)
+    return (
+      <ShownOnceDialog
+        key="created"
+        title="Wallboard link"
+        question="Saved the link?"
+        text="It is shown only once. Create a new one if you lose it."
+        onClose={onClose}
+      >
+        <div class="grid grid-cols-1 gap-3 text-sm">
+          <p>Anyone with this link sees the names and statuses of your monitors, and nothing else.</p>
+          {/* After the #: browsers send it to no server, so that it is in no log. */}
+          <CopyText text={`${window.location.origin}${PATHS.wall}#${created.value}`} label="Wallboard link" />
+          <p class="text-soft">To revoke it, go to Settings, API tokens.</p>
+        </div>
+      </ShownOnceDialog>
+    );
+  return (
+    <FormDialog
+      key="form"
+      title="Wallboard"
+      action="Create link"
+      isBusy={formAction.isBusy.value}
+      error={rest}
+      onSubmit={() => void create()}
+      onClose={onClose}
+    >
+      <p class="text-sm text-soft">
+        A read-only link for a screen on the wall, without a sign-in.{' '}
+        <a href={PATHS.wall} target="_blank" rel="noreferrer" class="underline underline-offset-2">
+          Preview
+        </a>
+      </p>
+      <TextField
+        label="Name"
+        hint="Where the screen is. Shown in Settings, API tokens."
+        required
+        autofocus
+        maxLength={255}
+        value={name.value}
+        error={byField['name']}
+        onValue={(value) => (name.value = value)}
+      />
+      <SelectField
+        label="Expires"
+        options={EXPIRIES}
+        value={expiry.value}
+        error={byField['expires_at']}
+        onValue={(value) => (expiry.value = value)}
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,163 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { Failure, sentenceOf } from '../client/failure.ts';
+import { request } from '../client/request.ts';
+import type { Schemas } from '../client/shapes.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import { useTitle } from '../parts/page.tsx';
+import { StatusMark } from '../parts/status.tsx';
+import { STATUS_ORDER, STATUSES, type Status } from '../parts/statuses.ts';
+import { formatTime, Since } from '../parts/time.tsx';
+import { summarize } from './overview/selection.ts';
+
+type Wall = Schemas['Wall'];
+type WallMonitor = Schemas['WallMonitor'];
+
+/** The interval at which the wall is read, and the longest wait for an answer, in milliseconds. */
+const READ_EVERY_MS = 10_000;
+const PATIENCE_MS = 9000;
+
+/** Up to so many monitors have large tiles, to be read from afar. */
+const MOST_ROOMY = 24;
+
+/** What is shown: the last answer with its time, and the error of the last read, if it failed. */
+type Shown = { wall: Wall | null; atMs: number; error: unknown };
+
+/**
+ * The wallboard: the status of all monitors, for a screen without a keyboard. Its link carries the token after the #;
+ * without one it is read with the session.
+ */
+export function WallPage() {
+  const shown = useWall();
+  const { wall, error, atMs } = shown;
+  const title = wall === null ? 'Wallboard' : summarize(wall.counts);
+  useTitle(title);
+  useFavicon(wall === null || error !== null ? null : worstOf(wall.counts));
+  if (isRefusal(error)) return <Refused />;
+  if (wall === null)
+    return error === null ? (
+      <Placeholder class="h-full" />
+    ) : (
+      <FailedLoad error={error} onRetry={() => window.location.reload()} />
+    );
+  const rest = wall.total - wall.monitors.length;
+  const isRoomy = wall.monitors.length <= MOST_ROOMY;
+  return (
+    <main class="h-full overflow-y-auto px-4 py-4 md:px-8 md:py-6">
+      {error !== null && (
+        <div role="alert" class="mb-4 flex items-center gap-3 rounded-md bg-down-tint px-4 py-2 text-sm text-down">
+          <Icon name="warning" />
+          <span>
+            {sentenceOf(error)}. Last updated {formatTime(atMs)}.
+          </span>
+        </div>
+      )}
+      <div class="mb-4 flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 md:mb-6">
+        <h1 class="heading text-2xl md:text-4xl">{title}</h1>
+        <span class="text-sm text-soft">Updated {formatTime(atMs)}</span>
+      </div>
+      <ul
+        aria-label="Monitors"
+        class={
+          'grid gap-2 md:gap-3 ' +
+          (isRoomy
+            ? 'grid-cols-[repeat(auto-fill,minmax(min(100%,20rem),1fr))] text-xl '
+            : 'grid-cols-[repeat(auto-fill,minmax(min(100%,15rem),1fr))] ') +
+          (error === null ? '' : 'opacity-60')
+        }
+      >
+        {wall.monitors.map((monitor, index) => (
+          // Names need not differ, and the wall knows nothing else.
+          <Tile key={index} monitor={monitor} />
+        ))}
+      </ul>
+      {rest > 0 && <p class="mt-3 text-sm text-soft">{rest.toLocaleString('en')} more</p>}
+    </main>
+  );
+}
+
+const TILES: Record<Status, string> = {
+  down: 'border-down/50 bg-down-tint',
+  degraded: 'border-degraded/50 bg-degraded-tint',
+  pending: 'border-line bg-surface',
+  up: 'border-line bg-surface',
+  paused: 'border-line bg-surface',
+};
+
+function Tile({ monitor: { name, status, state_since: since } }: { monitor: WallMonitor }) {
+  const { label, text } = STATUSES[status];
+  return (
+    <li class={`flex min-w-0 items-center gap-3 rounded-lg border px-3.5 py-3 ${TILES[status]}`}>
+      <StatusMark status={status} silent class="size-5" />
+      <span class="min-w-0">
+        <span class="clipped block font-medium">{name}</span>
+        <span class={`clipped block text-[0.8em] ${text}`}>
+          {label} for <Since at={since} />
+        </span>
+      </span>
+    </li>
+  );
+}
+
+function Refused() {
+  return (
+    <main class="h-full">
+      <h1 class="sr-only">Wallboard</h1>
+      <Empty icon="wall" title="This link is not valid">
+        It was revoked, has expired or is incomplete. Ask an owner of the account for a new one.
+      </Empty>
+    </main>
+  );
+}
+
+/** Reads the wall every ten seconds. */
+function useWall(): Shown {
+  const shown = useSignal<Shown>({ wall: null, atMs: 0, error: null });
+  useEffect(() => {
+    const ending = new AbortController();
+    const token = window.location.hash.slice(1);
+    const read = async () => {
+      try {
+        const wall = await request<Wall>('GET', '/wall', {
+          answersOwn401: true,
+          signal: AbortSignal.any([ending.signal, AbortSignal.timeout(PATIENCE_MS)]),
+          ...(token !== '' && { token }),
+        });
+        shown.value = { wall, atMs: Date.now(), error: null };
+      } catch (error) {
+        if (!ending.signal.aborted) shown.value = { ...shown.peek(), error };
+      }
+    };
+    void read();
+    const timer = setInterval(() => void read(), READ_EVERY_MS);
+    return () => {
+      ending.abort();
+      clearInterval(timer);
+    };
+  }, []);
+  return shown.value;
+}
+
+/** Whether the service does not know the link any more, rather than not answering. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Failure && (error.status === 401 || error.status === 403);
+}
+
+function worstOf(counts: Wall['counts']): Status | null {
+  return STATUS_ORDER.find((status) => counts[status] > 0) ?? null;
+}
+
+/** Shows a status as the icon of the browser's tab; null = unknown. */
+function useFavicon(status: Status | null): void {
+  useEffect(() => {
+    const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+    if (icon === null) return;
+    const { sign, icon: color } = STATUSES[status ?? 'pending'];
+    const svg =
+      '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">' +
+      `<path fill="${color}" fill-rule="evenodd" d="${sign}"/></svg>`;
+    icon.href = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  }, [status]);
+}

@@ -1,0 +1,256 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Browser, Page } from 'playwright-core';
+import { readConsole } from '../../api/system/console-files.ts';
+import { consolePages } from '../../api/system/console-pages.ts';
+import { DIST } from '../../console/build/stamp.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { addPerson, type Person } from '../api/person.ts';
+import { addTransitions } from '../api/statistics/measured-monitor.ts';
+import { furnishAccount, type Furnished, type Kind } from '../attackers/furnished-account.ts';
+import { findBarriers, findSideways, openPage, startBrowser } from '../helpers/browser.ts';
+import { createHarness } from '../helpers/harness.ts';
+import { until } from '../helpers/until.ts';
+import { WALK } from './page-walk.ts';
+
+type Context = { api: ApiServer };
+const test = anyTest as TestFn<Context>;
+const built = await readConsole(DIST);
+withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
+
+let browser: Browser | null = null;
+const { harness, close } = createHarness();
+test.before(async () => {
+  browser = await startBrowser(harness);
+});
+test.after.always(close);
+
+/** From the narrowest that has to be read (WCAG 1.4.10) over tablets beside the navigation to the largest screens. */
+const WIDTHS = [320, 390, 768, 820, 1024, 1280, 1440, 1920, 2560];
+
+const HEIGHT = 800;
+
+test('nothing scrolls sideways at any width, however long names, URLs and reasons are', async (t) => {
+  t.timeout(300_000);
+  const account = await furnishAccount(t.context.api, 'long');
+  await lengthenTexts(t.context.api, account);
+  const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.account.tenantId));
+  const ids = Object.fromEntries(Object.entries(account.ids).map(([kind, [id = '']]) => [kind, id])) as Record<
+    Kind,
+    string
+  >;
+  const views = Object.values(WALK)
+    .filter(({ isOpen }) => isOpen !== true)
+    .flatMap((walked) => walked.views(ids));
+  const problems: string[] = [];
+  for (const { path } of views) {
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).first().waitFor();
+    await page.getByLabel('Loading').first().waitFor({ state: 'detached' });
+    problems.push(...(await findAtWidths(page, path)));
+  }
+  await page.goto('/channels/new');
+  await page.getByLabel('Chosen monitors').check();
+  await page.getByRole('list', { name: 'Monitors' }).getByRole('checkbox').first().waitFor();
+  problems.push(...(await findAtWidths(page, 'the chosen monitors')));
+  t.deepEqual(problems, []);
+  t.deepEqual(complaints, []);
+});
+
+test('beside the navigation of a tablet all filters and names are in sight, and members can be removed', async (t) => {
+  const { account } = await furnishAccount(t.context.api, 'tablet');
+  const { page } = await openAs(t, await addPerson(t.context.api, account.tenantId));
+  await page.goto('/');
+  for (const width of [320, 768, 820, 1024, 1100]) {
+    await page.setViewportSize({ width, height: HEIGHT });
+    const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('link');
+    await rows.first().waitFor();
+    const chips = await page.getByRole('group', { name: 'Status' }).getByRole('button').all();
+    t.true(chips.length >= 3);
+    for (const chip of chips) {
+      const box = await chip.boundingBox();
+      t.true(box !== null && box.x >= 0 && box.x + box.width <= width, `${await chip.textContent()} at ${width}`);
+    }
+    const name = await rows.first().getByText('http tablet', { exact: true }).boundingBox();
+    t.true((name?.width ?? 0) >= 100, `the name has ${name?.width} px at ${width}`);
+  }
+  await page.setViewportSize({ width: 320, height: HEIGHT });
+  await page.goto('/settings/members');
+  const remove = page.getByRole('button', { name: /^Remove / }).first();
+  await remove.waitFor();
+  const box = await remove.boundingBox();
+  t.true(box !== null && box.x + box.width <= 320, 'the button is in sight');
+});
+
+test('the overview has four figures, the last check, columns that sort, dense rows and all the width', async (t) => {
+  const { api } = t.context;
+  const { account, ids } = await furnishAccount(api, 'sorted');
+  const [shop = '', beat = ''] = ids.monitor;
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: beat }, [[Date.now() - 2 * HOUR_MS, 'up']]);
+  await api.database.pool.query('UPDATE monitors SET created_at = created_at - 86400 WHERE tenant_id = $1', [
+    account.tenantId,
+  ]);
+  const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId));
+  await page.goto('/');
+  const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('link');
+  await rows.nth(2).waitFor();
+  const figure = (name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd');
+  t.is(await figure('Open incidents').textContent(), '1');
+  await figure('Uptime, 24 h')
+    .filter({ hasText: /^\d+\.\d\d%$/ })
+    .waitFor();
+  await figure('Alerts, 24 h').filter({ hasText: /^1$/ }).waitFor();
+  await figure('Response time (p50), 24 h').waitFor();
+  await page
+    .locator(`a[href="/monitors/${shop}"]`)
+    .getByText(/^(just now|\d+ s ago)$/)
+    .waitFor();
+
+  const sortBy = (name: RegExp) => page.getByRole('group', { name: 'Sort by' }).getByRole('button', { name }).click();
+  const isFirst = (name: RegExp) => rows.first().getByText(name).waitFor();
+  await sortBy(/^Monitor/);
+  await isFirst(/^heartbeat sorted/);
+  await sortBy(/^Monitor/);
+  await isFirst(/^vendor sorted/);
+  await page.waitForURL(/sort=name-desc/);
+  await sortBy(/^Uptime/);
+  await isFirst(/^http sorted/);
+  await sortBy(/^Uptime/);
+  await isFirst(/^heartbeat sorted/);
+  t.is(await page.getByLabel('Order').inputValue(), 'uptime-desc', 'the list of orders says the same');
+  t.deepEqual(await findBarriers(page), []);
+
+  const heightOf = async () => (await rows.first().boundingBox())?.height;
+  t.is(await heightOf(), 54);
+  await page.getByRole('button', { name: 'Dense rows' }).click();
+  await until(async () => (await heightOf()) === 34);
+  await page.reload();
+  await rows.first().waitFor();
+  t.is(await heightOf(), 34, 'the browser keeps it');
+  t.deepEqual(await findBarriers(page), []);
+  await page.setViewportSize({ width: 2560, height: HEIGHT });
+  await until(async () => ((await rows.first().boundingBox())?.width ?? 0) > 2200);
+  t.deepEqual(complaints, []);
+});
+
+test('a strip has red for down, amber for degraded, hatching for unknown, and a day leads to its incidents', async (t) => {
+  const { api } = t.context;
+  const { account, ids } = await furnishAccount(api, 'strip');
+  const [id = ''] = ids.monitor;
+  const today = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const [degradedAt, downAt, unknownAt] = [today - 10 * DAY_MS, today - 20 * DAY_MS, today - 30 * DAY_MS];
+  const { pool } = api.database;
+  await pool.query('DELETE FROM transitions WHERE monitor_id = $1', [id]);
+  await pool.query('DELETE FROM incidents WHERE monitor_id = $1', [id]);
+  await pool.query(`UPDATE monitors SET state = 'up', created_at = $2 WHERE id = $1`, [id, today / 1000 - 60 * 86_400]);
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
+    [today - 60 * DAY_MS, 'up'],
+    [unknownAt + HOUR_MS, 'unknown'],
+    [unknownAt + 2 * HOUR_MS, 'up'],
+    // Over midnight: it began the day before.
+    [downAt - 5 * MINUTE_MS, 'down'],
+    [downAt + 5 * MINUTE_MS, 'up'],
+    [degradedAt + HOUR_MS, 'degraded'],
+    [degradedAt + 4 * HOUR_MS, 'up'],
+  ]);
+  await pool.query(
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+       detected_at, resolved_at, resolution)
+     VALUES ('inc_night', $1, $2, 'Night shift', 'down', 'HTTP 503', '{}', $3, $3, $4, 'recovered'),
+            ('inc_other', $1, $2, 'Another day', 'degraded', 'slow', '{}', $5, $5, $6, 'recovered')`,
+    [
+      account.tenantId,
+      id,
+      downAt - 5 * MINUTE_MS,
+      downAt + 5 * MINUTE_MS,
+      degradedAt + HOUR_MS,
+      degradedAt + 4 * HOUR_MS,
+    ],
+  );
+  const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId));
+  await page.goto('/');
+  const row = page.getByRole('link', { name: /http strip/ });
+  await row.getByRole('img', { name: /^Downtime on 2 of \d+ days, degraded on 1$/ }).waitFor();
+  const colors = await page.evaluate(`Object.fromEntries(['down', 'degraded'].map((name) => {
+    const probe = document.body.appendChild(document.createElement('i'));
+    probe.style.color = 'var(--' + name + '-fill)';
+    return [name, getComputedStyle(probe).color];
+  }))`);
+  const fills = Object.fromEntries(
+    await Promise.all(
+      ['down', 'degraded'].map(async (name) => [
+        name,
+        await row
+          .locator(`[data-days="${name}"]`)
+          .evaluate((bar) => String(bar.ownerDocument.defaultView?.getComputedStyle(bar).fill)),
+      ]),
+    ),
+  );
+  t.deepEqual(fills, colors);
+  t.is(await row.locator('[data-days="uncounted"]').count(), 3, 'hatched by three lines');
+
+  await page.goto(`/monitors/${id}`);
+  const strip = page.getByRole('slider', { name: /^The last 90 days/ });
+  await strip.focus();
+  await page.keyboard.press('End');
+  for (let day = 0; day < 20; day += 1) await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('Enter');
+  await page.waitForURL((url) => url.searchParams.get('day') === new Date(downAt).toISOString().slice(0, 10));
+  await page.getByRole('link', { name: /Night shift/ }).waitFor();
+  t.is(await page.getByRole('link', { name: /Another day/ }).count(), 0);
+  await page.getByRole('button', { name: 'All days' }).click();
+  await page.getByRole('link', { name: /Another day/ }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+async function openAs(t: ExecutionContext<Context>, { headers }: Person) {
+  if (browser === null) throw new Error('The browser did not start');
+  const { url } = t.context.api;
+  const opened = await openPage(t, browser, { url });
+  const [name = '', value = ''] = (headers['Cookie'] ?? '').split('=');
+  await opened.page.context().addCookies([{ name, value, url }]);
+  return opened;
+}
+
+async function findAtWidths(page: Page, what: string): Promise<string[]> {
+  const problems: string[] = [];
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: HEIGHT });
+    problems.push(...(await findSideways(page)).map((problem) => `${what} at ${width}: ${problem}`));
+  }
+  return problems;
+}
+
+/** Makes what customers and their targets write as long as it may be, without a space to break at. */
+async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }: Furnished): Promise<void> {
+  const { tenantId } = account;
+  const [incident = ''] = ids.incident;
+  const name = 'W'.repeat(255);
+  const url = `https://shop.northwind.example/${'checkout-'.repeat(219)}`.slice(0, 2000);
+  await pool.query('UPDATE monitors SET name = $2 WHERE tenant_id = $1', [tenantId, name]);
+  await pool.query(`UPDATE monitors SET target = $2, body_match = $3 WHERE tenant_id = $1 AND type = 'http'`, [
+    tenantId,
+    url,
+    name,
+  ]);
+  await pool.query('UPDATE incidents SET monitor_name = $2, reason = $3, sources_down = $4 WHERE tenant_id = $1', [
+    tenantId,
+    name,
+    url,
+    [name],
+  ]);
+  await pool.query('UPDATE incident_evidence SET source_name = $2, reason = $3 WHERE incident_id = $1', [
+    incident,
+    name,
+    url,
+  ]);
+  await pool.query('UPDATE incident_notes SET text = $2, author = $3 WHERE incident_id = $1', [incident, url, name]);
+  for (const table of ['channels', 'agents', 'api_tokens'])
+    await pool.query(`UPDATE ${table} SET name = $2 WHERE tenant_id = $1`, [tenantId, name]);
+  await pool.query('UPDATE users SET name = $2 WHERE tenant_id = $1', [tenantId, name]);
+  await pool.query('UPDATE audit_log SET object_name = $2 WHERE tenant_id = $1', [tenantId, name]);
+  await pool.query('UPDATE delivery_attempts SET error = $2, response = $2 WHERE delivery_id = ANY($1::text[])', [
+    ids.delivery,
+    url,
+  ]);
+}

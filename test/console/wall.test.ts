@@ -1,0 +1,118 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Browser, Page } from 'playwright-core';
+import { readConsole } from '../../api/system/console-files.ts';
+import { consolePages } from '../../api/system/console-pages.ts';
+import { DIST } from '../../console/build/stamp.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { addPerson, type Person } from '../api/person.ts';
+import { furnishAccount } from '../attackers/furnished-account.ts';
+import { findBarriers, findSideways, openPage, startBrowser } from '../helpers/browser.ts';
+import { createHarness } from '../helpers/harness.ts';
+
+type Context = { api: ApiServer };
+const test = anyTest as TestFn<Context>;
+const built = await readConsole(DIST);
+withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
+
+let browser: Browser | null = null;
+const { harness, close } = createHarness();
+test.before(async () => {
+  browser = await startBrowser(harness);
+});
+test.after.always(close);
+
+test('a link shows the wall without a sign-in, says when it is out of date, and can be revoked', async (t) => {
+  const { api } = t.context;
+  const { account, person, ids } = await furnishAccount(api, 'corridor');
+  const { page, complaints } = await open(t, person);
+  await page.goto('/');
+  const link = await createLink(t, page);
+
+  const screen = await open(t, null);
+  const asked: { url: string; cookie: string | undefined }[] = [];
+  screen.page.on('request', (request) => asked.push({ url: request.url(), cookie: request.headers()['cookie'] }));
+  await screen.page.goto(link);
+  await screen.page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
+  const tiles = screen.page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
+  t.regex((await tiles.first().textContent()) ?? '', /^http corridorDown for /);
+  t.is(await tiles.count(), ids.monitor.length);
+  t.regex(await screen.page.title(), /^1 down/);
+  t.regex(await faviconOf(screen.page), /dc3039/, 'the icon is that of down');
+  const text = (await screen.page.evaluate('document.documentElement.outerHTML')) as string;
+  for (const inside of ['corridor.example', 'reason corridor', ...ids.monitor, ...ids.incident])
+    t.false(text.includes(inside), `the wall says ${inside}`);
+  t.deepEqual(await findBarriers(screen.page), []);
+  for (const width of [320, 1280, 2560]) {
+    await screen.page.setViewportSize({ width, height: 800 });
+    t.deepEqual(await findSideways(screen.page), []);
+  }
+
+  await api.database.pool.query(`UPDATE monitors SET state = 'up' WHERE tenant_id = $1`, [account.tenantId]);
+  await screen.page.getByRole('heading', { level: 1, name: `All ${ids.monitor.length} monitors are up` }).waitFor();
+  t.regex(await faviconOf(screen.page), /2aa662/);
+  const isWall = (url: URL) => url.pathname === '/v1/wall';
+  await screen.page.route(isWall, (route) => route.abort());
+  await screen.page
+    .getByRole('alert')
+    .filter({ hasText: /Last updated \d/ })
+    .waitFor();
+  await screen.page.unroute(isWall);
+  await screen.page.getByRole('alert').waitFor({ state: 'detached' });
+
+  const { tokens } = (await person.call('GET', '/v1/tokens')).json;
+  const token = tokens.find(({ scopes }) => scopes.includes('wall'));
+  t.is((await person.call('DELETE', `/v1/tokens/${token?.id ?? ''}`)).status, 204);
+  await screen.page.getByRole('heading', { name: 'This link is not valid' }).waitFor();
+  t.deepEqual(await findBarriers(screen.page), []);
+  const secret = new URL(link).hash.slice(1);
+  t.deepEqual(
+    asked.filter(({ url, cookie }) => url.replace(link, '').includes(secret) || cookie !== undefined),
+    [],
+    'the token goes into no address, and no cookie along',
+  );
+  t.deepEqual(
+    [...new Set(asked.map(({ url }) => new URL(url).pathname))].filter((path) => path.startsWith('/v1/')),
+    ['/v1/wall'],
+  );
+  t.deepEqual([...complaints, ...screen.complaints], []);
+});
+
+test('who is signed in sees the wall without a link, and a viewer can open it', async (t) => {
+  const { api } = t.context;
+  const { account } = await furnishAccount(api, 'lobby');
+  const { page, complaints } = await open(t, await addPerson(api, account.tenantId, { role: 'viewer' }));
+  await page.goto('/');
+  const opened = page.waitForEvent('popup');
+  await page.getByRole('link', { name: 'Wallboard' }).click();
+  await (await opened).getByRole('heading', { level: 1, name: '1 down' }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+async function createLink(t: ExecutionContext<Context>, page: Page): Promise<string> {
+  await page.getByRole('button', { name: 'Wallboard' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Wallboard' });
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('Corridor');
+  t.deepEqual(await findBarriers(page, 'dialog:modal'), []);
+  await dialog.getByRole('button', { name: 'Create link' }).click();
+  const shown = page.getByRole('dialog', { name: 'Wallboard link' });
+  const link = (await shown.getByRole('group', { name: 'Wallboard link' }).textContent()) ?? '';
+  t.regex(link, /\/wall#spw_[\w-]{43}$/);
+  t.deepEqual(await findBarriers(page, 'dialog:modal'), []);
+  await shown.getByRole('button').last().click();
+  await shown.waitFor({ state: 'detached' });
+  t.false(((await page.evaluate('document.documentElement.outerHTML')) as string).includes('spw_'));
+  return link;
+}
+
+async function open(t: ExecutionContext<Context>, person: Person | null) {
+  if (browser === null) throw new Error('The browser did not start');
+  const { url } = t.context.api;
+  const opened = await openPage(t, browser, { url });
+  const [name = '', value = ''] = (person?.headers['Cookie'] ?? '').split('=');
+  if (person !== null) await opened.page.context().addCookies([{ name, value, url }]);
+  return opened;
+}
+
+async function faviconOf(page: Page): Promise<string> {
+  return (await page.locator('link[rel="icon"]').getAttribute('href')) ?? '';
+}
