@@ -19,7 +19,7 @@ import { navigate, setQuery } from '../../shell/router.ts';
 import { KINDS, type Entry, AuditRow } from './audit-row.tsx';
 
 const KIND_CHOICES = [
-  { value: '', label: 'Everything' },
+  { value: '', label: 'All objects' },
   ...Object.entries(KINDS).map(([value, label]) => ({ value, label })),
 ];
 /** The audit log of the account, newest first. */
@@ -27,10 +27,7 @@ export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findEntries(filter, signal), [JSON.stringify(filter)]);
   return (
-    <Section
-      title="Audit log"
-      lead="Every change of the account, for 400 days: by people, API tokens and the operator of this installation."
-    >
+    <Section title="Audit log" lead="Changes by members, API tokens and the operator. Stored for 400 days.">
       <Filters filter={filter} entries={load.value.value?.entries ?? []} />
       <Outdated load={load} />
       <Loaded load={load} height="h-96">
@@ -42,12 +39,12 @@ export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
 
 function Filters({ filter: { kind, object, actor, period }, entries }: { filter: Filter; entries: readonly Entry[] }) {
   const change = (part: Readonly<Record<string, string>>) => setQuery({ ...FROM_THE_NEWEST, ...part });
-  const thing = entries.find((entry) => entry.object.id === object)?.object.name ?? 'one thing';
-  const person = entries.find((entry) => entry.actor.id === actor)?.actor.name ?? 'one person or token';
+  const thing = entries.find((entry) => entry.object.id === object)?.object.name ?? 'one object';
+  const person = entries.find((entry) => entry.actor.id === actor)?.actor.name ?? 'one member or token';
   return (
     <div class="mb-4 flex flex-wrap items-center gap-2" role="search" aria-label="Audit log">
       <SelectField
-        label="What"
+        label="Object"
         hideLabel
         class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
         options={KIND_CHOICES}
@@ -55,7 +52,7 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
         onValue={(value) => change({ kind: value, object: '' })}
       />
       <SelectField
-        label="When"
+        label="Period"
         hideLabel
         class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
         options={PERIOD_CHOICES}
@@ -64,12 +61,12 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
       />
       {object !== '' && (
         <Button size="small" icon="close" onClick={() => change({ object: '' })}>
-          Only {thing}
+          {thing} only
         </Button>
       )}
       {actor !== '' && (
         <Button size="small" icon="close" onClick={() => change({ actor: '' })}>
-          Only by {person}
+          By {person} only
         </Button>
       )}
     </div>
@@ -90,17 +87,17 @@ function Listing({
     return (
       <Empty
         icon="search"
-        title="No change matches"
-        action={<Button onClick={() => navigate('/settings/audit-log')}>Show all</Button>}
+        title="No entries match"
+        action={<Button onClick={() => navigate('/settings/audit-log')}>Clear filters</Button>}
       >
-        Nothing of the last 400 days is what you are looking for.
+        Entries are stored for 400 days.
       </Empty>
     );
   }
   return (
     <>
       <BackToNewest cursor={filter.cursor} />
-      <ul aria-label="Changes" class="overflow-hidden rounded-xl border border-line bg-surface">
+      <ul aria-label="Entries" class="overflow-hidden rounded-xl border border-line bg-surface">
         {entries.map((entry) => (
           <AuditRow
             key={entry.id}
