@@ -3,8 +3,8 @@ import type { Schemas } from '../../client/shapes.ts';
 type Answer = NonNullable<Schemas['IncidentEvidence']['answer']>;
 
 const WITHHELD: Readonly<Record<string, string>> = {
-  secrets: 'Its body is not kept, because the check sends secrets that servers may repeat.',
-  not_text: 'Its body is no text.',
+  secrets: 'Body not stored: the check sends secrets that the server may repeat.',
+  not_text: 'Body not stored: it is not text.',
 };
 
 /** The stored part of a response: status, headers and the beginning of the body. */
@@ -17,7 +17,7 @@ export function AnswerEvidence({ answer: { status, headers, body, body_withheld:
           class="max-h-60 overflow-auto border-b border-line px-3 py-2"
           tabIndex={0}
           role="group"
-          aria-label="Headers"
+          aria-label="Response headers"
         >
           {status !== null && <div class="font-semibold">HTTP {status}</div>}
           {lines.map(([name, value]) => (
@@ -29,14 +29,14 @@ export function AnswerEvidence({ answer: { status, headers, body, body_withheld:
       )}
       {body === null || body === '' ? (
         <p class="px-3 py-2 font-sans text-soft">
-          {withheld === null ? 'Its body is empty, or was not read.' : (WITHHELD[withheld] ?? withheld)}
+          {withheld === null ? 'Body is empty or was not read.' : (WITHHELD[withheld] ?? withheld)}
         </p>
       ) : (
         <pre
           class="max-h-72 overflow-auto whitespace-pre-wrap break-all px-3 py-2"
           tabIndex={0}
           role="group"
-          aria-label="How the body begins"
+          aria-label="Start of the response body"
         >
           {body}
         </pre>
