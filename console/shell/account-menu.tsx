@@ -5,6 +5,7 @@ import { signOut } from '../client/session.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { toast } from '../parts/toast.tsx';
 import { showKeys } from './keys.tsx';
+import { openPalette } from './palette.tsx';
 import { chooseTheme, theme, type Theme } from './theme.ts';
 
 const THEMES: readonly { value: Theme; label: string; icon: IconName }[] = [
@@ -66,6 +67,17 @@ export function AccountMenu({ id }: { id: string }) {
       >
         <Icon name="keyboard" class="size-4 text-soft" />
         Keys
+      </button>
+      <button
+        type="button"
+        class={ITEM}
+        onClick={() => {
+          box.current?.hidePopover();
+          openPalette();
+        }}
+      >
+        <Icon name="search" class="size-4 text-soft" />
+        Command palette
       </button>
       <button type="button" class={ITEM} onClick={leave}>
         <Icon name="leave" class="size-4 text-soft" />
