@@ -55,6 +55,8 @@ const RATE_LIMITS = {
   },
   /** Of one channel: each is a statement over all that failed there. */
   replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel were requested' },
+  /** Of one account: each reads and writes thousands of results. */
+  export: { counter: 'export', points: 10, seconds: MINUTE, what: 'tables of results were exported by this account' },
   /** Of one link that connects Slack: each tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'tries to connect with this link were made' },
   /** Of one account, in characters: RE2 compiles patterns on the event loop, 2 ms for a thousand of them. */

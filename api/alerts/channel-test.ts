@@ -1,6 +1,9 @@
+import { buildChannelTest } from '../../core/alerts/channel-message.ts';
 import type { Channel } from '../../core/alerts/channel.ts';
-import { type ChatMessage, buildTestMessage } from '../../core/alerts/chat/message.ts';
+import { buildAlert } from '../../core/alerts/chat/alert.ts';
+import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
+import { insertTestDelivery } from '../../models/alerts/delivery-record.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import {
   findWebhook,
@@ -20,40 +23,36 @@ import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import { getOwnChannel } from './channels.ts';
 
-/** `POST /channels/{id}/test`: a test now, through the very sender that alerts take; nothing of it is recorded. */
+/** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
 export function testChannelHandler(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'sendTestMessage' | 'rateLimits'>,
 ): Handler<'testChannel'> {
-  const { rateLimits } = dependencies;
+  const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const channel = await getOwnChannel(dependencies, { tenantId, id: idOf(request) });
     await rateLimits.take('channelTest', channel.id);
     await rateLimits.take('test', tenantId);
-    const { error, statusCode, durationMs } =
-      channel.type === 'webhook' ? await testWebhook(dependencies, channel) : await testChat(dependencies, channel);
+    const deliveryId = makeId('dlv');
+    const startedAtMs = now();
+    const { error, attempt, message } =
+      channel.type === 'webhook'
+        ? await testWebhook(dependencies, channel, deliveryId)
+        : await testChat(dependencies, channel);
+    await insertTestDelivery(database, { id: deliveryId, channelId: channel.id, message, startedAtMs, attempt });
     if (error !== null) throw badRequest(error);
-    response.json({ ok: true, status_code: statusCode, duration_ms: durationMs });
+    response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };
 }
 
 async function testWebhook(
-  {
-    database,
-    sendTestDelivery,
-    makeId,
-    config,
-    now,
-  }: Parts<'database' | 'sendTestDelivery' | 'makeId' | 'config' | 'now'>,
+  { database, sendTestDelivery, config, now }: Parts<'database' | 'sendTestDelivery' | 'config' | 'now'>,
   { tenantId, id }: Channel,
+  deliveryId: string,
 ): Promise<TestResult> {
   const webhook = await findWebhook(database, { tenantId, id }, now());
   if (webhook === null) throw notFound('channel', id);
-  return await sendTestDelivery({
-    ...openOrRefuse(database, webhook),
-    deliveryId: makeId('dlv'),
-    publicUrl: config.publicUrl,
-  });
+  return await sendTestDelivery({ ...openOrRefuse(database, webhook), deliveryId, publicUrl: config.publicUrl });
 }
 
 /** A key that has left the ring is the operator's to bring back: deliveries say the same. */
@@ -95,11 +94,8 @@ export function createChatTest(dependencies: ChatTestDependencies): (channel: Ch
   return async (channel) => {
     const connection = await findConnection(database, channel);
     if (connection === null) return null;
-    const attempt = await sendTo(
-      channel,
-      { connection, message: buildTestMessage({ ...channel, publicUrl }) },
-      dependencies,
-    );
+    const message = buildChannelTest({ channel, nowMs: now(), publicUrl });
+    const attempt = await sendTo(channel, { connection, message: buildAlert(message, now()) }, dependencies);
     const { movedTo, channelProblem } = attempt;
     if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
     if (channelProblem !== null) {
@@ -107,7 +103,7 @@ export function createChatTest(dependencies: ChatTestDependencies): (channel: Ch
       const deliveries = (await disconnectChannel(database, lost, { newId, publicUrl, nowMs: now() })) ?? [];
       await enqueueDeliveries(dependencies, logger, deliveries.map(firstAttempt));
     }
-    return testResultOf(attempt);
+    return testResultOf(attempt, message);
   };
 }
 

@@ -140,6 +140,8 @@ function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] 
     id: delivery.id,
     channel_id: delivery.channelId,
     monitor_id: delivery.monitorId,
+    ...(delivery.monitorName !== null && { monitor_name: delivery.monitorName }),
+    ...(delivery.incidentId !== null && { incident_id: delivery.incidentId }),
     event: delivery.event,
     outcome: delivery.outcome,
     attempt_count: delivery.attemptCount,

@@ -12,10 +12,13 @@ import type { Handler, Query } from '../handler.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { presentCheck, presentPing } from './presenter.ts';
+import { presentCheck, presentPing, renderChecksCsv } from './presenter.ts';
 
 /** How many checks come when the caller sets no limit: there are a thousand a day. */
 const DEFAULT_LIMIT = 100;
+
+/** How many checks one file of CSV has at most: a week of one location, a check a minute. */
+const CSV_LIMIT = 10_000;
 
 /** What agents' clocks may be ahead of ours. */
 const CLOCK_SLACK_MS = 60_000;
@@ -38,19 +41,30 @@ type ChecksRequest = {
 
 type Entry = { atMs: number; tie: string; shown: components['schemas']['Check'] };
 
-/** `GET /monitors/{id}/checks` */
+/** `GET /monitors/{id}/checks`, as JSON by pages or as one table for spreadsheets. */
 export function listChecksHandler({
   database,
   config,
   now,
-}: Parts<'database' | 'config' | 'now'>): Handler<'listChecks'> {
+  rateLimits,
+}: Parts<'database' | 'config' | 'now' | 'rateLimits'>): Handler<'listChecks'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const isCsv = request.query.format === 'csv';
+    if (isCsv) await rateLimits.take('export', key.tenantId);
     const monitor = await findMeasuredMonitor(database, key);
     if (monitor === null) throw notFound('monitor', key.id);
     const requested = readRequest(monitor, { request, response }, now());
     const list = monitor.type === 'heartbeat' ? listPingEntries : listCheckEntries;
     const entries = await list(database, requested);
+    if (isCsv) {
+      const checks = entries.slice(0, requested.limit).map((entry) => entry.shown);
+      response
+        .set('Content-Disposition', `attachment; filename="checks-${key.id}.csv"`)
+        .type('text/csv')
+        .send(renderChecksCsv(checks));
+      return;
+    }
     const shown = cutPage(
       entries,
       { limit: requested.limit, positionOf: ({ atMs, tie }) => ({ at: atMs, id: tie }) },
@@ -67,7 +81,7 @@ function readRequest(
   nowMs: number,
 ): ChecksRequest {
   const { limit, after } = readPage(request);
-  const { source, verdict, since, until } = request.query;
+  const { source, verdict, since, until, format } = request.query;
   if (since !== undefined && until !== undefined && until < since)
     throw badRequest(`until must be ${since} (since) or later, got ${until}`);
   if (after !== null && !/^\d{1,9}$/.test(after.id))
@@ -81,7 +95,7 @@ function readRequest(
     fromMs: Math.max(keptFromMs, monitor.createdAt * 1000 - CLOCK_SLACK_MS, since === undefined ? 0 : since * 1000),
     toMs: until === undefined ? nowMs + CLOCK_SLACK_MS : Math.min((until + 1) * 1000, nowMs + DAY_MS),
     before: after === null ? null : { atMs: after.at, tie: Number(after.id) },
-    limit: limit ?? DEFAULT_LIMIT,
+    limit: limit ?? (format === 'csv' ? CSV_LIMIT : DEFAULT_LIMIT),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Timings } from '../../core/checks/verdict.ts';
+import { renderCsv, type CsvColumns } from '../../core/csv.ts';
 import type { NamedAgent } from '../../models/agents/agents.ts';
 import type { StoredCheck } from '../../models/checks/check-record.ts';
 import type { StoredPing } from '../../models/heartbeats/ping-record.ts';
@@ -67,4 +68,26 @@ export function presentTimings({
 
 function tenths(ms: number | null | undefined): number | null {
   return ms === null || ms === undefined ? null : Math.round(ms * 10) / 10;
+}
+
+const CSV_COLUMNS: CsvColumns<Schemas['Check']> = [
+  ['time', ({ at }) => new Date(at * 1000).toISOString()],
+  ['location', ({ source }) => source.name],
+  ['verdict', ({ verdict }) => verdict],
+  ['cause', ({ cause }) => cause],
+  ['reason', ({ reason }) => reason],
+  ['http_status', (check) => check.http_status],
+  ['latency_ms', (check) => check.latency_ms],
+  ['dns_ms', ({ phases }) => phases?.dns_ms ?? null],
+  ['connect_ms', ({ phases }) => phases?.connect_ms ?? null],
+  ['tls_ms', ({ phases }) => phases?.tls_ms ?? null],
+  ['first_byte_ms', ({ phases }) => phases?.first_byte_ms ?? null],
+  ['download_ms', ({ phases }) => phases?.download_ms ?? null],
+  ['ping', ({ ping }) => ping ?? null],
+  ['exit_status', (check) => check.exit_status ?? null],
+];
+
+/** Results as CSV, for spreadsheets: times in UTC, an empty cell for null. */
+export function renderChecksCsv(checks: readonly Schemas['Check'][]): string {
+  return renderCsv(CSV_COLUMNS, checks);
 }

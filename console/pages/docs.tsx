@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { request } from '../client/request.ts';
 import { session } from '../client/session-state.ts';
 import { ButtonLink } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
+import { Icon } from '../parts/icon.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
-import { Card, Page } from '../parts/page.tsx';
-import type { PageProps } from '../paths.ts';
-import { setQuery } from '../shell/router.ts';
+import { Markdown } from '../parts/markdown.tsx';
+import { Page } from '../parts/page.tsx';
+import { type PageProps, PATHS } from '../paths.ts';
 import { isFound, listOperations, type Description } from './docs/description.ts';
 import { OperationPart } from './docs/operation.tsx';
-import { Prose } from './docs/prose.tsx';
 
 /** The reference of the API, made from its description; open to everybody, like the description itself. */
 export function DocsPage({ query }: PageProps) {
@@ -19,7 +19,8 @@ export function DocsPage({ query }: PageProps) {
   const page = (
     <Page
       title="API"
-      lead="Everything that this console shows and does can be asked for over HTTP."
+      isWide
+      lead="Everything in this console is available over HTTP."
       actions={
         <>
           {isOpen && <ButtonLink href="/sign-in">Sign in</ButtonLink>}
@@ -30,16 +31,17 @@ export function DocsPage({ query }: PageProps) {
       }
     >
       <Loaded load={load} height="h-[60rem]">
-        {(description) => <Docs description={description} first={query['operation'] ?? ''} />}
+        {(description) => <Docs description={description} chosen={query['operation'] ?? ''} />}
       </Loaded>
     </Page>
   );
   return isOpen ? <main class="h-full overflow-y-auto">{page}</main> : page;
 }
 
-function Docs({ description, first }: { description: Description; first: string }) {
+type Tags = ReturnType<typeof listOperations>;
+
+function Docs({ description, chosen }: { description: Description; chosen: string }) {
   const tags = useMemo(() => listOperations(description), [description]);
-  const open = useSignal<ReadonlySet<string>>(new Set([first]));
   const wanted = useSignal('');
   const words = wanted.value
     .toLowerCase()
@@ -48,86 +50,87 @@ function Docs({ description, first }: { description: Description; first: string 
   const shown = tags
     .map((tag) => ({ ...tag, operations: tag.operations.filter((operation) => isFound(operation, words)) }))
     .filter(({ operations }) => operations.length > 0);
-  useEffect(() => {
-    document.querySelector(`#operation-${CSS.escape(first)}`)?.scrollIntoView();
-  }, []);
-  const toggle = (id: string) => {
-    const next = new Set(open.value);
-    if (!next.delete(id)) next.add(id);
-    open.value = next;
-    setQuery({ operation: next.has(id) ? id : '' });
-  };
-  const show = (id: string) => {
-    open.value = new Set([...open.value, id]);
-    setQuery({ operation: id });
-    // It has to be rendered before it can be scrolled to.
-    requestAnimationFrame(() => {
-      const part = document.querySelector(`#operation-${CSS.escape(id)}`);
-      part?.scrollIntoView();
-      part?.querySelector('button')?.focus({ preventScroll: true });
-    });
-  };
+  const operation = tags.flatMap(({ operations }) => operations).find((each) => each.operationId === chosen);
+  const isSearching = words.length > 0;
   return (
-    <div class="gap-8 lg:grid lg:grid-cols-[13rem_minmax(0,1fr)]">
-      <nav
-        aria-label="Operations"
-        class="hidden lg:sticky lg:top-4 lg:block lg:max-h-[calc(100dvh-2rem)] lg:self-start lg:overflow-y-auto"
-      >
-        {shown.map(({ name, operations }) => (
-          <div key={name} class="mb-4">
-            <h2 class="mb-1 text-xs font-semibold">{name}</h2>
-            <ul>
-              {operations.map(({ operationId, summary }) => (
-                <li key={operationId}>
-                  <button
-                    type="button"
-                    onClick={() => show(operationId)}
-                    class="
-                      block w-full rounded px-1.5 py-1 text-left text-[0.8125rem] leading-4 text-soft hover:bg-hover
-                      hover:text-ink
-                    "
-                  >
-                    {summary}
-                  </button>
-                </li>
-              ))}
-            </ul>
-          </div>
-        ))}
-      </nav>
-      <div class="min-w-0">
+    <div class="gap-8 lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
+      <div class="lg:sticky lg:top-4 lg:flex lg:max-h-[calc(100dvh-2rem)] lg:flex-col lg:self-start">
         <TextField
-          label="Find an operation"
+          label="Search operations"
           hideLabel
-          placeholder="Find an operation, such as pause or /incidents"
+          placeholder="Search operations"
           value={wanted.value}
           onValue={(value) => (wanted.value = value)}
-          class="mb-5"
+          class="mb-4"
         />
-        {words.length === 0 && <Prose text={description.info.description} class="mb-8 text-sm" />}
-        {shown.map((tag) => (
-          <section key={tag.name} class="mb-8">
-            <h2 class="heading text-base">{tag.name}</h2>
-            <Prose text={tag.description} class="mb-2.5 text-sm text-soft" />
-            <Card class="overflow-hidden">
-              <ul class="divide-y divide-line">
-                {tag.operations.map((operation) => (
-                  <OperationPart
-                    key={operation.operationId}
-                    description={description}
-                    operation={operation}
-                    isOpen={open.value.has(operation.operationId)}
-                    onToggle={() => toggle(operation.operationId)}
-                  />
-                ))}
-              </ul>
-            </Card>
-          </section>
-        ))}
-        {shown.length === 0 && (
-          <p class="py-10 text-center text-sm text-soft">Nothing in the description has all of these words.</p>
+        <Operations
+          tags={shown}
+          chosen={chosen}
+          class={operation === undefined || isSearching ? '' : 'hidden lg:block'}
+        />
+        {shown.length === 0 && <p class="text-sm text-soft">No operations match</p>}
+      </div>
+      <div class="min-w-0">
+        {operation === undefined ? (
+          <Overview description={description} tags={tags} />
+        ) : (
+          <>
+            <a
+              href={PATHS.docs}
+              class="-ml-1 mb-2 inline-flex items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"
+            >
+              <Icon name="back" class="size-4" />
+              Introduction
+            </a>
+            <OperationPart description={description} operation={operation} />
+          </>
         )}
       </div>
     </div>
+  );
+}
+
+/** The list of all operations that match, by tag. */
+function Operations({ tags, chosen, class: extra }: { tags: Tags; chosen: string; class: string }) {
+  return (
+    <nav aria-label="Operations" class={`min-h-0 lg:overflow-y-auto ${extra}`}>
+      {tags.map(({ name, operations }) => (
+        <div key={name} class="mb-4">
+          <h2 class="mb-1 text-xs font-semibold">{name}</h2>
+          <ul>
+            {operations.map(({ operationId, summary }) => (
+              <li key={operationId}>
+                <a
+                  href={`${PATHS.docs}?operation=${operationId}`}
+                  aria-current={operationId === chosen ? 'page' : undefined}
+                  title={summary}
+                  class={
+                    'clipped block rounded px-1.5 py-1 text-[0.8125rem] leading-5 hover:bg-hover hover:text-ink ' +
+                    (operationId === chosen ? 'bg-accent-tint font-medium text-accent' : 'text-soft')
+                  }
+                >
+                  {summary}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+}
+
+/** What holds for all operations, and what each tag is about. */
+function Overview({ description, tags }: { description: Description; tags: Tags }) {
+  return (
+    <>
+      <Markdown text={description.info.description} class="mb-8 text-sm" />
+      {tags.map((tag) => (
+        <section key={tag.name} class="mb-6">
+          <h2 class="heading text-base">{tag.name}</h2>
+          <Markdown text={tag.description} class="mb-1.5 text-sm text-soft" />
+        </section>
+      ))}
+    </>
   );
 }

@@ -5,6 +5,7 @@ import { signedIn } from '../client/session-state.ts';
 import type { Schemas } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { Empty } from '../parts/empty.tsx';
+import { formatNumber } from '../parts/figures.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Badge } from '../parts/status.tsx';
@@ -57,7 +58,7 @@ const columnsOfAgents = (retire: (region: string) => void): readonly Column<Agen
   { head: 'Status', cell: (agent) => <AgentState agent={agent} /> },
   { head: 'Region', cell: ({ region }) => region, wideOnly: true },
   { head: 'Version', cell: ({ version }) => version ?? 'not reported', wideOnly: true, class: 'text-soft' },
-  { head: 'Monitors', cell: ({ monitors }) => monitors.toLocaleString(), align: 'right' },
+  { head: 'Monitors', cell: ({ monitors }) => formatNumber(monitors), align: 'right' },
   {
     head: 'Last seen',
     cell: ({ last_seen_at: at }) => (at === null ? 'never' : <Moment at={at} />),
@@ -208,5 +209,5 @@ function AgentState({
 }
 
 function Depth({ jobs }: { jobs: number }) {
-  return jobs === 0 ? <span class="text-soft">0</span> : <>{jobs.toLocaleString()}</>;
+  return jobs === 0 ? <span class="text-soft">0</span> : <>{formatNumber(jobs)}</>;
 }

@@ -45,7 +45,7 @@ export function IncidentsPage({ query }: PageProps) {
 function countOpen(): string {
   if (monitors.value === null) return '\u00a0';
   const { size } = openIncidents.value;
-  return size === 0 ? 'Nothing is wrong now.' : `${size} open now.`;
+  return size === 0 ? 'No open incidents' : `${size} open`;
 }
 
 function Listing({ found, filter, isLoading }: { found: Found; filter: Filter; isLoading: boolean }) {
@@ -59,9 +59,9 @@ function Listing({ found, filter, isLoading }: { found: Found; filter: Filter; i
       {open.length > 0 && <Group title="Open" incidents={open} />}
       {hasMoreOpen && (
         <p class="text-sm text-soft">
-          These are the newest {open.length} that are open.{' '}
+          Showing the newest {open.length} open incidents.{' '}
           <a href="/incidents?status=open" class="underline underline-offset-2 hover:text-ink">
-            Go through all of them
+            View all open
           </a>
         </p>
       )}
@@ -110,19 +110,18 @@ function Nothing({ isNarrow: isFiltered }: { isNarrow: boolean }) {
     return (
       <Empty
         icon="search"
-        title="No incident matches"
-        action={<Button onClick={() => navigate(PATHS.incidents)}>Show all</Button>}
+        title="No incidents match your filters"
+        action={<Button onClick={() => navigate(PATHS.incidents)}>Clear filters</Button>}
       >
-        None of the account’s incidents is what you are looking for.
+        Choose another status, monitor or period.
       </Empty>
     );
   }
   const isWatching = (monitors.value ?? []).length > 0;
   return (
-    <Empty icon="incidents" title="No incident so far" {...(!isWatching && { action: <FirstMonitor /> })}>
-      When a monitor goes down or is degraded, what happened is shown here: since when, from where it was seen, what was
-      answered, and who was alerted.
-      {!isWatching && ' Nothing is watched yet.'}
+    <Empty icon="incidents" title="No incidents yet" {...(!isWatching && { action: <FirstMonitor /> })}>
+      When a monitor goes down or degrades, its timeline, evidence and notifications appear here.
+      {!isWatching && ' No monitors yet.'}
     </Empty>
   );
 }

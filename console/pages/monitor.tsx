@@ -9,6 +9,7 @@ import { STATUSES } from '../parts/statuses.ts';
 import { formatShort } from '../parts/time.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
 import { Actions } from './monitor/actions.tsx';
+import { readTimes } from './monitor/check-log.tsx';
 import { Checks } from './monitor/checks.tsx';
 import { Incidents } from './monitor/incidents.tsx';
 import { readView, STEP_SECONDS } from './monitor/lines.ts';
@@ -50,7 +51,8 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   const answer = stats.value.value;
   const at = Number(query['at'] ?? '');
   const picked = query['at'] === undefined || !Number.isSafeInteger(at) || at <= 0 ? null : at;
-  const span = picked === null ? null : { from: picked, to: picked + STEP_SECONDS[answer?.resolution ?? 'minute'] };
+  const span =
+    picked === null ? readTimes(query) : { from: picked, to: picked + STEP_SECONDS[answer?.resolution ?? 'minute'] };
   const choice: CheckChoice = { verdict: query['verdict'] ?? '', source: query['source'] ?? '', span };
   const isChosen = choice.verdict !== '' || choice.source !== '' || span !== null;
   const newest = useChecks(id, NEWEST, refreshMs);
@@ -128,7 +130,6 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
             choice={choice}
             agents={agents.value.value ?? []}
             sourceIds={monitor.agent_sources}
-            incidents={list ?? []}
           />
         </>
       )}

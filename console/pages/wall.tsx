@@ -4,6 +4,7 @@ import { Failure, sentenceOf } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import type { Schemas } from '../client/shapes.ts';
 import { Empty } from '../parts/empty.tsx';
+import { formatNumber } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
@@ -73,7 +74,7 @@ export function WallPage() {
           <Tile key={index} monitor={monitor} />
         ))}
       </ul>
-      {rest > 0 && <p class="mt-3 text-sm text-soft">{rest.toLocaleString('en')} more</p>}
+      {rest > 0 && <p class="mt-3 text-sm text-soft">{formatNumber(rest)} more</p>}
     </main>
   );
 }

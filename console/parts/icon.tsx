@@ -25,7 +25,6 @@ const LINES = {
   retry: 'M15.8 7.5A6.2 6.2 0 1 0 16 12M16 3.8v3.9h-3.9',
   trash: 'M3.5 5.5h13M8 5.5V3.5h4v2M5 5.5l.8 11h8.4l.8-11',
   edit: 'M4 16l.8-3.4L13 4.4l2.6 2.6-8.2 8.2L4 16Z',
-  download: 'M10 3v9M6 8.5l4 4 4-4M4 16.5h12',
   external: 'M8.5 4H4v12h12v-4.5M11.5 3.5h5v5M16 4l-7 7',
   download: 'M10 3v9M6.5 8.8 10 12.3l3.5-3.5M4 16.5h12',
   print: 'M6 7.5V3.5h8v4M6 13.5H3.5v-6h13v6H14M6 11.5h8v5H6v-5Z',

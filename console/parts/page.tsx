@@ -11,14 +11,18 @@ type PageProps = {
   actions?: ComponentChildren;
   /** A sentence below the title. */
   lead?: ComponentChildren;
+  /** Uses the width of a large screen, for pages with columns of their own. */
+  isWide?: boolean;
   children: ComponentChildren;
 };
 
 /** The frame of a page: title, document title and width. */
-export function Page({ title, back, actions, lead, children }: PageProps) {
+export function Page({ title, back, actions, lead, isWide = false, children }: PageProps) {
   useTitle(title);
   return (
-    <div class="mx-auto w-full max-w-5xl 2xl:max-w-7xl px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8">
+    <div
+      class={`mx-auto w-full px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8 ${isWide ? 'max-w-[110rem]' : 'max-w-5xl 2xl:max-w-7xl'}`}
+    >
       {back !== undefined && (
         <a
           href={back.href}

@@ -5,6 +5,7 @@ import { signOut } from '../client/session.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { toast } from '../parts/toast.tsx';
 import { showKeys } from './keys.tsx';
+import { openPalette } from './palette.tsx';
 import { askToLeave } from './router.ts';
 import { chooseTheme, theme, type Theme } from './theme.ts';
 
@@ -69,6 +70,17 @@ export function AccountMenu({ id }: { id: string }) {
       >
         <Icon name="keyboard" class="size-4 text-soft" />
         Keyboard shortcuts
+      </button>
+      <button
+        type="button"
+        class={ITEM}
+        onClick={() => {
+          box.current?.hidePopover();
+          openPalette();
+        }}
+      >
+        <Icon name="search" class="size-4 text-soft" />
+        Command palette
       </button>
       <button type="button" class={ITEM} onClick={() => void leave()}>
         <Icon name="leave" class="size-4 text-soft" />

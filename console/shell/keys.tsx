@@ -12,8 +12,8 @@ const shortcuts = new Set<Shortcut>();
 const isHelpOpen = signal(false);
 
 /**
- * Registers a keyboard shortcut while a component is shown: one key (`j`), or a sequence (`g o`). Shortcuts are off
- * while a field or a dialog has the focus.
+ * Registers a keyboard shortcut while a component is shown: one key (`j`), a sequence (`g o`), or a key with Ctrl or
+ * Cmd (`Ctrl+K`). Shortcuts are off while a dialog is open and, except those with Ctrl, while a field has the focus.
  */
 export function useShortcut(keys: string, does: string, run: () => void): void {
   useEffect(() => {
@@ -27,15 +27,12 @@ export function useShortcut(keys: string, does: string, run: () => void): void {
 export function listenToKeys(): void {
   let first: { key: string; atMs: number } | null = null;
   window.addEventListener('keydown', (event) => {
-    if (
-      event.defaultPrevented ||
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      isWriting(event.target) ||
-      document.querySelector('dialog[open]') !== null
-    )
+    if (event.defaultPrevented || event.altKey || document.querySelector('dialog[open]') !== null) return;
+    if (event.ctrlKey || event.metaKey) {
+      runWithCtrl(event);
       return;
+    }
+    if (isWriting(event.target)) return;
     // The focused element may handle Enter itself.
     if (
       event.key === 'Enter' &&
@@ -53,6 +50,19 @@ export function listenToKeys(): void {
       first = { key: event.key, atMs: performance.now() };
     }
   });
+}
+
+function runWithCtrl(event: KeyboardEvent): void {
+  const found = event.shiftKey ? null : find(`Ctrl+${event.key.toUpperCase()}`);
+  if (found === null) return;
+  // Browsers have plans of their own for some of these keys.
+  event.preventDefault();
+  found.run();
+}
+
+/** The shortcuts of the present page, and those that work everywhere. */
+export function listShortcuts(): readonly Shortcut[] {
+  return [...shortcuts];
 }
 
 /** The shortcuts that work everywhere. */

@@ -11,6 +11,7 @@ import { PAGES } from '../routes.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { CommonKeys } from './keys.tsx';
 import { PhoneNavigation, SideNavigation, listNavigation, type NavigationItem } from './navigation-bars.tsx';
+import { CommandPalette } from './palette.tsx';
 import { cameBack, route } from './router.ts';
 
 /** The frame of every page for signed-in users, with navigation at the side, or at the bottom on a phone. */
@@ -54,6 +55,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
       <PhoneNavigation items={items} isAt={isAt} />
       <AccountMenu id="account" />
       <CommonKeys items={items} />
+      <CommandPalette />
       <ConfirmDialog />
       <Tooltip />
       <Toasts />

@@ -53,6 +53,6 @@ export function buildAgentMessage({ agent, state, atMs, lastSeenAt, publicUrl }:
 }
 
 const REASONS = {
-  offline: `has not checked in for ${OFFLINE_AFTER_MS / 1000} s; until it does, its monitors are decided without it`,
-  online: 'checks in again, and its monitors count what it sees',
+  offline: `has not checked in for ${OFFLINE_AFTER_MS / 1000} s; its monitors use the remaining locations`,
+  online: 'is checking in again, and its results count',
 } as const satisfies Record<AgentState, string>;

@@ -48,10 +48,36 @@ export function buildChannelMessage({
     channel: { id: channel.id, name: channel.name, type: channel.type },
     state: 'failing',
     reason:
-      `Alerts do not reach the channel ${cleanText(channel.name, MAX_NAME)}: its last ${failures} ${deliveries} ` +
-      'failed. It stays on',
+      `Alerts are not reaching the channel ${cleanText(channel.name, MAX_NAME)}: the last ${failures} ${deliveries} ` +
+      'failed. It stays enabled',
     detail: { failures, failing_since: Math.floor(failingSinceMs / 1000), last_error: lastError },
     url: `${publicUrl}/channels/${channel.id}`,
+  };
+}
+
+/** A test of a chat, as it is stored with its delivery. Times are Unix seconds. */
+export type ChannelTestMessage = {
+  version: '1';
+  event: 'test';
+  event_at: number;
+  channel: ChannelMessage['channel'];
+  reason: string;
+  url: string;
+};
+
+/** The test that an owner sends to a chat. `publicUrl` is the base of links, without a slash at its end. */
+export function buildChannelTest({
+  channel: { id, name, type },
+  nowMs,
+  publicUrl,
+}: Pick<FailingFacts, 'channel' | 'nowMs' | 'publicUrl'>): ChannelTestMessage {
+  return {
+    version: '1',
+    event: 'test',
+    event_at: Math.floor(nowMs / 1000),
+    channel: { id, name, type },
+    reason: 'This is a test. Alerts for this channel arrive here.',
+    url: publicUrl,
   };
 }
 
@@ -107,13 +133,13 @@ export type LossFacts = {
 
 const REASONS = {
   lost: (name) =>
-    `Alerts do not reach the channel ${name} any more: its chat is lost. It gets nothing until it is connected again`,
+    `Alerts are not reaching the channel ${name}: its chat is unavailable. Reconnect it to receive alerts again`,
   stopped: (name) =>
-    `A member wrote /stop in the chat of the channel ${name}. It is disabled, and gets nothing until it is ` +
-    'enabled again in Spotcheck',
+    `A member sent /stop in the chat of the channel ${name}. It is disabled. Enable it in Spotcheck to receive ` +
+    'alerts again',
   removed: (name) =>
-    `The bot was blocked in the chat of the channel ${name}, or removed from it. The channel is disabled, and ` +
-    'gets nothing until the bot is back and it is enabled again in Spotcheck',
+    `The bot was blocked in the chat of the channel ${name}, or removed from it. Add the bot again, then enable ` +
+    'the channel in Spotcheck',
 } as const satisfies Record<ChannelLoss, (name: string) => string>;
 
 /**

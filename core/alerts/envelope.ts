@@ -7,7 +7,7 @@ import type { SummaryMessage } from '../incidents/storm.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 import type { ReportMessage } from '../statistics/reports/message.ts';
 import { toUnixSeconds } from '../time.ts';
-import type { ChannelLossMessage, ChannelMessage } from './channel-message.ts';
+import type { ChannelLossMessage, ChannelMessage, ChannelTestMessage } from './channel-message.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
 
 /**
@@ -50,7 +50,7 @@ export type MonitorMessage = {
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
 /** Messages that only chats get: the service's description knows no such event, so that no webhook gets one. */
-export type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | SummaryMessage | ReportMessage;
+export type ChatOnlyMessage = ChannelMessage | ChannelLossMessage | ChannelTestMessage | SummaryMessage | ReportMessage;
 
 /** Any message as it is stored with its delivery. */
 export type StoredMessage = EventMessage | ChatOnlyMessage;
@@ -60,6 +60,7 @@ const CHAT_ONLY = [
   'channel.disconnected',
   'summary',
   'report',
+  'test',
 ] as const satisfies readonly ChatOnlyMessage['event'][];
 
 /** Whether a stored message is for chats only. */
@@ -113,7 +114,7 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
     event_at: now,
     monitor: { id: 'mon_test', name: 'Test delivery', type: 'http', target: 'https://example.com/' },
     state: 'up',
-    reason: 'This is a test: your endpoint is ready for alerts once it answers 2xx',
+    reason: 'This is a test. Your endpoint is ready for alerts when it responds with 2xx',
     // Sequence 0 comes before every transition's, so that no receiver drops a real event because of a test.
     detail: {
       sources_down: [],

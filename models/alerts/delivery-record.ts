@@ -14,6 +14,10 @@ export type Delivery = {
   channelId: string;
   /** Null where the event is no monitor's. */
   monitorId: string | null;
+  /** The monitor's name as the message has it; null as `monitorId` is. */
+  monitorName: string | null;
+  /** The incident that the change opened, touched or ended; null where there was none. */
+  incidentId: string | null;
   event: StoredMessage['event'];
   outcome: DeliveryOutcome;
   /** Of all rounds, those that were cut short included. */
@@ -48,8 +52,10 @@ export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 
 type Key = { tenantId: string; id: string };
 
-const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event, d.outcome,
-    d.attempts AS "attemptCount",
+const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId",
+  CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{monitor,name}' END AS "monitorName",
+  CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{detail,incident_id}' END AS "incidentId", d.event, d.outcome,
+  d.attempts AS "attemptCount",
   coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
   (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC
     LIMIT 1) AS "lastError",
@@ -103,6 +109,40 @@ export async function findDelivery(
   return { ...delivery, attempts };
 }
 
+/** A test that was sent to a channel, and what came of it. `startedAtMs` is Unix milliseconds. */
+export type TestedDelivery = {
+  id: string;
+  channelId: string;
+  message: StoredMessage;
+  startedAtMs: number;
+  attempt: Pick<Attempt, 'statusCode' | 'error' | 'response'> & { durationMs: number };
+};
+
+/**
+ * Records a test as a finished delivery of the event `test`, with its one attempt. A channel that was deleted meanwhile
+ * has no log any more.
+ */
+export async function insertTestDelivery(
+  database: Database,
+  { id, channelId, message, startedAtMs, attempt }: TestedDelivery,
+): Promise<void> {
+  const { durationMs, statusCode, error, response } = attempt;
+  const outcome: DeliveryOutcome = error === null ? 'delivered' : 'failed';
+  await runOn(database.pool)(
+    `WITH tested AS (
+       INSERT INTO deliveries (id, tenant_id, channel_id, event, message, outcome, attempts, next_attempt_at, created_at,
+         finished_at)
+       SELECT $1, tenant_id, id, 'test', $3::json, $4::text, 1, $5::bigint, $5::bigint, $5::bigint + $6::integer
+       FROM channels WHERE id = $2 FOR KEY SHARE
+       RETURNING id
+     )
+     INSERT INTO delivery_attempts (delivery_id, attempt, started_at, duration_ms, outcome, status_code, error,
+       response)
+     SELECT id, 1, $5::bigint, $6::integer, $4::text, $7::smallint, $8::text, $9::text FROM tested`,
+    [id, channelId, JSON.stringify(message), outcome, startedAtMs, durationMs, statusCode, error, response],
+  );
+}
+
 /** What is sent so often, all rounds together, is not sent again: its record shall end somewhere. */
 export const MOST_ATTEMPTS = 100;
 
@@ -133,10 +173,10 @@ export async function reopenDelivery(
 }
 
 /**
- * Makes all failed deliveries of a channel pending again that were made between two moments (Unix milliseconds, both
- * included). Each waits for the first attempt at the one before it, so that they are sent in the order in which they
- * were made; each is due a millisecond later, the last of them now. Returns how many, and the first. One statement: of
- * two that ask at once each gets what the other has not.
+ * Makes all failed deliveries of a channel, tests aside, pending again that were made between two moments (Unix
+ * milliseconds, both included). Each waits for the first attempt at the one before it, so that they are sent in the
+ * order in which they were made; each is due a millisecond later, the last of them now. Returns how many, and the
+ * first. One statement: of two that ask at once each gets what the other has not.
  * 1. `failed`: the failed ones of that time, locked in the order in which they were made.
  * 2. `due`: each with its moment, and the one before it.
  * 3. `reopened`: they are pending again; their attempts so far are those of earlier rounds.
@@ -150,7 +190,8 @@ export async function replayDeliveries(
     const rows = await run<ReopenedDelivery>(
       `WITH failed AS (
          SELECT id, no FROM deliveries
-         WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND created_at BETWEEN $3 AND $4
+         WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND event <> 'test'
+           AND created_at BETWEEN $3 AND $4
            AND attempts < ${MOST_ATTEMPTS}
          ORDER BY no FOR NO KEY UPDATE
        ), due AS (

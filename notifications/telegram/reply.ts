@@ -2,7 +2,7 @@ import type { ChatChannel, ChatOutcome } from '../../core/alerts/channel.ts';
 import { CHAT_CAPS, type ChatMessage, shorten, buildGreeting } from '../../core/alerts/chat/message.ts';
 import { renderTelegramMessage, type TelegramMessage } from './message.ts';
 
-const HOW_TO_STOP = 'Write /stop to end them.';
+const HOW_TO_STOP = 'Send /stop to stop alerts.';
 
 /** Longer lists are counted. */
 const MOST_NAMED = 5;
@@ -22,7 +22,7 @@ function answerTo(reply: Exclude<ChatOutcome, { outcome: 'silent' }>, publicUrl:
       return buildGreeting({ name, enabled, allMonitors, publicUrl }, HOW_TO_STOP);
     }
     case 'connected_before':
-      return buildReply(`This chat is connected already, through the channel ${nameOf(reply.channel)}. ${HOW_TO_STOP}`);
+      return buildReply(`This chat is already connected to the channel ${nameOf(reply.channel)}. ${HOW_TO_STOP}`);
     case 'no_code':
       return buildReply(describeChannels(reply.channels));
     case 'stopped':
@@ -51,7 +51,7 @@ function describeChannels(channels: readonly ChatChannel[]): string {
   const disabled = channels.filter(({ enabled }) => !enabled);
   if (channels.length === 0)
     return 'This chat is not connected. Create a Telegram channel in Spotcheck and open the link that it shows.';
-  if (disabled.length === 0) return `Alerts arrive here, through ${listOf(channels)}. ${HOW_TO_STOP}`;
+  if (disabled.length === 0) return `Alerts arrive here from ${listOf(channels)}. ${HOW_TO_STOP}`;
   return describeDisabled(disabled);
 }
 

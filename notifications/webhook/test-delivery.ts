@@ -1,4 +1,4 @@
-import { buildTestMessage } from '../../core/alerts/envelope.ts';
+import { buildTestMessage, type StoredMessage } from '../../core/alerts/envelope.ts';
 import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';
 
@@ -16,18 +16,18 @@ export type TestedWebhook = {
 
 /**
  * What came of a test. `error` is null when it was taken, otherwise a text that starts with `test delivery failed` and
- * names the cause.
+ * names the cause. `attempt` and `message` are for the log of deliveries.
  */
-export type TestResult = Pick<AttemptResult, 'error' | 'statusCode' | 'durationMs'>;
+export type TestResult = { error: string | null; attempt: AttemptResult; message: StoredMessage };
 
 /** Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. */
 export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookSending): Promise<TestResult> {
   const { publicUrl, ...delivery } = webhook;
   const message = buildTestMessage({ nowMs: sending.now(), publicUrl });
-  return testResultOf(await attemptWebhook({ ...delivery, attempt: 1, message }, sending));
+  return testResultOf(await attemptWebhook({ ...delivery, attempt: 1, message }, sending), message);
 }
 
 /** What came of one attempt at any channel, reported as that of a test. */
-export function testResultOf({ error, statusCode, durationMs }: AttemptResult): TestResult {
-  return { error: error === null ? null : `test delivery failed: ${error}`, statusCode, durationMs };
+export function testResultOf(attempt: AttemptResult, message: StoredMessage): TestResult {
+  return { error: attempt.error === null ? null : `test delivery failed: ${attempt.error}`, attempt, message };
 }

@@ -8,6 +8,7 @@ import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/dependencies.ts';
 import { UnstoredPings } from '../../api/heartbeats/ping-availability.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
+import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import type { ScheduleChange } from '../../core/checks/slots.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
@@ -118,7 +119,13 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
         onScheduleChange: async (change) => void scheduleChanges.push(change),
         sendTestDelivery: async (webhook) => {
           testDeliveries.push(webhook);
-          return { error: testDeliveryFailures.get(webhook.url) ?? null, statusCode: 204, durationMs: 12 };
+          const error = testDeliveryFailures.get(webhook.url) ?? null;
+          const outcome = error === null ? 'delivered' : 'failed';
+          return {
+            error,
+            attempt: { outcome, statusCode: 204, durationMs: 12, error, response: null },
+            message: buildTestMessage({ nowMs: Date.now(), publicUrl: webhook.publicUrl }),
+          };
         },
         sendTestMessage: async () => null,
         enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),

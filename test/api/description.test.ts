@@ -74,7 +74,7 @@ test('every operation has an example of its success, if that has a body, and eve
   }
 });
 
-const CONSOLE_ALONE = "The console's alone: an API token, whatever its scopes, is answered with 403.";
+const CONSOLE_ALONE = 'Console sessions only: API tokens get a 403.';
 
 test('an operation that no token can call says so', async (t) => {
   const { paths, ...rest } = await readDescription();
@@ -92,8 +92,8 @@ test('an operation that no token can call says so', async (t) => {
   t.regex(
     JSON.stringify(rest),
     new RegExp(
-      'Members, invitations, API tokens, sessions, second factors, the audit log and the making of' +
-        String.raw`\\nagents are the console's alone`,
+      'Members, invitations, API tokens, sessions, two-factor authentication, the audit log and creating' +
+        String.raw`\\nagents require a console session`,
     ),
   );
 });

@@ -96,7 +96,7 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
   await page.getByRole('dialog', { name: 'Have you kept the secret?' }).getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'I have kept it' }).click();
   await page.getByRole('heading', { level: 1, name: 'On call' }).waitFor();
-  await page.getByRole('heading', { name: 'Nothing was sent yet' }).waitFor();
+  await page.getByRole('heading', { name: 'No deliveries yet' }).waitFor();
   return secret;
 }
 
@@ -113,7 +113,7 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
     timeoutMs: 60_000,
   });
   await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
-  await page.getByRole('heading', { name: 'No incident so far' }).waitFor();
+  await page.getByRole('heading', { name: 'No incidents yet' }).waitFor();
   target.health.status = 503;
   const row = page.getByRole('region', { name: 'Open' }).getByRole('link', { name: /Shop/ });
   await row.waitFor();
@@ -125,8 +125,15 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
   return new URL(page.url()).pathname;
 }
 
-/** Reads it, says so, and writes a note, by keyboard where that is quicker. */
-async function takeItOn(t: ExecutionContext, { page }: Story): Promise<void> {
+/** A note of somebody who means harm: nothing of it may run, load, or lead elsewhere than it says. */
+const HOSTILE_NOTE = [
+  '<img src=x onerror="document.title=1"> <script>document.title=1</script>',
+  '[run](javascript:document.title=1) [data](data:text/html,x) ![pixel](https://evil.example/pixel.png)',
+  '[https://bank.example](https://evil.example/login) [user](https://bank.example@evil.example)',
+].join('\n');
+
+/** Reads it, says so, and writes notes, by keyboard where that is quicker. */
+async function takeItOn(t: ExecutionContext, { page, service }: Story): Promise<void> {
   const evidence = page.getByRole('article');
   t.regex(
     (await evidence.textContent()) ?? '',
@@ -134,14 +141,14 @@ async function takeItOn(t: ExecutionContext, { page }: Story): Promise<void> {
   );
   await page.getByRole('row', { name: /On call.*Down.*Delivered/ }).waitFor();
   await page.keyboard.press('a');
-  await page.getByRole('button', { name: 'Take back' }).waitFor();
+  await page.getByRole('button', { name: 'Unacknowledge' }).waitFor();
   await page
-    .getByText(/looks after it$/)
+    .getByText(/^Acknowledged by ./)
     .first()
     .waitFor();
   const text = page.getByRole('textbox', { name: 'Add a note' });
   const notes = page.getByRole('list', { name: 'Notes' });
-  for (const note of ['Rolled back to 4.12.\n<b>Twice</b>', 'Wrong place']) {
+  for (const note of ['Rolled back to 4.12.\n<b>Twice</b>\n\n- **database** `full`\n- cache', 'Wrong place']) {
     await text.fill(note);
     await page.keyboard.press('Control+Enter');
     await notes.getByText(note.split('\n')[0] ?? '').waitFor();
@@ -150,7 +157,26 @@ async function takeItOn(t: ExecutionContext, { page }: Story): Promise<void> {
   await notes.getByRole('button', { name: 'Delete note' }).last().click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete note' }).click();
   await notes.getByText('Wrong place').waitFor({ state: 'detached' });
-  t.is(await notes.getByRole('listitem').count(), 1);
+  const items = notes.locator('> li');
+  t.is(await items.count(), 1);
+  t.is(await items.first().getByRole('listitem').count(), 2);
+  t.is(await items.first().locator('strong').textContent(), 'database');
+  t.is(await items.first().locator('code').textContent(), 'full');
+
+  const incidentId = new URL(page.url()).pathname.split('/').pop();
+  t.is((await service.call('POST', `/incidents/${incidentId}/notes`, { text: HOSTILE_NOTE })).status, 201);
+  const hostile = notes.locator('> li', { hasText: 'bank.example' });
+  await hostile.waitFor();
+  t.is(await hostile.locator('img, script, iframe').count(), 0);
+  t.deepEqual(await hostile.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href'))), [
+    'https://evil.example/pixel.png',
+    'https://evil.example/login',
+  ]);
+  t.regex((await hostile.textContent()) ?? '', /https:\/\/bank\.example \(evil\.example\)/);
+  t.is(await hostile.locator('a:not([rel="noopener noreferrer nofollow"])').count(), 0);
+  await hostile.getByRole('button', { name: 'Delete note' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete note' }).click();
+  await hostile.waitFor({ state: 'detached' });
   t.deepEqual(await findBarriers(page), []);
 }
 
@@ -160,23 +186,32 @@ async function sendAgain(t: ExecutionContext, { page, receiver }: Story): Promis
   const copies = () => receiver.received.filter(({ json }) => json['delivery_id'] === first?.json['delivery_id']);
   t.is(copies().length, 1);
   await page.getByRole('link', { name: 'On call' }).click();
-  const dialog = page.getByRole('dialog', { name: 'Down' });
+  const dialog = page.getByRole('dialog', { name: 'Down: Shop' });
   await dialog.getByText('HTTP 204').waitFor();
+  t.regex((await dialog.getByRole('link', { name: 'Shop' }).getAttribute('href')) ?? '', /^\/monitors\/mon_/);
+  t.regex((await dialog.getByRole('link', { name: 'View incident' }).getAttribute('href')) ?? '', /^\/incidents\/inc_/);
   t.deepEqual(await findBarriers(page), []);
-  await dialog.getByRole('button', { name: 'Send again' }).click();
+  await dialog.getByRole('button', { name: 'Redeliver' }).click();
   await until(() => copies().length === 2);
   await dialog.getByRole('heading', { name: '2 attempts' }).waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  await page.getByRole('row', { name: /Down.*Shop.*Delivered.*2 attempts/ }).waitFor();
+  const row = page.getByRole('row', { name: /Down.*Shop.*Delivered.*2 attempts/ });
+  await row.getByRole('link', { name: 'View incident' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Shop' }).waitFor();
+  await page.goBack();
+  await row.waitFor();
   await page.getByLabel('Outcome').selectOption({ label: 'Failed' });
-  await page.getByRole('heading', { name: 'No delivery matches' }).waitFor();
-  await page.getByRole('button', { name: 'Show all' }).click();
+  await page.getByRole('heading', { name: 'No deliveries match your filters' }).waitFor();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
   receiver.answer.status = 400;
   await page.getByRole('button', { name: 'Send a test' }).click();
   t.regex((await page.getByRole('alert').textContent()) ?? '', /Test delivery failed: .*400/);
   receiver.answer.status = 204;
   await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click();
+  await page.getByRole('row', { name: /^Test.*Failed/ }).waitFor();
+  await page.getByRole('button', { name: 'Send a test' }).click();
+  await page.getByRole('row', { name: /^Test.*Delivered/ }).waitFor();
 }
 
 /** The new secret is shown once, and the next test is signed with it; alerts go to a chosen monitor only. */
@@ -210,7 +245,9 @@ async function recover(t: ExecutionContext, { page, target }: Story, incident: s
   await page.getByText(/^Down for/).waitFor();
   target.health.status = 200;
   await page.getByText(/^Was down for/).waitFor();
-  await page.getByText('It recovered').waitFor();
+  await page.getByText('Recovered', { exact: true }).first().waitFor();
+  // Acknowledging is over with the incident.
+  t.is(await page.getByRole('button', { name: /cknowledge/ }).count(), 0);
   await page.getByRole('row', { name: /On call.*Up.*Delivered/ }).waitFor();
   t.deepEqual(await findBarriers(page), []);
 }
@@ -253,7 +290,7 @@ async function viewOnly(t: ExecutionContext, page: Page, incident: string): Prom
   await page.goto(incident);
   await signIn(page, PERSON);
   const offers = page.getByRole('button', {
-    name: /Acknowledge|Take back|Delete|Add note|Send|Switch|Change|Save|New/,
+    name: /cknowledge|Delete|Redeliver|Add note|Send|Switch|Change|Save|New/,
   });
   const pages: readonly [path: string, shows: string][] = [
     [incident, 'Rolled back to 4.12.'],

@@ -20,7 +20,7 @@ test.serial(
     await signIn(page, t.context.person);
     await walkBack(t, page, page.getByRole('link', { name: /^\S.* Old \d+/ }));
     await page.goto('/settings/audit-log?kind=agent&count=800');
-    await walkBack(t, page, page.getByRole('list', { name: 'Changes' }).getByRole('listitem'));
+    await walkBack(t, page, page.getByRole('list', { name: 'Entries' }).getByRole('listitem'));
     t.deepEqual(complaints, []);
   },
 );

@@ -71,7 +71,7 @@ export const WALK: Record<PageName, WalkedPage> = {
         shows: /^Failed$/,
         dialogs: [
           { title: /./, by: (page) => page.getByRole('table').getByRole('link').first() },
-          { title: /^Send what failed again$/, by: button('Send what failed again') },
+          { title: /^Redeliver failed alerts$/, by: button('Redeliver failed') },
         ],
       },
       {
@@ -142,13 +142,18 @@ export const WALK: Record<PageName, WalkedPage> = {
         ],
       },
       { path: '/settings/usage', shows: 'API requests' },
-      { path: '/settings/audit-log', shows: /for 400 days/ },
+      { path: '/settings/audit-log', shows: /Stored for 400 days/ },
     ],
   },
   fleet: {
     views: () => [{ path: '/fleet', shows: 'evaluate', dialogs: [{ title: /^Retire /, by: button(/^Retire/) }] }],
   },
-  docs: { views: () => [{ path: '/docs', shows: 'List the incidents of the account' }] },
+  docs: {
+    views: () => [
+      { path: '/docs', shows: 'List incidents' },
+      { path: '/docs?operation=createMonitor', shows: 'Send request' },
+    ],
+  },
   wall: { isOpen: true, views: () => [{ path: '/wall', shows: 'This link is not valid' }] },
   signIn: { isOpen: true, views: () => [{ path: '/sign-in', shows: 'Password' }] },
   invitation: {

@@ -1,6 +1,6 @@
-import { buildLossMessage, buildChannelMessage } from '../../core/alerts/channel-message.ts';
+import { buildChannelMessage, buildChannelTest, buildLossMessage } from '../../core/alerts/channel-message.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
-import { type ChatMessage, buildTestMessage } from '../../core/alerts/chat/message.ts';
+import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
 import { buildAdvisoryMessage } from '../../core/checks/domain/advisory.ts';
 import { fillSummary, openSummary } from '../../core/incidents/storm.ts';
@@ -114,9 +114,10 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     },
     publicUrl,
   }),
+  test: buildChannelTest({ channel: { ...TEAM, name: 'On call' }, nowMs: AT_MS, publicUrl }),
 };
 
-/** One message of every kind as chats receive it, 95 seconds after its event; the last one is the test message. */
+/** One message of every kind as chats receive it, 95 seconds after its event. */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
   'monitor.down, sent again': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: true, isOvertaken: true }),
@@ -131,5 +132,4 @@ export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
     }),
     AT_MS + 95_000,
   ),
-  test: buildTestMessage({ name: 'On call', publicUrl }),
 };

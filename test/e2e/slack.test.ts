@@ -70,12 +70,12 @@ test(
     );
     t.notRegex(String(down.json['text']), /<!/);
     t.regex(shownIn(down), /HTTP 503 instead of 2xx/);
-    t.regex(shownIn(down), /Seen from: local\nSince: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for /);
+    t.regex(shownIn(down), /Failing from: local\nSince: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for /);
     t.true(down.body.includes(`/monitors/${String(monitor.json['id'])}"`), down.body);
 
     target.health.status = 200;
-    const up = await arrived(slack, /Up again: Shop/);
-    t.regex(shownIn(up), /It lasted: (\d+ seconds?|less than a second)/);
+    const up = await arrived(slack, /Recovered: Shop/);
+    t.regex(shownIn(up), /Duration: (\d+ seconds?|less than a second)/);
 
     slack.revoke();
     target.health.status = 503;

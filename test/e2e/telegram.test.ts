@@ -46,24 +46,24 @@ test(
     t.regex(
       down,
       new RegExp(
-        String.raw`^🔴 <b>Down: Shop &lt;1&gt;</b>\nHTTP 503 instead of 2xx\n\nSeen from: local\n` +
+        String.raw`^🔴 <b>Down: Shop &lt;1&gt;</b>\nHTTP 503 instead of 2xx\n\nFailing from: local\n` +
           String.raw`Since: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, for (?:less than a second|\d+ seconds?)\n\n` +
-          String.raw`<a href="[^"]+/monitors/mon_\w+">Open the monitor</a>$`,
+          String.raw`<a href="[^"]+/monitors/mon_\w+">View monitor</a>$`,
       ),
     );
     health.status = 200;
-    const up = await until(() => messages().find((message) => message.includes('Up again: ')), TIMEOUT);
+    const up = await until(() => messages().find((message) => message.includes('Recovered: ')), TIMEOUT);
     t.regex(
       up,
       new RegExp(
-        String.raw`^🟢 <b>Up again: Shop &lt;1&gt;</b>\nWorking again\n\nAt: [-\d]+ [:\d]+ UTC\n` +
-          String.raw`It lasted: (?:less than a second|\d+ seconds?)\n`,
+        String.raw`^🟢 <b>Recovered: Shop &lt;1&gt;</b>\nWorking again\n\nAt: [-\d]+ [:\d]+ UTC\n` +
+          String.raw`Duration: (?:less than a second|\d+ seconds?)\n`,
       ),
     );
     // The first up of a monitor is not sent (D-44): one message of each.
     t.deepEqual(
       messages().map((message) => /<b>([^:<]+)/.exec(message)?.[1]),
-      ['Connected to Spotcheck', 'Test', 'Down', 'Up again'],
+      ['Connected to Spotcheck', 'Test', 'Down', 'Recovered'],
     );
 
     telegram.block(ADA);

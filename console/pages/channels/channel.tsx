@@ -82,8 +82,12 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
   const path = { id: channel.id };
   const test = () =>
     testing.run(async () => {
-      const { status_code: status, duration_ms: duration } = await api.post('/channels/{id}/test', { path });
-      toast(`The test arrived${status === null ? '' : `: answered with ${status}`} in ${duration} ms`);
+      try {
+        const { status_code: status, duration_ms: duration } = await api.post('/channels/{id}/test', { path });
+        toast(`The test arrived${status === null ? '' : `: answered with ${status}`} in ${duration} ms`);
+      } finally {
+        await reload();
+      }
     });
   const setEnabled = (enabled: boolean) =>
     switching.run(async () => {

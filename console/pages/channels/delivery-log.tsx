@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
-import { monitors } from '../../client/live.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
@@ -14,10 +14,11 @@ import { Field, inputClass } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
 import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/paging.tsx';
 import { Table } from '../../parts/table.tsx';
-import { Moment } from '../../parts/time.tsx';
+import { Moment, timeZone, TimesIn } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { fromWallTime } from '../../parts/wall-time.ts';
 import { setQuery } from '../../shell/router.ts';
-import { DeliveryDialog } from './delivery.tsx';
+import { DeliveryDialog, DeliverySubject } from './delivery.tsx';
 import {
   EventOf,
   EVENTS,
@@ -31,12 +32,12 @@ import {
 const HOUR = 3600;
 /** How far back to replay, in seconds; older deliveries are not stored. */
 const SPANS = [
-  { value: String(HOUR), label: 'The last hour' },
-  { value: String(6 * HOUR), label: 'The last 6 hours' },
-  { value: String(24 * HOUR), label: 'The last 24 hours' },
-  { value: String(7 * 24 * HOUR), label: 'The last 7 days' },
-  { value: String(30 * 24 * HOUR), label: 'The last 30 days, all that is kept' },
-  { value: 'since', label: 'Since a moment of mine' },
+  { value: String(HOUR), label: 'Last hour' },
+  { value: String(6 * HOUR), label: 'Last 6 hours' },
+  { value: String(24 * HOUR), label: 'Last 24 hours' },
+  { value: String(7 * 24 * HOUR), label: 'Last 7 days' },
+  { value: String(30 * 24 * HOUR), label: 'Last 30 days (all stored)' },
+  { value: 'since', label: 'Custom time' },
 ];
 
 /** A dialog that replays the deliveries that failed since a moment. */
@@ -56,24 +57,24 @@ function ReplayDialog({
   const replay = () =>
     formAction.run(async () => {
       const since = isOwnMoment
-        ? Math.floor(new Date(moment.value).getTime() / 1000)
+        ? (fromWallTime(moment.value, timeZone.value) ?? 0)
         : Math.floor(Date.now() / 1000) - Number(span.value);
       const { replayed } = await api.post('/channels/{id}/replay', { path: { id: channelId }, body: { since } });
       await onDone();
       toast(
         replayed === 0
-          ? 'Nothing failed in that time'
+          ? 'No failed deliveries in this period'
           : replayed === 1
-            ? 'One delivery is sent again'
-            : `${replayed} deliveries are sent again`,
+            ? 'Redelivering 1 alert'
+            : `Redelivering ${replayed} alerts`,
       );
       onClose();
     });
   const { byField, rest } = problemsByField(formAction.error.value, ['since']);
   return (
     <FormDialog
-      title="Send what failed again"
-      action="Send again"
+      title="Redeliver failed alerts"
+      action="Redeliver"
       isBusy={formAction.isBusy.value}
       canSubmit={!isOwnMoment || moment.value !== ''}
       error={rest}
@@ -81,18 +82,17 @@ function ReplayDialog({
       onClose={onClose}
     >
       <p class="text-sm text-soft">
-        Every delivery that failed goes out once more, the oldest first, under its old id: a receiver that knows it
-        already can tell.
+        Failed deliveries are sent again, oldest first. Each keeps its ID, so receivers can detect duplicates.
       </p>
       <SelectField
-        label="Of"
+        label="Period"
         options={SPANS}
         value={span.value}
         onValue={(value) => (span.value = value)}
         error={isOwnMoment ? null : byField['since']}
       />
       {isOwnMoment && (
-        <Field label="Since" hint="In your own time." error={byField['since']}>
+        <Field label="Failed since" hint={<TimesIn />} error={byField['since']}>
           {(input) => (
             <input
               {...input}
@@ -151,6 +151,12 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   );
   const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
   useReload(load, ['incident', 'channel', 'agent']);
+  // The channel is loaded again after a test, which the stream does not report either.
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) void load.reload();
+    isFirst.current = false;
+  }, [channel]);
   // Older pages have no pending deliveries.
   usePoll(load, cursor === '', isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
   const opened = query['delivery'] ?? '';
@@ -175,7 +181,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
         />
         {canWrite() && channel.status === 'connected' && channel.enabled && (
           <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
-            Send what failed again
+            Redeliver failed
           </Button>
         )}
       </div>
@@ -208,18 +214,17 @@ function Listing({ found: { deliveries, next }, load, isFiltered, paging }: List
     return isFiltered ? (
       <Empty
         icon="search"
-        title="No delivery matches"
-        action={<Button onClick={() => setQuery({ ...FROM_THE_NEWEST, outcome: '', event: '' })}>Show all</Button>}
+        title="No deliveries match your filters"
+        action={<Button onClick={() => setQuery({ ...FROM_THE_NEWEST, outcome: '', event: '' })}>Clear filters</Button>}
       >
-        None of the last 30 days is what you are looking for.
+        Deliveries are stored for 30 days.
       </Empty>
     ) : (
-      <Empty icon="channels" title="Nothing was sent yet">
-        Every alert that goes here is recorded for 30 days, with each attempt and what was answered.
+      <Empty icon="channels" title="No deliveries yet">
+        Alerts and tests appear here for 30 days, with every attempt and response.
       </Empty>
     );
   }
-  const names = new Map((monitors.value ?? []).map(({ id, name }) => [id, name]));
   return (
     <>
       <BackToNewest cursor={paging.cursor} />
@@ -230,12 +235,7 @@ function Listing({ found: { deliveries, next }, load, isFiltered, paging }: List
         hrefOf={({ id }) => withDelivery(id)}
         columns={[
           { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
-          {
-            head: 'Monitor',
-            cell: ({ monitor_id: id }) => (
-              <span class="break-words">{id === null ? '' : (names.get(id) ?? 'a monitor that is gone')}</span>
-            ),
-          },
+          { head: 'Monitor', cell: (delivery) => <DeliverySubject delivery={delivery} /> },
           { head: 'Outcome', cell: (delivery) => <Outcome delivery={delivery} /> },
           {
             head: 'When',
@@ -261,7 +261,7 @@ function Outcome({
       <OutcomeBadge outcome={outcome} attempts={attempts} />
       {outcome === 'pending' && next !== null && attempts > 0 && (
         <span class="block text-xs text-soft">
-          again <Moment at={next} />
+          retry <Moment at={next} />
         </span>
       )}
       {error !== null && outcome !== 'delivered' && (

@@ -1,12 +1,15 @@
 import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
+import { monitors } from '../../client/live.ts';
 import { usePoll } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
+import { Code, FactLine } from '../../parts/facts.tsx';
 import { FormError } from '../../parts/field.tsx';
+import { JsonText } from '../../parts/json-text.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatDateTime, formatLatency, Moment } from '../../parts/time.tsx';
@@ -19,13 +22,13 @@ const POLL_MS = 2000;
 
 const ENDS: Record<NonNullable<Attempt['outcome']>, { label: string; tone: 'good' | 'warning' | 'bad' }> = {
   delivered: { label: 'Delivered', tone: 'good' },
-  retry: { label: 'To be tried again', tone: 'warning' },
+  retry: { label: 'Will retry', tone: 'warning' },
   failed: { label: 'Failed', tone: 'bad' },
 };
 
 type DialogProps = { id: string; channel: Channel; onClose: () => void; onChanged: () => Promise<void> };
 
-/** A dialog with one delivery: its attempts, its message, and a button to send it again. */
+/** A dialog with one delivery: its monitor, event and incident, its attempts and payload, and a button to redeliver. */
 export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps) {
   const load = useLoad((signal) => api.get('/deliveries/{id}', { path: { id }, signal }), [id]);
   const formAction = useFormAction();
@@ -40,14 +43,14 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
   const canSend = canWrite() && delivery !== null && channel.enabled && channel.status === 'connected';
   return (
     <Dialog
-      title={delivery === null ? 'Delivery' : EVENTS[delivery.event]}
+      title={delivery === null ? 'Delivery' : titleOf(delivery)}
       wide
       onClose={onClose}
       actions={
         <>
           {canSend && (
             <Button icon="retry" busy={formAction.isBusy.value} disabled={isPending} onClick={() => void redeliver()}>
-              Send again
+              Redeliver
             </Button>
           )}
           <Button onClick={onClose}>Close</Button>
@@ -67,21 +70,44 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
   );
 }
 
+/** `Down: Shop`; without a monitor the event alone. */
+function titleOf({ event, monitor_name: name }: Delivery): string {
+  return name === undefined ? EVENTS[event] : `${EVENTS[event]}: ${name}`;
+}
+
 function Shown({ delivery }: { delivery: Delivery }) {
-  const { attempts, next_attempt_at: next, outcome, message } = delivery;
+  const { attempts, next_attempt_at: next, outcome, message, event, created_at: createdAt } = delivery;
   return (
     <div class="flex flex-col gap-5 text-sm">
       <p class="flex flex-wrap items-center gap-x-3 gap-y-1" role="status">
         <OutcomeBadge outcome={outcome} />
-        <span class="text-soft">made {formatDateTime(delivery.created_at)}</span>
         {next !== null && (
           <span class="text-soft">
             next attempt <Moment at={next} />
           </span>
         )}
       </p>
+      <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
+        {delivery.monitor_id !== null && (
+          <FactLine name="Monitor">
+            <MonitorName delivery={delivery} />
+          </FactLine>
+        )}
+        <FactLine name="Event">{EVENTS[event]}</FactLine>
+        {delivery.incident_id !== undefined && (
+          <FactLine name="Incident">
+            <a href={`/incidents/${delivery.incident_id}`} class={LINK}>
+              View incident
+            </a>
+          </FactLine>
+        )}
+        <FactLine name="Created">{formatDateTime(createdAt)}</FactLine>
+        <FactLine name="Delivery ID">
+          <Code>{delivery.id}</Code>
+        </FactLine>
+      </dl>
       <section aria-label="Attempts">
-        <h3 class="heading mb-1.5 text-sm">{attempts.length === 1 ? 'One attempt' : `${attempts.length} attempts`}</h3>
+        <h3 class="heading mb-1.5 text-sm">{attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`}</h3>
         <ol class="divide-y divide-line rounded-lg border border-line empty:hidden">
           {attempts.map((attempt) => (
             <AttemptShown key={attempt.attempt} attempt={attempt} />
@@ -89,23 +115,44 @@ function Shown({ delivery }: { delivery: Delivery }) {
         </ol>
       </section>
       <details>
-        <summary class="heading text-sm">What is sent</summary>
-        <pre
-          tabIndex={0}
-          aria-label="The message"
-          class="mt-2 max-h-72 overflow-auto rounded-md bg-sunken p-3 font-mono text-xs"
-        >
-          {JSON.stringify(message, null, 2)}
-        </pre>
-        <p class="mt-1 font-mono text-xs text-soft">{delivery.id}</p>
+        <summary class="heading text-sm">Payload</summary>
+        <JsonText value={message} label="Payload" class="mt-2 max-h-72" />
       </details>
     </div>
   );
 }
 
+const LINK = 'relative underline underline-offset-2 hover:text-accent';
+
+/** What a delivery is about, in a table whose rows are links: its monitor and its incident. */
+export function DeliverySubject({ delivery }: { delivery: Schemas['Delivery'] }) {
+  if (delivery.monitor_id === null) return null;
+  return (
+    <span class="block min-w-0 break-words">
+      <MonitorName delivery={delivery} />
+      {delivery.incident_id !== undefined && (
+        <a href={`/incidents/${delivery.incident_id}`} class={`${LINK} block w-fit text-xs text-soft`}>
+          View incident
+        </a>
+      )}
+    </span>
+  );
+}
+
+/** The monitor by its present name, as a link; by the name in the alert if it was deleted. */
+function MonitorName({ delivery: { monitor_id: id, monitor_name: name } }: { delivery: Schemas['Delivery'] }) {
+  const monitor = (monitors.value ?? []).find((each) => each.id === id);
+  if (monitor === undefined) return <>{name ?? 'Deleted monitor'}</>;
+  return (
+    <a href={`/monitors/${monitor.id}`} class={LINK}>
+      {monitor.name}
+    </a>
+  );
+}
+
 function AttemptShown({ attempt }: { attempt: Attempt }) {
   const { outcome, status_code: status, error, response, duration_ms: duration } = attempt;
-  const { label, tone } = outcome === null ? { label: 'Not ended', tone: 'plain' as const } : ENDS[outcome];
+  const { label, tone } = outcome === null ? { label: 'In progress', tone: 'plain' as const } : ENDS[outcome];
   return (
     <li class="px-3 py-2">
       <p class="flex flex-wrap items-center gap-x-2.5 gap-y-1">
@@ -121,7 +168,7 @@ function AttemptShown({ attempt }: { attempt: Attempt }) {
       {response !== null && response !== '' && (
         <pre
           tabIndex={0}
-          aria-label={`The answer to attempt ${attempt.attempt}`}
+          aria-label={`Response to attempt ${attempt.attempt}`}
           class="
             ml-7.5 mt-1 max-h-32 overflow-auto whitespace-pre-wrap break-words rounded bg-sunken p-2 font-mono text-xs
           "

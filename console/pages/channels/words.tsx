@@ -43,22 +43,23 @@ export const EVENTS: Record<DeliveryEvent, string> = {
   'monitor.down': 'Down',
   'monitor.degraded': 'Degraded',
   'monitor.up': 'Up',
-  'monitor.unknown': 'Not known',
+  'monitor.unknown': 'Unknown',
   'agent.offline': 'Agent offline',
   'agent.online': 'Agent online',
-  'advisory.domain_expiry': 'Expiry ahead',
-  'channel.failing': 'Another channel fails',
-  'channel.disconnected': 'Another chat is gone',
-  summary: 'Summary of many',
-  report: 'Report made',
+  'advisory.domain_expiry': 'Expires soon',
+  'channel.failing': 'Channel failing',
+  'channel.disconnected': 'Chat unavailable',
+  summary: 'Digest',
+  report: 'Report ready',
+  test: 'Test',
 };
 
 /** Labels of outcomes. */
 export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 'good' | 'warning' | 'bad' }> = {
-  pending: { label: 'On its way', tone: 'warning' },
+  pending: { label: 'Pending', tone: 'warning' },
   delivered: { label: 'Delivered', tone: 'good' },
   failed: { label: 'Failed', tone: 'bad' },
-  superseded: { label: 'Superseded', tone: 'plain' },
+  superseded: { label: 'Skipped (newer event)', tone: 'plain' },
 };
 
 /** The label of an event, with its time where the table has no column for it. */

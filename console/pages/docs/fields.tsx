@@ -1,35 +1,24 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId } from 'preact/hooks';
+import { formatNumber } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { Markdown } from '../../parts/markdown.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { follow, type Description, type Schema } from './description.ts';
-import { Prose } from './prose.tsx';
 
-const WORDS: Readonly<Record<string, string>> = {
-  string: 'text',
-  integer: 'whole number',
-  number: 'number',
-  boolean: 'true or false',
-  object: 'object',
-  array: 'list',
-  null: 'null',
-};
-
-/** Describes the type of a value: `text or null`, `list of whole number`. */
+/** Describes the type of a value: `string or null`, `array of integer`. */
 function describeType(description: Description, schema: Schema): string {
   const whole = follow(description, schema);
   if (whole.const !== undefined) return JSON.stringify(whole.const);
   if (whole.enum !== undefined) return whole.enum.map((value) => JSON.stringify(value)).join(', ');
   const options = whole.oneOf ?? (whole.type === undefined ? whole.anyOf : undefined);
   if (options !== undefined) return unique(options.map((option) => describeType(description, option))).join(' or ');
-  if (whole.type === undefined) return 'anything';
+  if (whole.type === undefined) return 'any';
   const types = typeof whole.type === 'string' ? [whole.type] : whole.type;
   return types
     .map((type) =>
-      type === 'array' && whole.items !== undefined
-        ? `list of ${describeType(description, whole.items)}`
-        : (WORDS[type] ?? type),
+      type === 'array' && whole.items !== undefined ? `array of ${describeType(description, whole.items)}` : type,
     )
     .join(' or ');
 }
@@ -44,7 +33,7 @@ function describeLimits(description: Description, schema: Schema): string {
     range(minLength, maxLength, ' characters'),
     range(minimum, maximum, ''),
     exclusiveMinimum === undefined ? '' : `more than ${exclusiveMinimum}`,
-    range(minItems, maxItems, ' entries'),
+    range(minItems, maxItems, ' items'),
     pattern === undefined ? '' : `matches ${pattern}`,
   ]
     .filter((text) => text !== '')
@@ -65,9 +54,9 @@ function listObjects(description: Description, schema: Schema): Schema[] {
 }
 
 function range(from: number | undefined, to: number | undefined, unit: string): string {
-  if (from === undefined) return to === undefined ? '' : `${to.toLocaleString('en')}${unit} at most`;
-  if (to === undefined) return from === 0 ? '' : `${from.toLocaleString('en')}${unit} at least`;
-  return `${from.toLocaleString('en')} to ${to.toLocaleString('en')}${unit}`;
+  if (from === undefined) return to === undefined ? '' : `${formatNumber(to)}${unit} max`;
+  if (to === undefined) return from === 0 ? '' : `${formatNumber(from)}${unit} min`;
+  return `${formatNumber(from)} to ${formatNumber(to)}${unit}`;
 }
 
 function unique(texts: readonly string[]): string[] {
@@ -130,7 +119,7 @@ export function FieldLine({
         </span>
         {isRequired && <Badge>required</Badge>}
       </div>
-      {said !== undefined && <Prose text={said} class="mt-0.5 text-[0.8125rem] text-soft" />}
+      {said !== undefined && <Markdown text={said} class="mt-0.5 text-[0.8125rem] text-soft" />}
       {listObjects(description, schema).length > 0 && (
         <Unfold label={`Fields of ${name}`}>{() => <SchemaFields description={description} schema={schema} />}</Unfold>
       )}

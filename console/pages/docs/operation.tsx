@@ -1,76 +1,24 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Choices } from '../../parts/choices.tsx';
 import { CopyButton, useCopy } from '../../parts/copy.tsx';
-import { Icon } from '../../parts/icon.tsx';
+import { JsonText } from '../../parts/json-text.tsx';
+import { Markdown } from '../../parts/markdown.tsx';
 import { Badge } from '../../parts/status.tsx';
 import {
   follow,
   type Answer,
+  type Content,
   type Description,
+  type Example,
   type Method,
   type Operation,
   type Parameter,
-  type Content,
-  type Example,
 } from './description.ts';
 import { FieldLine, SchemaFields, Unfold } from './fields.tsx';
-import { Prose } from './prose.tsx';
-
-/** The kind of credential that an operation takes. */
-type Credential = 'token' | 'session' | 'agent' | 'none';
-
-/** The credential that an operation requires. */
-function credentialOf({ security }: Operation): Credential {
-  if (security === undefined) return 'token';
-  if (security.some((each) => 'session' in each)) return 'session';
-  return security.some((each) => 'agentToken' in each) ? 'agent' : 'none';
-}
-
-const HEADERS: Record<Credential, readonly string[]> = {
-  token: ['-H \'Authorization: Bearer \'"$SPOTCHECK_TOKEN"'],
-  agent: ['-H \'Authorization: Bearer \'"$SPOTCHECK_AGENT_TOKEN"'],
-  session: ['-b cookies.txt'],
-  none: [],
-};
-
-/** A curl command for an operation; path parameters are shell variables. */
-function curlOf(operation: Operation, example: unknown): string {
-  const { method, path, server, parameters } = operation;
-  const credential = credentialOf(operation);
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${variableOf(parameters, name)}`);
-  const address = `${server ?? ''}${filled}${queryOf(parameters)}`;
-  const parts = [
-    `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} "${address}"`,
-    ...HEADERS[credential],
-    // Other operations of users need the cookie that this one sets.
-    ...(operation.operationId === 'signIn' ? ['-c cookies.txt'] : []),
-    ...(credential === 'session' && method !== 'get' ? ['-H \'X-CSRF-Token: \'"$CSRF_TOKEN"'] : []),
-    ...(example === undefined
-      ? []
-      : [
-          "-H 'Content-Type: application/json'",
-          `-d '${JSON.stringify(example, null, 2).replaceAll("'", String.raw`'\''`)}'`,
-        ]),
-  ];
-  return parts.join(' \\\n  ');
-}
-
-function variableOf(parameters: readonly Parameter[], name: string): string {
-  const kind = parameters.find((parameter) => parameter.in === 'path' && parameter.name === name)?.schema?.['x-id'];
-  return name === 'id' && kind !== undefined ? `${kind.toUpperCase()}_ID` : name.toUpperCase();
-}
-
-/** The query with the required parameters only. */
-function queryOf(parameters: readonly Parameter[]): string {
-  const names = parameters
-    .filter((parameter) => parameter.in === 'query' && parameter.required === true)
-    .map(({ name }) => `${name}=$${name.toUpperCase()}`);
-  return names.length === 0 ? '' : `?${names.join('&')}`;
-}
-
-type OperationProps = { description: Description; operation: Operation; isOpen: boolean; onToggle: () => void };
+import { credentialOf, LANGUAGES, sampleOf, type Credential, type Language } from './samples.ts';
+import { TryIt } from './try-it.tsx';
 
 const METHODS: Record<Method, string> = {
   get: 'text-accent',
@@ -81,57 +29,92 @@ const METHODS: Record<Method, string> = {
 };
 
 const CALLERS: Record<Credential, string> = {
-  token: 'API token, or a session',
-  session: 'A session: for people alone',
-  agent: 'Token of an agent',
-  none: 'Open to everybody',
+  token: 'API token or session',
+  session: 'Session only',
+  agent: 'Agent token',
+  none: 'No authentication',
 };
 
 /** Labels of the places of a parameter. */
 const PARAMETER_LOCATIONS: Readonly<Record<string, string>> = {
-  path: 'In the path',
-  query: 'In the query',
+  path: 'Path parameters',
+  query: 'Query parameters',
   header: 'Headers',
 };
 
-/** One operation as a line that unfolds. */
-export function OperationPart({ description, operation, isOpen, onToggle }: OperationProps) {
-  const { method, path, server, summary, operationId } = operation;
-  const id = useId();
+/** The method of an operation, in its color; of what webhooks receive it is `event`. */
+export function MethodName({ operation: { method, server } }: { operation: Operation }) {
   return (
-    <li id={`operation-${operationId}`} class="scroll-mt-4">
-      <h3>
-        <button
-          type="button"
-          aria-expanded={isOpen}
-          aria-controls={id}
-          onClick={onToggle}
-          class="flex w-full flex-wrap items-center gap-x-3 gap-y-0.5 px-4 py-2.5 text-left hover:bg-hover"
-        >
-          <span class={`w-14 shrink-0 font-mono text-xs font-semibold uppercase ${METHODS[method]}`}>
-            {server === null ? 'event' : method}
-          </span>
-          <code class="min-w-0 break-all font-mono text-[0.8125rem]">{path}</code>
-          <span class="min-w-0 text-sm text-soft">{summary}</span>
-          <Icon name="chevron" class={`ml-auto size-4 text-soft ${isOpen ? 'rotate-90' : ''}`} />
-        </button>
-      </h3>
-      <div id={id} class="empty:hidden">
-        {isOpen && <Details description={description} operation={operation} />}
-      </div>
-    </li>
+    <span class={`shrink-0 font-mono text-xs font-semibold uppercase ${METHODS[method]}`}>
+      {server === null ? 'event' : method}
+    </span>
   );
 }
 
-function Details({ description, operation }: { description: Description; operation: Operation }) {
+type OperationProps = { description: Description; operation: Operation };
+
+/** One operation on a screen of its own: what it does and takes, and beside it code, examples and a way to try it. */
+export function OperationPart({ description, operation }: OperationProps) {
+  const { path, summary, server, operationId } = operation;
+  const heading = useFocus(operationId);
+  const body = operation.requestBody === undefined ? null : follow(description, operation.requestBody);
+  const examples = listExamples(description, body?.content);
+  const canTry = server !== null && ['token', 'none'].includes(credentialOf(operation));
+  return (
+    <article key={operationId} id={`operation-${operationId}`}>
+      <h2 ref={heading} tabIndex={-1} class="heading text-lg outline-none">
+        {summary}
+      </h2>
+      <p class="mb-4 mt-1 flex flex-wrap items-center gap-x-2.5 gap-y-1">
+        <MethodName operation={operation} />
+        <code class="min-w-0 break-all font-mono text-[0.8125rem]">{path}</code>
+      </p>
+      <div class="grid grid-cols-1 gap-x-8 gap-y-5 xl:grid-cols-2">
+        <About description={description} operation={operation} />
+        <div class="grid min-w-0 grid-cols-1 content-start gap-5 xl:sticky xl:top-4 xl:self-start">
+          {server !== null && <CodeSample operation={operation} example={examples[0]?.value} />}
+          {examples.length > 0 && (
+            <Part title={server === null ? 'Example' : 'Example request'}>
+              <Examples label="Example body" examples={examples} />
+            </Part>
+          )}
+          <ResponseExample description={description} operation={operation} />
+          {canTry && (
+            <Part title="Try it">
+              <TryIt operation={operation} example={examples[0]?.value} />
+            </Part>
+          )}
+        </div>
+      </div>
+    </article>
+  );
+}
+
+/** Moves the focus to the heading of an operation that was opened after the page, and shows its beginning. */
+function useFocus(operationId: string) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    heading.current?.closest('main')?.scrollTo(0, 0);
+    if (!isFirst.current) heading.current?.focus({ preventScroll: true });
+    isFirst.current = false;
+  }, [operationId]);
+  return heading;
+}
+
+function About({ description, operation }: OperationProps) {
   const { description: text, parameters, requestBody, responses, server, operationId } = operation;
   const body = requestBody === undefined ? null : follow(description, requestBody);
   const bodySchema = body?.content['application/json']?.schema;
-  const examples = listExamples(description, body?.content);
+  const answers = Object.entries(responses);
+  const failures = answers.filter(([status]) => !status.startsWith('2'));
+  const lineOf = ([status, answer]: (typeof answers)[number]) => (
+    <AnswerLine key={status} status={status} answer={follow(description, answer)} description={description} />
+  );
   return (
-    <div class="grid grid-cols-1 gap-5 border-t border-line px-4 pb-5 pt-3">
-      <div class="grid gap-2 text-sm">
-        {text !== undefined && <Prose text={text} />}
+    <div class="grid min-w-0 grid-cols-1 content-start gap-5">
+      <div class="grid grid-cols-1 gap-2 text-sm">
+        {text !== undefined && <Markdown text={text} />}
         <p class="flex flex-wrap items-center gap-2 text-[0.8125rem] text-soft">
           <code class="font-mono">{operationId}</code>
           {server !== null && <Badge>{CALLERS[credentialOf(operation)]}</Badge>}
@@ -140,13 +123,6 @@ function Details({ description, operation }: { description: Description; operati
           {operation['x-extension'] === true && <Badge>extension</Badge>}
         </p>
       </div>
-      {server !== null && (
-        <CodeBlock
-          title="In a shell"
-          label={`Command for ${operationId}`}
-          text={curlOf(operation, examples[0]?.value)}
-        />
-      )}
       {Object.entries(PARAMETER_LOCATIONS).map(([location, title]) => (
         <Parameters
           key={location}
@@ -156,20 +132,63 @@ function Details({ description, operation }: { description: Description; operati
         />
       ))}
       {bodySchema !== undefined && (
-        <Part title={body?.required === false ? 'Body, if any' : 'Body'}>
-          <div class="grid grid-cols-1 gap-2">
-            <Examples label="Example body" examples={examples} />
-            <SchemaFields description={description} schema={bodySchema} />
-          </div>
+        <Part title={body?.required === false ? 'Request body (optional)' : 'Request body'}>
+          <SchemaFields description={description} schema={bodySchema} />
         </Part>
       )}
-      <Part title={server === null ? 'What you answer' : 'Answers'}>
+      <Part title={server === null ? 'Your response' : 'Responses'}>
         <ul class="divide-y divide-line rounded-lg border border-line">
-          {Object.entries(responses).map(([status, answer]) => (
-            <AnswerLine key={status} status={status} answer={follow(description, answer)} description={description} />
-          ))}
+          {answers.filter(([status]) => status.startsWith('2')).map(lineOf)}
         </ul>
+        {failures.length > 0 && (
+          <Unfold label={`Errors: ${failures.map(([status]) => status).join(', ')}`}>
+            {() => <ul class="divide-y divide-line rounded-lg border border-line">{failures.map(lineOf)}</ul>}
+          </Unfold>
+        )}
       </Part>
+    </div>
+  );
+}
+
+/** The example of the successful response; nothing if it has none. */
+function ResponseExample({ description, operation: { responses } }: OperationProps) {
+  const [, answer] = Object.entries(responses).find(([status]) => status.startsWith('2')) ?? [];
+  const examples = answer === undefined ? [] : listExamples(description, follow(description, answer).content);
+  if (examples.length === 0) return null;
+  return (
+    <Part title="Example response">
+      <Examples label="Example response" examples={examples} />
+    </Part>
+  );
+}
+
+const LANGUAGE_CHOICES = (Object.keys(LANGUAGES) as Language[]).map((value) => ({ value, label: LANGUAGES[value] }));
+
+/** Code that calls the operation, in the language of choice, with a copy button. */
+function CodeSample({ operation, example }: { operation: Operation; example: unknown }) {
+  const language = useSignal<Language>('curl');
+  const text = sampleOf(language.value, operation, example);
+  const copying = useCopy<HTMLPreElement>(text);
+  return (
+    <div class="min-w-0">
+      <div class="flex flex-wrap items-center justify-between gap-2 pb-1.5">
+        <Choices
+          label="Language"
+          choices={LANGUAGE_CHOICES}
+          value={language.value}
+          onValue={(value) => (language.value = value)}
+        />
+        <CopyButton copying={copying} size="small" tone="quiet" />
+      </div>
+      <pre
+        ref={copying.box}
+        tabIndex={0}
+        role="group"
+        aria-label={`${LANGUAGES[language.value]} code for ${operation.operationId}`}
+        class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5"
+      >
+        {text}
+      </pre>
     </div>
   );
 }
@@ -204,7 +223,6 @@ function Parameters({
 
 function AnswerLine({ status, answer, description }: { status: string; answer: Answer; description: Description }) {
   const schema = answer.content?.['application/json']?.schema;
-  const examples = listExamples(description, answer.content);
   const others = Object.keys(answer.content ?? {}).filter((type) => type !== 'application/json');
   const isGood = status.startsWith('2');
   return (
@@ -214,11 +232,8 @@ function AnswerLine({ status, answer, description }: { status: string; answer: A
           {status}
         </span>
         <div class="min-w-0 flex-1">
-          <Prose text={answer.description} class={isGood ? '' : 'text-soft'} />
-          {others.length > 0 && <p class="text-xs text-soft">Also as {others.join(', ')}.</p>}
-          {isGood && examples.length > 0 && (
-            <Unfold label="Example">{() => <Examples label={`Example answer ${status}`} examples={examples} />}</Unfold>
-          )}
+          <Markdown text={answer.description} class={isGood ? '' : 'text-soft'} />
+          {others.length > 0 && <p class="text-xs text-soft">Also: {others.join(', ')}.</p>}
           {isGood && schema !== undefined && (
             <Unfold label="Fields">{() => <SchemaFields description={description} schema={schema} />}</Unfold>
           )}
@@ -231,30 +246,8 @@ function AnswerLine({ status, answer, description }: { status: string; answer: A
 function Part({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="min-w-0">
-      <h4 class="mb-1.5 text-xs font-medium text-soft">{title}</h4>
+      <h3 class="mb-1.5 text-xs font-medium text-soft">{title}</h3>
       {children}
-    </div>
-  );
-}
-
-/** A block of code with a heading and a copy button. */
-function CodeBlock({ title, label, text }: { title: string; label: string; text: string }) {
-  const copying = useCopy<HTMLPreElement>(text);
-  return (
-    <div class="min-w-0">
-      <div class="flex items-end justify-between gap-2 pb-1">
-        <h4 class="text-xs font-medium text-soft">{title}</h4>
-        <CopyButton copying={copying} size="small" tone="quiet" class="-my-1" />
-      </div>
-      <pre
-        ref={copying.box}
-        tabIndex={0}
-        role="group"
-        aria-label={label}
-        class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5"
-      >
-        {text}
-      </pre>
     </div>
   );
 }
@@ -284,14 +277,7 @@ function Examples({ label, examples }: { label: string; examples: readonly Named
           onValue={(chosen) => (name.value = chosen)}
         />
       )}
-      <pre
-        tabIndex={0}
-        role="group"
-        aria-label={`${label}: ${shown.title}`}
-        class="max-h-96 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs leading-5"
-      >
-        {JSON.stringify(shown.value, null, 2)}
-      </pre>
+      <JsonText value={shown.value} label={`${label}: ${shown.title}`} class="max-h-96" />
     </div>
   );
 }

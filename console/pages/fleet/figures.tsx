@@ -1,5 +1,6 @@
 import type { Schemas } from '../../client/shapes.ts';
 import { Figure } from '../../parts/facts.tsx';
+import { formatNumber } from '../../parts/figures.ts';
 import { Card } from '../../parts/page.tsx';
 import { formatDuration, formatLatency } from '../../parts/time.tsx';
 
@@ -25,7 +26,7 @@ export function FleetFigures({ fleet }: { fleet: Fleet }) {
             {oldest === null ? 'none' : formatDuration(oldest)}
           </Figure>
           <Figure label="Waiting jobs" tone={toneOf(waiting === null)}>
-            {waiting === null ? 'unknown' : waiting.toLocaleString()}
+            {waiting === null ? 'unknown' : formatNumber(waiting)}
           </Figure>
           <Figure label="Shared agents online" tone={toneOf(offline > 0)}>
             {agents.length - offline} of {agents.length}
@@ -74,7 +75,7 @@ export function SpreadCell({ spread, kind }: { spread: Spread; kind: SpreadKind 
   if (spread === null) return <span class="text-soft">–</span>;
   return (
     <span
-      title={`${spread.count.toLocaleString()} recent samples`}
+      title={`${formatNumber(spread.count)} recent samples`}
       class={isLate(spread, kind) ? 'font-medium text-down' : ''}
     >
       {formatLatency(spread.p50_ms)} · {formatLatency(spread.p99_ms)}

@@ -6,6 +6,7 @@ import { useFormAction } from '../../parts/action.ts';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Fact } from '../../parts/facts.tsx';
+import { formatNumber } from '../../parts/figures.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { toast } from '../../parts/toast.tsx';
 
@@ -33,7 +34,7 @@ export function Retire({ region, others, onDone, onClose }: RetireProps) {
         ({ left } = await api.post('/fleet/retirements', { body: { region, move_to: moveTo, confirmed: true } }));
         if (left >= before) break;
       }
-      if (left > 0) toast(`${left.toLocaleString()} monitors still use ${region}. Retire it again`, 'bad');
+      if (left > 0) toast(`${formatNumber(left)} monitors still use ${region}. Retire it again`, 'bad');
       else toast(`${region} retired`);
       onDone();
       onClose();
@@ -75,10 +76,10 @@ function Meaning({
   return (
     <div class="text-sm">
       <dl class="grid grid-cols-2 gap-x-6 gap-y-3">
-        <Fact name={`Monitors in ${region}`}>{monitors.toLocaleString()}</Fact>
-        <Fact name="Without another region">{onlySource.toLocaleString()}</Fact>
-        <Fact name="Moved to the replacement">{moved.toLocaleString()}</Fact>
-        <Fact name="Confirmed by fewer locations">{lowered.toLocaleString()}</Fact>
+        <Fact name={`Monitors in ${region}`}>{formatNumber(monitors)}</Fact>
+        <Fact name="Without another region">{formatNumber(onlySource)}</Fact>
+        <Fact name="Moved to the replacement">{formatNumber(moved)}</Fact>
+        <Fact name="Confirmed by fewer locations">{formatNumber(lowered)}</Fact>
       </dl>
       <p class="mt-3">
         The region can’t be selected anymore; its results are kept. You can restore it on the command line, but its

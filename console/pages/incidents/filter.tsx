@@ -92,7 +92,7 @@ const STATUS_CHOICES = [
   { value: 'resolved', label: 'Resolved' },
 ];
 const ACKNOWLEDGED_CHOICES = [
-  { value: '', label: 'Acknowledged?' },
+  { value: '', label: 'Acknowledgement: any' },
   { value: 'false', label: 'Not acknowledged' },
   { value: 'true', label: 'Acknowledged' },
 ];
@@ -103,22 +103,17 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
   const monitor = (monitors.value ?? []).find(({ id }) => id === filter.monitorId);
   return (
     <div class="mb-4 flex flex-wrap items-center gap-2" role="search" aria-label="Incidents">
-      <Choices
-        label="Which incidents"
-        choices={STATUS_CHOICES}
-        value={filter.status}
-        onValue={(status) => change({ status })}
-      />
+      <Choices label="Status" choices={STATUS_CHOICES} value={filter.status} onValue={(status) => change({ status })} />
       <span class="inline-flex min-w-0 items-center">
         <Button onClick={() => (isChoosing.value = true)} class="max-w-64 font-normal" aria-haspopup="dialog">
-          {filter.monitorId === '' ? 'All monitors' : (monitor?.name ?? 'One monitor')}
+          {filter.monitorId === '' ? 'All monitors' : (monitor?.name ?? '1 monitor')}
         </Button>
         {filter.monitorId !== '' && (
           <IconButton icon="close" label="All monitors" onClick={() => change({ monitor_id: '' })} />
         )}
       </span>
       <SelectField
-        label="When"
+        label="Period"
         hideLabel
         class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
         options={PERIOD_CHOICES}
@@ -126,7 +121,7 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         onValue={(period) => change({ period })}
       />
       <SelectField
-        label="Acknowledged"
+        label="Acknowledgement"
         hideLabel
         class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
         options={ACKNOWLEDGED_CHOICES}

@@ -12,9 +12,9 @@ const TINTS: Record<Incident['state'], string> = {
   degraded: 'bg-degraded-tint border-degraded/30',
 };
 const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
-  recovered: 'It recovered',
-  paused: 'The monitor was paused',
-  deleted: 'The monitor was deleted',
+  recovered: 'Recovered',
+  paused: 'Monitor paused',
+  deleted: 'Monitor deleted',
 };
 
 /** The summary of an incident: its worst state, duration, reason, locations and acknowledgement. */
@@ -38,32 +38,28 @@ export function IncidentStatus({ incident }: { incident: Incident }) {
       </p>
       <p class="mt-1 break-words text-[0.9375rem]">{incident.reason}</p>
       <dl class="mt-4 grid grid-cols-2 gap-x-6 gap-y-3 text-sm md:grid-cols-4">
-        <Fact name="Began">
+        <Fact name="Started">
           <time dateTime={new Date(incident.started_at * 1000).toISOString()}>
             {formatDateTime(incident.started_at)}
           </time>
           {incident.detected_at > incident.started_at && (
-            <Small>decided {formatDuration(incident.detected_at - incident.started_at)} later</Small>
+            <Small>confirmed after {formatDuration(incident.detected_at - incident.started_at)}</Small>
           )}
         </Fact>
         {incident.resolved_at !== null && (
-          <Fact name="Ended">
+          <Fact name="Resolved">
             <time dateTime={new Date(incident.resolved_at * 1000).toISOString()}>
               {formatDateTime(incident.resolved_at)}
             </time>
             {incident.resolution !== null && <Small>{ENDINGS[incident.resolution]}</Small>}
           </Fact>
         )}
-        <Fact name="Seen from">
+        <Fact name={isOpen ? 'Failing from' : 'Failed from'}>
           {incident.sources_down.length === 0 ? 'No location' : incident.sources_down.join(', ')}
         </Fact>
-        <Fact name="Looked after">
+        <Fact name="Acknowledged by">
           {incident.acknowledged_at === null ? (
-            isOpen ? (
-              'Not yet'
-            ) : (
-              'No'
-            )
+            'Not acknowledged'
           ) : (
             <>
               {incident.acknowledged_by ?? 'A member'}

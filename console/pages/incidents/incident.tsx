@@ -35,20 +35,19 @@ function IncidentDeliveries({
 }) {
   if (deliveries.length === 0) {
     const isForgotten = Date.now() / 1000 - startedAt > KEPT_SECONDS;
-    if (isForgotten) return <p class="text-sm text-soft">What was sent is kept for 30 days.</p>;
+    if (isForgotten) return <p class="text-sm text-soft">Deliveries are stored for 30 days.</p>;
     return (
       <p class="text-sm text-soft">
-        No alert was sent. Where alerts go is said by{' '}
+        No alerts were sent.{' '}
         <a href={PATHS.channels} class="text-accent underline underline-offset-2">
-          channels
+          View channels
         </a>
-        .
       </p>
     );
   }
   return (
     <Table
-      caption="What was sent because of this incident"
+      caption="Notifications"
       rows={deliveries}
       keyOf={({ id }) => id}
       hrefOf={({ channel_id: channel, id }) => `/channels/${channel}?delivery=${id}`}
@@ -89,7 +88,7 @@ export function IncidentPage({ params }: PageProps) {
       title="Incident"
       icon="incidents"
       back={BACK}
-      missing="It belongs to another account, or its address is not complete."
+      missing="Check the address. It may belong to another account."
     >
       {(incident) => <Shown incident={incident} load={load} />}
     </ObjectPage>
@@ -105,18 +104,15 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
       <IncidentStatus incident={incident} />
       <div class="grid grid-cols-1 gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div class="min-w-0">
-          <Section title="What happened">
+          <Section title="Timeline">
             <Timeline incident={incident} />
             {isCut('timeline') && <Cut />}
           </Section>
-          <Section
-            title="Evidence"
-            lead={incident.evidence.length > 0 ? 'By each location at its first failure.' : undefined}
-          >
+          <Section title="Evidence" lead={incident.evidence.length > 0 ? 'First failure per location' : undefined}>
             <Evidence evidence={incident.evidence} />
             {isCut('evidence') && <Cut />}
           </Section>
-          <Section title="Who was notified">
+          <Section title="Notifications">
             <IncidentDeliveries deliveries={incident.deliveries} startedAt={incident.started_at} />
             {isCut('deliveries') && <Cut />}
           </Section>
@@ -132,6 +128,9 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
 function Actions({ incident, reload }: { incident: IncidentDetail; reload: () => Promise<void> }) {
   const action = useAction();
   const isAcknowledged = incident.acknowledged_at !== null;
+  const isResolved = incident.status === 'resolved';
+  // An acknowledged incident that is over has nothing left to change.
+  const canChange = canWrite() && !(isResolved && isAcknowledged);
   const change = () =>
     action.run(async () => {
       const options = { path: { id: incident.id } };
@@ -139,21 +138,21 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
         ? api.delete('/incidents/{id}/acknowledge', options)
         : api.post('/incidents/{id}/acknowledge', options));
       await reload();
-      toast(isAcknowledged ? 'Acknowledgement taken back' : 'Acknowledged: others see that you look after it');
+      toast(isAcknowledged ? 'Unacknowledged' : 'Acknowledged. Your team can see it.');
     });
   const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
-  useShortcut('a', isAcknowledged ? 'Take the acknowledgement back' : 'Acknowledge', () => canWrite() && void change());
+  useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', () => canChange && void change());
   return (
     <>
-      {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>Monitor</ButtonLink>}
-      {canWrite() && (
+      {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>View monitor</ButtonLink>}
+      {canChange && (
         <Button
-          tone={isAcknowledged || incident.status === 'resolved' ? 'plain' : 'primary'}
+          tone={isAcknowledged || isResolved ? 'plain' : 'primary'}
           icon={isAcknowledged ? 'close' : 'check'}
           busy={action.isBusy.value}
           onClick={() => void change()}
         >
-          {isAcknowledged ? 'Take back' : 'Acknowledge'}
+          {isAcknowledged ? 'Unacknowledge' : 'Acknowledge'}
         </Button>
       )}
     </>
@@ -161,7 +160,7 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
 }
 
 function Cut() {
-  return <p class="mt-2 text-[0.8125rem] text-soft">The first 500 are shown.</p>;
+  return <p class="mt-2 text-[0.8125rem] text-soft">Only the first 500 are shown.</p>;
 }
 
 type Entry = Schemas['IncidentEvidence'];

@@ -7,6 +7,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { TextArea, Form, FormError } from '../../parts/field.tsx';
+import { Markdown } from '../../parts/markdown.tsx';
 import { Moment } from '../../parts/time.tsx';
 
 type Note = Schemas['IncidentNote'];
@@ -16,8 +17,7 @@ type NotesProps = { incidentId: string; notes: readonly Note[]; onChanged: () =>
 export function Notes({ incidentId, notes, onChanged }: NotesProps) {
   const deletion = useAction();
   const remove = async (note: Note) => {
-    if (!(await confirm({ title: 'Delete this note?', text: 'It cannot be brought back.', action: 'Delete note' })))
-      return;
+    if (!(await confirm({ title: 'Delete this note?', text: 'This cannot be undone.', action: 'Delete note' }))) return;
     await deletion.run(async () => {
       await api.delete('/incidents/{id}/notes/{note_id}', { path: { id: incidentId, note_id: note.id } });
       await onChanged();
@@ -41,7 +41,7 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
                   />
                 )}
               </div>
-              <p class="whitespace-pre-wrap break-words pb-1 pr-2 text-sm">{note.text}</p>
+              <Markdown text={note.text} isNote class="pb-1 pr-2 text-sm" />
             </li>
           ))}
         </ul>
@@ -49,7 +49,7 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
       {canWrite() ? (
         <NoteForm incidentId={incidentId} onChanged={onChanged} />
       ) : (
-        notes.length === 0 && <p class="text-sm text-soft">No one has written anything.</p>
+        notes.length === 0 && <p class="text-sm text-soft">No notes yet.</p>
       )}
     </div>
   );
@@ -72,7 +72,8 @@ function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
       <TextArea
         label="Add a note"
         hideLabel
-        placeholder="What you found, what you did"
+        placeholder="Findings and actions"
+        hint="Markdown: **bold**, `code`, lists, [link](https://…)"
         maxLength={4000}
         rows={3}
         value={text.value}

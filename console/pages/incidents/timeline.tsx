@@ -10,21 +10,21 @@ type Statement = Schemas['SourceStatement'];
 
 /** Labels of the states of a monitor; unknown has the mark of pending. */
 const STATES: Record<Schemas['TransitionState'], { label: string; status: Status }> = {
-  up: { label: 'Up again', status: 'up' },
+  up: { label: 'Recovered', status: 'up' },
   degraded: { label: 'Degraded', status: 'degraded' },
   down: { label: 'Down', status: 'down' },
-  unknown: { label: 'Not known', status: 'pending' },
+  unknown: { label: 'Unknown', status: 'pending' },
   paused: { label: 'Paused', status: 'paused' },
-  pending: { label: 'Waiting for the first check', status: 'pending' },
+  pending: { label: 'Waiting for first check', status: 'pending' },
 };
 
 const VERDICTS: Record<NonNullable<Statement['verdict']>, string> = { up: 'up', degraded: 'degraded', down: 'down' };
 /** Why the vote of a location did not count. */
 const SOURCE_STATUSES: Record<Statement['standing'], string | null> = {
   votes: null,
-  offline: 'its agent is offline',
-  silent: 'has said nothing lately',
-  undecided: 'not decided',
+  offline: 'agent offline',
+  silent: 'no recent result',
+  undecided: 'undecided',
   unable: 'cannot run this check',
 };
 
@@ -43,10 +43,10 @@ export function Timeline({ incident }: { incident: Schemas['IncidentDetail'] }) 
       key: 'acknowledged',
       at: incident.acknowledged_at,
       mark: <Icon name="person" class="size-4 text-accent" />,
-      body: <p class="text-sm font-medium">{incident.acknowledged_by ?? 'A member'} looks after it</p>,
+      body: <p class="text-sm font-medium">Acknowledged by {incident.acknowledged_by ?? 'a member'}</p>,
     });
   }
-  if (steps.length === 0) return <p class="text-sm text-soft">No timeline was stored.</p>;
+  if (steps.length === 0) return <p class="text-sm text-soft">No timeline stored.</p>;
   return (
     <ol>
       {steps
@@ -78,10 +78,10 @@ function Change({ transition }: { transition: Transition }) {
       <p class="break-words text-sm">
         <span class="font-medium">{STATES[to].label}</span>
         {reason !== null && <span class="text-soft"> · {reason}</span>}
-        {detectedAt > at && <span class="text-soft"> · decided {formatDuration(detectedAt - at)} later</span>}
+        {detectedAt > at && <span class="text-soft"> · confirmed after {formatDuration(detectedAt - at)}</span>}
       </p>
       {sources.length > 0 && (
-        <ul class="mt-1 flex flex-wrap gap-1.5" aria-label="What each location said">
+        <ul class="mt-1 flex flex-wrap gap-1.5" aria-label="Results by location">
           {sources.map((source) => (
             <SaidBy key={source.name} source={source} />
           ))}
@@ -93,7 +93,7 @@ function Change({ transition }: { transition: Transition }) {
 
 function SaidBy({ source: { name, verdict, standing, reason } }: { source: Statement }) {
   const status = verdict ?? 'pending';
-  const said = SOURCE_STATUSES[standing] ?? (verdict === null ? 'not decided' : VERDICTS[verdict]);
+  const said = SOURCE_STATUSES[standing] ?? (verdict === null ? 'undecided' : VERDICTS[verdict]);
   return (
     <li
       class="inline-flex max-w-full items-center gap-1.5 rounded border border-line bg-surface px-1.5 text-xs leading-5"

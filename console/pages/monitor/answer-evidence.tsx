@@ -17,7 +17,7 @@ export function AnswerEvidence({ answer: { status, headers, body, body_withheld:
           class="max-h-60 overflow-auto border-b border-line px-3 py-2"
           tabIndex={0}
           role="group"
-          aria-label="Headers"
+          aria-label="Response headers"
         >
           {status !== null && <div class="font-semibold">HTTP {status}</div>}
           {lines.map(([name, value]) => (
@@ -36,7 +36,7 @@ export function AnswerEvidence({ answer: { status, headers, body, body_withheld:
           class="max-h-72 overflow-auto whitespace-pre-wrap break-all px-3 py-2"
           tabIndex={0}
           role="group"
-          aria-label="Beginning of the body"
+          aria-label="Start of the response body"
         >
           {body}
         </pre>

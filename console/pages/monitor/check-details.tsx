@@ -63,12 +63,11 @@ function describeCause(cause: string | null): string | null {
 }
 
 type Check = Schemas['Check'];
-type Incident = Schemas['Incident'];
 
 /** The details of one check: reason, timings and, for a failure, the response. */
-export function CheckDetails({ check, incidents }: { check: Check; incidents: readonly Incident[] }) {
+export function CheckDetails({ check, monitorId }: { check: Check; monitorId: string }) {
   const { cause, reason, http_status: status, latency_ms: ms, phases } = check;
-  const incident = check.verdict === 'down' || check.verdict === 'degraded' ? incidentAt(incidents, check.at) : null;
+  const isFailure = check.verdict === 'down' || check.verdict === 'degraded';
   return (
     <div class="grid gap-3 text-sm">
       <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
@@ -97,7 +96,7 @@ export function CheckDetails({ check, incidents }: { check: Check; incidents: re
           </p>
         )
       )}
-      {incident !== null && <Evidence check={check} incident={incident} />}
+      {isFailure && <Evidence check={check} monitorId={monitorId} />}
     </div>
   );
 }
@@ -112,11 +111,11 @@ const DNS_FAILURES: Readonly<Record<string, string>> = {
 };
 
 /** The stored response of this check or, if it has none, of its location's first failure in the incident. */
-function Evidence({ check, incident }: { check: Check; incident: Incident }) {
-  const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id: incident.id }, signal }), [incident.id]);
+function Evidence({ check, monitorId }: { check: Check; monitorId: string }) {
+  const load = useLoad((signal) => findEvidence(monitorId, check, signal), [monitorId, check.at]);
   return (
     <Loaded load={load} height="h-16">
-      {({ evidence }) => {
+      {(evidence) => {
         const ofSource = evidence.filter(({ source, answer }) => source.id === check.source.id && answer !== null);
         const own = ofSource.find(({ at }) => at === Math.floor(check.at));
         const shown = own ?? ofSource.find(({ verdict }) => verdict === check.verdict) ?? ofSource[0];
@@ -139,11 +138,14 @@ function Evidence({ check, incident }: { check: Check; incident: Incident }) {
   );
 }
 
-/** The incident that a moment belongs to; null if there is none. */
-function incidentAt(incidents: readonly Incident[], at: number): Incident | null {
-  return (
-    incidents.find(
-      ({ started_at: from, resolved_at: to }) => Math.floor(at) >= from && (to === null || at <= to + 1),
-    ) ?? null
-  );
+/** The evidence of the incident that a failure belongs to, however old it is; empty if it opened none. */
+async function findEvidence(
+  monitorId: string,
+  { at }: Check,
+  signal: AbortSignal,
+): Promise<readonly Schemas['IncidentEvidence'][]> {
+  const query = { monitor_id: monitorId, until: Math.floor(at), limit: 1 };
+  const [incident] = (await api.get('/incidents', { query, signal })).incidents;
+  if (incident === undefined || (incident.resolved_at !== null && at > incident.resolved_at + 1)) return [];
+  return (await api.get('/incidents/{id}', { path: { id: incident.id }, signal })).evidence;
 }

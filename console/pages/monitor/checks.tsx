@@ -7,9 +7,10 @@ import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { StatusMark, VERDICTS, VerdictMark } from '../../parts/status.tsx';
 import { formatDateTime, formatExact, Moment, TimesIn } from '../../parts/time.tsx';
-import { formatMs, labelStep } from '../../plots/time-labels.ts';
+import { formatMs } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
 import { CheckDetails } from './check-details.tsx';
+import { CsvLink, TimeFilter } from './check-log.tsx';
 import { nameOf } from './lines.ts';
 import { hasLocations, reasonOf } from './status-words.ts';
 import { keyOf, type CheckChoice, type CheckList } from './use-checks.ts';
@@ -18,7 +19,6 @@ type Check = Schemas['Check'];
 type RowProps = {
   check: Check;
   monitor: Schemas['Monitor'];
-  incidents: readonly Schemas['Incident'][];
   isOpen: boolean;
   onToggle: () => void;
 };
@@ -31,7 +31,7 @@ const PINGS: Readonly<Record<string, string>> = {
 };
 
 /** One check as a line that unfolds into its details. */
-function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
+function CheckRow({ check, monitor, isOpen, onToggle }: RowProps) {
   const detailsId = `check-${check.at}-${check.source.id ?? ''}`;
   return (
     <li class="border-b border-line last:border-0">
@@ -66,7 +66,7 @@ function CheckRow({ check, monitor, incidents, isOpen, onToggle }: RowProps) {
             {check.ping === 'start' ? 'Started' : VERDICTS[check.verdict]} <Moment at={Math.floor(check.at)} />,{' '}
             {formatDateTime(check.at)}
           </p>
-          <CheckDetails check={check} incidents={incidents} />
+          <CheckDetails check={check} monitorId={monitor.id} />
         </div>
       )}
     </li>
@@ -91,42 +91,28 @@ type ChecksProps = {
   choice: CheckChoice;
   agents: readonly Schemas['Agent'][];
   sourceIds: readonly string[];
-  incidents: readonly Schemas['Incident'][];
 };
 
 /** The list of checks, newest first. */
-export function Checks({ monitor, list, choice, agents, sourceIds, incidents }: ChecksProps) {
+export function Checks({ monitor, list, choice, agents, sourceIds }: ChecksProps) {
   const isBeat = monitor.type === 'heartbeat';
   return (
     <Section
       title={isBeat ? 'Pings' : 'Checks'}
-      lead={leadOf(choice)}
-      actions={<Filters choice={choice} agents={agents} sourceIds={sourceIds} />}
+      lead={<TimesIn />}
+      actions={<Filters id={monitor.id} choice={choice} agents={agents} sourceIds={sourceIds} />}
     >
-      <List monitor={monitor} list={list} choice={choice} incidents={incidents} />
+      <TimeFilter span={choice.span} />
+      <List monitor={monitor} list={list} choice={choice} />
     </Section>
   );
 }
 
-function leadOf({ span }: CheckChoice) {
-  if (span === null) return <TimesIn />;
-  return (
-    <span class="inline-flex items-center gap-1">
-      {labelStep(span.from, span.to - span.from)}
-      <button
-        type="button"
-        class="rounded px-1 underline underline-offset-2 hover:text-ink"
-        onClick={() => setQuery({ at: '' })}
-      >
-        Show latest
-      </button>
-    </span>
-  );
-}
+type FiltersProps = Pick<ChecksProps, 'choice' | 'agents' | 'sourceIds'> & { id: string };
 
-function Filters({ choice, agents, sourceIds }: Pick<ChecksProps, 'choice' | 'agents' | 'sourceIds'>) {
+function Filters({ id, choice, agents, sourceIds }: FiltersProps) {
   return (
-    <div class="flex gap-2">
+    <div class="flex flex-wrap gap-2">
       <Select
         label="Verdict"
         value={choice.verdict}
@@ -152,11 +138,12 @@ function Filters({ choice, agents, sourceIds }: Pick<ChecksProps, 'choice' | 'ag
           }
         />
       )}
+      <CsvLink id={id} choice={choice} />
     </div>
   );
 }
 
-function List({ monitor, list, choice, incidents }: Pick<ChecksProps, 'monitor' | 'list' | 'choice' | 'incidents'>) {
+function List({ monitor, list, choice }: Pick<ChecksProps, 'monitor' | 'list' | 'choice'>) {
   const open = useSignal<ReadonlySet<string>>(new Set());
   const { checks, error, hasOlder, isBusy, refresh, loadOlder } = list;
   if (checks.value === null)
@@ -184,7 +171,6 @@ function List({ monitor, list, choice, incidents }: Pick<ChecksProps, 'monitor' 
               key={key}
               check={check}
               monitor={monitor}
-              incidents={incidents}
               isOpen={open.value.has(key)}
               onToggle={() => toggle(key)}
             />

@@ -4,19 +4,11 @@ import { Choices } from '../../parts/choices.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Field, inputClass } from '../../parts/field.tsx';
 import { clock, timeZone, TimesIn } from '../../parts/time.tsx';
+import { fromWallTime, toWallTime } from '../../parts/wall-time.ts';
 import type { Span } from '../../plots/series.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { setQuery } from '../../shell/router.ts';
-import {
-  DEFAULT_RANGE,
-  findRangeProblem,
-  fromWallTime,
-  RANGES,
-  spanOf,
-  toWallTime,
-  type RangeName,
-  type Shown,
-} from './ranges.ts';
+import { DEFAULT_RANGE, findRangeProblem, RANGES, spanOf, type RangeName, type Shown } from './ranges.ts';
 
 const NAMES = Object.keys(RANGES) as RangeName[];
 const CHOICES = NAMES.map((value) => ({ value, label: RANGES[value].label }));
@@ -112,6 +104,7 @@ function WallTimeField({ label, value }: { label: string; value: Signal<string> 
         <input
           {...input}
           type="datetime-local"
+          step="1"
           value={value.value}
           onInput={({ currentTarget }) => (value.value = currentTarget.value)}
           class={`${inputClass(input)} h-9`}

@@ -19,7 +19,7 @@ import { navigate, setQuery } from '../../shell/router.ts';
 import { KINDS, type Entry, AuditRow } from './audit-row.tsx';
 
 const KIND_CHOICES = [
-  { value: '', label: 'Everything' },
+  { value: '', label: 'All objects' },
   ...Object.entries(KINDS).map(([value, label]) => ({ value, label })),
 ];
 
@@ -28,7 +28,7 @@ export function AuditLogSettings({ query }: { query: PageProps['query'] }) {
   const filter = readFilter(query);
   const load = useLoad((signal) => findEntries(filter, signal), [JSON.stringify(filter)]);
   return (
-    <Section title="Audit log" lead="Changes by members, API tokens and administrators. Kept for 400 days.">
+    <Section title="Audit log" lead="Changes by members, API tokens and administrators. Stored for 400 days.">
       <Filters filter={filter} entries={load.value.value?.entries ?? []} />
       <Outdated load={load} />
       <Loaded load={load} height="h-96">
@@ -45,7 +45,7 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
   return (
     <div class="mb-4 flex flex-wrap items-center gap-2" role="search" aria-label="Audit log">
       <SelectField
-        label="What"
+        label="Object"
         hideLabel
         class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
         options={KIND_CHOICES}
@@ -53,7 +53,7 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
         onValue={(value) => change({ kind: value, object: '' })}
       />
       <SelectField
-        label="When"
+        label="Period"
         hideLabel
         class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
         options={PERIOD_CHOICES}
@@ -62,12 +62,12 @@ function Filters({ filter: { kind, object, actor, period }, entries }: { filter:
       />
       {object !== '' && (
         <Button size="small" icon="close" onClick={() => change({ object: '' })}>
-          Only {thing}
+          {thing} only
         </Button>
       )}
       {actor !== '' && (
         <Button size="small" icon="close" onClick={() => change({ actor: '' })}>
-          By {person}
+          By {person} only
         </Button>
       )}
     </div>
@@ -89,16 +89,16 @@ function Listing({
       <Empty
         icon="search"
         title="No entries match"
-        action={<Button onClick={() => navigate('/settings/audit-log')}>Show all</Button>}
+        action={<Button onClick={() => navigate('/settings/audit-log')}>Clear filters</Button>}
       >
-        Change or clear the filters.
+        Entries are stored for 400 days.
       </Empty>
     );
   }
   return (
     <>
       <BackToNewest cursor={filter.cursor} />
-      <ul aria-label="Changes" class="overflow-hidden rounded-xl border border-line bg-surface">
+      <ul aria-label="Entries" class="overflow-hidden rounded-xl border border-line bg-surface">
         {entries.map((entry) => (
           <AuditRow
             key={entry.id}

@@ -10,51 +10,51 @@ type Action = Schemas['AuditAction'];
 
 /** The verb of each action, to be followed by the name of its object. */
 const ACTION_PHRASES: Readonly<Record<Action, string>> = {
-  'monitor.created': 'made the monitor',
+  'monitor.created': 'created the monitor',
   'monitor.changed': 'changed the monitor',
   'monitor.paused': 'paused the monitor',
   'monitor.resumed': 'resumed the monitor',
   'monitor.deleted': 'deleted the monitor',
-  'monitor.check_requested': 'asked for a check of',
-  'incident.acknowledged': 'acknowledged the incident of',
-  'incident.unacknowledged': 'took back the acknowledgement of the incident of',
-  'incident.note_added': 'added a note to the incident of',
-  'incident.note_deleted': 'deleted a note of the incident of',
-  'channel.created': 'made the channel',
+  'monitor.check_requested': 'requested a check of',
+  'incident.acknowledged': 'acknowledged the incident on',
+  'incident.unacknowledged': 'unacknowledged the incident on',
+  'incident.note_added': 'added a note to the incident on',
+  'incident.note_deleted': 'deleted a note from the incident on',
+  'channel.created': 'created the channel',
   'channel.changed': 'changed the channel',
   'channel.deleted': 'deleted the channel',
-  'channel.secret_rotated': 'changed the signing secret of',
-  'channel.redelivered': 'had a delivery sent again to',
-  'channel.replayed': 'had what failed sent again to',
+  'channel.secret_rotated': 'rotated the signing secret of',
+  'channel.redelivered': 'redelivered an alert to',
+  'channel.replayed': 'redelivered failed alerts to',
   'channel.connected': 'connected the channel',
-  'channel.disconnected': 'found that this channel’s chat is lost:',
-  'channel.disabled': 'switched off the channel',
-  'agent.created': 'made the agent',
-  'agent.token_rotated': 'gave a new token to the agent',
-  'agent.revoked': 'ended the token of the agent',
+  'channel.disconnected': 'lost the chat of the channel',
+  'channel.disabled': 'disabled the channel',
+  'agent.created': 'created the agent',
+  'agent.token_rotated': 'rotated the token of the agent',
+  'agent.revoked': 'revoked the token of the agent',
   'agent.deleted': 'deleted the agent',
-  'token.created': 'made the API token',
+  'token.created': 'created the API token',
   'token.revoked': 'revoked the API token',
   'member.created': 'added the member',
-  'member.changed': 'changed the name or theme of',
+  'member.changed': 'changed the profile of',
   'member.role_changed': 'changed the role of',
   'member.removed': 'removed the member',
-  'member.reset': 'gave a new password to',
+  'member.reset': 'reset the password of',
   'member.signed_in': 'signed in',
   'member.signed_out': 'signed out',
-  'member.session_ended': 'ended a session of',
-  'member.other_sessions_ended': 'ended all other sessions of',
-  'member.sign_in_throttled': 'refuses sign-ins for a while, after too many wrong passwords, of',
+  'member.session_ended': 'signed out a session of',
+  'member.other_sessions_ended': 'signed out all other sessions of',
+  'member.sign_in_throttled': 'paused sign-ins after too many failed attempts for',
   'member.password_changed': 'changed the password of',
-  'member.second_factor_begun': 'began to set up a second factor of',
-  'member.second_factor_started': 'turned on the second factor of',
-  'member.second_factor_stopped': 'turned off the second factor of',
-  'member.recovery_codes_renewed': 'made new recovery codes of',
+  'member.second_factor_begun': 'started two-factor setup for',
+  'member.second_factor_started': 'enabled two-factor authentication for',
+  'member.second_factor_stopped': 'disabled two-factor authentication for',
+  'member.recovery_codes_renewed': 'renewed the recovery codes of',
   'invitation.created': 'invited',
   'invitation.accepted': 'accepted the invitation for',
-  'invitation.deleted': 'took back the invitation of',
-  'account.created': 'made the account',
-  'account.keys_rotated': 'sealed all secrets with a new key for',
+  'invitation.deleted': 'revoked the invitation of',
+  'account.created': 'created the account',
+  'account.keys_rotated': 'rotated encryption keys for',
   'queue.changed': 'used the queue board on',
   'account.renamed': 'renamed the account',
 };
@@ -68,7 +68,7 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   token: 'API tokens',
   member: 'Members and sign-ins',
   invitation: 'Invitations',
-  account: 'The account',
+  account: 'Account',
   queue: 'Queues',
 };
 
@@ -83,7 +83,7 @@ function hasObject({ action }: Schemas['AuditEntry']): boolean {
 /** Describes the change of a field; for a created or deleted object, its value. */
 function describeChange({ action, changes }: Schemas['AuditEntry'], field: string): string {
   const change = changes[field];
-  if (change === undefined || typeof change === 'string') return 'changed; it is a secret and not shown';
+  if (change === undefined || typeof change === 'string') return 'changed (secret, not shown)';
   const [before, after] = change.map((value) => formatValue(field, value));
   if (action.endsWith('.created')) return after ?? '';
   if (action.endsWith('.deleted') || action.endsWith('.removed')) return before ?? '';
@@ -106,14 +106,14 @@ export type Entry = Schemas['AuditEntry'];
 
 /** What members do to themselves; `{own}` is their, or your. */
 const OWN_PHRASES: Partial<Record<Entry['action'], string>> = {
-  'member.changed': 'changed {own} name or theme',
-  'member.session_ended': 'ended one of {own} sessions',
-  'member.other_sessions_ended': 'ended all {own} other sessions',
+  'member.changed': 'changed {own} profile',
+  'member.session_ended': 'signed out one of {own} sessions',
+  'member.other_sessions_ended': 'signed out all {own} other sessions',
   'member.password_changed': 'changed {own} password',
-  'member.second_factor_begun': 'began to set up {own} second factor',
-  'member.second_factor_started': 'turned on {own} second factor',
-  'member.second_factor_stopped': 'turned off {own} second factor',
-  'member.recovery_codes_renewed': 'made {own} recovery codes anew',
+  'member.second_factor_begun': 'started {own} two-factor setup',
+  'member.second_factor_started': 'enabled {own} two-factor authentication',
+  'member.second_factor_stopped': 'disabled {own} two-factor authentication',
+  'member.recovery_codes_renewed': 'renewed {own} recovery codes',
 };
 
 /** What a member did to its own account, as a whole phrase; null for anything else. */
@@ -184,7 +184,7 @@ function Actor({ entry: { actor } }: { entry: Entry }) {
   return (
     <button
       type="button"
-      title={`Only what ${actor.name} did`}
+      title={`Show only entries by ${actor.name}`}
       onClick={() => setQuery({ ...FROM_THE_NEWEST, actor: id })}
       class="rounded text-left font-medium underline-offset-2 hover:underline"
     >

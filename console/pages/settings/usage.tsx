@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { formatNumber } from '../../parts/figures.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDuration } from '../../parts/time.tsx';
@@ -32,8 +33,8 @@ export function UsageSettings() {
                 {COUNTED.map(([name, label]) => (
                   <Counted key={name} label={label} used={usage.used[name]} limit={usage.limits[name]} />
                 ))}
-                <Row label="Channels" value={usage.used.channels.toLocaleString()} />
-                <Row label="Members" value={usage.used.members.toLocaleString()} />
+                <Row label="Channels" value={formatNumber(usage.used.channels)} />
+                <Row label="Members" value={formatNumber(usage.used.members)} />
               </dl>
             </Card>
             <Card>
@@ -41,10 +42,7 @@ export function UsageSettings() {
               <dl class="grid gap-3">
                 <Row label="Minimum interval" value={formatDuration(usage.limits.min_interval_seconds)} />
                 <Row label="Raw result retention" value={`${usage.limits.result_days} days`} />
-                <Row
-                  label="API requests"
-                  value={`${usage.limits.requests_per_minute.toLocaleString()}/min per token`}
-                />
+                <Row label="API requests" value={`${formatNumber(usage.limits.requests_per_minute)}/min per token`} />
               </dl>
             </Card>
           </div>
@@ -57,10 +55,7 @@ export function UsageSettings() {
 function Counted({ label, used, limit }: { label: string; used: number; limit: number | null }) {
   const share = limit === null ? null : limit === 0 ? 1 : Math.min(1, used / limit);
   return (
-    <Row
-      label={label}
-      value={limit === null ? used.toLocaleString() : `${used.toLocaleString()} of ${limit.toLocaleString()}`}
-    >
+    <Row label={label} value={limit === null ? formatNumber(used) : `${formatNumber(used)} of ${formatNumber(limit)}`}>
       {share !== null && (
         <dd class="mt-1.5 h-1.5 basis-full overflow-hidden rounded-full bg-nothing" aria-hidden="true">
           <span

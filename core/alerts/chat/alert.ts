@@ -5,7 +5,7 @@ import { formatPercent } from '../../statistics/reports/content.ts';
 import type { ReportMessage } from '../../statistics/reports/message.ts';
 import { formatPeriod } from '../../statistics/reports/periods.ts';
 import { DAY_SECONDS } from '../../time.ts';
-import type { ChannelLoss, ChannelLossMessage, ChannelMessage } from '../channel-message.ts';
+import type { ChannelLoss, ChannelLossMessage, ChannelMessage, ChannelTestMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
@@ -39,7 +39,7 @@ const MOST_NAMED = 5;
 const STATES = {
   down: { tone: 'bad', word: 'Down' },
   degraded: { tone: 'warning', word: 'Degraded' },
-  up: { tone: 'good', word: 'Up again' },
+  up: { tone: 'good', word: 'Recovered' },
   unknown: { tone: 'unclear', word: 'Unknown' },
 } as const satisfies Record<EventState, { tone: ChatTone; word: string }>;
 
@@ -48,10 +48,11 @@ const AGENT_STATES = {
   online: { tone: 'good', word: 'Agent online' },
 } as const satisfies Record<AgentMessage['state'], { tone: ChatTone; word: string }>;
 
-const LOSSES = { lost: 'Channel lost', stopped: 'Channel stopped', removed: 'Channel lost' } as const satisfies Record<
-  ChannelLoss,
-  string
->;
+const LOSSES = {
+  lost: 'Channel disconnected',
+  stopped: 'Channel disabled',
+  removed: 'Channel disconnected',
+} as const satisfies Record<ChannelLoss, string>;
 
 const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<
   ReportMessage['report']['period'],
@@ -79,13 +80,13 @@ export function buildAlert(message: StoredMessage, nowMs: number, context = FIRS
   if (!isSentAgain && !isOvertaken) return buildMessage(message, { seconds: Math.floor(nowMs / 1000), isPast: false });
   const seconds = knownAt(message);
   const alert = buildMessage(message, { seconds, isPast: true });
-  const word = isSentAgain ? 'Sent again' : 'Earlier';
+  const word = isSentAgain ? 'Redelivered' : 'Delayed';
   return {
     ...alert,
     tone: 'neutral',
     title: `${word}: ${alert.title}`,
     facts: [
-      ...fact(word, `as it was at ${formatMoment(seconds)}${isOvertaken ? '; it has changed since' : ''}`),
+      ...fact(word, `status as of ${formatMoment(seconds)}${isOvertaken ? '; changed since' : ''}`),
       ...alert.facts,
     ],
   };
@@ -116,6 +117,8 @@ function buildMessage(message: StoredMessage, until: Until): ChatMessage {
       return buildSummary(message);
     case 'report':
       return buildReportText(message);
+    case 'test':
+      return buildTest(message);
     default:
       return message satisfies never;
   }
@@ -127,32 +130,32 @@ function buildMonitorAlert(
 ): ChatMessage {
   const { tone, word } = STATES[state];
   const facts = [
-    ...fact('Seen from', formatLocations(detail.sources_down, detail.sources_total)),
-    ...fact('No word from', formatList(detail.sources_silent ?? [])),
+    ...fact('Failing from', formatLocations(detail.sources_down, detail.sources_total)),
+    ...fact('No data from', formatList(detail.sources_silent ?? [])),
     ...fact(
       'Depends on',
       formatList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.shortName)} (${one.state})`)),
     ),
     ...(state === 'up' ? [] : fact('Since', formatSince(eventAt, until))),
     ...(state === 'up' ? fact('At', formatMoment(eventAt)) : []),
-    ...(detail.duration_seconds === undefined ? [] : fact('It lasted', formatDuration(detail.duration_seconds))),
+    ...(detail.duration_seconds === undefined ? [] : fact('Duration', formatDuration(detail.duration_seconds))),
   ];
   return {
     tone,
     title: `${word}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
     text: shorten(reason, CHAT_CAPS.text),
     facts,
-    link: { label: 'Open the monitor', url },
+    link: { label: 'View monitor', url },
   };
 }
 
 function buildAdvisory({ monitor, reason, url }: AdvisoryMessage): ChatMessage {
   return {
     tone: 'warning',
-    title: `Expiry ahead: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    title: `Expires soon: ${shorten(monitor.name, CHAT_CAPS.name)}`,
     text: shorten(reason, CHAT_CAPS.text),
     facts: [],
-    link: { label: 'Open the monitor', url },
+    link: { label: 'View monitor', url },
   };
 }
 
@@ -171,7 +174,7 @@ function buildAgentAlert(
     title: `${word}: ${shorten(agent.name, CHAT_CAPS.name)}`,
     text: shorten(reason, CHAT_CAPS.text),
     facts,
-    link: { label: 'Open the agent', url },
+    link: { label: 'View agent', url },
   };
 }
 
@@ -182,7 +185,7 @@ function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, unt
     title: `Channel failing: ${shorten(channel.name, CHAT_CAPS.name)}`,
     text: shorten(reason, CHAT_CAPS.text),
     facts,
-    link: { label: 'Open the channel', url },
+    link: { label: 'View channel', url },
   };
 }
 
@@ -197,7 +200,17 @@ function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url
     title: `${LOSSES[state]}: ${shorten(channel.name, CHAT_CAPS.name)}`,
     text: shorten(reason, CHAT_CAPS.text),
     facts,
-    link: { label: 'Open the channel', url },
+    link: { label: 'View channel', url },
+  };
+}
+
+function buildTest({ channel, reason, url }: ChannelTestMessage): ChatMessage {
+  return {
+    tone: 'neutral',
+    title: `Test: ${shorten(channel.name, CHAT_CAPS.name)}`,
+    text: reason,
+    facts: [],
+    link: { label: 'Open Spotcheck', url },
   };
 }
 
@@ -209,7 +222,7 @@ function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessa
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => {
     const named = names.map((name) => shorten(name, CHAT_CAPS.shortName)).join(', ');
-    const value = names.length === 0 ? 'not named here' : `${named}${count > names.length ? ' and others' : ''}`;
+    const value = names.length === 0 ? 'names not listed' : `${named}${count > names.length ? ' and others' : ''}`;
     return { label: `${STATES[state].word} (${count})`, value: shorten(value, CHAT_CAPS.fact) };
   });
   return {
@@ -217,9 +230,9 @@ function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessa
     title:
       `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ` +
       `${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
-    text: 'Many monitors changed within a short time, so they are reported together.',
+    text: 'Many monitors changed at once. This is one digest.',
     facts: [...facts, ...fact('From', formatMoment(eventAt))],
-    link: { label: 'Open all monitors', url },
+    link: { label: 'View monitors', url },
   };
 }
 
@@ -240,8 +253,7 @@ function buildReportText({
     endSeconds: report.period_end,
   });
   const named = worst.map(
-    (monitor) =>
-      `${shorten(monitor.name, CHAT_CAPS.shortName)} (${formatPercent(monitor.uptime_percent, 'no time counted')})`,
+    (monitor) => `${shorten(monitor.name, CHAT_CAPS.shortName)} (${formatPercent(monitor.uptime_percent, 'no data')})`,
   );
   const facts = [
     ...(met + missed === 0
@@ -250,14 +262,14 @@ function buildReportText({
     ...fact('Worst', named.join(', ')),
   ];
   const text =
-    `${uptime === null ? 'No time counted' : `${formatPercent(uptime, '')} uptime`} over ` +
+    `${uptime === null ? 'No data' : `${formatPercent(uptime, '')} uptime`} over ` +
     `${formatCount(monitors, 'monitor')}, ${incidents === 0 ? 'no incidents' : formatCount(incidents, 'incident')}`;
   return {
     tone: missed > 0 ? 'warning' : 'neutral',
     title: `${REPORT_TITLES[report.period]}: ${period}`,
     text,
     facts,
-    link: { label: 'Open the report', url },
+    link: { label: 'View report', url },
   };
 }
 

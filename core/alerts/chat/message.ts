@@ -86,19 +86,8 @@ export function buildGreeting(channel: NamedChannel, howToStop: string | null): 
     tone: 'neutral',
     title: 'Connected to Spotcheck',
     text: channel.enabled
-      ? `Alerts of ${which} arrive here, through the channel ${name}.${howToStop === null ? '' : ` ${howToStop}`}`
-      : `Alerts of ${which} will arrive here once the channel ${name} is enabled: it is disabled at the moment.`,
-    facts: [],
-    link: { label: 'Open Spotcheck', url: channel.publicUrl },
-  };
-}
-
-/** What a connected chat is sent when its owner asks for a test. */
-export function buildTestMessage(channel: Pick<NamedChannel, 'name' | 'publicUrl'>): ChatMessage {
-  return {
-    tone: 'neutral',
-    title: `Test: ${shorten(channel.name, CHAT_CAPS.name)}`,
-    text: 'This is a test: alerts of this channel arrive here.',
+      ? `Alerts for ${which} arrive here, from the channel ${name}.${howToStop === null ? '' : ` ${howToStop}`}`
+      : `The channel ${name} is disabled. Once enabled, alerts for ${which} arrive here.`,
     facts: [],
     link: { label: 'Open Spotcheck', url: channel.publicUrl },
   };

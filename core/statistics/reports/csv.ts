@@ -1,9 +1,8 @@
+import { renderCsv, type CsvColumns } from '../../csv.ts';
 import type { ReportMonitor } from './content.ts';
 
-type Cell = string | number | boolean | null;
-
 /** The columns of the table, in its order. */
-const COLUMNS: readonly (readonly [string, (monitor: ReportMonitor) => Cell])[] = [
+const COLUMNS: CsvColumns<ReportMonitor> = [
   ['id', ({ id }) => id],
   ['name', ({ name }) => name],
   ['type', ({ type }) => type],
@@ -24,33 +23,7 @@ const COLUMNS: readonly (readonly [string, (monitor: ReportMonitor) => Cell])[] 
   ['response_ms_p99', (monitor) => monitor.response_ms.p99],
 ];
 
-/**
- * What spreadsheets take for the beginning of a formula, also behind the quotes of CSV. Some read the wide forms of
- * those signs as the signs.
- */
-const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
-
-/**
- * A report's monitors as CSV (RFC 4180): a header, one line a monitor, each ended by CRLF. What is null is an empty
- * cell.
- */
+/** A report's monitors as CSV: a header, then one line a monitor. What is null is an empty cell. */
 export function renderReportCsv(monitors: readonly ReportMonitor[]): string {
-  const lines = [
-    COLUMNS.map(([name]) => name),
-    ...monitors.map((monitor) => COLUMNS.map(([, valueOf]) => renderCell(valueOf(monitor)))),
-  ];
-  return lines.map((cells) => `${cells.join(',')}\r\n`).join('');
-}
-
-/**
- * Where a formula begins within a text. Spreadsheets of places where the decimal sign is a comma part cells at
- * semicolons, and see no quotes that stand behind a comma, so that a line feed within them begins a row.
- */
-const FORMULA_WITHIN = /(?<=[;\t\r\n])(?=[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/g;
-
-/** Only texts can be foreign; a number of ours may be negative and stays one. */
-function renderCell(value: Cell): string {
-  if (typeof value !== 'string') return value === null ? '' : String(value);
-  const text = (FORMULA.test(value) ? `'${value}` : value).replaceAll(FORMULA_WITHIN, "'");
-  return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return renderCsv(COLUMNS, monitors);
 }

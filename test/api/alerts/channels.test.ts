@@ -258,6 +258,38 @@ test('a test is sent to the webhook as stored, with its own secret, even while t
   t.deepEqual(rows, [{ failures: 0, last_error: null }]);
 });
 
+test('each test is among the deliveries with its outcome, and no replay sends it again', async (t) => {
+  const { api } = t.context;
+  const { owner, reader } = await api.account();
+  const url = 'https://hooks.example/tested-and-recorded';
+  const {
+    json: { id },
+  } = await owner('POST', '/v1/channels', { type: 'webhook', url });
+  await owner('POST', `/v1/channels/${id}/test`);
+  api.testDeliveryFailures.set(url, 'test delivery failed: The endpoint answered 500');
+  await owner('POST', `/v1/channels/${id}/test`);
+  const { deliveries } = (await reader('GET', `/v1/channels/${id}/deliveries?event=test`)).json;
+  t.deepEqual(
+    deliveries.map(({ outcome, monitor_id: monitorId, attempt_count: attempts }) => [outcome, monitorId, attempts]),
+    [
+      ['failed', null, 1],
+      ['delivered', null, 1],
+    ],
+  );
+  const sent = api.testDeliveries.filter((delivery) => delivery.url === url);
+  t.deepEqual(
+    deliveries.map((delivery) => delivery.id),
+    sent
+      .slice(1)
+      .map(({ deliveryId }) => deliveryId)
+      .toReversed(),
+  );
+  const detail = (await reader('GET', `/v1/deliveries/${deliveries[1]?.id}`)).json;
+  t.like(detail, { event: 'test', message: { event: 'monitor.up', test: true }, last_error: null });
+  t.like(detail.attempts, [{ attempt: 1, outcome: 'delivered', status_code: 204, duration_ms: 12 }]);
+  t.deepEqual((await owner('POST', `/v1/channels/${id}/replay`, { since: 0 })).json, { replayed: 0 });
+});
+
 test('a chat that is not connected cannot be tested, and the text says so', async (t) => {
   const { owner } = await t.context.api.account();
   const {

@@ -43,7 +43,7 @@ test.serial('a Telegram chat gets a short message that names the channel', async
   nock('https://api.telegram.org')
     .post('/bot123:s3cret/sendMessage', (body: Record<string, unknown>) => bodies.push(body) > 0)
     .reply(200, { ok: true, result: { message_id: 1 } });
-  t.like(await testChat(channel), { error: null, statusCode: 200 });
+  t.like(await testChat(channel), { error: null, attempt: { statusCode: 200 }, message: { event: 'test' } });
   t.is(bodies[0]?.['chat_id'], -100123);
   t.regex(String(bodies[0]?.['text']), /Test: Family/);
 });
@@ -54,7 +54,7 @@ test.serial('a Slack channel gets it through its own webhook', async (t) => {
   nock('https://hooks.slack.com')
     .post(WEBHOOK_PATH, (body: { text?: string }) => bodies.push(body) > 0)
     .reply(200, 'ok');
-  t.like(await testChat(channel), { error: null, statusCode: 200 });
+  t.like(await testChat(channel), { error: null, attempt: { statusCode: 200 }, message: { event: 'test' } });
   t.regex(bodies[0]?.text ?? '', /Test: Family/);
 });
 
@@ -115,7 +115,7 @@ test.serial("nothing is sent where nothing is connected, to a stranger's channel
   t.is(await testChat({ ...connected, tenantId: 'ten_other' }), null);
   t.like(await testChat(connected, { ...BOT, botToken: null }), {
     error: 'test delivery failed: This installation has no Telegram bot at the moment',
-    statusCode: null,
+    attempt: { statusCode: null },
   });
 });
 

@@ -30,6 +30,7 @@ test("a channel's record comes newest first, by outcome, event and page, with at
     id: failed,
     channel_id: channelId,
     monitor_id: 'mon_1',
+    monitor_name: 'Test delivery',
     event: 'monitor.up',
     outcome: 'failed',
     attempt_count: 1,

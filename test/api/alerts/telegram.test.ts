@@ -26,7 +26,7 @@ test('a /start that Telegram hands over connects the channel, and the greeting g
     enabled: true,
   });
   const again = await hand(api, messageOf(ADA, `/start ${codeOf(created)}`));
-  t.regex(String(again.json['text']), /connected already/);
+  t.regex(String(again.json['text']), /already connected/);
   const other = await hand(api, messageOf(ADA + 1, `/start ${codeOf(created)}`));
   t.regex(String(other.json['text']), /used already/);
 });

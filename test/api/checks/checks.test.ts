@@ -398,3 +398,59 @@ test('another account finds no such monitor', async (t) => {
     isError(t, await api.anonymous('GET', `/v1/monitors/${id}/${part}`), { status: 401, error: /Bearer/ });
   }
 });
+
+test('as CSV the results are one table for spreadsheets, in which no text is a formula', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  const [first = ''] = await listAgentIds(api);
+  await addResults(api, monitor.no, [
+    { atMs: AT(60), agentId: first, httpStatus: 200, latencyMs: 92, detail: { phases: '4 18 31 28 1' } },
+    {
+      atMs: AT(30),
+      agentId: first,
+      verdict: 3,
+      cause: encodeCause('status_503'),
+      httpStatus: 503,
+      latencyMs: 84,
+      detail: { reason: '=HYPERLINK("https://evil.example")' },
+    },
+  ]);
+  const path = `/v1/monitors/${monitor.id}/checks` as const;
+  const answer = await account.reader('GET', `${path}?format=csv`);
+  t.is(answer.status, 200, answer.text);
+  t.regex(answer.headers.get('content-type') ?? '', /^text\/csv/);
+  t.is(answer.headers.get('content-disposition'), `attachment; filename="checks-${monitor.id}.csv"`);
+  t.deepEqual(answer.text.split('\r\n'), [
+    'time,location,verdict,cause,reason,http_status,latency_ms,dns_ms,connect_ms,tls_ms,first_byte_ms,download_ms,' +
+      'ping,exit_status',
+    `2026-03-10T12:34:26.250Z,${REGIONS[0]},down,status_503,"'=HYPERLINK(""https://evil.example"")",503,84,,,,,,,`,
+    `2026-03-10T12:33:56.250Z,${REGIONS[0]},up,,,200,92,4,18,31,28,1,,`,
+    '',
+  ]);
+  t.is((await account.reader('GET', `${path}?format=csv&limit=1`)).text.split('\r\n').length, 3);
+  t.is((await account.reader('GET', `${path}?format=csv&verdict=up`)).text.split('\r\n').length, 3);
+  isError(t, await account.reader('GET', `${path}?format=xls`), { status: 400, error: /^format must be one of/ });
+});
+
+test('one file of CSV has the newest 10,000 results at the most', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const monitor = await addMonitor(api, account, { createdAtMs: NOW_MS - DAY_MS });
+  const [agentId = ''] = await listAgentIds(api);
+  await addResults(
+    api,
+    monitor.no,
+    [5, 50_005].map((age) => ({ atMs: AT(age), agentId, latencyMs: age / 5 - 1 })),
+  );
+  await runOn(api.database.pool)(
+    `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, verdict)
+     SELECT $1::bigint - 5000 * step, $2, a.no, step - 1, 1 FROM agents a, generate_series(2, 10000) AS steps (step) WHERE a.id = $3`,
+    [AT(0), monitor.no, agentId],
+  );
+  const { text } = await account.reader('GET', `/v1/monitors/${monitor.id}/checks?format=csv`);
+  const lines = text.split('\r\n');
+  t.is(lines.length, 10_002);
+  t.regex(lines[1] ?? '', /,up,,,,0,/);
+  t.regex(lines[10_000] ?? '', /,up,,,,9999,/);
+});

@@ -18,7 +18,7 @@ test('an agent that is offline is reported with everything that D-51 lists, and 
     monitor: null,
     agent: { id: 'agt_1', name: 'home-lab', region: null },
     state: 'offline',
-    reason: 'The agent home-lab has not checked in for 90 s; until it does, its monitors are decided without it',
+    reason: 'The agent home-lab has not checked in for 90 s; its monitors use the remaining locations',
     detail: { sources_down: [], incident_id: null, last_seen_at: 1_700_000_000 },
     url: 'https://spotcheck.example/agents/agt_1',
   });
@@ -28,7 +28,7 @@ test('one that is back says so', (t) => {
   t.like(buildAgentMessage({ ...FACTS, state: 'online', lastSeenAt: 1_700_000_500 }), {
     event: 'agent.online',
     state: 'online',
-    reason: 'The agent home-lab checks in again, and its monitors count what it sees',
+    reason: 'The agent home-lab is checking in again, and its results count',
     detail: { last_seen_at: 1_700_000_500 },
   });
 });

@@ -21,7 +21,7 @@ test('that a channel is failing names it, what failed and since when, and is for
     channel: { id: 'nch_1', name: 'On call', type: 'webhook' },
     url: 'https://spotcheck.example/channels/nch_1',
   });
-  t.is(MESSAGE.reason, 'Alerts do not reach the channel On call: its last 7 deliveries failed. It stays on');
+  t.is(MESSAGE.reason, 'Alerts are not reaching the channel On call: the last 7 deliveries failed. It stays enabled');
   t.deepEqual(MESSAGE.detail, { failures: 7, failing_since: 1_763_460_800, last_error: 'The endpoint answered 500' });
 });
 
@@ -39,19 +39,19 @@ test('a chat shows the channel in the title, the reason, since when and the last
 for (const [loss, title, words, labels] of [
   [
     'lost',
-    'Channel lost: On call',
-    /its chat is lost\. It gets nothing until it is connected again$/,
+    'Channel disconnected: On call',
+    /its chat is unavailable\. Reconnect it to receive alerts again$/,
     ['At', 'Last error'],
   ],
   [
     'stopped',
-    'Channel stopped: On call',
-    /^A member wrote \/stop in the chat of the channel On call\. It is disabled/,
+    'Channel disabled: On call',
+    /^A member sent \/stop in the chat of the channel On call\. It is disabled/,
     ['At'],
   ],
   [
     'removed',
-    'Channel lost: On call',
+    'Channel disconnected: On call',
     /^The bot was blocked in the chat of the channel On call, or removed from it/,
     ['At'],
   ],

@@ -139,7 +139,7 @@ test(
     t.like(deliveries[0], {
       state: 'lost',
       reason:
-        'Alerts do not reach the channel first any more: its chat is lost. It gets nothing until it is connected again',
+        'Alerts are not reaching the channel first: its chat is unavailable. Reconnect it to receive alerts again',
     });
     t.deepEqual(
       results
@@ -164,7 +164,7 @@ test(
     'attempt that fails afterwards says nothing more',
   async (t) => {
     for (const [kind, state, words] of [
-      ['stop', 'stopped', /^A member wrote \/stop in the chat of the channel (first|twin)\. It is disabled/],
+      ['stop', 'stopped', /^A member sent \/stop in the chat of the channel (first|twin)\. It is disabled/],
       ['removed', 'removed', /^The bot was blocked in the chat of the channel (first|twin), or removed/],
     ] as const) {
       const { first, twin, others } = await addChats(`ten_${kind}`, kind === 'stop' ? '500' : '600');

@@ -49,6 +49,8 @@ test('a delivery is found with its message and every attempt, the one that was c
     id,
     channelId: channel.channelId,
     monitorId: 'mon_1',
+    monitorName: 'Test delivery',
+    incidentId: null,
     event: 'monitor.up',
     outcome: 'pending',
     attemptCount: 2,

@@ -9,10 +9,10 @@ const MESSAGE: ChatMessage = {
   title: 'Down: Shop',
   text: 'HTTP 503 instead of 2xx',
   facts: [
-    { label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' },
+    { label: 'Failing from', value: 'frankfurt, hanoi (2 of 3)' },
     { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 2 minutes' },
   ],
-  link: { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' },
+  link: { label: 'View monitor', url: 'https://spotcheck.example/monitors/mon_1' },
 };
 
 type Run = { type: 'text' | 'link'; text: string; url?: string; style?: object };
@@ -34,12 +34,12 @@ test('state and name are the header, then reason, facts and link, with styles of
       { type: 'header', text: { type: 'plain_text', text: '\u{1F534} Down: Shop', emoji: false } },
       section({ type: 'text', text: 'HTTP 503 instead of 2xx' }),
       section(
-        { type: 'text', text: 'Seen from: ', style: { bold: true } },
+        { type: 'text', text: 'Failing from: ', style: { bold: true } },
         { type: 'text', text: 'frankfurt, hanoi (2 of 3)' },
         { type: 'text', text: '\nSince: ', style: { bold: true } },
         { type: 'text', text: '2026-03-14 09:26:53 UTC, for 2 minutes' },
       ),
-      section({ type: 'link', url: 'https://spotcheck.example/monitors/mon_1', text: 'Open the monitor' }),
+      section({ type: 'link', url: 'https://spotcheck.example/monitors/mon_1', text: 'View monitor' }),
     ],
     mrkdwn: false,
     link_names: false,

@@ -9,16 +9,16 @@ const PLAIN: ChatMessage = {
   tone: 'bad',
   title: 'Down: Shop',
   text: 'Connection refused',
-  facts: [{ label: 'Seen from', value: 'hanoi' }],
-  link: { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' },
+  facts: [{ label: 'Failing from', value: 'hanoi' }],
+  link: { label: 'View monitor', url: 'https://spotcheck.example/monitors/mon_1' },
 };
 
 test('a message is HTML without a preview of its link: title, reason, facts, link', (t) => {
   t.deepEqual(renderTelegramMessage('-1001234567890', PLAIN), {
     chat_id: -1_001_234_567_890,
     text:
-      '🔴 <b>Down: Shop</b>\nConnection refused\n\nSeen from: hanoi\n\n<a ' +
-      'href="https://spotcheck.example/monitors/mon_1">Open the monitor</a>',
+      '🔴 <b>Down: Shop</b>\nConnection refused\n\nFailing from: hanoi\n\n<a ' +
+      'href="https://spotcheck.example/monitors/mon_1">View monitor</a>',
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   });

@@ -168,7 +168,7 @@ test.serial(
         monitor: null,
         agent: { id: agent.id, name: 'home-lab', region: 'hanoi' },
         state: 'offline',
-        reason: 'The agent home-lab has not checked in for 90 s; until it does, its monitors are decided without it',
+        reason: 'The agent home-lab has not checked in for 90 s; its monitors use the remaining locations',
         detail: { sources_down: [], incident_id: null, last_seen_at: lastSeenAt },
         url: `http://localhost:3000/agents/${agent.id}`,
       },

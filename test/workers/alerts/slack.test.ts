@@ -109,7 +109,7 @@ test.serial("a revoked webhook is reported to the owner's other chat, through it
   t.deepEqual(await deliver(channelId), { failed: 1 });
   t.like(retries, [{ channelId: other.channelId, attempt: 1 }]);
   nock(HOST)
-    .post(other.path, ({ text }: { text: string }) => /Channel lost: Team/.test(text))
+    .post(other.path, ({ text }: { text: string }) => /Channel disconnected: Team/.test(text))
     .reply(200, 'ok');
   t.deepEqual(await deliver(other.channelId), { delivered: 1 });
 });

@@ -21,7 +21,7 @@ test("an alert arrives in the chat as people read it, and is recorded without th
   t.regex(
     telegram.messagesTo(ADA)[0] ?? '',
     new RegExp(
-      String.raw`^🔴 <b>Down: &lt;Shop&gt; &amp; co</b>\nConnection refused\n\nSeen from: local\n` +
+      String.raw`^🔴 <b>Down: &lt;Shop&gt; &amp; co</b>\nConnection refused\n\nFailing from: local\n` +
         'Since: 2026-03-14 09:26:53 UTC, for ',
     ),
   );
@@ -46,8 +46,8 @@ test('an alert that is sent again on demand says so, and how long it had lasted 
   t.regex(
     text,
     new RegExp(
-      String.raw`^🔔 <b>Sent again: Down: Shop</b>\nConnection refused\n\n` +
-        String.raw`Sent again: as it was at 2026-03-14 09:27:05 UTC\nSeen from: local\n` +
+      String.raw`^🔔 <b>Redelivered: Down: Shop</b>\nConnection refused\n\n` +
+        String.raw`Redelivered: status as of 2026-03-14 09:27:05 UTC\nFailing from: local\n` +
         String.raw`Since: 2026-03-14 09:26:53 UTC, for 12 seconds by then\n`,
     ),
   );
@@ -68,8 +68,8 @@ test('a first attempt that was overtaken tells how it was', async (t) => {
   t.regex(
     telegram.messagesTo(ADA)[0] ?? '',
     new RegExp(
-      String.raw`^🔔 <b>Earlier: Down: Shop</b>\nConnection refused\n\n` +
-        String.raw`Earlier: as it was at 2026-03-14 09:27:05 UTC; it has changed since\n`,
+      String.raw`^🔔 <b>Delayed: Down: Shop</b>\nConnection refused\n\n` +
+        String.raw`Delayed: status as of 2026-03-14 09:27:05 UTC; changed since\n`,
     ),
   );
 });

@@ -21,8 +21,8 @@ test(
     t.regex(
       greeting,
       new RegExp(
-        String.raw`<b>Connected to Spotcheck</b>\nAlerts of all monitors arrive here, through the channel Phone\. ` +
-          String.raw`Write /\u2060?stop to end them\.`,
+        String.raw`<b>Connected to Spotcheck</b>\nAlerts for all monitors arrive here, from the channel Phone\. ` +
+          String.raw`Send /\u2060?stop to stop alerts\.`,
       ),
     );
     t.like(await rowOf(runtime, id), { status: 'connected', chat_id: String(ADA), enabled: true });
@@ -142,7 +142,7 @@ test('a channel whose chat was lost is connected again by a bare /start from the
   );
   telegram.write(ADA, '/start');
   await until(() => telegram.sent.length === 2);
-  t.regex(telegram.messagesTo(ADA)[1] ?? '', /Alerts arrive here, through “Phone”/);
+  t.regex(telegram.messagesTo(ADA)[1] ?? '', /Alerts arrive here from “Phone”/);
   t.like(await rowOf(runtime, id), { status: 'connected', last_error: null });
 });
 

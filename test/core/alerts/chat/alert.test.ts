@@ -8,7 +8,7 @@ import { fillSummary, openSummary } from '../../../../core/incidents/storm.ts';
 
 const EVENT_AT = Date.parse('2026-03-14T09:26:53Z') / 1000;
 const NOW_MS = (EVENT_AT + 95) * 1000;
-const LINK = { label: 'Open the monitor', url: 'https://spotcheck.example/monitors/mon_1' };
+const LINK = { label: 'View monitor', url: 'https://spotcheck.example/monitors/mon_1' };
 
 test('a monitor that is down: state, name, reason, who sees it, since when and for how long, where to look', (t) => {
   t.deepEqual(buildAlert(messageOf({}), NOW_MS), {
@@ -16,7 +16,7 @@ test('a monitor that is down: state, name, reason, who sees it, since when and f
     title: 'Down: Shop',
     text: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)',
     facts: [
-      { label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' },
+      { label: 'Failing from', value: 'frankfurt, hanoi (2 of 3)' },
       { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 1 minute 35 seconds' },
     ],
     link: LINK,
@@ -25,8 +25,11 @@ test('a monitor that is down: state, name, reason, who sees it, since when and f
 
 test('of many locations five are named, of one its name is enough', (t) => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-  t.is(factOf(messageOf({ sources_down: names, sources_total: 9 }), 'Seen from'), 'a, b, c, d, e and 2 more (7 of 9)');
-  t.is(factOf(messageOf({ sources_down: ['local'], sources_total: 1 }), 'Seen from'), 'local');
+  t.is(
+    factOf(messageOf({ sources_down: names, sources_total: 9 }), 'Failing from'),
+    'a, b, c, d, e and 2 more (7 of 9)',
+  );
+  t.is(factOf(messageOf({ sources_down: ['local'], sources_total: 1 }), 'Failing from'), 'local');
 });
 
 test('locations that nothing comes from and vendors that are not well are named', (t) => {
@@ -34,7 +37,7 @@ test('locations that nothing comes from and vendors that are not well are named'
     sources_silent: ['virginia'],
     dependencies: [{ id: 'mon_2', name: 'GitHub', state: 'degraded' }],
   });
-  t.is(factOf(message, 'No word from'), 'virginia');
+  t.is(factOf(message, 'No data from'), 'virginia');
   t.is(factOf(message, 'Depends on'), 'GitHub (degraded)');
 });
 
@@ -47,11 +50,11 @@ test('a recovery tells how long it lasted, and when it was over', (t) => {
   };
   t.deepEqual(buildAlert(message, NOW_MS), {
     tone: 'good',
-    title: 'Up again: Shop',
+    title: 'Recovered: Shop',
     text: 'Working again',
     facts: [
       { label: 'At', value: '2026-03-14 09:26:53 UTC' },
-      { label: 'It lasted', value: '3 minutes 20 seconds' },
+      { label: 'Duration', value: '3 minutes 20 seconds' },
     ],
     link: LINK,
   });
@@ -74,11 +77,11 @@ test(
   (t) => {
     t.deepEqual(buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: false }), {
       tone: 'neutral',
-      title: 'Sent again: Down: Shop',
+      title: 'Redelivered: Down: Shop',
       text: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)',
       facts: [
-        { label: 'Sent again', value: 'as it was at 2026-03-14 09:27:05 UTC' },
-        { label: 'Seen from', value: 'frankfurt, hanoi (2 of 3)' },
+        { label: 'Redelivered', value: 'status as of 2026-03-14 09:27:05 UTC' },
+        { label: 'Failing from', value: 'frankfurt, hanoi (2 of 3)' },
         { label: 'Since', value: '2026-03-14 09:26:53 UTC, for 12 seconds by then' },
       ],
       link: LINK,
@@ -92,15 +95,15 @@ test('a late first attempt tells how long it has lasted while it lasts, and once
     '2026-03-14 09:26:53 UTC, for 1 hour 1 minute',
   );
   const { tone, title, facts } = buildAlert(messageOf({}), LATE_MS, { isSentAgain: false, isOvertaken: true });
-  t.deepEqual([tone, title], ['neutral', 'Earlier: Down: Shop']);
-  t.deepEqual(facts[0], { label: 'Earlier', value: 'as it was at 2026-03-14 09:27:05 UTC; it has changed since' });
+  t.deepEqual([tone, title], ['neutral', 'Delayed: Down: Shop']);
+  t.deepEqual(facts[0], { label: 'Delayed', value: 'status as of 2026-03-14 09:27:05 UTC; changed since' });
   t.is(facts.at(-1)?.value, '2026-03-14 09:26:53 UTC, for 12 seconds by then');
 });
 
 test('of what is sent again and has changed since both are reported', (t) => {
   const { title, facts } = buildAlert(messageOf({}), LATE_MS, { isSentAgain: true, isOvertaken: true });
-  t.is(title, 'Sent again: Down: Shop');
-  t.deepEqual(facts[0], { label: 'Sent again', value: 'as it was at 2026-03-14 09:27:05 UTC; it has changed since' });
+  t.is(title, 'Redelivered: Down: Shop');
+  t.deepEqual(facts[0], { label: 'Redelivered', value: 'status as of 2026-03-14 09:27:05 UTC; changed since' });
 });
 
 test('of every other kind what is sent again has its moment, and no length of time that grew since', (t) => {
@@ -119,9 +122,9 @@ test('of every other kind what is sent again has its moment, and no length of ti
   });
   for (const message of [summary, failing]) {
     const { title, facts, tone } = buildAlert(message, LATE_MS, again);
-    t.regex(title, /^Sent again: /);
+    t.regex(title, /^Redelivered: /);
     t.is(tone, 'neutral');
-    t.deepEqual(facts[0], { label: 'Sent again', value: 'as it was at 2026-03-14 09:26:53 UTC' });
+    t.deepEqual(facts[0], { label: 'Redelivered', value: 'status as of 2026-03-14 09:26:53 UTC' });
   }
   t.is(buildAlert(summary, LATE_MS).facts.at(-1)?.value, '2026-03-14 09:26:53 UTC');
   t.is(
@@ -143,7 +146,7 @@ test('an advisory warns of what runs out', (t) => {
   });
   t.deepEqual(buildAlert(message, NOW_MS), {
     tone: 'warning',
-    title: 'Expiry ahead: Shop',
+    title: 'Expires soon: Shop',
     text: 'The domain shop.example expires in 14 days, on 2026-03-28',
     facts: [],
     link: LINK,
@@ -180,7 +183,7 @@ test('long names and reasons are cut, and stay on one line', (t) => {
   );
   t.regex(title, /^Down: a b n{195}…$/);
   t.is(text?.length, 500);
-  t.is(factOf(message, 'Seen from'), `${'x'.repeat(59)}…, y (2 of 2)`);
+  t.is(factOf(message, 'Failing from'), `${'x'.repeat(59)}…, y (2 of 2)`);
 });
 
 function factOf(message: MonitorMessage, label: string): string | undefined {

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import anyTest, { type TestFn } from 'ava';
+import { pingTokenOf } from '../helpers/api-client.ts';
+import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { until } from '../helpers/until.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+test.serial('the log of checks is narrowed to a time, and what is shown can be had as a file', async (t) => {
+  const { browser, service, person } = t.context;
+  const { json } = await service.call('POST', '/monitors', {
+    name: 'Backup',
+    type: 'heartbeat',
+    interval_seconds: 3600,
+  });
+  const id = String(json['id']);
+  const token = pingTokenOf(await service.call('GET', `/monitors/${id}`));
+  t.is((await fetch(`${service.url}/ping/${token}`, { method: 'POST' })).status, 200);
+  const listed = async () => (await service.call('GET', `/monitors/${id}/checks`)).json['checks'].length > 0;
+  await until(listed, { timeoutMs: 60_000 });
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto(`/monitors/${id}`);
+  await signIn(page, person);
+  const log = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Pings', exact: true }) });
+  await log.getByRole('listitem').first().waitFor();
+  const all = await log.getByRole('listitem').count();
+
+  const download = page.waitForEvent('download');
+  await log.getByRole('link', { name: 'CSV' }).click();
+  const file = await download;
+  t.is(file.suggestedFilename(), `checks-${id}.csv`);
+  const lines = (await readFile(await file.path(), 'utf8')).split('\r\n');
+  t.regex(lines[0] ?? '', /^time,location,verdict,cause,reason,/);
+  t.is(lines.length, all + 2);
+
+  // The browser of the test is at UTC.
+  const local = (ms: number) => new Date(ms).toISOString().slice(0, 19);
+  await log.getByLabel('From').fill(local(Date.now() + 3_600_000));
+  await log.getByLabel('From').blur();
+  await log.getByRole('listitem').first().waitFor({ state: 'detached' });
+  await page.waitForURL(/since=\d+/);
+  t.regex((await log.getByRole('link', { name: 'CSV' }).getAttribute('href')) ?? '', /since=\d+&until=\d+/);
+  await log.getByLabel('To').fill(local(Date.now() - 3_600_000));
+  await log.getByLabel('To').blur();
+  await log.getByText('Must be after From').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await log.getByRole('button', { name: 'Clear time' }).click();
+  await log.getByRole('listitem').first().waitFor();
+  await log.getByLabel('From').fill(local(Date.now() - 3_600_000));
+  await log.getByLabel('From').blur();
+  await page.waitForURL(/since=\d+/);
+  await log.getByRole('listitem').first().waitFor();
+  t.deepEqual(complaints, []);
+});

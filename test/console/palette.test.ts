@@ -1,0 +1,82 @@
+import anyTest, { type TestFn } from 'ava';
+import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { startTarget } from '../helpers/target.ts';
+import { until } from '../helpers/until.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+test.serial('the command palette finds monitors, incidents, pages and actions by keyboard alone', async (t) => {
+  const { browser, service, person } = t.context;
+  const target = await startTarget(t);
+  target.health.status = 503;
+  const create = async (name: string, url = '') => {
+    const { json } = await service.call('POST', '/monitors', {
+      name,
+      ...(url !== '' && { target: url, interval_seconds: 1, down_after_failures: 1 }),
+    });
+    return String(json['id']);
+  };
+  const shop = await create('Shop', target.url());
+  const search = await create('Search <b>API</b>');
+  await until(async () => (await service.call('GET', `/monitors/${shop}`)).json['status'] === 'down', {
+    timeoutMs: 60_000,
+  });
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto('/settings');
+  await signIn(page, person);
+  const box = page.getByRole('combobox', { name: 'Search monitors, incidents, pages and actions' });
+  const dialog = page.getByRole('dialog', { name: 'Command palette' });
+  const chosen = dialog.locator('[role=option][aria-selected=true]');
+  const open = async (text: string) => {
+    await page.keyboard.press('Control+k');
+    await box.and(page.locator(':focus')).waitFor();
+    await page.keyboard.type(text);
+  };
+
+  await open('');
+  await dialog.getByRole('group', { name: 'Go to' }).getByRole('option', { name: 'Channels' }).waitFor();
+  await dialog.getByRole('group', { name: 'Actions' }).getByRole('option', { name: 'New monitor' }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+
+  await open('search');
+  t.is(await chosen.locator('bdi').first().textContent(), 'Search <b>API</b>');
+  t.is(await box.getAttribute('aria-activedescendant'), await chosen.getAttribute('id'));
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**/monitors/${search}`);
+
+  await open('shop');
+  await dialog.getByRole('group', { name: 'Incidents' }).getByRole('option', { name: 'Shop: down' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  t.regex((await chosen.textContent()) ?? '', /Shop: down/);
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('ArrowUp');
+  t.is(await dialog.getByRole('option').last().getAttribute('aria-selected'), 'true', 'from the first to the last');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/incidents/inc_*');
+  await page.getByRole('heading', { level: 1, name: 'Shop' }).waitFor();
+
+  // What the page can do itself is found by its name.
+  await open('acknowledge');
+  await dialog.getByRole('group', { name: 'This page' }).getByRole('option', { name: 'Acknowledge' }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Unacknowledge' }).waitFor();
+
+  // It opens from within a field, too.
+  await page.getByRole('textbox', { name: 'Add a note' }).focus();
+  await open('theme dark');
+  await page.keyboard.press('Enter');
+  await page.locator('html[data-theme=dark]').waitFor({ state: 'attached' });
+
+  await open('no such thing anywhere');
+  await dialog.getByText('No results').waitFor();
+  await page.keyboard.press('Enter');
+  await dialog.waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
