@@ -35,7 +35,11 @@ export function SignInPage() {
     error.value = null;
   };
 
-  const { byField, rest } = problemsByField(error.value, ['email', 'password', 'code']);
+  const { byField, rest } = problemsByField(error.value, {
+    email: 'Enter your email',
+    password: 'Enter your password',
+    code: 'Enter a code',
+  });
   return (
     <OpenFrame
       title={asksCode.value ? 'Second factor' : 'Sign in'}

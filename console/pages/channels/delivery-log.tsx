@@ -69,7 +69,7 @@ function ReplayDialog({
       );
       onClose();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['since']);
+  const { byField, rest } = problemsByField(formAction.error.value, { since: 'Choose a time in the past' });
   return (
     <FormDialog
       title="Send what failed again"

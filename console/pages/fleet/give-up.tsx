@@ -38,7 +38,7 @@ export function GiveUp({ region, others, onDone, onClose }: GiveUpProps) {
       onDone();
       onClose();
     });
-  const { rest } = problemsByField(formAction.error.value, []);
+  const { rest } = problemsByField(formAction.error.value, {});
   return (
     <FormDialog
       title={`Give up ${region}?`}

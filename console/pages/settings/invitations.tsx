@@ -105,7 +105,10 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
       made.value = await api.post('/invitations', { body: { email: email.value.trim(), role: role.value } });
       onMade();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['email', 'role']);
+  const { byField, rest } = problemsByField(formAction.error.value, {
+    email: 'Enter an email address',
+    role: 'Choose a role',
+  });
   if (made.value !== null) {
     return (
       <ShownOnceDialog
