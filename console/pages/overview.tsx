@@ -13,6 +13,7 @@ import { type PageProps, PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
+import { FirstRun } from './overview/first-run.tsx';
 import { Histories } from './overview/histories.ts';
 import { MonitorRow, ROW_HEIGHT, RowHeads } from './overview/row.tsx';
 import { countStatuses, select, summarize, type Selection } from './overview/selection.ts';
@@ -45,6 +46,7 @@ export function OverviewPage({ query }: PageProps) {
         {all.length > 0 && <NewMonitor isShort />}
       </div>
       {all.length === 0 ? <NoMonitors /> : <Listing all={all} counts={counts} selection={selection} />}
+      <FirstRun monitors={all} />
     </div>
   );
 }
