@@ -32,7 +32,7 @@ import {
   listAgentsHandler,
 } from './agents/agents.ts';
 import { getFleetHandler, retireRegionHandler } from './agents/fleet.ts';
-import { testChannelHandler } from './alerts/channel-test.ts';
+import { testChannelHandler, updateWebhookHandler } from './alerts/channel-test.ts';
 import {
   createChannelHandler,
   deleteChannelHandler,
@@ -187,6 +187,12 @@ export const ROUTES = {
     records: null,
     isUnlimited: true,
     handler: testChannelHandler,
+  },
+  updateWebhook: {
+    method: 'patch',
+    path: '/channels/{id}/webhook',
+    records: 'channel.changed',
+    handler: updateWebhookHandler,
   },
   rotateSecret: {
     method: 'post',

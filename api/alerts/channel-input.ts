@@ -1,4 +1,9 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
+import {
+  findHeadersProblem,
+  type WebhookHeaders,
+  type WebhookHeadersChange,
+} from '../../core/alerts/webhook-headers.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { findUrlProblem } from '../../notifications/webhook/attempt.ts';
 import type { Body } from '../handler.ts';
@@ -11,6 +16,8 @@ export type ChannelDraft = {
   type: ChannelType;
   name: string;
   url: string | null;
+  /** Of other types than webhook there are none. */
+  headers: WebhookHeaders;
   allMonitors: boolean;
   monitorIds: string[];
   wantsReports: boolean;
@@ -40,11 +47,13 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   if (problems.length > 0) return { ok: false, problems };
   const type = input.type ?? 'telegram';
   checkUrl(type, input.url, problems);
+  checkHeaders(type, input.headers, problems);
   checkReports(type, input.reports, problems);
   const draft = {
     type,
     name: nameOf(type, input.name),
     url: input.url ?? null,
+    headers: input.headers ?? {},
     allMonitors: input.all_monitors ?? true,
     monitorIds: [...new Set(input.monitor_ids)],
     wantsReports: input.reports ?? false,
@@ -78,6 +87,18 @@ export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType
   };
 }
 
+/** What a request changes of where a webhook's deliveries go and what they carry; an absent part stays. */
+export type AddressPatch = { url?: string; headers?: WebhookHeadersChange };
+
+/** Reads the body of a change of a webhook, or everything that is wrong with it. */
+export function readAddressPatch(input: Body<'updateWebhook'>): Read<AddressPatch> {
+  const problems: Problem[] = [];
+  findUnstorable(input, ONLY_LOOKED_UP, problems);
+  if (input.url !== undefined) checkUrl('webhook', input.url, problems);
+  checkHeaders('webhook', input.headers, problems);
+  return problems.length === 0 ? { ok: true, value: input } : { ok: false, problems };
+}
+
 /** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */
 function nameOf(type: ChannelType, sent = ''): string {
   return sent.trim() || DEFAULT_NAMES[type];
@@ -92,6 +113,15 @@ function checkReports(type: ChannelType, reports: boolean | undefined, problems:
       'reports applies to telegram and slack channels only, got true for a webhook: there is no webhook event ' +
       'for reports, read GET /reports instead',
   });
+}
+
+function checkHeaders(type: ChannelType, headers: WebhookHeadersChange | undefined, problems: Problem[]): void {
+  if (headers === undefined) return;
+  const message =
+    type === 'webhook'
+      ? findHeadersProblem(headers)
+      : `headers applies to webhook channels only, got it for one of type ${type}`;
+  if (message !== null) problems.push({ field: 'headers', message });
 }
 
 /** The address itself is not repeated: it often is a secret. */

@@ -2,12 +2,14 @@ import { buildChannelTest } from '../../core/alerts/channel-message.ts';
 import type { Channel } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
+import { mergeWebhookHeaders, MOST_WEBHOOK_HEADERS, type WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { insertTestDelivery } from '../../models/alerts/delivery-record.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import {
   findWebhook,
   openWebhook,
+  replaceAddress,
   type OpenedWebhook,
   type SealedWebhook,
 } from '../../models/alerts/webhook-secrets.ts';
@@ -17,10 +19,11 @@ import { runOn } from '../../models/sql.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
 import { testResultOf, type TestResult } from '../../notifications/webhook/test-delivery.ts';
 import { enqueueDeliveries, firstAttempt, type AbsenceLine } from '../../queues/enqueue-committed.ts';
-import { badRequest, conflict, notFound } from '../api-error.ts';
+import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
+import { readAddressPatch, type AddressPatch } from './channel-input.ts';
 import { getOwnChannel } from './channels.ts';
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
@@ -43,6 +46,58 @@ export function testChannelHandler(
     if (error !== null) throw badRequest(error);
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };
+}
+
+/** `PATCH /channels/{id}/webhook`: another address proves itself before it is stored, as the first one did (D-52). */
+export function updateWebhookHandler(
+  dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'rateLimits'>,
+): Handler<'updateWebhook'> {
+  const { database, sendTestDelivery, makeId, config, now, rateLimits } = dependencies;
+  return async (request, response) => {
+    const { tenantId } = callerOf(response);
+    const key = { tenantId, id: idOf(request) };
+    const { type } = await getOwnChannel(dependencies, key);
+    if (type !== 'webhook')
+      throw badRequest(
+        `addresses and headers apply to webhook channels only, and channel ${key.id} is of type ${type}`,
+      );
+    const patch = accept(readAddressPatch(request.body));
+    const sealed = await findWebhook(database, key, now());
+    if (sealed === null) throw notFound('channel', key.id);
+    const opened = openOrRefuse(database, sealed);
+    const after = { url: patch.url ?? opened.url, headers: mergeOrRefuse(opened, patch) };
+    await rateLimits.take('channelTest', key.id);
+    await rateLimits.take('test', tenantId);
+    const deliveryId = makeId('dlv');
+    const startedAtMs = now();
+    const { error, attempt, message } = await sendTestDelivery({
+      ...opened,
+      ...after,
+      deliveryId,
+      publicUrl: config.publicUrl,
+    });
+    await insertTestDelivery(database, { id: deliveryId, channelId: key.id, message, startedAtMs, attempt });
+    if (error !== null) throw badRequest(error);
+    if (!(await replaceAddress(database, { ...key, author: authorOf(response) }, { sealed, before: opened, after })))
+      throw conflict(`channel ${key.id} was changed meanwhile: send the change again`);
+    response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
+  };
+}
+
+/** Who can change the address must not learn stored headers by sending them to a server of their own (D-69). */
+function mergeOrRefuse(opened: OpenedWebhook, { url = opened.url, headers = {} }: AddressPatch): WebhookHeaders {
+  const merged = mergeWebhookHeaders(opened.headers, headers);
+  const kept = Object.keys(merged).filter((name) => !Object.hasOwn(headers, name));
+  if (Object.keys(merged).length > MOST_WEBHOOK_HEADERS)
+    throw badRequest(
+      `headers must be at most ${MOST_WEBHOOK_HEADERS} with those that are stored, got ${Object.keys(merged).length}`,
+    );
+  if (kept.length > 0 && new URL(url).origin !== new URL(opened.url).origin)
+    throw badRequest(
+      `headers must name ${kept.join(', ')} as well, with a value or null: stored headers are kept only while scheme, ` +
+        'host and port of the url stay',
+    );
+  return merged;
 }
 
 async function testWebhook(

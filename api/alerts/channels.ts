@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import type { WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
 import {
   countChannels,
   createChannel,
@@ -52,7 +53,7 @@ export function createChannelHandler(
   const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
-    const { url, ...draft } = accept(readChannelCreate(request.body));
+    const { url, headers, ...draft } = accept(readChannelCreate(request.body));
     const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
@@ -61,7 +62,11 @@ export function createChannelHandler(
 
     const nowMs = now();
     const id = makeId('nch');
-    const { stored, shown } = await connectChannel(dependencies, { type: draft.type, url, nowMs }, randomBytes);
+    const { stored, shown } = await connectChannel(
+      dependencies,
+      { type: draft.type, url, headers, nowMs },
+      randomBytes,
+    );
     await createChannel(database, {
       author: authorOf(response),
       id,
@@ -162,7 +167,7 @@ type Connection = {
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
 };
 
-type Connected = { type: ChannelType; url: string | null; nowMs: number };
+type Connected = { type: ChannelType; url: string | null; headers: WebhookHeaders; nowMs: number };
 
 /**
  * Connects a webhook by a test delivery (D-52), or makes the links by which a Telegram or Slack channel is connected
@@ -170,10 +175,10 @@ type Connected = { type: ChannelType; url: string | null; nowMs: number };
  */
 async function connectChannel(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,
-  { type, url, nowMs }: Connected,
+  { type, url, headers, nowMs }: Connected,
   random: typeof randomBytes,
 ): Promise<Connection> {
-  if (type === 'webhook') return await connectWebhook(dependencies, url ?? '', random);
+  if (type === 'webhook') return await connectWebhook(dependencies, { url: url ?? '', headers }, random);
   const { config, database } = dependencies;
   const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, nowMs);
   const stored = {
@@ -195,18 +200,22 @@ async function connectChannel(
 
 async function connectWebhook(
   { sendTestDelivery, makeId, config }: Parts<'sendTestDelivery' | 'makeId' | 'config'>,
-  url: string,
+  { url, headers }: { url: string; headers: WebhookHeaders },
   random: typeof randomBytes,
 ): Promise<Connection> {
   const signingSecret = generateSigningSecret(random);
   const { error } = await sendTestDelivery({
     url,
+    headers,
     signingSecret,
     deliveryId: makeId('dlv'),
     publicUrl: config.publicUrl,
   });
   if (error !== null) throw badRequest(error);
-  return { stored: { status: 'connected', webhook: { url, signingSecret } }, shown: { signing_secret: signingSecret } };
+  return {
+    stored: { status: 'connected', webhook: { url, headers, signingSecret } },
+    shown: { signing_secret: signingSecret },
+  };
 }
 
 /** A channel as it is shown; of a webhook's address only the host appears. */
@@ -221,6 +230,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     all_monitors: channel.allMonitors,
     monitor_ids: channel.monitorIds,
     url_host: channel.urlHost,
+    ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
     team_name: channel.teamName,
     channel_name: channel.channelName,
     ...(channel.type !== 'webhook' && { reports: channel.wantsReports }),

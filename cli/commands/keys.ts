@@ -96,6 +96,7 @@ function ofEachKind<Value>(valueOf: (kind: SealedKind) => Value): Record<SealedK
   return {
     monitor_secrets: valueOf('monitor_secrets'),
     webhook_url: valueOf('webhook_url'),
+    webhook_headers: valueOf('webhook_headers'),
     signing_secret: valueOf('signing_secret'),
     previous_secret: valueOf('previous_secret'),
     slack_webhook: valueOf('slack_webhook'),

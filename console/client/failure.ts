@@ -26,28 +26,42 @@ export function sentenceOf(error: unknown): string {
   return 'Something went wrong on this page. Reload it';
 }
 
+/** What a form says at its fields, by their names in the API; a function where the API has several reasons. */
+export type FieldTexts = Readonly<Record<string, string | ((sentence: string) => string)>>;
+
 /**
- * Splits an error of the API by field: each sentence goes to the field that it begins with, all others to `rest`.
- * Fields are named as in the API: `check_spec.ping.count`, `monitor_ids[2]`. A sentence about part of a listed field
- * belongs to that field.
+ * Splits an error of the API by field, for a form that has its own text for each: `texts` is what it says where the API
+ * refuses a field. Sentences begin with the field that they are about, such as `monitor_ids[2]`; one about a part of a
+ * field belongs to it, and those before the first field go to `rest`.
  */
 export function problemsByField(
   error: unknown,
-  fields: readonly string[],
+  texts: FieldTexts,
 ): { byField: Readonly<Record<string, string>>; rest: string | null } {
   if (!(error instanceof Failure) || error.status !== 400)
     return { byField: {}, rest: error === null || error === undefined ? null : sentenceOf(error) };
-  const byField: Record<string, string> = {};
-  const rest: string[] = [];
-  for (const sentence of error.message.split('; ')) {
-    const subject = /^[\w.[\]-]+/.exec(sentence)?.[0] ?? '';
-    const field = fields
-      .filter((name) => subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`))
-      .toSorted((a, b) => b.length - a.length)[0];
-    if (field === undefined) rest.push(sentence);
-    else byField[field] = byField[field] === undefined ? capitalize(sentence) : `${byField[field]}; ${sentence}`;
+  const sentences = new Map<string | null, string>();
+  let field: string | null = null;
+  for (const piece of error.message.split('; ')) {
+    // What begins with no field of the form goes on about the one before.
+    field = fieldOf(piece, Object.keys(texts)) ?? field;
+    const before = sentences.get(field);
+    sentences.set(field, before === undefined ? piece : `${before}; ${piece}`);
   }
-  return { byField, rest: rest.length === 0 ? null : capitalize(rest.join('; ')) };
+  const byField = Object.entries(texts).flatMap(([name, text]) => {
+    const sentence = sentences.get(name);
+    if (sentence === undefined) return [];
+    return [[name, typeof text === 'string' ? text : text(sentence)]];
+  });
+  const rest = sentences.get(null);
+  return { byField: Object.fromEntries(byField), rest: rest === undefined ? null : capitalize(rest) };
+}
+
+/** The field that a sentence of the API begins with; null if it is none of these. */
+function fieldOf(sentence: string, fields: readonly string[]): string | null {
+  const subject = /^[\w.[\]-]+/.exec(sentence)?.[0] ?? '';
+  const isOf = (name: string) => subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`);
+  return fields.find(isOf) ?? null;
 }
 
 /** Returns the text with its first letter in upper case. */

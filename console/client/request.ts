@@ -68,7 +68,9 @@ function failureOf(response: Response, body: Record<string, unknown>): Failure {
   const requestId = response.headers.get('x-request-id');
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new Failure(
-    response.status === 429 && !Number.isNaN(retryAfter) ? `${message}: wait ${retryAfter} s` : message,
+    response.status === 429 && !Number.isNaN(retryAfter) && !message.includes(': wait ')
+      ? `${message}: wait ${retryAfter} s`
+      : message,
     {
       status: response.status,
       requestId,

@@ -40,30 +40,23 @@ export function AgentsPage() {
   useReload(load, ['agent']);
   usePoll(load, true, POLL_MS);
   return (
-    <Page
-      title="Agents"
-      lead="The locations that your monitors are checked from."
-      {...(canWrite() && { actions: <NewAgent /> })}
-    >
+    <Page title="Agents" lead="Locations your monitors run from." {...(canWrite() && { actions: <NewAgent /> })}>
       <Outdated load={load} />
       <Loaded load={load}>
         {({ agents }) => (
           <>
-            <Section title="Yours">
+            <Section title="Private">
               <Agents
-                caption="Your agents"
+                caption="Private agents"
                 agents={agents.filter(({ kind }) => kind === 'tenant')}
-                none={
-                  'None. An agent of your own checks what only it can reach, such as a router at home or a database ' +
-                  'behind a firewall.'
-                }
+                none="No private agents yet. They check targets inside your network."
               />
             </Section>
-            <Section title="Shared" lead="Run by this service, for all accounts.">
+            <Section title="Shared" lead="Run by this service for all accounts.">
               <Agents
                 caption="Shared agents"
                 agents={agents.filter(({ kind }) => kind === 'first_party')}
-                none="None is set up."
+                none="No shared agents."
               />
             </Section>
           </>
@@ -97,7 +90,7 @@ function NewAgent() {
 
 function None() {
   return (
-    <span class="text-soft" aria-label="not known">
+    <span class="text-soft" aria-label="unknown">
       –
     </span>
   );
@@ -110,7 +103,7 @@ const OFFLINE_AFTER_SECONDS = 90;
 
 /** A badge with the state of an agent: online, offline or never seen. */
 export function AgentState({ agent: { last_seen_at: lastSeenAt } }: { agent: Agent }) {
-  if (lastSeenAt === null) return <Badge tone="warning">Never seen</Badge>;
+  if (lastSeenAt === null) return <Badge tone="warning">Never connected</Badge>;
   return clock.value - lastSeenAt < OFFLINE_AFTER_SECONDS ? (
     <Badge tone="good">Online</Badge>
   ) : (

@@ -40,9 +40,8 @@ function NewChannel() {
 
 function NoChannels() {
   return (
-    <Empty icon="channels" title="No channels yet" {...(canWrite() && { action: <NewChannel /> })}>
-      A channel takes alerts to where you see them: a Telegram chat, a Slack channel, or an address of your own. Without
-      one an incident is only shown here.
+    <Empty icon="channels" title="No alert channels yet" {...(canWrite() && { action: <NewChannel /> })}>
+      Send alerts to a Telegram chat, a Slack channel or a webhook. Without a channel, no one is notified.
     </Empty>
   );
 }
@@ -99,5 +98,5 @@ function Row({ channel }: { channel: Channel }) {
 }
 
 function countMonitors(count: number): string {
-  return count === 1 ? 'one monitor' : `${count} monitors`;
+  return count === 1 ? '1 monitor' : `${count} monitors`;
 }

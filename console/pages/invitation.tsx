@@ -55,7 +55,11 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
       await loadSession();
       navigate('/', { replace: true });
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'password']);
+  const { byField, rest } = problemsByField(formAction.error.value, {
+    name: 'Enter your name',
+    password: (sentence) =>
+      sentence.includes('e-mail') ? 'Choose something other than your email' : 'Use 12 to 1024 characters',
+  });
   return (
     <OpenFrame title={`Join ${invitation.tenant.name}`} lead={`You’re invited as ${ROLES[invitation.role].is}.`}>
       <Form class="flex flex-col gap-4" onSubmit={accept}>

@@ -1,28 +1,37 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { api } from '../client/api.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { ViewOnly } from '../parts/object-page.tsx';
 import { Page } from '../parts/page.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
+import { useChannels } from './channels/notified.tsx';
+import type { Channel } from './channels/words.tsx';
 import { withFollowing, type Surroundings } from './monitor-form/defaults.ts';
-import { draftOf, emptyDraft, type MonitorType } from './monitor-form/draft.ts';
+import { cloneOf, draftOf, emptyDraft, type MonitorType } from './monitor-form/draft.ts';
 import { MonitorForm } from './monitor-form/form.tsx';
+import { chosenChannels } from './monitor-form/notify.tsx';
 import { TYPES } from './monitor-form/words.ts';
 
-/** The page that creates a monitor or, with an id in the address, edits one. */
+/**
+ * The page that creates a monitor or, with an id in the address, edits one. `from` in the query is the monitor that a
+ * new one copies.
+ */
 export function MonitorFormPage({ params, query }: PageProps) {
   const id = params['id'];
+  const from = id ?? query['from'];
+  const channels = useChannels();
   const load = useLoad(
     async (signal) => {
       const [{ agents }, { vendors }, monitor] = await Promise.all([
         api.get('/agents', { query: { limit: 1000 }, signal }),
         api.get('/vendors', { signal }),
-        id === undefined ? null : api.get('/monitors/{id}', { path: { id }, signal }),
+        from === undefined ? null : api.get('/monitors/{id}', { path: { id: from }, signal }),
       ]);
       return { agents, vendors, monitor };
     },
-    [id],
+    [from],
   );
   if (!canWrite())
     return (
@@ -30,7 +39,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
         title={id === undefined ? 'New monitor' : 'Edit monitor'}
         back={{ label: 'Monitors', href: PATHS.monitors }}
         icon="monitors"
-        who={id === undefined ? 'make monitors' : 'change monitors'}
+        who={id === undefined ? 'create monitors' : 'edit monitors'}
       />
     );
   const monitor = load.value.value?.monitor ?? null;
@@ -42,30 +51,59 @@ export function MonitorFormPage({ params, query }: PageProps) {
     <Page
       title={id === undefined ? 'New monitor' : 'Edit monitor'}
       back={back}
-      lead={monitor === null ? undefined : `${TYPES[monitor.type].label}. What is watched can change, its type cannot.`}
+      lead={monitor === null ? undefined : leadOf(monitor, id === undefined)}
     >
       <Loaded load={load}>
-        {(loaded) => {
-          const surroundings: Surroundings = {
-            minInterval: PLAN_LIMITS[signedIn().tenant.plan].minIntervalSeconds,
-            sharedLocations: loaded.agents.filter(({ kind }) => kind === 'first_party').length,
-          };
-          const original =
-            loaded.monitor === null
-              ? emptyDraft(typeOf(query['type']))
-              : withFollowing(draftOf(loaded.monitor), surroundings);
-          return (
-            <MonitorForm
-              {...{ original, surroundings }}
-              monitor={loaded.monitor}
-              agents={loaded.agents}
-              vendors={loaded.vendors}
-            />
-          );
-        }}
+        {(loaded) => (
+          <Loaded load={channels}>
+            {(known) => (
+              <MonitorForm
+                {...openForm({
+                  agents: loaded.agents,
+                  channels: known,
+                  stored: loaded.monitor,
+                  isCopy: id === undefined,
+                  type: typeOf(query['type']),
+                })}
+                agents={loaded.agents}
+                vendors={loaded.vendors}
+                channels={known}
+              />
+            )}
+          </Loaded>
+        )}
       </Loaded>
     </Page>
   );
+}
+
+type Opening = {
+  agents: readonly Schemas['Agent'][];
+  channels: readonly Channel[];
+  /** The monitor that is edited or copied; null for an empty form. */
+  stored: Schemas['MonitorDetail'] | null;
+  isCopy: boolean;
+  type: MonitorType;
+};
+
+/** What the form starts with: a stored monitor, a copy of one, or nothing but a type. */
+function openForm({ agents, channels, stored, isCopy, type }: Opening) {
+  const surroundings: Surroundings = {
+    minInterval: PLAN_LIMITS[signedIn().tenant.plan].minIntervalSeconds,
+    sharedLocations: agents.filter(({ kind }) => kind === 'first_party').length,
+  };
+  if (stored === null) return { original: emptyDraft(type), surroundings, monitor: null };
+  const chosen = { ...draftOf(stored), channels: chosenChannels(channels, stored.id) };
+  const draft = withFollowing(chosen, surroundings);
+  return isCopy
+    ? { original: cloneOf(draft), surroundings, monitor: null }
+    : { original: draft, surroundings, monitor: stored };
+}
+
+function leadOf({ name, type }: Schemas['MonitorDetail'], isCopy: boolean): string {
+  return isCopy
+    ? `Copy of ${name}. Stored secrets are not copied.`
+    : `${TYPES[type].label}. The type can’t be changed.`;
 }
 
 /** The type that a link asks for, `http` by default. */

@@ -8,6 +8,7 @@ import { useTitle } from '../parts/page.tsx';
 import { STATUSES } from '../parts/statuses.ts';
 import { formatShort } from '../parts/time.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
+import { UnnotifiedMonitor, useChannels } from './channels/notified.tsx';
 import { Actions } from './monitor/actions.tsx';
 import { readTimes } from './monitor/check-log.tsx';
 import { Checks } from './monitor/checks.tsx';
@@ -39,6 +40,7 @@ export function MonitorPage({ params, query }: PageProps) {
 }
 
 function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
+  const channels = useChannels();
   const shown = readShown(query);
   const view = readView(query);
   const loads = useMonitor(id, shown, { withTimings: view.name === 'phases' });
@@ -72,6 +74,8 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   if (isDeleted) return <Gone />;
   if (row === null || whole === null)
     return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
+  // Its warning would move what is below it.
+  if (channels.isLoading.value) return <Placeholder class="h-full" />;
   // The row from the stream is newer than the loaded details.
   const monitor = { ...whole, ...row };
   // A draft was never checked: there is nothing to show.
@@ -101,6 +105,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
           <Actions monitor={monitor} onRequested={pollNewest} />
         </div>
       </div>
+      {monitor.enabled === 1 && <UnnotifiedMonitor id={id} channels={channels.value.value} />}
       <Special detail={monitor} checks={newest.checks.value} />
       {!isDraft && (
         <>

@@ -14,6 +14,7 @@ import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls } from './overview/controls.tsx';
 import { KeyFigures, useFigures } from './overview/figures.tsx';
+import { FirstRun } from './overview/first-run.tsx';
 import { Histories } from './overview/histories.ts';
 import { density, rowHeightOf, useListLayout } from './overview/list-layout.ts';
 import { MonitorRow, RowHeads } from './overview/row.tsx';
@@ -61,6 +62,7 @@ export function OverviewPage({ query }: PageProps) {
         )}
       </div>
       {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} />}
+      <FirstRun monitors={all} />
     </div>
   );
 }

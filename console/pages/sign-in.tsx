@@ -37,7 +37,11 @@ export function SignInPage() {
     error.value = null;
   };
 
-  const { byField, rest } = problemsByField(error.value, ['email', 'password', 'code']);
+  const { byField, rest } = problemsByField(error.value, {
+    email: 'Enter your email',
+    password: 'Enter your password',
+    code: 'Enter a code',
+  });
   const isRefused = error.value instanceof Failure && error.value.status === 401;
   const refusal = asksCode.value ? 'Incorrect code, or it was already used' : 'Incorrect email or password';
   return (

@@ -1,5 +1,5 @@
 import { useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
-import { sentenceOf } from '../client/failure.ts';
+import { problemsByField, sentenceOf, type FieldTexts } from '../client/failure.ts';
 import { toast } from './toast.tsx';
 
 /** What a button does: whether it is under way, and how to start it. */
@@ -34,6 +34,40 @@ export function useFormAction(): FormAction {
       return work();
     });
   return { isBusy, error, run: submit };
+}
+
+/** A form that judges itself before it is sent. */
+export type JudgedForm = {
+  isBusy: ReadonlySignal<boolean>;
+  /** The error of a field, by its name in the API. */
+  problem: (field: string) => string | undefined;
+  /** The error of the form as a whole; null if there is none. */
+  rest: string | null;
+  /** Runs `work` unless `judged` has a problem; all of them are shown at once. */
+  submit: (judged: Readonly<Record<string, string | null>>, work: () => Promise<void>) => Promise<void>;
+  clear: () => void;
+};
+
+/** Judges a form first, then sends it; `texts` is what its fields say where the API refuses them all the same. */
+export function useJudgedForm(texts: FieldTexts): JudgedForm {
+  const { isBusy, error, run } = useFormAction();
+  const own = useSignal<Readonly<Record<string, string>>>({});
+  const { byField, rest } = problemsByField(error.value, texts);
+  const clear = () => {
+    own.value = {};
+    error.value = null;
+  };
+  return {
+    isBusy,
+    problem: (field) => own.value[field] ?? byField[field],
+    rest,
+    clear,
+    async submit(judged, work) {
+      clear();
+      own.value = Object.fromEntries(Object.entries(judged).flatMap(([field, text]) => (text ? [[field, text]] : [])));
+      if (Object.keys(own.value).length === 0) await run(work);
+    },
+  };
 }
 
 function showFailure(failure: unknown): void {

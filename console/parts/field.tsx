@@ -1,5 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 const INPUT =
@@ -139,15 +139,32 @@ export function inputClass({ 'aria-invalid': isWrong = false }: { 'aria-invalid'
   return `${INPUT} ${isWrong ? 'border-down' : 'border-line-strong'}`;
 }
 
-type FormProps = { id?: string; class: string; onSubmit: () => unknown; children: ComponentChildren };
+type FormProps = {
+  id?: string;
+  class: string;
+  /** The form judges its fields itself, so that all problems are shown at once and in our words. */
+  noValidate?: boolean;
+  onSubmit: () => unknown;
+  children: ComponentChildren;
+};
 
-/** A form that is submitted by script. */
+/** A form that is submitted by script; after a refusal the first field with an error gets the focus. */
 export function Form({ onSubmit, children, ...rest }: FormProps) {
+  const box = useRef<HTMLFormElement>(null);
+  const isSubmitted = useRef(false);
+  useLayoutEffect(() => {
+    const wrong = box.current?.querySelector<HTMLElement>('[aria-invalid="true"], [data-problem]') ?? null;
+    if (wrong === null || !isSubmitted.current) return;
+    isSubmitted.current = false;
+    wrong.focus();
+  });
   return (
     <form
       {...rest}
+      ref={box}
       onSubmit={(event) => {
         event.preventDefault();
+        isSubmitted.current = true;
         void onSubmit();
       }}
     >

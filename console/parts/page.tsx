@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { Icon } from './icon.tsx';
 
 type PageProps = {
@@ -73,6 +73,20 @@ export function Section({
 /** A raised surface. */
 export function Card({ children, class: className = 'p-4 md:p-5' }: { children: ComponentChildren; class?: string }) {
   return <div class={`rounded-xl border border-line bg-surface ${className}`}>{children}</div>;
+}
+
+/**
+ * Scrolls to the top and moves the focus to the heading, for content that takes the place of a form on the same page.
+ */
+export function useArrival(): void {
+  useLayoutEffect(() => {
+    const main = document.querySelector('main');
+    const heading = main?.querySelector<HTMLElement>('h1');
+    main?.scrollTo({ top: 0 });
+    if (!heading) return;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
+  }, []);
 }
 
 /** Sets the title of the browser's tab. */

@@ -7,7 +7,7 @@ import { confirm, Dialog } from './dialog.tsx';
 /** The confirmation before leaving something that is shown once: `question`, `text` and the label `action`. */
 type Once = { question: string; text: string; action?: string; children: ComponentChildren };
 
-const KEPT = 'I have kept it';
+const KEPT = 'I’ve saved it';
 
 /**
  * Content that is shown once, with a button that confirms it was saved and leads to `href`. Leaving otherwise asks for

@@ -17,6 +17,8 @@ export type Channel = {
   monitorIds: string[];
   /** Host, and port where it is not 443, of a webhook's URL; null for other types. */
   urlHost: string | null;
+  /** Names of the headers that a webhook's owner adds to its deliveries, sorted; none of other types. */
+  headerNames: readonly string[];
   teamName: string | null;
   channelName: string | null;
   /** Whether it is notified when a report is made; never true of a webhook. */

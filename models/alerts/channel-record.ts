@@ -24,6 +24,8 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   channelName: CreationOptional<string | null>;
   sealedUrl: CreationOptional<string | null>;
   sealedSigningSecret: CreationOptional<string | null>;
+  sealedHeaders: CreationOptional<string | null>;
+  headerNames: CreationOptional<readonly string[] | null>;
   lastError: CreationOptional<string | null>;
   /** Unix milliseconds. */
   lastErrorAt: CreationOptional<number | null>;
@@ -46,6 +48,8 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     channelName: DataTypes.TEXT,
     sealedUrl: DataTypes.TEXT,
     sealedSigningSecret: DataTypes.TEXT,
+    sealedHeaders: DataTypes.TEXT,
+    headerNames: DataTypes.ARRAY(DataTypes.TEXT),
     lastError: DataTypes.TEXT,
     lastErrorAt: DataTypes.BIGINT,
     createdAt: { type: DataTypes.BIGINT, allowNull: false },

@@ -8,7 +8,7 @@ import type { Database } from '../database.ts';
 import { behind, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { ChannelRecord } from './channel-record.ts';
-import { sealWebhook } from './webhook-secrets.ts';
+import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
 
 /**
  * A channel to be stored. `webhook` comes in clear and is sealed here; `connectCode` is what its connect link carries
@@ -24,7 +24,7 @@ export type NewChannel = {
   monitorIds: readonly string[];
   /** Default false. */
   wantsReports?: boolean;
-  webhook?: { url: string; signingSecret: string };
+  webhook?: NewWebhook;
   connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
   nowMs: number;
 };
@@ -53,7 +53,7 @@ export const MOST_CHANNELS = 1000;
 export class TooManyChannels extends Error {}
 
 /** The sealed columns stay in the database wherever a channel is only shown. */
-const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret'] };
+const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret', 'sealedHeaders'] };
 
 /** How many channels a tenant has. */
 export async function countChannels(database: Database, tenantId: string): Promise<number> {
@@ -99,7 +99,12 @@ export async function createChannel(database: Database, channel: NewChannel & Au
       object: { kind: 'channel', id, name },
       changes: madeWith(
         channelFields(created).fields ?? {},
-        webhook && { url: webhook.url, signing_secret: webhook.signingSecret },
+        webhook && {
+          url: webhook.url,
+          signing_secret: webhook.signingSecret,
+          ...(webhook.headers &&
+            Object.keys(webhook.headers).length > 0 && { headers: Object.entries(webhook.headers) }),
+        },
       ),
     });
     return created;
@@ -279,6 +284,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     allMonitors,
     wantsReports,
     urlHost,
+    headerNames,
     teamName,
     channelName,
     createdAt,
@@ -297,6 +303,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     monitorIds,
     wantsReports,
     urlHost,
+    headerNames: headerNames ?? [],
     teamName,
     channelName,
     lastError,

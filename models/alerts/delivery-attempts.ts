@@ -75,6 +75,7 @@ type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
   sealedUrl: string | null;
   sealedSigningSecret: string | null;
   sealedPreviousSecret: string | null;
+  sealedHeaders: string | null;
 };
 
 /** A requested channel, and an attempt of it where one was claimed. */
@@ -191,6 +192,7 @@ async function claimEach(
             c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
+            c.sealed_headers AS "sealedHeaders",
             EXISTS (SELECT FROM deliveries m WHERE m.channel_id = c.id AND is_due(m, $2)
               AND m.id <> ALL (ARRAY (SELECT id FROM next))) AS "hasMore"
      FROM requested c LEFT JOIN claimed d ON d.channel_id = c.id
@@ -201,7 +203,7 @@ async function claimEach(
 
 function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'requested' | 'hasMore'>): ClaimedAttempt {
   const { requested: _requested, hasMore: _hasMore, enabled, status, ...rest } = row;
-  const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, ...claimed } = rest;
+  const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, sealedHeaders, ...claimed } = rest;
   return {
     ...claimed,
     webhook: openSecrets(database, {
@@ -209,6 +211,7 @@ function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'req
       sealedUrl,
       sealedSigningSecret,
       sealedPreviousSecret,
+      sealedHeaders,
     }),
     refusal: refusalOf({ enabled, status }),
   };
@@ -217,7 +220,7 @@ function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'req
 /** A missing key is an operator's mistake that can be mended: the attempt fails, the delivery is retried. */
 function openSecrets(
   database: Database,
-  row: Pick<ClaimedRow, 'channelId' | 'sealedUrl' | 'sealedSigningSecret' | 'sealedPreviousSecret'>,
+  row: Pick<ClaimedRow, 'channelId' | 'sealedUrl' | 'sealedSigningSecret' | 'sealedPreviousSecret' | 'sealedHeaders'>,
 ): ClaimedAttempt['webhook'] {
   if (row.sealedUrl === null || row.sealedSigningSecret === null) return null;
   try {
@@ -226,6 +229,7 @@ function openSecrets(
       url: row.sealedUrl,
       signingSecret: row.sealedSigningSecret,
       previousSecret: row.sealedPreviousSecret,
+      headers: row.sealedHeaders,
     });
   } catch {
     return null;

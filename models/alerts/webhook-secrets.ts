@@ -1,16 +1,30 @@
+import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
+import type { WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
+import { HEALED } from './channel-health.ts';
 
 /**
  * What a webhook is called and signed with. `previousSecret` signs as well until a day after a change of the secret;
  * null = there is none.
  */
-export type OpenedWebhook = { url: string; signingSecret: string; previousSecret: string | null };
+export type OpenedWebhook = {
+  url: string;
+  signingSecret: string;
+  previousSecret: string | null;
+  headers: WebhookHeaders;
+};
 
-/** The same as it lies in the row of its channel. */
-export type SealedWebhook = OpenedWebhook & { channelId: string };
+/** The same as it lies in the row of its channel; null headers are none. */
+export type SealedWebhook = Omit<OpenedWebhook, 'headers'> & { headers: string | null; channelId: string };
+
+/** A webhook to be stored, in clear; without headers unless it names some. */
+export type NewWebhook = { url: string; signingSecret: string; headers?: WebhookHeaders };
+
+/** Where deliveries go, and what they carry. */
+type Address = { url: string; headers: WebhookHeaders };
 
 type ChannelKey = { tenantId: string; id: string };
 
@@ -20,16 +34,25 @@ type ChannelKey = { tenantId: string; id: string };
  */
 export const PREVIOUS_SECRET_MS = DAY_MS;
 
-/** What the row of a new webhook channel holds: its host to be shown, the rest sealed for this row alone (D-17). */
-export function sealWebhook(
-  database: Database,
-  id: string,
-  { url, signingSecret }: { url: string; signingSecret: string },
-) {
+/**
+ * What the row of a new webhook channel holds: its host and the names of its headers to be shown, the rest sealed for
+ * this row alone (D-17).
+ */
+export function sealWebhook(database: Database, id: string, { url, signingSecret, headers = {} }: NewWebhook) {
+  return {
+    ...sealAddress(database, id, { url, headers }),
+    sealedSigningSecret: sealSigningSecret(database, id, signingSecret),
+  };
+}
+
+function sealAddress(database: Database, id: string, { url, headers }: Address) {
+  const headerNames = Object.keys(headers).toSorted();
   return {
     urlHost: new URL(url).host,
     sealedUrl: database.secrets.seal(url, webhookContext(id, 'url')),
-    sealedSigningSecret: sealSigningSecret(database, id, signingSecret),
+    headerNames,
+    sealedHeaders:
+      headerNames.length === 0 ? null : database.secrets.seal(JSON.stringify(headers), webhookContext(id, 'headers')),
   };
 }
 
@@ -43,6 +66,10 @@ export function openWebhook(database: Database, sealed: SealedWebhook): OpenedWe
     url: database.secrets.open(sealed.url, webhookContext(channelId, 'url')),
     signingSecret: database.secrets.open(sealed.signingSecret, webhookContext(channelId, 'signing_secret')),
     previousSecret: previousSecret === null ? null : openPreviousSecret(database, { channelId, previousSecret }),
+    headers:
+      sealed.headers === null
+        ? {}
+        : JSON.parse(database.secrets.open(sealed.headers, webhookContext(channelId, 'headers'))),
   };
 }
 
@@ -52,15 +79,13 @@ export async function findWebhook(
   { tenantId, id }: ChannelKey,
   nowMs: number,
 ): Promise<SealedWebhook | null> {
-  const [row] = await runOn(database.pool)<{ url: string; secret: string; previous: string | null }>(
-    `SELECT sealed_url AS url, sealed_signing_secret AS secret, CASE
-     WHEN previous_secret_until > $3 THEN sealed_previous_secret END AS previous
+  const [row] = await runOn(database.pool)<Omit<SealedWebhook, 'channelId'>>(
+    `SELECT sealed_url AS url, sealed_headers AS headers, sealed_signing_secret AS "signingSecret", CASE
+     WHEN previous_secret_until > $3 THEN sealed_previous_secret END AS "previousSecret"
      FROM channels WHERE id = $1 AND tenant_id = $2 AND type = 'webhook'`,
     [id, tenantId, nowMs],
   );
-  return row === undefined
-    ? null
-    : { channelId: id, url: row.url, signingSecret: row.secret, previousSecret: row.previous };
+  return row === undefined ? null : { channelId: id, ...row };
 }
 
 /**
@@ -91,6 +116,41 @@ export async function rotateSigningSecret(
   });
 }
 
+/**
+ * Gives a tenant's webhook another address and other headers, from the next attempt on. What was wrong with the channel
+ * is over: a test has arrived there. False where the webhook is not `sealed` any more: it was changed meanwhile, or is
+ * gone.
+ */
+export async function replaceAddress(
+  database: Database,
+  { tenantId, id, author }: ChannelKey & Authored,
+  { sealed, before, after }: { sealed: SealedWebhook; before: Address; after: Address },
+): Promise<boolean> {
+  const { urlHost, sealedUrl, headerNames, sealedHeaders } = sealAddress(database, id, after);
+  return await inTransaction(database, async (run) => {
+    const [channel] = await run<{ name: string }>(
+      `UPDATE channels SET url_host = $5, sealed_url = $6, header_names = $7, sealed_headers = $8, ${HEALED}
+       WHERE id = $1 AND tenant_id = $2 AND sealed_url = $3 AND sealed_headers IS NOT DISTINCT FROM $4 RETURNING name`,
+      [id, tenantId, sealed.url, sealed.headers, urlHost, sealedUrl, headerNames, sealedHeaders],
+    );
+    if (channel === undefined) return false;
+    await recordChange(run, author, {
+      tenantId,
+      object: { kind: 'channel', id, name: channel.name },
+      changes: compareFields(addressFields(before), addressFields(after)),
+    });
+    return true;
+  });
+}
+
+/** Hosts and the names of headers are shown, the rest of both is secret. */
+function addressFields({ url, headers }: Address): Compared {
+  return {
+    fields: { url_host: new URL(url).host, header_names: Object.keys(headers).toSorted() },
+    secrets: { url, headers: Object.entries(headers) },
+  };
+}
+
 /** After a rotation the old key may be gone: the new secret signs all the same. */
 function openPreviousSecret(
   database: Database,
@@ -111,6 +171,6 @@ function sealSigningSecret(database: Database, id: string, signingSecret: string
  * The row and field that a sealed value of a webhook is bound to. A previous secret stays bound to the field that it
  * came from.
  */
-export function webhookContext(channelId: string, field: 'url' | 'signing_secret'): string {
+export function webhookContext(channelId: string, field: 'url' | 'headers' | 'signing_secret'): string {
   return `channel:${channelId}:${field}`;
 }

@@ -12,6 +12,7 @@ import { keyIdOf } from './secret-box.ts';
 export const SEALED_KINDS = [
   'monitor_secrets',
   'webhook_url',
+  'webhook_headers',
   'signing_secret',
   'previous_secret',
   'slack_webhook',
@@ -46,6 +47,13 @@ const SEALED_COLUMNS = {
     only: IS_WEBHOOK,
     order: 'id',
     contextOf: (id) => webhookContext(id, 'url'),
+  },
+  webhook_headers: {
+    table: 'channels',
+    column: 'sealed_headers',
+    only: IS_WEBHOOK,
+    order: 'id',
+    contextOf: (id) => webhookContext(id, 'headers'),
   },
   signing_secret: {
     table: 'channels',
@@ -175,6 +183,7 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
   return {
     monitor_secrets: await count('monitor_secrets'),
     webhook_url: await count('webhook_url'),
+    webhook_headers: await count('webhook_headers'),
     signing_secret: await count('signing_secret'),
     previous_secret: await count('previous_secret'),
     slack_webhook: await count('slack_webhook'),

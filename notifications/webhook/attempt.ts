@@ -1,5 +1,6 @@
 import type { Agent } from 'node:https';
 import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
+import type { WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { excerptAnswer, OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
@@ -12,6 +13,8 @@ export type WebhookDelivery = {
   url: string;
   signingSecret: string;
   previousSecret?: string | null;
+  /** Headers of its owner, which replace none of ours. */
+  headers?: WebhookHeaders;
   deliveryId: string;
   attempt: number;
   message: EventMessage;
@@ -66,6 +69,7 @@ async function post(
   const { deliveryId, message, attempt } = delivery;
   const body = Buffer.from(JSON.stringify(sealEnvelope(message, { deliveryId, sentAtMs })));
   const headers = {
+    ...delivery.headers,
     'Content-Type': 'application/json',
     // Little is stored of the answer, and it shall be readable as it comes.
     'Accept-Encoding': 'identity',
@@ -122,7 +126,7 @@ function describeStatus(status: number): string {
  * What an answer must not show, longest first: servers like to quote the path that they were asked for, and in it the
  * key. Short parts of a path are words, not keys.
  */
-function secretsOf({ url, signingSecret, previousSecret }: WebhookDelivery): string[] {
+function secretsOf({ url, signingSecret, previousSecret, headers = {} }: WebhookDelivery): string[] {
   const { href, pathname, search } = new URL(url);
   const values = search
     .slice(1)
@@ -131,7 +135,14 @@ function secretsOf({ url, signingSecret, previousSecret }: WebhookDelivery): str
   const parts = [...pathname.split('/'), ...values].filter((part) => part.length >= SHORTEST_KEY);
   const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
   const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, decoded(text)]);
-  return [signingSecret, ...(previousSecret ? [previousSecret] : []), ...shown].toSorted((a, b) => b.length - a.length);
+  // `Bearer key`: the key alone is as secret.
+  const sent = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
+  return [
+    signingSecret,
+    ...(previousSecret ? [previousSecret] : []),
+    ...shown,
+    ...sent.filter((text) => text.length >= SHORTEST_KEY),
+  ].toSorted((a, b) => b.length - a.length);
 }
 
 function decoded(text: string): string {

@@ -1,4 +1,5 @@
 import { buildTestMessage, type StoredMessage } from '../../core/alerts/envelope.ts';
+import type { WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
 import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';
 
@@ -10,6 +11,7 @@ export type TestedWebhook = {
   url: string;
   signingSecret: string;
   previousSecret?: string | null;
+  headers?: WebhookHeaders;
   deliveryId: string;
   publicUrl: string;
 };

@@ -100,7 +100,12 @@ export async function liveThrough(
   const hookPath = `/hook/${fresh('webhook path')}?token=${fresh('webhook query')}`;
   const webhook = await post(
     '/v1/channels',
-    { type: 'webhook', name: 'Hook', url: `${servers.receiver.url}${hookPath}` },
+    {
+      type: 'webhook',
+      name: 'Hook',
+      url: `${servers.receiver.url}${hookPath}`,
+      headers: { Authorization: `Bearer ${fresh('webhook header')}` },
+    },
     life.once,
   );
   fresh('first signing secret', String(webhook['signing_secret']));
@@ -109,6 +114,7 @@ export async function liveThrough(
     'signing secret',
     String((await post(`/v1/channels/${webhookId}/rotate-secret`, undefined, life.once))['signing_secret']),
   );
+  await patch(`/v1/channels/${webhookId}/webhook`, { headers: { 'X-Key': fresh('second webhook header') } });
   const slackChannel = await post('/v1/channels', { type: 'slack', name: 'Team' }, life.once);
   const back = new URL(servers.slack.approve(String(slackChannel['authorize_url'])));
   fresh('Slack state', back.searchParams.get('state') ?? '');

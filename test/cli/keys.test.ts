@@ -104,7 +104,11 @@ test(
     const slackChannel = await create('/channels', { type: 'slack', name: 'Team' });
     const back = new URL(slack.approve(String(slackChannel['authorize_url'])));
     t.is((await fetch(`${installation.service.url}${back.pathname}${back.search}`)).status, 200);
-    const webhook = await create('/channels', { type: 'webhook', url: receiver.url });
+    const webhook = await create('/channels', {
+      type: 'webhook',
+      url: receiver.url,
+      headers: { Authorization: 'Bearer of the receiver' },
+    });
     const { signing_secret: secret } = await create(`/channels/${String(webhook['id'])}/rotate-secret`);
     const agent = await installation.startAgent('lab');
     const watch = (path: string, more: object = {}) =>
@@ -129,6 +133,7 @@ test(
     t.deepEqual(turnedBack.resealed, {
       monitor_secrets: 2,
       webhook_url: 1,
+      webhook_headers: 1,
       signing_secret: 1,
       previous_secret: 1,
       slack_webhook: 1,
@@ -138,7 +143,7 @@ test(
       const { rows } = await client.query<{ tenant_id: string }>('SELECT tenant_id FROM monitors LIMIT 1');
       await addCrowd(client, rows[0]?.tenant_id ?? '', OLD);
     });
-    t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 7 });
+    t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 8 });
 
     const refusal = (complaint: RegExp, { status: code, stdout, stderr }: CommandResult) => {
       t.deepEqual([code, stdout], [1, ''], stderr);
@@ -147,7 +152,7 @@ test(
     refusal(/^A running process has the key "k2" but seals with another one: [^\n]+\n$/, await rotate());
     await closeDatabase(before);
     refusal(/^A running process does not have the key "k3", [^\n]+\n$/, await rotate(ringOf(UNKNOWN, NEW, OLD)));
-    t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 7 }, 'refused before anything was changed');
+    t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 8 }, 'refused before anything was changed');
 
     await withClient(databaseUrl, async (client) => {
       await client.query('BEGIN');
@@ -198,7 +203,7 @@ test(
       needed: [],
       not_needed: ['k1'],
     });
-    t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 6, k0: 1 });
+    t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 7, k0: 1 });
 
     await withClient(databaseUrl, (client) => client.query(`DELETE FROM monitors WHERE id = 'mon_crowd0007'`));
     const nothing = await rotate();
@@ -206,6 +211,7 @@ test(
     const none = {
       monitor_secrets: 0,
       webhook_url: 0,
+      webhook_headers: 0,
       signing_secret: 0,
       previous_secret: 0,
       slack_webhook: 0,
@@ -217,6 +223,7 @@ test(
         ...none,
         monitor_secrets: CROWD + 1,
         webhook_url: 1,
+        webhook_headers: 1,
         signing_secret: 1,
         previous_secret: 1,
         slack_webhook: 1,
@@ -247,6 +254,7 @@ test(
     status = 500;
     const down = await nextEvent(receiver, 'monitor.down', PATIENCE.timeoutMs);
     t.true(await verify(String(secret), down.body, String(down.headers['x-service-signature'])));
+    t.is(down.headers.authorization, 'Bearer of the receiver');
     t.is(String(down.headers['webhook-signature']).split(' ').length, 2, 'the secret before the change signs too');
     await until(() => slack.posts.some(({ json }) => /Down: \/shop/.test(String(json['text']))), PATIENCE);
     const changed = await installation.service.call('PATCH', `/monitors/${intranet}`, {
@@ -254,7 +262,7 @@ test(
     });
     t.is(changed.status, 200, JSON.stringify(changed.json));
     await until(() => arrived.has('/intranet after'), PATIENCE);
-    t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 6 });
+    t.deepEqual(await keysInUse(databaseUrl), { k2: CROWD + 7 });
   },
 );
 
@@ -274,6 +282,7 @@ test('whatever column holds sealed values is one that a rotation knows', async (
   t.deepEqual(
     columns.map(({ name }) => name),
     [
+      'channels.sealed_headers',
       'channels.sealed_previous_secret',
       'channels.sealed_signing_secret',
       'channels.sealed_url',

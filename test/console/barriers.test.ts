@@ -171,7 +171,7 @@ async function openAndClose(page: Page, { title, by, leads }: WalkedDialog): Pro
     await page.getByRole('dialog', { name: leads.asks }).waitFor({ state: 'detached' });
     await page
       .getByRole('dialog', { name: leads.title })
-      .getByRole('button', { name: /^I have kept/ })
+      .getByRole('button', { name: /^I(’ve saved| have kept)/ })
       .click();
   }
   await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -268,18 +268,18 @@ async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promis
 
   await page.goto('/channels/new');
   await page
-    .getByRole('textbox', { name: 'Address' })
+    .getByRole('textbox', { name: 'URL' })
     .fill(`https://hook.example/${give('webhook path')}?key=${give('webhook query')}`);
-  await page.getByRole('button', { name: 'Test and create' }).click();
+  await page.getByRole('button', { name: 'Test and save' }).click();
   secrets.set('signing secret', await shown('Signing secret'));
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
   await page.getByRole('heading', { level: 1, name: 'Webhook' }).waitFor();
 
   await page.goto('/agents/new');
   await page.getByRole('textbox', { name: 'Name' }).fill('second');
   await page.getByRole('button', { name: 'Create agent' }).click();
   secrets.set('agent token', await shown('Token'));
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
 
   await page.goto('/monitors/new');
   await page.getByRole('textbox', { name: 'URL' }).fill('https://shop.example/');
@@ -291,13 +291,13 @@ async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promis
   await page.getByRole('textbox', { name: 'User name' }).fill(give('user name'));
   await page.getByLabel('Password', { exact: true }).fill(give('basic password'));
   await page.getByLabel('Request body').fill(give('secret body'));
-  await page.getByLabel('Keep it secret').check();
+  await page.getByLabel('Secret (write-only)').check();
   await page.getByRole('button', { name: 'Create monitor' }).click();
   await page.waitForURL(/\/monitors\/mon_/);
   await page.getByText('X-Api-Key').waitFor();
   const edit = `${new URL(page.url()).pathname}/edit`;
   await page.goto(edit);
-  await page.getByText('Secret, kept as stored').waitFor();
+  await page.getByText('Stored secret', { exact: true }).waitFor();
   t.deepEqual(searchFor(secrets)(await readAll(page)), [], 'the form of what was stored');
 
   await page.goto('/settings/tokens');
@@ -305,14 +305,14 @@ async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promis
   await page.getByRole('textbox', { name: 'Name' }).fill('script');
   await page.keyboard.press('Enter');
   secrets.set('API token', await shown('API token'));
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
 
   await page.goto('/settings/members');
   await page.getByRole('button', { name: 'Invite' }).click();
   await page.getByRole('textbox', { name: 'Email' }).fill('new@example.org');
   await page.keyboard.press('Enter');
   secrets.set('invitation', (await shown('Invitation link')).split('/').at(-1) ?? '');
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
 
   await page.goto('/settings/account');
   secrets.set('old password', PASSWORD);

@@ -69,11 +69,11 @@ test('sentences follow what is chosen', (t) => {
   );
   t.is(
     describeDown(draftWith('http', { quorum: '3' }), three),
-    'Down when all 3 locations see 2 failed checks in a row: what fewer of them see changes nothing.',
+    'Down when all 3 locations see 2 failed checks in a row.',
   );
   t.is(
     describeDown(draftWith('tcp', { sources: ['a'], failures: '1' }), three),
-    'Down when its one location sees one failed check.',
+    'Down after one failed check from its only location.',
   );
   t.is(describeDown(draftWith('dns'), three), 'Down after 2 failed checks in a row.');
   t.is(describeDown(draftWith('http', { failures: 'x' }), three), null);
@@ -99,19 +99,17 @@ function problems(body: MonitorBody & { name: string }, draft = emptyDraft('http
   return problemsOf(new Failure(read.problems.map(({ message }) => message).join('; '), { status: 400 }), draft);
 }
 
-test("the service's own sentences stand at their fields, without the names that labels say already", (t) => {
+test('what the service refuses stands at its field, without names of the API', (t) => {
   t.deepEqual(problems({ name: 'x', target: 'a b', interval_seconds: 10, timeout_ms: 10_000, down_min_sources: 4 }), {
     byField: {
-      target: 'Must be a URL with http or https, such as https://example.com/health, for http monitors, got "a b"',
-      timeout_ms: 'Must be less than interval_seconds x 1000 (10000), got 10000',
-      down_min_sources: 'Must be a whole number from 1 to 3 (the number of its agents), got 4',
+      target: 'Must be a URL with http or https, such as https://example.com/health, for http monitors',
+      timeout_ms: 'The service does not accept this value',
+      down_min_sources: 'Must be a whole number from 1 to 3 (the number of its agents)',
     },
     rest: [],
   });
   t.deepEqual(problems({ name: 'x', type: 'vendor', target: 'githup' }, emptyDraft('vendor')).byField, {
-    target:
-      'Must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got "githup"; ' +
-      'did you mean github?',
+    target: 'Unknown vendor: enter the URL of its status page; did you mean github?',
   });
   t.deepEqual(
     problems({
@@ -123,7 +121,7 @@ test("the service's own sentences stand at their fields, without the names that 
         ],
       },
     }).byField,
-    { 'check_spec.assertions[1]': 'Path is required for json_body' },
+    { 'check_spec.assertions[1].path': 'The service does not accept this value' },
   );
   t.deepEqual(
     problems(
@@ -132,11 +130,11 @@ test("the service's own sentences stand at their fields, without the names that 
         type: 'dns',
         check_spec: { dns: { records: [{ type: 'A', mode: 'equals', expected: ['192.0.2.1', 'here'] }] } },
       },
-      emptyDraft('dns'),
+      draftWith('dns', {
+        dns: { records: [{ type: 'A', mode: 'equals', expected: ['', '192.0.2.1', 'here'] }], crossCheck: null },
+      }),
     ).byField,
-    {
-      'check_spec.dns.records[0]': 'Record 2 must be an IPv4 address such as 192.0.2.1 for A, got "here"',
-    },
+    { 'check_spec.dns.records[0].expected[2]': 'Must be an IPv4 address such as 192.0.2.1 for A' },
   );
   const headers = [
     { name: 'a', value: '1', kind: 'plain', isStored: false },
@@ -152,8 +150,7 @@ test("the service's own sentences stand at their fields, without the names that 
       draftWith('http', { request: { ...emptyDraft('http').request, headers } }),
     ).byField,
     {
-      'headers[1]':
-        'Must be a header value of at most 8192 characters without line breaks (RFC 9110), got another text',
+      'headers[1]': 'Must be a header value of at most 8192 characters without line breaks (RFC 9110)',
     },
   );
   t.deepEqual(

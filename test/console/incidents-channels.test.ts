@@ -61,15 +61,15 @@ test(
 
 /** What does not take the test is reported at the address; what does is stored, and its secret signed the test. */
 async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): Promise<string> {
-  await page.getByRole('heading', { name: 'No channels yet' }).waitFor();
+  await page.getByRole('heading', { name: 'No alert channels yet' }).waitFor();
   await page.getByRole('link', { name: 'New channel' }).click();
   // There is an app for Slack here, and no bot: a link to none would be waited for in vain.
   await page.getByRole('radio', { name: 'Slack' }).check();
   await page.getByRole('button', { name: 'Create and connect' }).waitFor();
   await page.getByRole('radio', { name: 'Telegram' }).check();
-  await page.getByRole('heading', { name: 'Telegram is not set up here' }).waitFor();
+  await page.getByRole('heading', { name: 'Telegram isn’t configured' }).waitFor();
   await page.getByRole('link', { name: 'Use a webhook' }).click();
-  const address = page.getByRole('textbox', { name: 'Address' });
+  const address = page.getByRole('textbox', { name: 'URL' });
   await address.fill(receiver.url);
   await page.getByRole('textbox', { name: 'Name' }).fill('On call');
   receiver.answer.status = 500;
@@ -79,7 +79,7 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
   t.deepEqual(await findBarriers(page), []);
 
   receiver.answer.status = 204;
-  await page.getByRole('button', { name: 'Test and create' }).click();
+  await page.getByRole('button', { name: 'Test and save' }).click();
   const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
   const tested = receiver.received.at(-1);
   t.is(
@@ -93,8 +93,8 @@ async function connectWebhook(t: ExecutionContext, { page, receiver }: Story): P
   t.deepEqual(await findBarriers(page), []);
   // A person who leaves without having kept it is asked.
   await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
-  await page.getByRole('dialog', { name: 'Have you kept the secret?' }).getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('dialog', { name: 'Saved the secret?' }).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
   await page.getByRole('heading', { level: 1, name: 'On call' }).waitFor();
   await page.getByRole('heading', { name: 'No deliveries yet' }).waitFor();
   return secret;
@@ -217,17 +217,17 @@ async function sendAgain(t: ExecutionContext, { page, receiver }: Story): Promis
 /** The new secret is shown once, and the next test is signed with it; alerts go to a chosen monitor only. */
 async function changeSecret(t: ExecutionContext, { page, receiver }: Story, before: string): Promise<void> {
   await page.getByRole('link', { name: 'Settings' }).last().click();
-  await page.getByRole('button', { name: 'Change secret' }).click();
+  await page.getByRole('button', { name: 'Rotate secret' }).click();
   await page
-    .getByRole('dialog', { name: 'Change the signing secret?' })
-    .getByRole('button', { name: 'Change secret' })
+    .getByRole('dialog', { name: 'Rotate the signing secret?' })
+    .getByRole('button', { name: 'Rotate secret' })
     .click();
   const secret = (await page.getByLabel('Signing secret', { exact: true }).textContent()) ?? '';
   t.not(secret, before);
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
   await page.getByRole('radio', { name: 'Chosen monitors' }).check();
   await page.getByRole('checkbox', { name: /Shop/ }).check();
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('Saved').waitFor();
   t.deepEqual(await findBarriers(page), []);
   const sent = receiver.received.length;
@@ -269,16 +269,16 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
     body: JSON.stringify(checkIn),
   });
   t.is(status, 200);
-  await page.getByText('It has checked in.').waitFor();
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByText('Agent connected.').waitFor();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
   await page.getByText('Online').waitFor();
-  await page.getByRole('heading', { name: 'Nothing yet' }).waitFor();
+  await page.getByRole('heading', { name: 'No monitors yet' }).waitFor();
   const { json } = await service.call('POST', '/monitors', {
     name: 'Attic',
     target: 'http://127.0.0.1:1/',
     agent_sources: [new URL(page.url()).pathname.split('/').pop()],
   });
-  const watched = page.getByRole('list', { name: 'Monitors that it watches' });
+  const watched = page.getByRole('list', { name: 'Monitors of this agent' });
   await watched.getByRole('link', { name: /^Attic.*Pending for/ }).waitFor();
   await service.call('POST', `/monitors/${json['id']}/pause`);
   await watched.getByRole('link', { name: /^Attic.*Paused for/ }).waitFor();
@@ -290,7 +290,7 @@ async function viewOnly(t: ExecutionContext, page: Page, incident: string): Prom
   await page.goto(incident);
   await signIn(page, PERSON);
   const offers = page.getByRole('button', {
-    name: /cknowledge|Delete|Redeliver|Add note|Send|Switch|Change|Save|New/,
+    name: /cknowledge|Delete|Redeliver|Add note|Send|able|Rotate|Save|New|curl/,
   });
   const pages: readonly [path: string, shows: string][] = [
     [incident, 'Rolled back to 4.12.'],
@@ -321,6 +321,6 @@ async function viewOnly(t: ExecutionContext, page: Page, incident: string): Prom
     .waitFor();
   t.is(await offers.count(), 0, 'a channel');
   await page.getByRole('link', { name: 'Settings' }).last().click();
-  await page.getByText('Alerts of one chosen monitor go there.', { exact: false }).waitFor();
+  await page.getByText('Sends alerts for 1 monitor.', { exact: false }).waitFor();
   t.is(await offers.count(), 0, 'its settings');
 }

@@ -26,7 +26,7 @@ export const WALK: Record<PageName, WalkedPage> = {
   monitors: { views: () => [{ path: '/monitors?sort=name', shows: /Down for/ }] },
   monitorNew: {
     views: () => [
-      { path: '/monitors/new', shows: 'What is to be watched?' },
+      { path: '/monitors/new', shows: 'Monitor type' },
       { path: '/monitors/new?type=dns', shows: 'Name to look up' },
     ],
   },
@@ -60,8 +60,8 @@ export const WALK: Record<PageName, WalkedPage> = {
   channels: { views: () => [{ path: '/channels', shows: /Webhook/ }] },
   channelNew: {
     views: () => [
-      { path: '/channels/new', shows: 'Test and create' },
-      { path: '/channels/new?type=telegram', shows: /is not set up here/ },
+      { path: '/channels/new', shows: 'Test and save' },
+      { path: '/channels/new?type=telegram', shows: /isn’t configured/ },
     ],
   },
   channel: {
@@ -80,9 +80,9 @@ export const WALK: Record<PageName, WalkedPage> = {
         dialogs: [
           { title: /^Delete channel/, by: button('Delete channel') },
           {
-            title: /^Change the signing secret/,
-            by: button('Change secret'),
-            leads: { press: 'Change secret', title: /^The new signing secret$/, asks: /^Have you kept the secret/ },
+            title: /^Rotate the signing secret/,
+            by: button('Rotate secret'),
+            leads: { press: 'Rotate secret', title: /^New signing secret$/, asks: /^Saved the secret/ },
           },
         ],
       },
@@ -98,9 +98,9 @@ export const WALK: Record<PageName, WalkedPage> = {
         dialogs: [
           { title: /^Delete agent/, by: button('Delete agent') },
           {
-            title: /^Give .* a new token/,
-            by: button('New token'),
-            leads: { press: 'New token', title: /^The new token$/, asks: /^Have you kept the command/ },
+            title: /^Rotate the token of /,
+            by: button('Rotate token'),
+            leads: { press: 'Rotate token', title: /^New token$/, asks: /^Saved the command/ },
           },
         ],
       },

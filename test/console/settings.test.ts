@@ -35,7 +35,7 @@ test.serial('a token is shown once, works, shows when it was used, and is refuse
   // A person who closes it without having kept it is asked.
   await page.keyboard.press('Escape');
   await page.getByRole('dialog', { name: 'Saved the token?' }).getByRole('button', { name: 'Cancel' }).click();
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
   t.false((await page.content()).includes(token));
 
   const ask = (method: string) =>
@@ -119,7 +119,7 @@ test.serial(
     await page.getByLabel('Email').fill('grace@example.org');
     await page.keyboard.press('Enter');
     const link = await copied(page, 'Invitation link');
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'I’ve saved it' }).click();
     await page.getByRole('row').filter({ hasText: 'grace@example.org' }).getByText('Editor').waitFor();
 
     const guest = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });

@@ -45,21 +45,21 @@ function Watched({ agent }: { agent: Agent }) {
   const live = new Map(monitors.value?.map((row) => [row.id, row]));
   return (
     <div class="mt-8">
-      <Section title="What it watches" lead={leadOf(agent, load.value.value)}>
+      <Section title="Monitors" lead={leadOf(agent, load.value.value)}>
         <Loaded load={load} height="h-32">
           {(rows) =>
             rows.length === 0 ? (
               <Empty
                 icon="monitors"
-                title="Nothing yet"
+                title="No monitors yet"
                 action={<ButtonLink href={PATHS.monitors}>Monitors</ButtonLink>}
               >
-                It watches what chooses it: edit a monitor, and tick {agent.name} among its locations.
+                Select {agent.name} as a location in a monitor.
               </Empty>
             ) : (
               <Card class="p-0">
                 <VirtualList
-                  label="Monitors that it watches"
+                  label="Monitors of this agent"
                   rows={rows.map((row) => live.get(row.id) ?? row)}
                   rowHeight={ROW_HEIGHT}
                   keyOf={({ id }) => id}
@@ -77,8 +77,8 @@ function Watched({ agent }: { agent: Agent }) {
 
 function leadOf({ kind }: Agent, rows: readonly Monitor[] | null): string | undefined {
   if (rows === null || rows.length === 0) return undefined;
-  const watched = rows.length === 1 ? 'One monitor' : `${rows.length} monitors`;
-  return `${watched}${kind === 'first_party' ? ' of this account' : ''}.`;
+  const watched = rows.length === 1 ? '1 monitor' : `${rows.length} monitors`;
+  return `${watched}${kind === 'first_party' ? ' in this account' : ''}.`;
 }
 
 function Row({ monitor: { id, name, type, target, status, state_since: since } }: { monitor: Monitor }) {
@@ -118,7 +118,7 @@ export function AgentPage({ params }: PageProps) {
       title="Agent"
       icon="agents"
       back={BACK}
-      missing="It was deleted, belongs to another account, or its address is not complete."
+      missing="It was deleted or belongs to another account."
     >
       {(agent) => <Shown agent={agent} load={load} />}
     </ObjectPage>
@@ -141,7 +141,7 @@ function Shown({ agent, load }: { agent: Agent; load: Load<Agent> }) {
       <Watched agent={agent} />
       {isOwn && canWrite() && (
         <div class="mt-8">
-          <Section title="Delete" lead="It leaves its monitors, whose quorum drops to the locations that are left.">
+          <Section title="Delete" lead="Its monitors continue with their remaining locations.">
             <DeleteAgent agent={agent} />
           </Section>
         </div>
@@ -154,16 +154,14 @@ function Facts({ agent }: { agent: Agent }) {
   const { kind, region, version, arch, last_seen_at: lastSeenAt, created_at: createdAt } = agent;
   return (
     <dl class="grid grid-cols-2 gap-x-6 gap-y-4 text-sm md:grid-cols-3">
-      <Fact name="Kind">{kind === 'tenant' ? 'Yours' : 'Shared, run by this service'}</Fact>
+      <Fact name="Type">{kind === 'tenant' ? 'Private' : 'Shared'}</Fact>
       <Fact name="Region">{region ?? 'not reported'}</Fact>
       <Fact name="Last seen">{lastSeenAt === null ? 'never' : <Moment at={lastSeenAt} />}</Fact>
       <Fact name="Version">{version ?? 'not reported'}</Fact>
-      <Fact name="Machine">{arch ?? 'not reported'}</Fact>
-      <Fact name="Made">{formatDateTime(createdAt)}</Fact>
+      <Fact name="Architecture">{arch ?? 'not reported'}</Fact>
+      <Fact name="Created">{formatDateTime(createdAt)}</Fact>
       <Fact name="Checks">
-        {kind === 'first_party'
-          ? 'everything that agents check'
-          : (capabilitiesOf(agent)?.join(', ') ?? 'not reported')}
+        {kind === 'first_party' ? 'all types' : (capabilitiesOf(agent)?.join(', ') ?? 'not reported')}
       </Fact>
       <Fact name="Id">
         <code class="font-mono text-xs">{agent.id}</code>
@@ -178,14 +176,14 @@ function DeleteAgent({ agent }: { agent: Agent }) {
     if (
       !(await confirm({
         title: `Delete ${agent.name}?`,
-        text: 'Its token stops working at once, and what only it could reach is not checked any more.',
+        text: 'Its token stops working immediately. Targets only it can reach are no longer checked.',
         action: 'Delete agent',
       }))
     )
       return;
     await action.run(async () => {
       await api.delete('/agents/{id}', { path: { id: agent.id } });
-      toast(`${agent.name} is deleted`);
+      toast(`${agent.name} deleted`);
       navigate(PATHS.agents, { replace: true });
     });
   };
@@ -196,34 +194,36 @@ function DeleteAgent({ agent }: { agent: Agent }) {
   );
 }
 
-/** A button that gives an agent a new token, and shows it once. */
+/** A button that rotates the token of an agent, and shows the new one once. */
 function RotateToken({ agent }: { agent: Agent }) {
-  const made = useSignal<Schemas['AgentToken'] | null>(null);
+  const created = useSignal<Schemas['AgentToken'] | null>(null);
   const action = useAction();
   const rotate = async () => {
     if (
       !(await confirm({
-        title: `Give ${agent.name} a new token?`,
-        text: 'The present one ends at once: the agent checks nothing until it is started with the new one.',
-        action: 'New token',
+        title: `Rotate the token of ${agent.name}?`,
+        text: 'The current token stops working immediately. Restart the agent with the new one.',
+        action: 'Rotate token',
       }))
     )
       return;
-    await action.run(async () => void (made.value = await api.post('/agents/{id}/rotate', { path: { id: agent.id } })));
+    await action.run(
+      async () => void (created.value = await api.post('/agents/{id}/rotate', { path: { id: agent.id } })),
+    );
   };
   return (
     <>
       <Button icon="key" busy={action.isBusy.value} onClick={() => void rotate()}>
-        New token
+        Rotate token
       </Button>
-      {made.value !== null && (
+      {created.value !== null && (
         <ShownOnceDialog
-          title="The new token"
-          question="Have you kept the command?"
-          text="Its token is never shown again. Without it the agent needs another one."
-          onClose={() => (made.value = null)}
+          title="New token"
+          question="Saved the command?"
+          text="Its token is shown only once. If you lose it, rotate the token again."
+          onClose={() => (created.value = null)}
         >
-          <AgentCommand command={made.value.install_command} token={made.value.token} />
+          <AgentCommand command={created.value.install_command} token={created.value.token} />
         </ShownOnceDialog>
       )}
     </>

@@ -1,19 +1,18 @@
 import { useSignal } from '@preact/signals';
-import { useLayoutEffect } from 'preact/hooks';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useFormAction } from '../../parts/action.ts';
+import { useJudgedForm } from '../../parts/action.ts';
 import { Button, Spinner } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
+import { CurlButton } from '../../parts/curl.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
-import { Card, Page } from '../../parts/page.tsx';
+import { Card, Page, useArrival } from '../../parts/page.tsx';
 import { ShownOnce } from '../../parts/shown-once.tsx';
 import { PATHS } from '../../paths.ts';
 
@@ -26,10 +25,10 @@ const POLL_MS = 5000;
 /** The page that creates an agent, shows its command once, and waits for its first check-in. */
 export function AgentNewPage() {
   const created = useSignal<Created | null>(null);
-  if (!canWrite()) return <ViewOnly title="New agent" back={BACK} icon="agents" who="make agents" />;
-  if (created.value !== null) return <Made agent={created.value} />;
+  if (!canWrite()) return <ViewOnly title="New agent" back={BACK} icon="agents" who="create agents" />;
+  if (created.value !== null) return <CreatedAgent agent={created.value} />;
   return (
-    <Page title="New agent" back={BACK} lead="An agent of your own that checks what only it can reach.">
+    <Page title="New agent" back={BACK} lead="Checks targets that only it can reach, such as a private network.">
       <AgentForm onCreated={(agent) => (created.value = agent)} />
     </Page>
   );
@@ -38,20 +37,19 @@ export function AgentNewPage() {
 function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
   const name = useDraft('new agent name', '');
   const region = useDraft('new agent region', '');
-  const formAction = useFormAction();
+  const form = useJudgedForm({
+    name: 'Use 1 to 255 characters, no line breaks',
+    region: 'Use at most 255 characters, no line breaks',
+  });
+  const body = () => ({ name: name.value.trim(), region: region.value.trim() === '' ? null : region.value.trim() });
   const create = () =>
-    formAction.run(async () => {
-      onCreated(
-        await api.post('/agents', {
-          body: { name: name.value, region: region.value.trim() === '' ? null : region.value },
-        }),
-      );
-    });
-  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'region']);
+    form.submit({ name: name.value.trim() === '' ? 'Enter a name' : null }, async () =>
+      onCreated(await api.post('/agents', { body: body() })),
+    );
   return (
     <div class="max-w-2xl">
       <Card>
-        <Form class="flex flex-col gap-5" onSubmit={create}>
+        <Form class="flex flex-col gap-5" noValidate onSubmit={create}>
           <TextField
             label="Name"
             required
@@ -60,8 +58,8 @@ function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
             maxLength={255}
             value={name.value}
             onValue={(value) => (name.value = value)}
-            error={byField['name']}
-            hint="Alerts name it as the location that saw a failure."
+            error={form.problem('name')}
+            hint="Shown in alerts as the location."
           />
           <TextField
             label="Region"
@@ -69,14 +67,15 @@ function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
             maxLength={255}
             value={region.value}
             onValue={(value) => (region.value = value)}
-            error={byField['region']}
-            hint="Where it stands, in your own words; may be left out."
+            error={form.problem('region')}
+            hint="Where it runs. Optional."
           />
-          <FormError text={rest} />
-          <div>
-            <Button type="submit" tone="primary" busy={formAction.isBusy.value}>
+          <FormError text={form.rest} />
+          <div class="flex flex-wrap items-center gap-2">
+            <Button type="submit" tone="primary" busy={form.isBusy.value}>
               Create agent
             </Button>
+            <CurlButton request={() => ({ method: 'POST', path: '/agents', body: body() })} />
           </div>
         </Form>
       </Card>
@@ -84,23 +83,23 @@ function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
   );
 }
 
-function Made({ agent }: { agent: Created }) {
-  useLayoutEffect(() => document.querySelector('main')?.scrollTo({ top: 0 }), []);
+function CreatedAgent({ agent }: { agent: Created }) {
+  useArrival();
   const load = useLoad((signal) => api.get('/agents/{id}', { path: { id: agent.id }, signal }), [agent.id]);
   useReload(load, ['agent'], (changed) => changed === agent.id);
   const isThere = (load.value.value?.last_seen_at ?? null) !== null;
   usePoll(load, !isThere, POLL_MS);
   return (
-    <Page title={agent.name} back={BACK} lead="It is made. Start it where it is to check from.">
+    <Page title={agent.name} back={BACK} lead="Agent created. Run this on the machine.">
       <ShownOnce
-        question="Have you kept the command?"
-        text="Its token is never shown again. Without it the agent needs a new one."
+        question="Saved the command?"
+        text="Its token is shown only once. If you lose it, rotate the token."
         href={`/agents/${agent.id}`}
       >
         <AgentCommand command={agent.install_command} token={agent.token} />
         <p class={`mt-6 flex items-center gap-2.5 text-sm ${isThere ? 'text-up' : 'text-soft'}`} role="status">
           {isThere ? <Icon name="check" class="size-4" /> : <Spinner />}
-          {isThere ? 'It has checked in.' : 'Waiting for its first check-in.'}
+          {isThere ? 'Agent connected.' : 'Waiting for the agent to connect.'}
         </p>
       </ShownOnce>
     </Page>
@@ -113,18 +112,17 @@ export function AgentCommand({ command, token }: { command: string; token: strin
     <div class="flex flex-col gap-5">
       <p class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
         <Icon name="key" class="mt-0.5 size-4" />
-        <span>The token is shown now and never again. One token is for one agent.</span>
+        <span>The token is shown only once. Use one token per agent.</span>
       </p>
       <div>
-        <h3 class="heading mb-1 text-sm">Start it</h3>
+        <h3 class="heading mb-1 text-sm">Start the agent</h3>
         <p class="mb-2 text-sm text-soft">
-          On the machine that is to check, in a copy of Spotcheck, after <code class="font-mono">npm ci</code> once. It
-          needs no open port: it calls here.
+          Run it in a copy of Spotcheck, after <code class="font-mono">npm ci</code>. Outbound connections only.
         </p>
         <CopyText text={command} label="Install command" />
       </div>
       <div>
-        <h3 class="heading mb-2 text-sm">Its token</h3>
+        <h3 class="heading mb-2 text-sm">Agent token</h3>
         <CopyText text={token} label="Token" />
       </div>
     </div>

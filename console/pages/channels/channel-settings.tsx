@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { useAction, useFormAction } from '../../parts/action.ts';
+import { useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField } from '../../parts/choice-fields.tsx';
+import { CurlButton } from '../../parts/curl.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
@@ -17,7 +17,14 @@ import { navigate } from '../../shell/router.ts';
 import { ChangesLink } from '../settings/changes-link.tsx';
 import { Routing, type Route } from './monitor-choice.tsx';
 import { SampleCode, SigningSecret } from './signing-secret.tsx';
+import { WebhookForm } from './webhook-form.tsx';
 import type { Channel } from './words.tsx';
+
+const CHANNEL_TEXTS = {
+  name: 'At most 255 characters',
+  monitor_ids: 'At most 1000 monitors: choose all instead',
+  reports: 'Reports go to chats only',
+} as const;
 
 type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
 
@@ -28,6 +35,11 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
       <Section title="Alerts" actions={<ChangesLink kind="channel" id={channel.id} />}>
         {canWrite() ? <ChannelForm channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}
       </Section>
+      {channel.type === 'webhook' && canWrite() && (
+        <Section title="Destination" lead="A test alert is sent before the change is saved.">
+          <WebhookForm channel={channel} onChanged={onChanged} />
+        </Section>
+      )}
       {channel.type === 'webhook' && (
         <Section
           title="Signature"
@@ -38,7 +50,7 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
         </Section>
       )}
       {canWrite() && (
-        <Section title="Delete" lead="No further alert goes there, and its record is gone.">
+        <Section title="Delete" lead="Alerts stop, and its delivery log is deleted.">
           <DeleteChannel channel={channel} />
         </Section>
       )}
@@ -50,52 +62,46 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const name = useDraft(`channel ${channel.id} name`, channel.name);
   const route = useDraft<Route>(`channel ${channel.id} route`, routeOf(channel));
   const reports = useDraft(`channel ${channel.id} reports`, channel.reports ?? false);
-  const formAction = useFormAction();
+  const form = useJudgedForm(CHANNEL_TEXTS);
+  const body = () => ({
+    name: name.value,
+    all_monitors: route.value.all,
+    ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
+    ...(channel.reports !== undefined && { reports: reports.value }),
+  });
   const save = () =>
-    formAction.run(async () => {
-      await api.patch('/channels/{id}', {
-        path: { id: channel.id },
-        body: {
-          name: name.value,
-          all_monitors: route.value.all,
-          ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
-          ...(channel.reports !== undefined && { reports: reports.value }),
-        },
-      });
+    form.submit({ name: name.value.trim() === '' ? 'Enter a name' : null }, async () => {
+      await api.patch('/channels/{id}', { path: { id: channel.id }, body: body() });
       await onChanged();
       toast('Saved');
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'all_monitors', 'monitor_ids', 'reports']);
   return (
     <Card>
-      <Form class="flex flex-col gap-5" onSubmit={save}>
+      <Form class="flex flex-col gap-5" noValidate onSubmit={save}>
         <TextField
           label="Name"
           required
           maxLength={255}
           value={name.value}
           onValue={(value) => (name.value = value)}
-          error={byField['name']}
+          error={form.problem('name')}
         />
-        <Routing
-          route={route.value}
-          onRoute={(value) => (route.value = value)}
-          error={byField['monitor_ids'] ?? byField['all_monitors']}
-        />
+        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={form.problem('monitor_ids')} />
         {channel.reports !== undefined && (
           <CheckField
-            label="Reports, too"
-            hint="Says so in the chat when a weekly or monthly report is made."
+            label="Send reports"
+            hint="Posts weekly and monthly reports to the chat."
             checked={reports.value}
             onChecked={(value) => (reports.value = value)}
-            error={byField['reports'] ?? null}
+            error={form.problem('reports') ?? null}
           />
         )}
-        <FormError text={rest} />
-        <div>
-          <Button type="submit" tone="primary" busy={formAction.isBusy.value}>
+        <FormError text={form.rest} />
+        <div class="flex flex-wrap items-center gap-2">
+          <Button type="submit" tone="primary" busy={form.isBusy.value}>
             Save
           </Button>
+          <CurlButton request={() => ({ method: 'PATCH', path: `/channels/${channel.id}`, body: body() })} />
         </div>
       </Form>
     </Card>
@@ -108,12 +114,12 @@ function routeOf({ all_monitors: all, monitor_ids: ids }: Channel): Route {
 
 function Facts({ channel }: { channel: Channel }) {
   const { length: count } = channel.monitor_ids;
-  const chosen = count === 1 ? 'one chosen monitor' : `${count} chosen monitors`;
+  const chosen = count === 1 ? '1 monitor' : `${count} monitors`;
   return (
     <Card>
       <p class="text-sm">
-        {channel.all_monitors ? 'Alerts of all monitors go there.' : `Alerts of ${chosen} go there.`}
-        {channel.reports === true && ' It gets reports, too.'} Made {formatDateTime(channel.created_at)}.
+        {channel.all_monitors ? 'Sends alerts for all monitors.' : `Sends alerts for ${chosen}.`}
+        {channel.reports === true && ' Sends reports.'} Created {formatDateTime(channel.created_at)}.
       </p>
     </Card>
   );
@@ -123,10 +129,8 @@ function RotateSecret({ channel }: { channel: Channel }) {
   const secret = useSignal<string | null>(null);
   const action = useAction();
   const rotate = async () => {
-    const text =
-      'The new secret signs at once. The present one signs as well for 24 hours, so that your receiver has time ' +
-      'to learn the new one.';
-    if (!(await confirm({ title: 'Change the signing secret?', text, action: 'Change secret', tone: 'primary' })))
+    const text = 'The new secret signs immediately. The current one also signs for another 24 hours.';
+    if (!(await confirm({ title: 'Rotate the signing secret?', text, action: 'Rotate secret', tone: 'primary' })))
       return;
     await action.run(
       async () =>
@@ -138,13 +142,13 @@ function RotateSecret({ channel }: { channel: Channel }) {
   return (
     <>
       <Button size="small" icon="key" busy={action.isBusy.value} onClick={() => void rotate()}>
-        Change secret
+        Rotate secret
       </Button>
       {secret.value !== null && (
         <ShownOnceDialog
-          title="The new signing secret"
-          question="Have you kept the secret?"
-          text="It is never shown again. Without it your receiver cannot tell who calls once the old one ends."
+          title="New signing secret"
+          question="Saved the secret?"
+          text="It’s shown only once. If you lose it, rotate it again."
           onClose={() => (secret.value = null)}
         >
           <SigningSecret secret={secret.value} />
@@ -160,14 +164,14 @@ function DeleteChannel({ channel }: { channel: Channel }) {
     if (
       !(await confirm({
         title: `Delete ${channel.name}?`,
-        text: 'No further alert goes there. It cannot be brought back: connecting it again makes another channel.',
+        text: 'Alerts to it stop. This can’t be undone.',
         action: 'Delete channel',
       }))
     )
       return;
     await action.run(async () => {
       await api.delete('/channels/{id}', { path: { id: channel.id } });
-      toast(`${channel.name} is deleted`);
+      toast(`${channel.name} deleted`);
       navigate(PATHS.channels, { replace: true });
     });
   };

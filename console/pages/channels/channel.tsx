@@ -14,6 +14,7 @@ import { type PageProps, PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { ChannelSettings } from './channel-settings.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
+import { testAlert } from './notified.tsx';
 import { ChannelState, destinationOf, TYPES, type Channel } from './words.tsx';
 
 const BACK = { label: 'Channels', href: PATHS.channels };
@@ -29,7 +30,7 @@ export function ChannelPage({ params, query }: PageProps) {
       title="Channel"
       icon="channels"
       back={BACK}
-      missing="It was deleted, belongs to another account, or its address is not complete."
+      missing="It was deleted or belongs to another account."
     >
       {(channel) => <Shown channel={channel} query={query} reload={load.reload} />}
     </ObjectPage>
@@ -84,7 +85,8 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
     testing.run(async () => {
       try {
         const { status_code: status, duration_ms: duration } = await api.post('/channels/{id}/test', { path });
-        toast(`The test arrived${status === null ? '' : `: answered with ${status}`} in ${duration} ms`);
+        testAlert.set();
+        toast(`Test alert delivered${status === null ? '' : ` (HTTP ${status})`} in ${duration} ms`);
       } finally {
         await reload();
       }
@@ -93,7 +95,7 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
     switching.run(async () => {
       await api.patch('/channels/{id}', { path, body: { enabled } });
       await reload();
-      toast(enabled ? 'Switched on: alerts go there again' : 'Switched off: no alert goes there');
+      toast(enabled ? 'Channel enabled' : 'Channel disabled: no alerts are sent to it');
     });
   const isConnected = channel.status === 'connected';
   useShortcut('t', 'Send a test', () => isConnected && void test());
@@ -109,7 +111,7 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
         icon={channel.enabled ? 'pause' : 'play'}
         onClick={() => void setEnabled(!channel.enabled)}
       >
-        {channel.enabled ? 'Switch off' : 'Switch on'}
+        {channel.enabled ? 'Disable' : 'Enable'}
       </Button>
     </>
   );
@@ -140,18 +142,17 @@ function Trouble({ channel }: { channel: Channel }) {
           </p>
         )}
         {status === 'pending' && <p class="text-soft">{remedyOf(type, text !== undefined)}</p>}
-        {status === 'connected' && <p class="text-soft">Once the cause is mended, send again what failed.</p>}
+        {status === 'connected' && <p class="text-soft">Fix the problem, then redeliver failed alerts.</p>}
       </div>
     </div>
   );
 }
 
 function remedyOf(type: Channel['type'], wasConnected: boolean): string {
-  if (wasConnected && type === 'telegram')
-    return 'Write /start to the bot in that chat: it is connected again at once.';
-  if (wasConnected) return 'Make another channel in its place, and delete this one.';
+  if (wasConnected && type === 'telegram') return 'Send /start to the bot in that chat to reconnect it.';
+  if (wasConnected) return 'Create a new channel and delete this one.';
   return (
-    'No alert goes there before it is connected. Its link was shown when it was made and works for an hour; ' +
-    'without it delete this channel and make another.'
+    'No alerts are sent until it is connected. The link was shown once and is valid 1 hour. ' +
+    'If you lost it, delete this channel and create another.'
   );
 }

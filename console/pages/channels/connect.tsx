@@ -22,7 +22,7 @@ export function ConnectChat({ id, type, links }: { id: string; type: Exclude<Cha
   const isConnected = load.value.value?.status === 'connected';
   useEffect(() => {
     if (!isConnected) return;
-    toast('Connected: alerts go there from now on');
+    toast('Channel connected');
     navigate(`/channels/${id}`, { replace: true });
   }, [isConnected, id]);
   return (
@@ -31,11 +31,11 @@ export function ConnectChat({ id, type, links }: { id: string; type: Exclude<Cha
         {type === 'telegram' ? <TelegramSteps links={links} /> : <SlackSteps links={links} />}
         <p class="mt-5 flex items-center gap-2.5 text-sm text-soft" role="status">
           <Spinner />
-          Waiting for the connection. This page goes on by itself.
+          Waiting for the connection…
         </p>
       </Card>
       <p class="mt-3 text-[0.8125rem] text-soft">
-        The link works once and for an hour, and is shown only now. Without it delete the channel and make another.
+        Single-use link, valid 1 hour. If you lose it, delete the channel and create another.
       </p>
     </div>
   );
@@ -44,10 +44,7 @@ export function ConnectChat({ id, type, links }: { id: string; type: Exclude<Cha
 function TelegramSteps({ links }: { links: Links }) {
   return (
     <>
-      <p class="text-sm">
-        Open the link on a device with Telegram and press Start there; for a group choose the group. The bot says hello
-        in the chat that it was connected to.
-      </p>
+      <p class="text-sm">Open the link in Telegram and press Start. For a group, choose the group.</p>
       <div class="mt-4 flex flex-wrap gap-2">
         {links.deep_link !== undefined && (
           <ButtonLink href={links.deep_link} target="_blank" rel="noreferrer" tone="primary" icon="external">
@@ -67,9 +64,7 @@ function TelegramSteps({ links }: { links: Links }) {
 function SlackSteps({ links }: { links: Links }) {
   return (
     <>
-      <p class="text-sm">
-        Slack asks for the channel that the alerts go to, and for your consent. Then it is connected.
-      </p>
+      <p class="text-sm">Slack asks you to choose a channel and approve access.</p>
       <div class="mt-4">
         {links.authorize_url !== undefined && (
           <ButtonLink href={links.authorize_url} target="_blank" rel="noreferrer" tone="primary" icon="external">

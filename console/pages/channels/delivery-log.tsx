@@ -70,7 +70,7 @@ function ReplayDialog({
       );
       onClose();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['since']);
+  const { byField, rest } = problemsByField(formAction.error.value, { since: 'Choose a time in the past' });
   return (
     <FormDialog
       title="Redeliver failed alerts"

@@ -32,7 +32,7 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
         <TextField
           label="Search"
           hideLabel
-          placeholder="Name or address"
+          placeholder="Name or URL"
           autofocus
           value={text.value}
           onValue={(value) => (text.value = value)}
@@ -83,7 +83,7 @@ function MonitorTicks({
       <TextField
         label="Search monitors"
         hideLabel
-        placeholder="Name or address"
+        placeholder="Name or URL"
         value={text.value}
         onValue={(value) => (text.value = value)}
         error={error}
@@ -107,7 +107,7 @@ function MonitorTicks({
       </ul>
       <Beyond found={found.length} />
       <p class="mt-1 text-[0.8125rem] text-soft" role="status">
-        {ids.size === 0 ? 'None is chosen: nothing will be sent.' : `${ids.size} chosen.`}
+        {ids.size === 0 ? 'No monitors selected: no alerts will be sent.' : `${ids.size} selected.`}
       </p>
     </div>
   );
@@ -115,13 +115,13 @@ function MonitorTicks({
 
 function whyNone(): string {
   const { value: all } = monitors;
-  if (all === null) return 'The monitors are on their way.';
-  return all.length === 0 ? 'There is no monitor yet.' : 'No monitor has that in its name or address.';
+  if (all === null) return 'Loading monitors…';
+  return all.length === 0 ? 'No monitors yet.' : 'No monitors match.';
 }
 
 function Beyond({ found }: { found: number }) {
   return found > SHOWN ? (
-    <p class="mt-1 text-[0.8125rem] text-soft">{found - SHOWN} more: narrow it down with words.</p>
+    <p class="mt-1 text-[0.8125rem] text-soft">{found - SHOWN} more. Search to find them.</p>
   ) : null;
 }
 
@@ -135,11 +135,11 @@ export function Routing({ route, onRoute, error }: RoutingProps) {
   const name = useId();
   return (
     <fieldset class="flex flex-col gap-2">
-      <legend class="mb-1 text-sm font-medium">Alerts of</legend>
+      <legend class="mb-1 text-sm font-medium">Send alerts for</legend>
       <Radio
         name={name}
         label="All monitors"
-        hint="Also of those that you add later."
+        hint="Including monitors you add later."
         checked={route.all}
         onChecked={() => onRoute({ ...route, all: true })}
       />

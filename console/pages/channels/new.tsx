@@ -1,23 +1,27 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { api } from '../../client/api.ts';
-import { Failure, problemsByField, sentenceOf } from '../../client/failure.ts';
+import { SECRET_PLACEHOLDER } from '../../client/curl.ts';
+import type { FieldTexts } from '../../client/failure.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useFormAction } from '../../parts/action.ts';
+import { useJudgedForm } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CheckField } from '../../parts/choice-fields.tsx';
+import { CurlButton } from '../../parts/curl.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
-import { Card, Page } from '../../parts/page.tsx';
+import { Card, Page, useArrival } from '../../parts/page.tsx';
 import { ShownOnce } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './connect.tsx';
 import { Routing, type Route } from './monitor-choice.tsx';
+import { testAlert } from './notified.tsx';
 import { SigningSecret } from './signing-secret.tsx';
+import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDraft } from './webhook-fields.tsx';
 import { TYPES, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered: webhooks need nothing from the operator. */
@@ -56,14 +60,13 @@ function TypeChoice({ type }: { type: ChannelType }) {
 type Created = Schemas['ChannelCreateResult'];
 
 const BACK = { label: 'Channels', href: PATHS.channels };
-const FIELDS = ['name', 'url', 'all_monitors', 'monitor_ids', 'reports'];
 
 /** The page that creates a channel, and shows its secret or its link once. */
 export function ChannelNewPage({ query }: PageProps) {
   const created = useSignal<{ type: ChannelType; name: string; result: Created } | null>(null);
   const type = TYPE_ORDER.find((each) => each === query['type']) ?? 'webhook';
-  if (!canWrite()) return <ViewOnly title="New channel" back={BACK} icon="channels" who="make channels" />;
-  if (created.value !== null) return <Made {...created.value} />;
+  if (!canWrite()) return <ViewOnly title="New channel" back={BACK} icon="channels" who="create channels" />;
+  if (created.value !== null) return <CreatedChannel {...created.value} />;
   return (
     <Page title="New channel" back={BACK}>
       <div class="max-w-2xl">
@@ -79,69 +82,68 @@ export function ChannelNewPage({ query }: PageProps) {
 }
 
 /** What the operator has to set up before a chat can be connected. */
-const NEEDED: Record<Exclude<ChannelType, 'webhook'>, { what: string; variables: string }> = {
-  telegram: { what: 'a bot', variables: 'TELEGRAM_BOT_TOKEN and TELEGRAM_BOT_NAME' },
-  slack: { what: 'an app', variables: 'SLACK_CLIENT_ID and SLACK_CLIENT_SECRET' },
+const NEEDED: Record<Exclude<ChannelType, 'webhook'>, string> = {
+  telegram: 'TELEGRAM_BOT_TOKEN and TELEGRAM_BOT_NAME',
+  slack: 'SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
 };
 
 function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
-  const { what, variables } = NEEDED[type];
   return (
     <Empty
       icon="channels"
-      title={`${TYPES[type].label} is not set up here`}
+      title={`${TYPES[type].label} isn’t configured`}
       action={<ButtonLink href={`${PATHS.channelNew}?type=webhook`}>Use a webhook</ButtonLink>}
     >
-      The operator of this installation has to make {what} for it first, and set {variables}.
+      Ask your administrator to set {NEEDED[type]}.
     </Empty>
   );
 }
 
 const EVERYTHING: Route = { all: true, ids: [] };
 
+const CHANNEL_TEXTS: FieldTexts = {
+  ...WEBHOOK_TEXTS,
+  name: 'At most 255 characters',
+  monitor_ids: 'At most 1000 monitors: choose all instead',
+  reports: 'Reports go to chats only',
+};
+
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
   const name = useDraft('new channel name', '');
-  // A secret of its receiver, so that no draft keeps it.
-  const url = useSignal('');
+  // Secrets of the receiver, so that no draft keeps them.
+  const webhook = useSignal<WebhookDraft>({ url: '', headers: [] });
   const route = useDraft<Route>('new channel route', EVERYTHING);
   const reports = useDraft('new channel reports', false);
-  const { isBusy, error, run } = useFormAction();
+  const form = useJudgedForm(CHANNEL_TEXTS);
   const isWebhook = type === 'webhook';
   // An error of another type does not apply; the input stays.
-  useEffect(() => {
-    error.value = null;
-  }, [type]);
+  useEffect(() => form.clear(), [type]);
+  const body = (headers: Record<string, string>) => ({
+    type,
+    ...(name.value.trim() !== '' && { name: name.value.trim() }),
+    all_monitors: route.value.all,
+    ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
+    ...(isWebhook
+      ? { url: webhook.value.url.trim(), ...(Object.keys(headers).length > 0 && { headers }) }
+      : { reports: reports.value }),
+  });
   const create = () =>
-    run(async () => {
-      const result = await api.post('/channels', {
-        body: {
-          type,
-          ...(name.value.trim() !== '' && { name: name.value }),
-          all_monitors: route.value.all,
-          ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
-          ...(isWebhook ? { url: url.value.trim() } : { reports: reports.value }),
-        },
-      });
+    form.submit(isWebhook ? judgeWebhook(webhook.value, true) : {}, async () => {
+      const result = await api.post('/channels', { body: body(sentHeaders(webhook.value.headers)) });
+      if (isWebhook) testAlert.set();
       onCreated(name.value.trim() === '' ? TYPES[type].label : name.value.trim(), result);
     });
-  const { byField, rest } = problemsOf(error.value);
+  const hidden = () =>
+    Object.fromEntries(Object.keys(sentHeaders(webhook.value.headers)).map((header) => [header, SECRET_PLACEHOLDER]));
   return (
     <Card>
-      <Form class="flex flex-col gap-5" onSubmit={create}>
+      <Form class="flex flex-col gap-5" noValidate onSubmit={create}>
         {isWebhook && (
-          <TextField
-            label="Address"
-            type="url"
-            inputMode="url"
-            placeholder="https://example.com/spotcheck"
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            required
-            value={url.value}
-            onValue={(value) => (url.value = value)}
-            error={byField['url']}
-            hint="https only. A signed test is sent there now: it has to answer with 2xx within 8 seconds."
+          <WebhookFields
+            webhook={webhook.value}
+            onWebhook={(value) => (webhook.value = value)}
+            problem={form.problem}
+            storedHost={null}
           />
         )}
         <TextField
@@ -150,49 +152,38 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
           maxLength={255}
           value={name.value}
           onValue={(value) => (name.value = value)}
-          error={byField['name']}
-          hint="What you call it, such as “On call”."
+          error={form.problem('name')}
+          hint="Shown in lists and logs, like “On call”."
         />
-        <Routing
-          route={route.value}
-          onRoute={(value) => (route.value = value)}
-          error={byField['monitor_ids'] ?? byField['all_monitors']}
-        />
+        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={form.problem('monitor_ids')} />
         {!isWebhook && (
           <CheckField
-            label="Reports, too"
-            hint="Says so in the chat when a weekly or monthly report is made."
+            label="Send reports"
+            hint="Posts weekly and monthly reports to the chat."
             checked={reports.value}
             onChecked={(value) => (reports.value = value)}
-            error={byField['reports'] ?? null}
+            error={form.problem('reports') ?? null}
           />
         )}
-        <FormError text={rest} />
+        <FormError text={form.rest} />
         <div class="flex flex-wrap items-center gap-3">
-          <Button type="submit" tone="primary" busy={isBusy.value}>
-            {isWebhook ? 'Test and create' : 'Create and connect'}
+          <Button type="submit" tone="primary" busy={form.isBusy.value}>
+            {isWebhook ? 'Test and save' : 'Create and connect'}
           </Button>
-          {isBusy.value && isWebhook && (
+          {form.isBusy.value && isWebhook && (
             <span class="late text-sm text-soft" role="status">
-              Sending the test…
+              Sending test…
             </span>
           )}
+          <CurlButton request={() => ({ method: 'POST', path: '/channels', body: body(hidden()) })} />
         </div>
       </Form>
     </Card>
   );
 }
 
-/** Shows a failed test delivery as an error of the URL field. */
-function problemsOf(error: unknown): ReturnType<typeof problemsByField> {
-  if (error instanceof Failure && error.message.startsWith('test delivery failed'))
-    return { byField: { url: sentenceOf(error) }, rest: null };
-  return problemsByField(error, FIELDS);
-}
-
-function Made({ type, name, result }: { type: ChannelType; name: string; result: Created }) {
-  // The form was scrolled to its end.
-  useLayoutEffect(() => document.querySelector('main')?.scrollTo({ top: 0 }), []);
+function CreatedChannel({ type, name, result }: { type: ChannelType; name: string; result: Created }) {
+  useArrival();
   if (type !== 'webhook') {
     return (
       <Page title={name} back={BACK}>
@@ -201,10 +192,10 @@ function Made({ type, name, result }: { type: ChannelType; name: string; result:
     );
   }
   return (
-    <Page title={`${name} is connected`} back={BACK} lead="The test arrived. Alerts go there from now on.">
+    <Page title={`${name} is connected`} back={BACK} lead="Test alert delivered.">
       <ShownOnce
-        question="Have you kept the secret?"
-        text="It is never shown again. Without it your receiver cannot tell who calls, until you change it for another."
+        question="Saved the secret?"
+        text="It’s shown only once. If you lose it, rotate it."
         href={`/channels/${result.id}`}
       >
         {result.signing_secret !== undefined && <SigningSecret secret={result.signing_secret} />}

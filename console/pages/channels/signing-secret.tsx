@@ -15,15 +15,14 @@ export function SigningSecret({ secret }: { secret: string }) {
       <div>
         <p class="mb-2 flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
           <Icon name="key" class="mt-0.5 size-4" />
-          <span>This is the signing secret. Keep it now: it is never shown again, only changed.</span>
+          <span>Save the signing secret now: it’s shown only once. Rotate to get a new one.</span>
         </p>
         <CopyText text={secret} label="Signing secret" />
       </div>
       <div>
-        <h3 class="heading text-sm">Verify what arrives</h3>
+        <h3 class="heading text-sm">Verify deliveries</h3>
         <p class="mb-2 text-sm text-soft">
-          Every delivery is signed with it. Look at the raw bytes of the body, before anything parses them, and answer
-          within 8 seconds with any 2xx.
+          Verify the signature over the raw body, and respond with 2xx within 8 seconds.
         </p>
         <SampleCode />
       </div>

@@ -7,9 +7,9 @@ export type ChannelType = Schemas['ChannelType'];
 
 /** The label of each type of channel, and a description. */
 export const TYPES: Record<ChannelType, { label: string; text: string }> = {
-  webhook: { label: 'Webhook', text: 'Signed messages to an https address of yours' },
-  telegram: { label: 'Telegram', text: 'A chat or a group, by our bot' },
-  slack: { label: 'Slack', text: 'A channel of your workspace' },
+  webhook: { label: 'Webhook', text: 'Signed JSON to an HTTPS URL' },
+  telegram: { label: 'Telegram', text: 'A chat or group, via bot' },
+  slack: { label: 'Slack', text: 'A channel in your workspace' },
 };
 
 /** The destination of a channel: a webhook's host or a chat's name; null if it is unknown. */
@@ -26,11 +26,9 @@ export function destinationOf({
 
 /** A badge with the state of a channel; what keeps alerts from arriving comes first. */
 export function ChannelState({ channel }: { channel: Channel }) {
-  if (!channel.enabled) return <Badge>Switched off</Badge>;
+  if (!channel.enabled) return <Badge>Disabled</Badge>;
   if (channel.status === 'pending')
-    return (
-      <Badge tone="warning">{channel.last_error === undefined ? 'Waiting to be connected' : 'Connection lost'}</Badge>
-    );
+    return <Badge tone="warning">{channel.last_error === undefined ? 'Not connected yet' : 'Connection lost'}</Badge>;
   if (channel.last_error !== undefined) return <Badge tone="bad">Failing</Badge>;
   return <Badge tone="good">Connected</Badge>;
 }

@@ -39,7 +39,7 @@ export function Retire({ region, others, onDone, onClose }: RetireProps) {
       onDone();
       onClose();
     });
-  const { rest } = problemsByField(formAction.error.value, []);
+  const { rest } = problemsByField(formAction.error.value, {});
   return (
     <FormDialog
       title={`Retire ${region}?`}

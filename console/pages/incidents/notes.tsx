@@ -66,7 +66,7 @@ function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
       await onChanged();
     });
   };
-  const { byField, rest } = problemsByField(formAction.error.value, ['text']);
+  const { byField, rest } = problemsByField(formAction.error.value, { text: 'Enter 1 to 4000 characters' });
   return (
     <Form class="flex flex-col gap-2" onSubmit={send}>
       <TextArea

@@ -5,20 +5,21 @@ import { TextField } from '../../parts/field.tsx';
 import type { FormState } from './defaults.ts';
 import type { AssertionDraft } from './draft.ts';
 import { Collapsible, NumberField, FieldProblem, focusLastRow } from './fields.tsx';
+import { assertionField } from './judge-spec.ts';
 import { OP_WORDS, opsOf, SOURCES } from './words.ts';
 
-/** What an http response has to be: status, content and assertions. */
+/** The expected response of an http monitor: status, content and assertions. */
 export function AnswerFields({ form }: { form: FormState }) {
   const { draft, change, defaults, problem } = form;
   const { assertions } = draft;
   return (
-    <Collapsible title="A good answer" note={noteOf(form)} isOpen={assertions.length > 0 || draft.bodyMatch !== ''}>
+    <Collapsible title="Expected response" note={noteOf(form)} isOpen={assertions.length > 0 || draft.bodyMatch !== ''}>
       <div class="grid gap-5 md:grid-cols-2">
         <TextField
           label="Status codes"
           value={draft.expectedStatus}
           placeholder={defaults.expectedStatus}
-          hint="Such as 200, 2xx or 200,301."
+          hint="Like 200, 2xx or 200,301."
           autocapitalize="off"
           spellcheck={false}
           error={problem('expected_status')}
@@ -27,8 +28,8 @@ export function AnswerFields({ form }: { form: FormState }) {
         <TextField
           label="Body contains"
           value={draft.bodyMatch}
-          placeholder="no requirement"
-          hint="Exactly so, in the first megabyte."
+          placeholder={'"status":"ok"'}
+          hint="Case-sensitive; first 1 MB."
           autocapitalize="off"
           spellcheck={false}
           error={problem('body_match')}
@@ -37,12 +38,12 @@ export function AnswerFields({ form }: { form: FormState }) {
       </div>
       <Assertions form={form} />
       <NumberField
-        label="Warn before certificate or domain expire"
+        label="Warn before certificate or domain expiry"
         unit="days"
         value={draft.warnDays === '0' ? '' : draft.warnDays}
         onValue={(warnDays) => change({ warnDays })}
         standard={null}
-        hint="A message, not an outage. Empty: no warning."
+        hint="Sends a warning, not an outage. Leave empty for none."
         error={problem('warn_days')}
       />
     </Collapsible>
@@ -53,8 +54,8 @@ function noteOf({ draft, defaults }: FormState): string {
   const { assertions, expectedStatus, bodyMatch } = draft;
   const parts = [
     expectedStatus === '' ? defaults.expectedStatus : expectedStatus,
-    bodyMatch !== '' && 'text in its body',
-    assertions.length > 0 && `${assertions.length} ${assertions.length === 1 ? 'condition' : 'conditions'}`,
+    bodyMatch !== '' && 'body text',
+    assertions.length > 0 && `${assertions.length} ${assertions.length === 1 ? 'assertion' : 'assertions'}`,
   ];
   return parts.filter((part) => part !== false).join(', ');
 }
@@ -70,9 +71,9 @@ function Assertions({ form: { draft, change, problem } }: { form: FormState }) {
   };
   return (
     <fieldset class="min-w-0">
-      <legend class="text-sm font-medium">Conditions</legend>
+      <legend class="text-sm font-medium">Assertions</legend>
       <p class="text-[0.8125rem] leading-5 text-soft">
-        All have to hold. Response time and certificate make it degraded, the others down.
+        All must pass. Response time and certificate failures mean degraded, others down.
       </p>
       <FieldProblem text={problem('check_spec.assertions')} />
       <ol ref={list} class="mt-2 flex flex-col gap-2 empty:hidden">
@@ -83,13 +84,14 @@ function Assertions({ form: { draft, change, problem } }: { form: FormState }) {
               index={index}
               onChange={(part) => set(index, part)}
               onRemove={() => change({ assertions: assertions.filter((_, at) => at !== index) })}
+              problem={(part) => problem(`${assertionField(index)}.${part}`)}
             />
-            <FieldProblem text={problem(`check_spec.assertions[${index}]`)} />
+            <FieldProblem text={problem(assertionField(index))} />
           </li>
         ))}
       </ol>
       <Button size="small" icon="plus" class="mt-2" onClick={add}>
-        Add condition
+        Add assertion
       </Button>
     </fieldset>
   );
@@ -102,13 +104,15 @@ function AssertionRow({
   index,
   onChange,
   onRemove,
+  problem,
 }: {
   assertion: AssertionDraft;
   index: number;
   onChange: (part: Partial<AssertionDraft>) => void;
   onRemove: () => void;
+  problem: (part: 'path' | 'name' | 'value') => string | undefined;
 }) {
-  const at = `of condition ${index + 1}`;
+  const at = `of assertion ${index + 1}`;
   const { unit } = SOURCES[source];
   const hasSelector = source === 'json_body' || source === 'header';
   const choose = (chosen: string) => {
@@ -135,6 +139,7 @@ function AssertionRow({
             value={path}
             placeholder="$.items[0].id"
             class="md:col-span-3"
+            error={problem('path')}
             onValue={(written) => onChange({ path: written })}
           />
         )}
@@ -145,6 +150,7 @@ function AssertionRow({
             value={name}
             placeholder="X-Cache"
             class="md:col-span-3"
+            error={problem('name')}
             onValue={(written) => onChange({ name: written })}
           />
         )}
@@ -163,11 +169,12 @@ function AssertionRow({
             value={value}
             placeholder={unit ?? 'value'}
             class={hasSelector ? 'md:col-span-3' : 'md:col-span-5'}
+            error={problem('value')}
             onValue={(written) => onChange({ value: written })}
           />
         )}
       </div>
-      <IconButton icon="close" label={`Remove condition ${index + 1}`} onClick={onRemove} />
+      <IconButton icon="close" label={`Remove assertion ${index + 1}`} onClick={onRemove} />
     </div>
   );
 }

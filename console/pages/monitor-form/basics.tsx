@@ -5,7 +5,8 @@ import { Components } from './components.tsx';
 import type { FormState } from './defaults.ts';
 import type { MonitorType } from './draft.ts';
 import { DurationField, NumberField } from './fields.tsx';
-import { suggestName, sayDuration } from './sentences.ts';
+import { formatIntervals } from './limits.ts';
+import { suggestName } from './sentences.ts';
 import { TYPES, TYPE_ORDER } from './words.ts';
 
 const OTHER = 'other';
@@ -24,11 +25,11 @@ function VendorChoice({ form: { draft, change, problem, vendors } }: { form: For
       <SelectField
         label="Vendor"
         value={isOther.value ? OTHER : draft.target.toLowerCase()}
-        hint="Type the first letters to find it in the list."
+        hint="Type to find a vendor in the list."
         error={isOther.value ? undefined : problem('target')}
         options={[
           { value: '', label: 'Choose a vendor' },
-          { value: OTHER, label: 'Another one, by the URL of its status page' },
+          { value: OTHER, label: 'Other (status page URL)' },
           ...vendors.map(({ id, name }) => ({ value: id, label: name })),
         ]}
         onValue={choose}
@@ -38,7 +39,7 @@ function VendorChoice({ form: { draft, change, problem, vendors } }: { form: For
           label="Status page"
           value={draft.target}
           placeholder="https://status.example.com"
-          hint="A page made with Atlassian Statuspage. It is read when you save."
+          hint="Must be an Atlassian Statuspage. Checked when you save."
           error={problem('target')}
           inputMode="url"
           autocomplete="off"
@@ -65,7 +66,7 @@ export function Basics({ form }: { form: FormState }) {
         maxLength={255}
         placeholder={suggestion}
         autocomplete="off"
-        hint={suggestion === '' ? 'What alerts call it.' : `What alerts call it. Left empty it is ${suggestion}.`}
+        hint={suggestion === '' ? 'Shown in alerts.' : `Shown in alerts. Defaults to ${suggestion}.`}
         error={problem('name')}
         onValue={(name) => change({ name })}
       />
@@ -73,34 +74,30 @@ export function Basics({ form }: { form: FormState }) {
       <div class="grid gap-5 md:grid-cols-2">
         <DurationField
           key={type}
-          label={type === 'heartbeat' ? 'A ping is expected every' : 'Check every'}
+          label={type === 'heartbeat' ? 'Expect a ping every' : 'Check every'}
           seconds={draft.interval}
           onSeconds={(interval) => change({ interval })}
           standard={defaults.interval}
-          hint={
-            `${type === 'heartbeat' ? 'As often as your job runs: from' : 'From'} ` +
-            `${sayDuration(surroundings.minInterval)} to a day.`
-          }
+          hint={`${formatIntervals(surroundings.minInterval)}.`}
           error={problem('interval_seconds')}
         />
         {type === 'heartbeat' && (
           <DurationField
-            label="It may be late by"
+            label="Grace period"
             seconds={draft.grace}
             onSeconds={(grace) => change({ grace })}
             standard={defaults.grace}
-            hint="Only then it counts as missed."
+            hint="How late a ping may be before it counts as missed."
             error={problem('grace_seconds')}
           />
         )}
         {type === 'domain' && (
           <NumberField
-            label="Warn before it expires"
+            label="Warn before expiry"
             unit="days"
             value={draft.warnDays}
             onValue={(warnDays) => change({ warnDays })}
             standard={defaults.warnDays}
-            hint="Time enough for an invoice to find its way."
             error={problem('warn_days')}
           />
         )}
@@ -136,7 +133,7 @@ function Target({ form }: { form: FormState }) {
 export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type: MonitorType) => void }) {
   return (
     <fieldset class="min-w-0">
-      <legend class="mb-2 text-sm font-medium">What is to be watched?</legend>
+      <legend class="mb-2 text-sm font-medium">Monitor type</legend>
       <div class="grid grid-cols-2 gap-2 md:grid-cols-4">
         {TYPE_ORDER.map((each) => (
           <label

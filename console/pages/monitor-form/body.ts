@@ -1,8 +1,9 @@
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
+import { SECRET_PLACEHOLDER, type ApiRequest } from '../../client/curl.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { checkSpecOf, isEmptySpec, numberOf } from './check-spec.ts';
 import { defaultsOf, type Surroundings } from './defaults.ts';
-import type { Draft, MonitorType } from './draft.ts';
+import type { Draft, MonitorType, SecretText } from './draft.ts';
 
 /** The fields of a monitor outside `check_spec`; undefined ones are not sent. */
 type Fields = Omit<Schemas['MonitorPatch'], 'check_spec' | 'type'>;
@@ -35,6 +36,36 @@ export function patchBody(
     ...(hasQuorum(draft) && draft.quorum.trim() !== '' && { down_min_sources: numberOf(draft.quorum) }),
     ...(sendsSpec && { check_spec: withCleared(spec, draft.type) }),
   };
+}
+
+/** The request that saves the draft, without its secrets. */
+export function requestOf(
+  draft: Draft,
+  {
+    original,
+    surroundings,
+    monitor,
+  }: { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null },
+): ApiRequest {
+  const { request, transport } = draft;
+  const hide = (secret: string) => (secret === '' ? '' : SECRET_PLACEHOLDER);
+  const hideSecret = (value: SecretText) => (value.kind === 'secret' ? { ...value, text: hide(value.text) } : value);
+  const { auth } = request;
+  const shown: Draft = {
+    ...draft,
+    request: {
+      ...request,
+      headers: request.headers.map((header) =>
+        header.kind === 'secret' ? { ...header, value: hide(header.value) } : header,
+      ),
+      auth: { ...auth, token: hide(auth.token), password: hide(auth.password) },
+      body: hideSecret(request.body),
+    },
+    transport: { ...transport, payload: hideSecret(transport.payload) },
+  };
+  return monitor === null
+    ? { method: 'POST', path: '/monitors', body: createBody(shown) }
+    : { method: 'PATCH', path: `/monitors/${monitor.id}`, body: patchBody(shown, { original, surroundings }) };
 }
 
 /** Whether the draft differs from the original. */

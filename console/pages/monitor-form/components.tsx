@@ -61,7 +61,7 @@ export function Components({ form }: { form: FormState }) {
   }, [target, isKnown]);
   const listed = page.value?.lists === 'all' ? page.value.components : [];
   if (page.value?.lists === 'none')
-    return <p class="text-sm text-soft">Azure's feed names no components: the whole of it is watched.</p>;
+    return <p class="text-sm text-soft">Azure’s feed lists no components: all of Azure is monitored.</p>;
   return (
     <div class="flex flex-col gap-3" aria-busy={isBusy.value}>
       {listed.length > 0 && <ComponentChoice form={form} listed={listed} />}
@@ -76,14 +76,14 @@ export function Components({ form }: { form: FormState }) {
         ))}
       <p role="status" class="text-[0.8125rem] leading-5 text-soft empty:hidden">
         {isBusy.value
-          ? 'Reading the status page'
+          ? 'Loading components'
           : failure.value === null
             ? null
-            : `${failure.value}. Its components can be written all the same.`}
+            : `${failure.value}. You can still enter components.`}
       </p>
       {target.includes('://') && listed.length === 0 && (
         <Button size="small" class="self-start" busy={isBusy.value} onClick={() => void read()}>
-          List its components
+          Load components
         </Button>
       )}
     </div>
@@ -107,7 +107,7 @@ function ComponentChoice({
     <fieldset aria-describedby={id} class="min-w-0">
       <legend class="text-sm font-medium">Components</legend>
       <div id={id} class="text-[0.8125rem] leading-5 text-soft">
-        {draft.components.length === 0 ? 'None ticked: the whole vendor counts.' : 'Only what is ticked counts.'}
+        {draft.components.length === 0 ? 'None selected: all components count.' : 'Only selected components count.'}
       </div>
       <FieldProblem text={problem('components')} />
       {listed.length >= SEARCHED_FROM && (
@@ -145,7 +145,7 @@ function ComponentChoice({
             </label>
           </li>
         ))}
-        {shown.length === 0 && <li class="px-3 py-2 text-sm text-soft">No component is called so.</li>}
+        {shown.length === 0 && <li class="px-3 py-2 text-sm text-soft">No components match.</li>}
       </ul>
     </fieldset>
   );
@@ -165,9 +165,9 @@ function State({ state }: { state: Component['state'] }) {
 function Unlisted({ text, onRemove }: { text: string; onRemove: () => void }) {
   return (
     <p class="flex flex-wrap items-center gap-2 text-sm">
-      <span class="text-degraded">{text} is watched, and the status page does not list it.</span>
+      <span class="text-degraded">{text} isn’t on the status page anymore.</span>
       <Button size="small" onClick={onRemove}>
-        Stop watching it
+        Remove
       </Button>
     </p>
   );
@@ -184,9 +184,8 @@ function WrittenComponents({ form: { draft, change, problem } }: { form: FormSta
       placeholder={isAws ? 'ec2:us-east-1' : 'Actions'}
       hint={
         isAws
-          ? 'AWS needs at least one service:region, such as ec2:us-east-1 or cloudfront:global.'
-          : 'None: the whole vendor counts. Otherwise only these, by their names on the status page; a name it ' +
-            'does not have is answered with those that come near.'
+          ? 'At least one service:region, like ec2:us-east-1 or cloudfront:global.'
+          : 'Names from the status page. Leave empty to count all components.'
       }
       error={problem('components')}
     />

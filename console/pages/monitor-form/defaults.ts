@@ -80,6 +80,10 @@ export type FormState = {
   agents: readonly Schemas['Agent'][];
   /** The vendors that have an id, by name. */
   vendors: readonly Schemas['Vendor'][];
+  /** The channels of the account. */
+  channels: readonly Schemas['Channel'][];
+  /** Everything that is wrong with the draft, by field. */
+  judge: () => Readonly<Record<string, string>>;
   /** The monitor as it was loaded; null for a new one. */
   monitor: Schemas['MonitorDetail'] | null;
 };

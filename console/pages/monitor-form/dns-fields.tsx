@@ -4,6 +4,7 @@ import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import type { FormState } from './defaults.ts';
 import type { DnsRecordDraft, Draft } from './draft.ts';
 import { Collapsible, FieldProblem, focusLastRow, TextList } from './fields.tsx';
+import { recordField } from './judge-spec.ts';
 import { MODE_WORDS, RECORDS } from './words.ts';
 
 /** The records that a name must have. */
@@ -20,12 +21,16 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
   return (
     <Collapsible
       title="Records"
-      note={records.length === 0 ? 'any address' : `${records.length} ${records.length === 1 ? 'rule' : 'rules'}`}
+      note={
+        records.length === 0 ? 'any A or AAAA record' : `${records.length} ${records.length === 1 ? 'rule' : 'rules'}`
+      }
       isOpen
     >
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Rules</legend>
-        <p class="text-[0.8125rem] leading-5 text-soft">All have to hold. None: an address of either family will do.</p>
+        <p class="text-[0.8125rem] leading-5 text-soft">
+          All must pass. Without rules, any A or AAAA record is enough.
+        </p>
         <FieldProblem text={problem('check_spec.dns.records')} />
         <ol ref={list} class="mt-2 flex flex-col gap-2 empty:hidden">
           {records.map((record, index) => (
@@ -35,8 +40,9 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
                 index={index}
                 onChange={(part) => replace(index, part)}
                 onRemove={() => set({ records: records.filter((_, at) => at !== index) })}
+                problem={(item) => problem(`${recordField(index)}.expected[${item}]`)}
               />
-              <FieldProblem text={problem(`check_spec.dns.records[${index}]`)} />
+              <FieldProblem text={problem(recordField(index))} />
             </li>
           ))}
         </ol>
@@ -45,10 +51,10 @@ export function DnsFields({ form: { draft, change, problem } }: { form: FormStat
         </Button>
       </fieldset>
       <CheckField
-        label="Ask several resolvers"
+        label="Query multiple resolvers"
         checked={crossCheck === true}
         onChecked={(isChecked) => set({ crossCheck: isChecked })}
-        hint="At least three independent ones; where they disagree it is degraded."
+        hint="At least three; degraded when they disagree."
       />
     </Collapsible>
   );
@@ -62,11 +68,14 @@ function RecordRow({
   index,
   onChange,
   onRemove,
+  problem,
 }: {
   record: DnsRecordDraft;
   index: number;
   onChange: (part: Partial<DnsRecordDraft>) => void;
   onRemove: () => void;
+  /** The error of an expected record, by its place. */
+  problem: (item: number) => string | undefined;
 }) {
   return (
     <div class="flex items-start gap-1">
@@ -93,6 +102,7 @@ function RecordRow({
             item="Record"
             values={expected}
             placeholder={RECORDS[type]}
+            problem={problem}
             onValues={(values) => onChange({ expected: values })}
           />
         )}

@@ -74,6 +74,8 @@ export type Draft = {
   warnDays: string;
   components: readonly string[];
   dependencies: readonly string[];
+  /** Ids of the channels that are chosen for it; stored with those, not with the monitor. */
+  channels: readonly string[];
   request: RequestDraft;
   assertions: readonly AssertionDraft[];
   transport: TransportDraft;
@@ -103,6 +105,7 @@ export function emptyDraft(type: MonitorType): Draft {
     warnDays: '',
     components: [],
     dependencies: [],
+    channels: [],
     request: draftOfRequest({}),
     assertions: [],
     transport: draftOfTransport({}),
@@ -134,6 +137,7 @@ export function draftOf(monitor: MonitorDetail): Draft {
     warnDays: textOf(spec.domain?.warnDays),
     components: spec.vendor?.components ?? [],
     dependencies: spec.dependencies ?? [],
+    channels: [],
     request: draftOfRequest(spec.request ?? {}),
     assertions: (spec.assertions ?? []).map(({ source, op, value = '', path = '', name = '' }) => ({
       source,
@@ -154,6 +158,31 @@ export function draftOf(monitor: MonitorDetail): Draft {
     },
   };
 }
+
+/** The draft of a copy. Secrets cannot be read, so that their fields are empty and have to be filled in. */
+export function cloneOf(draft: Draft): Draft {
+  const { request, transport } = draft;
+  const secretAgain = (text: SecretText): SecretText => (text.kind === 'kept' ? { kind: 'secret', text: '' } : text);
+  return {
+    ...draft,
+    name: `${Array.from(draft.name)
+      .slice(0, MOST_NAME - COPY.length)
+      .join('')}${COPY}`,
+    request: {
+      ...request,
+      headers: request.headers.map((header) =>
+        header.kind === 'kept' ? { ...header, kind: 'secret', isStored: false } : header,
+      ),
+      auth: { ...request.auth, isKept: false },
+      body: secretAgain(request.body),
+    },
+    transport: { ...transport, payload: secretAgain(transport.payload) },
+  };
+}
+
+const COPY = ' (copy)';
+/** The longest name that the API takes, in characters. */
+const MOST_NAME = 255;
 
 function draftOfRequest({
   headers = {},

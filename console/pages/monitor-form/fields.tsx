@@ -5,6 +5,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { Field, inputClass, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { unitOf, UNITS } from './limits.ts';
 
 /** A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. */
 export function Collapsible({
@@ -67,7 +68,7 @@ type NumberInputProps = {
   onValue: (value: string) => void;
 };
 
-/** A number as text: invalid input stays visible, and the API explains what it expects. */
+/** A number as text: invalid input stays visible, and the error says what is expected. */
 function NumberInput({ value, onValue, ...rest }: NumberInputProps) {
   return (
     <input
@@ -81,13 +82,6 @@ function NumberInput({ value, onValue, ...rest }: NumberInputProps) {
     />
   );
 }
-
-const UNITS = [
-  { value: '86400', label: 'days' },
-  { value: '3600', label: 'hours' },
-  { value: '60', label: 'minutes' },
-  { value: '1', label: 'seconds' },
-] as const;
 
 type DurationFieldProps = {
   label: string;
@@ -103,7 +97,7 @@ type DurationFieldProps = {
  * is none.
  */
 export function DurationField({ label, seconds, onSeconds, standard, hint, error }: DurationFieldProps) {
-  const unit = useSignal(unitOf(seconds === '' ? (standard ?? 60) : Number(seconds)));
+  const unit = useSignal<string>(unitOf(seconds === '' ? (standard ?? 60) : Number(seconds)).value);
   const factor = Number(unit.value);
   const amount = seconds === '' || Number.isNaN(Number(seconds)) ? seconds : String(round(Number(seconds) / factor));
   const toSeconds = (text: string, times: number) =>
@@ -135,11 +129,6 @@ export function DurationField({ label, seconds, onSeconds, standard, hint, error
   );
 }
 
-/** The largest unit that divides the seconds without a rest. */
-function unitOf(seconds: number): string {
-  return UNITS.find(({ value }) => seconds % Number(value) === 0)?.value ?? '1';
-}
-
 function round(number: number): number {
   return Math.round(number * 1000) / 1000;
 }
@@ -152,10 +141,12 @@ type TextListProps = {
   placeholder: string;
   hint?: string;
   error?: string | undefined;
+  /** The error of one text, by its place. */
+  problem?: (index: number) => string | undefined;
 };
 
 /** A list of texts, one per line; `item` is the label of one. */
-export function TextList({ label, item, values, onValues, placeholder, hint, error }: TextListProps) {
+export function TextList({ label, item, values, onValues, placeholder, hint, error, problem }: TextListProps) {
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
   const add = () => {
@@ -180,6 +171,7 @@ export function TextList({ label, item, values, onValues, placeholder, hint, err
               autocapitalize="off"
               spellcheck={false}
               class="min-w-0 flex-1"
+              error={problem?.(index)}
               onValue={(text) => onValues(values.map((each, at) => (at === index ? text : each)))}
             />
             <IconButton

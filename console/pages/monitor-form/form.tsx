@@ -6,6 +6,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
+import { CurlButton } from '../../parts/curl.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card, useWide } from '../../parts/page.tsx';
@@ -14,30 +15,32 @@ import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { Basics, TypeChooser } from './basics.tsx';
-import { createBody, isChanged, patchBody } from './body.ts';
+import { createBody, isChanged, patchBody, requestOf } from './body.ts';
 import { type FormState, defaultsOf, type Surroundings, countLocations } from './defaults.ts';
 import type { Draft } from './draft.ts';
+import { judgeDraft } from './judge.ts';
 import { Dependencies, Judgement, Locations } from './judgement.tsx';
+import { Notify, saveChannels } from './notify.tsx';
 import { PreviewCard } from './preview-card.tsx';
-import { findHeaderProblems, NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
+import { NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
 import { suggestName, describeDown, latestNotice, sayDuration } from './sentences.ts';
 import { TypeFields } from './type-fields.tsx';
 import { ChangedElsewhere, useMonitorDraft } from './use-monitor-draft.tsx';
 
 type Props = { original: Draft; surroundings: Surroundings; monitor: Schemas['MonitorDetail'] | null } & Pick<
   FormState,
-  'agents' | 'vendors'
+  'agents' | 'vendors' | 'channels'
 >;
 
 /** The form of a new or existing monitor. */
-export function MonitorForm({ original, surroundings, monitor, agents, vendors }: Props) {
+export function MonitorForm({ original, surroundings, monitor, agents, vendors, channels }: Props) {
   const { draft, base, elsewhere, save: saveUnlessChanged } = useMonitorDraft({ original, monitor, surroundings });
   const first = base.value.draft;
   const problems = useSignal<Problems>(NO_PROBLEMS);
   const action = useAction((failure) => (problems.value = problemsOf(failure, draft.value)));
   const isSaved = useSignal(false);
   const isWide = useWide();
-  const made = useSignal<Schemas['MonitorDetail'] | null>(null);
+  const created = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
   useUnsaved(!isSaved.value && isChanged(draft.value, first), () => isSaved.peek());
   // On a phone the keyboard would cover the choice of types.
@@ -55,17 +58,24 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     problems: problems.value,
     agents,
     vendors,
+    channels,
+    judge: () => judgeDraft({ draft: draft.value, surroundings, stored: monitor === null ? null : first }),
     monitor,
   };
+  /** The draft with the name that a new monitor gets where none was entered. */
+  const named = (): Draft =>
+    monitor !== null || draft.value.name.trim() !== ''
+      ? draft.value
+      : { ...draft.value, name: suggestName(draft.value, vendors) };
   const create = async () => {
-    const name = draft.value.name.trim() === '' ? suggestName(draft.value, vendors) : draft.value.name.trim();
-    const { type, target } = draft.value;
-    const { id } = await api.post('/monitors', { body: createBody({ ...draft.value, name }) });
+    const { name, type, target, channels: chosen } = named();
+    const { id } = await api.post('/monitors', { body: createBody(named()) });
     isSaved.value = true;
+    await saveChannels(id, { before: [], after: chosen });
     // The monitor exists: a later failure must not look as if it did not.
-    if (type === 'heartbeat') made.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
-    if (made.value === null)
-      leave(id, target.trim() === '' ? `${name} is saved as a draft` : `${name} is watched from now on`);
+    if (type === 'heartbeat') created.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
+    if (created.value === null)
+      leave(id, target.trim() === '' && type !== 'heartbeat' ? `${name} is saved as a draft` : `${name} created`);
   };
   const change = async (id: string) => {
     const isStored = await saveUnlessChanged(async () => {
@@ -78,16 +88,17 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
     });
     if (!isStored) return;
     isSaved.value = true;
+    await saveChannels(id, { before: first.channels, after: draft.value.channels });
     leave(id, 'Saved');
   };
   const save = async () => {
     if (action.isBusy.peek()) return;
-    const own = draft.value.type === 'http' ? findHeaderProblems(draft.value.request.headers) : {};
-    problems.value = { byField: own, rest: [] };
-    if (Object.keys(own).length > 0) return;
+    const found = form.judge();
+    problems.value = { byField: found, rest: [] };
+    if (Object.keys(found).length > 0) return;
     await action.run(() => (monitor === null ? create() : change(monitor.id)));
   };
-  if (made.value !== null) return <NewHeartbeat monitor={made.value} />;
+  if (created.value !== null) return <NewHeartbeat monitor={created.value} />;
   const { type } = draft.value;
   const token = monitor?.check_spec.heartbeat?.token;
   return (
@@ -108,7 +119,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
         <ChangedElsewhere elsewhere={elsewhere.value} />
         {token !== undefined && (
           <Card>
-            <PingAddress token={token} />
+            <PingUrl token={token} />
           </Card>
         )}
         {monitor === null && <TypeChooser type={type} onType={(chosen) => form.change({ type: chosen })} />}
@@ -118,6 +129,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
           {type === 'http' || type === 'tcp' || type === 'icmp' || type === 'udp' ? <Locations form={form} /> : null}
           <Judgement form={form} />
           <Dependencies form={form} />
+          <Notify form={form} />
         </div>
         <PreviewCard form={form} original={first} onProblems={(found) => (problems.value = found)} />
         <div class="lg:hidden">
@@ -135,6 +147,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors }
           <ButtonLink href={monitor === null ? PATHS.monitors : `/monitors/${monitor.id}`} tone="quiet">
             Cancel
           </ButtonLink>
+          <CurlButton request={() => requestOf(named(), { original: first, surroundings, monitor })} />
         </div>
       </div>
       <aside class="sticky top-6 hidden flex-col gap-4 self-start lg:flex">
@@ -160,7 +173,7 @@ function WholeProblem({ problems: { byField, rest } }: { problems: Problems }) {
         {rest.map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}
-        {fields > 0 && <p>{fields === 1 ? 'One field needs another look.' : `${fields} fields need another look.`}</p>}
+        {fields > 0 && <p>{fields === 1 ? 'Fix 1 error' : `Fix ${fields} errors`}</p>}
       </div>
     </div>
   );
@@ -177,18 +190,16 @@ function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems
   (first ?? form.querySelector<HTMLElement>('[data-whole]'))?.focus();
 }
 
-/** The ping address of a new heartbeat monitor. */
+/** The ping URL of a new heartbeat monitor. */
 function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
   const { token } = monitor.check_spec.heartbeat ?? {};
   return (
     <Card>
-      <h2 class="heading text-base">{monitor.name} waits for its first ping</h2>
-      <p class="mb-4 mt-1 text-sm text-soft">
-        Let the job call this address when it is done. If it never does, you will be notified of that, too.
-      </p>
-      {token !== undefined && <PingAddress token={token} />}
+      <h2 class="heading text-base">Waiting for the first ping of {monitor.name}</h2>
+      <p class="mb-4 mt-1 text-sm text-soft">Call this URL when the job is done. You’re alerted if no ping arrives.</p>
+      {token !== undefined && <PingUrl token={token} />}
       <ButtonLink href={`/monitors/${monitor.id}`} tone="primary" class="mt-5">
-        Go to the monitor
+        View monitor
       </ButtonLink>
     </Card>
   );
@@ -201,30 +212,29 @@ function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
   useLeaveGuard({
     isNeeded: isUnsaved,
     isFree: isSaved,
-    ask: () =>
-      confirm({ title: 'Leave without saving?', text: 'What you have filled in here will be gone.', action: 'Leave' }),
+    ask: () => confirm({ title: 'Leave without saving?', text: 'Your changes will be lost.', action: 'Leave' }),
   });
 }
 
-/** The ping address of a heartbeat monitor, and commands that call it. */
-function PingAddress({ token }: { token: string }) {
+/** The ping URL of a heartbeat monitor, and commands that call it. */
+function PingUrl({ token }: { token: string }) {
   const url = `${window.location.origin}/ping/${token}`;
   const curl = 'curl -fsS -m 10 --retry 5';
   return (
     <div class="flex min-w-0 flex-col gap-4 text-sm">
       <div>
-        <p class="mb-1 font-medium">Ping address</p>
-        <CopyText label="Ping address" text={url} />
+        <p class="mb-1 font-medium">Ping URL</p>
+        <CopyText label="Ping URL" text={url} />
         <p class="mt-1 text-[0.8125rem] text-soft">
-          It is enough to ping: treat it as a password. GET, HEAD and POST all count.
+          Keep it private: anyone with it can ping. GET, HEAD and POST work.
         </p>
       </div>
       <div>
-        <p class="mb-1 font-medium">At the end of a job, where only success counts</p>
+        <p class="mb-1 font-medium">Ping after success</p>
         <CopyText label="Command for success" text={`your-job && ${curl} ${url}`} />
       </div>
       <div>
-        <p class="mb-1 font-medium">With its start and its exit status</p>
+        <p class="mb-1 font-medium">Ping start and exit status</p>
         <CopyText
           label="Command with start and exit status"
           text={`${curl} ${url}/start; your-job; ${curl} ${url}/$?`}
@@ -238,19 +248,19 @@ function PingAddress({ token }: { token: string }) {
 function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
   const down =
     draft.type === 'heartbeat'
-      ? 'Down when a ping is missed, or at once when the job says it failed.'
+      ? 'Down when a ping is missed, or at once when the job reports a failure.'
       : draft.type === 'domain'
-        ? 'Degraded once the days of warning begin, down when it has expired.'
+        ? 'Degraded when expiry is near, down when it has expired.'
         : describeDown(draft, surroundings);
   const seconds = latestNotice(draft, surroundings);
   const locations = isAgentChecked(draft.type) ? countLocations(draft, surroundings.sharedLocations) : 1;
   return (
     <div aria-live="polite" class="rounded-xl border border-line bg-surface p-4 text-sm">
       <h2 class="heading text-sm">What this means</h2>
-      <p class="mt-1.5 text-soft">{down ?? 'That many locations do not check it.'}</p>
+      <p class="mt-1.5 text-soft">{down ?? 'Not enough locations selected.'}</p>
       {seconds !== null && (
         <p class="mt-1.5 text-soft">
-          {draft.type === 'heartbeat' ? 'A job that does not run is known ' : 'An outage is known '}
+          {draft.type === 'heartbeat' ? 'A missed run is detected ' : 'An outage is detected '}
           <span class="font-medium text-ink">
             {draft.type === 'heartbeat'
               ? `${sayDuration(seconds)} after its last ping`
@@ -259,11 +269,7 @@ function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
           .
         </p>
       )}
-      {locations === 0 && (
-        <p class="mt-1.5 text-degraded">
-          No place checks it yet: there is no shared agent, and none of yours is ticked.
-        </p>
-      )}
+      {locations === 0 && <p class="mt-1.5 text-degraded">No location checks it yet: select one of your agents.</p>}
     </div>
   );
 }

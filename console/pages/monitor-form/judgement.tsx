@@ -10,9 +10,9 @@ import { Collapsible, FieldProblem, NumberField } from './fields.tsx';
 const QUIET_SECONDS = 180;
 
 const UNABLE = {
-  capability: 'cannot check this type',
-  no_key: 'has shown no key for secrets',
-  other_key: 'shows another key than at first',
+  capability: 'can’t check this type',
+  no_key: 'has no key for secrets',
+  other_key: 'its key has changed',
 } as const;
 
 /** The locations that check a monitor, and how many of them have to agree. */
@@ -23,29 +23,28 @@ export function Locations({ form }: { form: FormState }) {
   const count = countLocations(draft, surroundings.sharedLocations);
   const most = Math.max(count, Number(draft.quorum) || 1);
   const options = [
-    { value: '', label: `Chosen for you: ${defaults.quorum} of ${Math.max(1, count)}` },
+    { value: '', label: `Automatic: ${defaults.quorum} of ${Math.max(1, count)}` },
     ...Array.from({ length: most }, (_, index) => ({ value: String(index + 1), label: `${index + 1} of ${count}` })),
   ];
-  const note = draft.sources.length === 0 ? 'chosen for you' : `${draft.sources.length} of ${agents.length}`;
+  const note = draft.sources.length === 0 ? 'automatic' : `${draft.sources.length} of ${agents.length}`;
   return (
     <Collapsible title="Locations" note={note} isOpen={own.length > 0}>
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Check from</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">
-          Several locations distinguish a dead target from a bad line. None ticked: up to three shared ones are chosen
-          for you.
+          Multiple locations rule out local network problems. Leave empty to use up to 3 shared ones.
         </p>
         <FieldProblem text={problem('agent_sources')} />
         <AgentGroup title="Your agents" agents={own} form={form} />
         <AgentGroup title="Shared" agents={shared} form={form} />
-        {agents.length === 0 && <p class="mt-2 text-sm text-soft">There is no agent yet.</p>}
+        {agents.length === 0 && <p class="mt-2 text-sm text-soft">No locations yet.</p>}
       </fieldset>
       <SelectField
-        label="Locations that have to agree"
+        label="Confirm from"
         value={draft.quorum}
         options={options}
         error={problem('down_min_sources')}
-        hint="Before its state changes. What fewer of them see is not reported."
+        hint="Locations that must fail. Fewer failures don’t trigger an alert."
         class="md:max-w-xs"
         onValue={(quorum) => change({ quorum })}
       />
@@ -90,7 +89,7 @@ function AgentGroup({
                 ) : (
                   isQuiet && (
                     <Badge tone="warning">
-                      {lastSeenAt === null ? 'never seen' : `seen ${formatAgo(lastSeenAt, clock.value)}`}
+                      {lastSeenAt === null ? 'never online' : `last seen ${formatAgo(lastSeenAt, clock.value)}`}
                     </Badge>
                   )
                 )}
@@ -112,13 +111,13 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
   const successes = draft.successes === '' ? String(defaults.successes) : draft.successes;
   return (
     <Collapsible
-      title={hasThresholds ? 'Thresholds' : 'Target'}
+      title={hasThresholds ? 'Thresholds' : 'Uptime target'}
       note={
         hasThresholds
           ? `down after ${failures}, up after ${successes}`
           : draft.slaTarget === ''
             ? 'no uptime target'
-            : `${draft.slaTarget} %`
+            : `${draft.slaTarget}%`
       }
       isOpen={draft.slaTarget !== ''}
     >
@@ -126,15 +125,15 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
         {hasThresholds && (
           <>
             <SelectField
-              label="Failures until it is down"
+              label="Failures before alerting"
               value={failures}
               options={STREAKS}
-              hint="In a row. One is quick, two spare you hiccups."
+              hint="In a row. 2 avoids false alarms."
               error={problem('down_after_failures')}
               onValue={(value) => change({ failures: value })}
             />
             <SelectField
-              label="Successes until it is up again"
+              label="Successes before recovery"
               value={successes}
               options={STREAKS}
               hint="In a row."
@@ -146,18 +145,18 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
               unit="ms"
               value={draft.timeout}
               standard={defaults.timeout}
-              hint="For a whole check: at most 10000, and less than the interval."
+              hint="At most 10000, and shorter than the interval."
               error={problem('timeout_ms')}
               onValue={(timeout) => change({ timeout })}
             />
           </>
         )}
         <NumberField
-          label="Uptime target"
+          label="Uptime target (SLO)"
           unit="%"
           value={draft.slaTarget}
           standard={null}
-          hint="Reports say whether it was met, such as 99.9."
+          hint="Like 99.9. Reports show whether it was met."
           error={problem('sla_target')}
           onValue={(slaTarget) => change({ slaTarget })}
         />
@@ -166,7 +165,7 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
   );
 }
 
-/** The vendor monitors that this one depends on; alerts mention them when they are in trouble. */
+/** The vendor monitors that this one depends on; alerts mention those that are down or degraded. */
 export function Dependencies({ form: { draft, change, problem } }: { form: FormState }) {
   if (draft.type === 'vendor') return null;
   const vendors = (monitors.value ?? []).filter(({ type }) => type === 'vendor');
@@ -183,9 +182,8 @@ export function Dependencies({ form: { draft, change, problem } }: { form: FormS
         <legend class="text-sm font-medium">Depends on</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">
           {vendors.length === 0
-            ? 'There is no vendor monitor yet. Make one for a service that you build upon: alerts will say when it ' +
-              'is in trouble, too.'
-            : 'When it goes down, alerts say which of these are in trouble, too.'}
+            ? 'No vendor monitors yet. Create one for a service you depend on.'
+            : 'Alerts mention which of these are down or degraded.'}
         </p>
         <FieldProblem text={problem('dependencies')} />
         <ul class="mt-1 grid grid-cols-1 gap-x-5 md:grid-cols-2">

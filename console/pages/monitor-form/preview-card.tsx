@@ -9,24 +9,24 @@ import { SelectField } from '../../parts/choice-fields.tsx';
 import { FactLine } from '../../parts/facts.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card } from '../../parts/page.tsx';
-import { VerdictMark } from '../../parts/status.tsx';
+import { StatusMark } from '../../parts/status.tsx';
 import { formatDay, formatLatency } from '../../parts/time.tsx';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
 import { createBody, patchBody } from './body.ts';
 import type { FormState } from './defaults.ts';
 import type { Draft } from './draft.ts';
-import { problemsOf, type Problems } from './problems.ts';
+import { NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
 import { OP_WORDS, SOURCES } from './words.ts';
 
 type Preview = Schemas['Trial'];
 type Condition = Preview['conditions'][number];
 
 const WORDS: Readonly<Record<Preview['verdict'], string>> = {
-  up: 'It would be up',
-  degraded: 'It would be degraded',
-  down: 'It would be down',
-  none: 'It could not be checked',
+  up: 'Up',
+  degraded: 'Degraded',
+  down: 'Down',
+  none: 'Couldn’t run the check',
 };
 
 /** The result of a preview; `isOld` if the draft has changed since. */
@@ -39,18 +39,16 @@ function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean })
     <div class="flex flex-col gap-3.5 border-t border-line pt-3.5 text-sm">
       <div>
         <p class="flex items-center gap-2">
-          <VerdictMark verdict={verdict} class="size-3" />
+          <StatusMark status={verdict === 'none' ? 'pending' : verdict} silent class="size-3" />
           <span class="font-medium">{WORDS[verdict]}</span>
           <span class="text-soft">{from}</span>
         </p>
         {reason !== null && <p class="mt-1 break-words">{capitalize(reason)}</p>}
-        {isOld && (
-          <p class="mt-1 text-[0.8125rem] text-degraded">You have changed something since: run the preview again.</p>
-        )}
+        {isOld && <p class="mt-1 text-[0.8125rem] text-degraded">The settings have changed: run the test again.</p>}
       </div>
       {hasTimings(phases) && <TimingBar timings={phases} fullMs={sumTimings(phases)} label="Timings of this check" />}
       {conditions.length > 0 && (
-        <ul class="flex flex-col gap-1" aria-label="Conditions">
+        <ul class="flex flex-col gap-1" aria-label="Assertions">
           {conditions.map((condition, index) => (
             <ConditionLine key={index} condition={condition} />
           ))}
@@ -65,14 +63,14 @@ function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean })
           ))}
           {certificate !== null && (
             <FactLine name="Certificate">
-              {`${certificate.subject}, by ${certificate.issuer}, until ${formatDay(certificate.valid_to)}`}
+              {`${certificate.subject}, issued by ${certificate.issuer}, valid until ${formatDay(certificate.valid_to)}`}
             </FactLine>
           )}
         </dl>
       )}
       {answer !== null && (
         <details>
-          <summary class="rounded text-[0.8125rem] font-medium text-soft hover:text-ink">What was answered</summary>
+          <summary class="rounded text-[0.8125rem] font-medium text-soft hover:text-ink">Response</summary>
           <div class="mt-2">
             <AnswerEvidence answer={answer} />
           </div>
@@ -92,7 +90,7 @@ function ConditionLine({ condition }: { condition: Condition }) {
         class={`mt-1 size-3.5 ${holds ? 'text-up' : outcome === 'not_reached' ? 'text-soft' : 'text-down'}`}
       />
       <span class="min-w-0 break-words">
-        <span class="sr-only">{holds ? 'Holds: ' : outcome === 'not_reached' ? 'Not reached: ' : 'Fails: '}</span>
+        <span class="sr-only">{holds ? 'Passed: ' : outcome === 'not_reached' ? 'Skipped: ' : 'Failed: '}</span>
         {sayCondition(condition)}
         {reason !== null && <span class="text-soft"> ({reason})</span>}
       </span>
@@ -122,12 +120,18 @@ export function PreviewCard({ form, original, onProblems }: Props) {
     const problems = problemsOf(error, draft);
     result.value = null;
     if (error instanceof Failure && error.status === 400) onProblems(problems);
+    else if (error instanceof Failure && error.status === 429)
+      failure.value = `Too many tests. Try again in ${error.retryAfter ?? 60} s`;
     else failure.value = problems.rest.join(' ');
   });
   if (draft.type === 'heartbeat') return null;
   const isChoosable = isAgentChecked(draft.type) && regions.length > 1;
-  const run = () =>
-    action.run(async () => {
+  const run = async () => {
+    // A test needs no name.
+    const { name: _, ...found } = form.judge();
+    onProblems({ byField: found, rest: [] });
+    if (Object.keys(found).length > 0) return;
+    await action.run(async () => {
       failure.value = null;
       const body =
         monitor === null
@@ -137,16 +141,15 @@ export function PreviewCard({ form, original, onProblems }: Props) {
         body: { ...body, ...(isChoosable && region.value !== '' && { region: region.value }) },
       });
       result.value = { preview, draft };
-      onProblems({ byField: {}, rest: [] });
+      onProblems(NO_PROBLEMS);
     });
+  };
   return (
     <Card>
       <div class="flex flex-wrap items-end gap-x-3 gap-y-3">
         <div class="min-w-0 flex-1 basis-52">
-          <h2 class="heading text-sm">Preview</h2>
-          <p class="text-[0.8125rem] text-soft">
-            One check of what is filled in here; no alert is sent, nothing is stored.
-          </p>
+          <h2 class="heading text-sm">Test</h2>
+          <p class="text-[0.8125rem] text-soft">Runs one check now. Sends no alerts and stores nothing.</p>
         </div>
         {isChoosable && (
           <SelectField
@@ -162,7 +165,7 @@ export function PreviewCard({ form, original, onProblems }: Props) {
           />
         )}
         <Button icon="play" busy={action.isBusy.value} disabled={draft.target.trim() === ''} onClick={() => void run()}>
-          Run preview
+          Run test
         </Button>
       </div>
       <div aria-live="polite" class="[&:not(:empty)]:mt-4">

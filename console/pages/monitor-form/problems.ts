@@ -1,5 +1,6 @@
 import { capitalize, Failure, sentenceOf } from '../../client/failure.ts';
-import type { Draft, HeaderDraft } from './draft.ts';
+import type { Draft } from './draft.ts';
+import { headerField, recordField } from './judge-spec.ts';
 
 /** Errors by the field that shows them, and those that belong to no field. */
 export type Problems = { byField: Readonly<Record<string, string>>; rest: readonly string[] };
@@ -58,33 +59,34 @@ const SHOWN_AT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Splits an error of the API by field. Its sentences are divided by `; `; one that begins with no field continues the
- * one before.
+ * Splits an error of the API by field, in words without its field names. Its sentences are divided by `; `; one that
+ * begins with no field continues the one before.
  */
 export function problemsOf(error: unknown, draft: Draft): Problems {
   if (error === null || error === undefined) return NO_PROBLEMS;
   if (!(error instanceof Failure) || error.status !== 400) return { byField: {}, rest: [withRequest(error)] };
   const byField: Record<string, string> = {};
   const rest: string[] = [];
-  let last: string | null = null;
-  for (const piece of error.message.split('; ')) {
-    const subject = subjectOf(piece);
-    const found = subject === null ? null : fieldOf(subject, draft);
-    if (subject === null && last !== null) byField[last] = `${byField[last]}; ${piece}`;
-    else if (subject === null && rest.length > 0) rest.push(`${rest.pop()}; ${piece}`);
-    else if (found === null) {
-      rest.push(capitalize(piece));
-      last = null;
-    } else {
-      const said = piece
-        .slice(found.strip.length)
-        .replace(/^[.\s]+/, '')
-        .replace(/^expected\[(\d+)\]/, (_, index: string) => `record ${Number(index) + 1}`);
-      byField[found.field] = byField[found.field] === undefined ? capitalize(said) : `${byField[found.field]}; ${said}`;
-      last = found.field;
-    }
+  for (const { subject, said } of sentencesOf(error.message)) {
+    const field = subject === null ? null : fieldOf(subject, draft);
+    if (field === null) rest.push(reword(said));
+    else byField[field] = [...new Set([byField[field] ?? [], reword(said)].flat())].join('; ');
   }
   return { byField, rest };
+}
+
+type Sentence = { subject: string | null; said: string };
+
+/** The sentences of an error, each with the field that it begins with; null where it begins with none. */
+function sentencesOf(message: string): Sentence[] {
+  const sentences: Sentence[] = [];
+  for (const piece of message.split('; ')) {
+    const subject = subjectOf(piece);
+    const before = sentences.at(-1);
+    if (subject === null && before !== undefined) before.said += `; ${piece}`;
+    else sentences.push({ subject, said: subject === null ? piece : piece.slice(subject.length).trim() });
+  }
+  return sentences;
 }
 
 /** The field that a sentence begins with; null if it continues the one before. */
@@ -94,52 +96,57 @@ function subjectOf(piece: string): string | null {
 }
 
 /**
- * The field that shows an error, and the part of the sentence that its label already says. A header's row is found by
- * the header's name.
+ * The field that shows an error. A header's row is found by the header's name, and a record's by its place among those
+ * that are filled in, which are sent.
  */
-function fieldOf(subject: string, { request }: Draft): { field: string; strip: string } | null {
+function fieldOf(subject: string, { request, dns }: Draft): string | null {
   const header = /^check_spec\.request\.(?:headers|secretHeaders)\.(.+)$/.exec(subject)?.[1];
   const row = header === undefined ? -1 : request.headers.findIndex(({ name }) => name.trim() === header);
-  if (row >= 0) return { field: headerField(row), strip: subject };
-  const item = /^check_spec\.(?:assertions|dns\.records)\[\d+\]/.exec(subject)?.[0];
-  if (item !== undefined) return { field: item, strip: item };
+  if (row >= 0) return headerField(row);
+  const record = /^check_spec\.dns\.records\[(\d+)\]\.expected\[(\d+)\]/.exec(subject);
+  if (record !== null) {
+    const filled = [...(dns.records[Number(record[1])]?.expected.entries() ?? [])].filter(([, text]) => text !== '');
+    return `${recordField(Number(record[1]))}.expected[${filled[Number(record[2])]?.[0] ?? 0}]`;
+  }
+  const assertion = /^check_spec\.assertions\[\d+\](?:\.(?:value|path|name)\b)?/.exec(subject)?.[0];
+  const item = assertion ?? /^check_spec\.dns\.records\[\d+\]/.exec(subject)?.[0];
+  if (item !== undefined) return item;
   const moved = Object.keys(SHOWN_AT).find((name) => isPartOf(subject, name));
-  const field =
+  return (
     SHOWN_AT[moved ?? ''] ??
-    FIELDS.filter((name) => isPartOf(subject, name)).toSorted((a, b) => b.length - a.length)[0];
-  return field === undefined ? null : { field, strip: subject === field || moved !== undefined ? subject : field };
+    FIELDS.filter((name) => isPartOf(subject, name)).toSorted((a, b) => b.length - a.length)[0] ??
+    null
+  );
 }
 
 function isPartOf(subject: string, name: string): boolean {
   return subject === name || subject.startsWith(`${name}.`) || subject.startsWith(`${name}[`);
 }
 
+/** What people read for sentences that only programs understand. */
+const REWORDED: readonly [said: RegExp, shown: string][] = [
+  [/^must be sent again in full.*$/, 'Enter it again: the scheme, host or port has changed'],
+  [/^must be ids of your agents.*$/, 'A selected location no longer exists: reload the page'],
+  [/^must be at most \d+ bytes of JSON.*$/, 'The settings are too large: at most 128 KiB'],
+  [/^must be a regular expression in RE2 syntax.*$/, 'Not a valid RE2 pattern'],
+  [/^must (?:be a|have) regular expressions? of at most.*$/, 'The patterns are too large'],
+  [/^.* a public suffix: .*$/, 'A public suffix: enter a domain under it, like example.co.uk'],
+  [/^must be the id of a vendor[^;]*?(; did you mean .*)?$/, 'Unknown vendor: enter the URL of its status page$1'],
+];
+
+/** A name of the API: `interval_seconds`, `check_spec.ping`, `payloadSecret`. */
+const API_NAME = /\b[a-z]+_[a-z]|\b(?:body|content|expect|loss|max|payload|preserve|rtt|secret|warn)[A-Z]/;
+const QUOTED = /"(?:[^"\\]|\\.)*"(?:\.\.\.)?/g;
+
+/** A sentence of the API without its field and what came: the form shows both already. */
+function reword(said: string): string {
+  const known = REWORDED.find(([pattern]) => pattern.test(said));
+  if (known !== undefined) return said.replace(...known);
+  const plain = capitalize(said.replace(/, got (?:"(?:[^"\\]|\\.)*"(?:\.\.\.)?|[^;,]*)/, ''));
+  return API_NAME.test(plain.replaceAll(QUOTED, '')) ? 'The service does not accept this value' : plain;
+}
+
 function withRequest(error: unknown): string {
   const id = error instanceof Failure ? error.requestId : null;
   return id === null ? sentenceOf(error) : `${sentenceOf(error)} (request ${id})`;
-}
-
-/**
- * Errors that only the form can find: headers with the same name, without a name, or without a secret value. Keys are
- * the fields of the rows.
- */
-export function findHeaderProblems(headers: readonly HeaderDraft[]): Record<string, string> {
-  const problems: Record<string, string> = {};
-  const known = new Set<string>();
-  for (const [index, { name, value, kind }] of headers.entries()) {
-    if (kind === 'removed') continue;
-    const lower = name.trim().toLowerCase();
-    if (lower === '' && value !== '') problems[headerField(index)] = 'A header needs a name';
-    else if (lower !== '' && known.has(lower))
-      problems[headerField(index)] = `There is another header ${name.trim()}: one of them has to go`;
-    else if (lower !== '' && kind === 'secret' && value === '')
-      problems[headerField(index)] = `${name.trim()} needs its value: a stored one can be kept, but not read`;
-    known.add(lower);
-  }
-  return problems;
-}
-
-/** The field name of a header's row. */
-export function headerField(index: number): string {
-  return `headers[${index}]`;
 }

@@ -5,7 +5,7 @@ import { TextField } from '../../parts/field.tsx';
 import type { FormState } from './defaults.ts';
 import { removeHeader, type HeaderDraft, type RequestDraft } from './draft.ts';
 import { Collapsible, FieldProblem, focusInstead, focusLastRow } from './fields.tsx';
-import { headerField } from './problems.ts';
+import { headerField } from './judge-spec.ts';
 import { KeepStored, SecretTextField, StoredSecret } from './secret-text-field.tsx';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((value) => ({ value, label: value }));
@@ -28,7 +28,7 @@ export function RequestFields({ form }: { form: FormState }) {
           value={(draft.method === '' ? 'GET' : draft.method).toUpperCase()}
           options={METHODS}
           error={problem('method')}
-          hint="HEAD brings no body to look at."
+          hint="HEAD has no response body."
           onValue={(method) => change({ method })}
         />
         <div class="md:pt-7">
@@ -36,11 +36,16 @@ export function RequestFields({ form }: { form: FormState }) {
             label="Follow redirects"
             checked={draft.followRedirects}
             onChecked={(followRedirects) => change({ followRedirects })}
-            hint="Otherwise the first answer is judged."
+            hint="If off, the first response is checked."
           />
         </div>
       </div>
-      <Headers form={form} set={set} />
+      <HeaderList
+        headers={request.headers}
+        onHeaders={(headers) => set({ headers })}
+        kinds={['plain', 'secret']}
+        problem={problem}
+      />
       <Auth form={form} set={set} />
       <SecretTextField
         label="Request body"
@@ -49,14 +54,14 @@ export function RequestFields({ form }: { form: FormState }) {
         onValue={(body) => set({ body })}
         placeholder={'{"ping": true}'}
         hint="Sent with every check."
-        secretHint="Stored encrypted: it cannot be read again, only replaced."
+        secretHint="Write-only: stored encrypted, never shown again."
         error={problem('check_spec.request.body')}
       />
       <TextField
         label="Content type"
         value={request.contentType}
         placeholder="application/json"
-        hint="Of the body; none is sent where this is empty."
+        hint="Content-Type header; omitted if empty."
         autocapitalize="off"
         spellcheck={false}
         error={problem('check_spec.request.contentType')}
@@ -81,20 +86,31 @@ function noteOf({ draft: { method, request, followRedirects } }: FormState): str
 
 type PartProps = { form: FormState; set: (part: Partial<RequestDraft>) => void };
 
-function Headers({ form: { draft, problem }, set }: PartProps) {
-  const { headers } = draft.request;
+type HeaderListProps = {
+  headers: readonly HeaderDraft[];
+  onHeaders: (headers: readonly HeaderDraft[]) => void;
+  /** The kinds of headers that can be added. */
+  kinds: readonly ('plain' | 'secret')[];
+  /** The error of a row (`headerField`), or of the list as a whole. */
+  problem: (field: string) => string | undefined;
+};
+
+const ADD = { plain: 'Add header', secret: 'Add secret header' } as const;
+
+/** Headers of a request; stored secrets are replaced or removed, never shown. */
+export function HeaderList({ headers, onHeaders, kinds, problem }: HeaderListProps) {
   const replace = (index: number, part: Partial<HeaderDraft>) =>
-    set({ headers: headers.map((header, at) => (at === index ? { ...header, ...part } : header)) });
+    onHeaders(headers.map((header, at) => (at === index ? { ...header, ...part } : header)));
   const list = useRef<HTMLUListElement>(null);
   const add = (kind: 'plain' | 'secret') => {
-    set({ headers: [...headers, { name: '', value: '', kind, isStored: false }] });
+    onHeaders([...headers, { name: '', value: '', kind, isStored: false }]);
     focusLastRow(list.current);
   };
   return (
     <fieldset class="min-w-0">
       <legend class="text-sm font-medium">Headers</legend>
       <p class="text-[0.8125rem] leading-5 text-soft">
-        Values of secret ones are stored encrypted: they cannot be read again, only replaced.
+        Secret values are write-only: stored encrypted, never shown again.
       </p>
       <FieldProblem text={problem('check_spec.request.headers')} />
       <ul ref={list} class="mt-1.5 flex flex-col gap-3 empty:hidden md:gap-2">
@@ -105,18 +121,17 @@ function Headers({ form: { draft, problem }, set }: PartProps) {
               index={index}
               error={problem(headerField(index))}
               onChange={(part) => replace(index, part)}
-              onRemove={() => set({ headers: removeHeader(headers, index) })}
+              onRemove={() => onHeaders(removeHeader(headers, index))}
             />
           </li>
         ))}
       </ul>
       <div class="mt-2 flex flex-wrap gap-2">
-        <Button size="small" icon="plus" onClick={() => add('plain')}>
-          Add header
-        </Button>
-        <Button size="small" icon="key" onClick={() => add('secret')}>
-          Add secret header
-        </Button>
+        {kinds.map((kind) => (
+          <Button key={kind} size="small" icon={kind === 'plain' ? 'plus' : 'key'} onClick={() => add(kind)}>
+            {ADD[kind]}
+          </Button>
+        ))}
       </div>
     </fieldset>
   );
@@ -140,7 +155,7 @@ function HeaderRow({
     return (
       <p class="flex flex-wrap items-center gap-2 text-sm" data-secret>
         <span class="text-soft">
-          <span class="line-through">{name}</span> goes when you save.
+          <span class="line-through">{name}</span> will be removed when you save.
         </span>
         <Button size="small" aria-label={`Keep ${name}`} onClick={() => onChange({ kind: 'kept' })}>
           Keep it
@@ -152,7 +167,7 @@ function HeaderRow({
     <div class="flex items-start gap-1" data-secret>
       <div class="grid min-w-0 flex-1 gap-1.5 md:grid-cols-[2fr_3fr]">
         {isStored ? (
-          <span class="clipped flex h-9 items-center rounded-md border border-line bg-sunken px-3">{name}</span>
+          <span class="clipped flex h-9 items-center rounded-md border border-line bg-sunken px-3 text-sm">{name}</span>
         ) : (
           <TextField
             label={`Name of header ${index + 1}`}
@@ -173,7 +188,7 @@ function HeaderRow({
             text-soft
           "
           >
-            <span class="clipped">Secret, kept as stored</span>
+            <span class="clipped">Stored secret</span>
             <Button
               size="small"
               tone="quiet"
@@ -214,7 +229,7 @@ function HeaderRow({
 const AUTH_TYPES = [
   { value: '', label: 'None' },
   { value: 'bearer', label: 'Bearer token' },
-  { value: 'basic', label: 'User name and password (Basic)' },
+  { value: 'basic', label: 'Basic (user name and password)' },
 ];
 
 function Auth({ form: { draft, monitor, problem }, set }: PartProps) {
@@ -227,7 +242,7 @@ function Auth({ form: { draft, monitor, problem }, set }: PartProps) {
         label="Authentication"
         value={auth.type}
         options={AUTH_TYPES}
-        hint="Sent as Authorization with every check, stored encrypted."
+        hint="Authorization header, stored encrypted."
         error={problem('check_spec.request.auth')}
         onValue={(value) => {
           const type = AUTH_TYPES.find((known) => known.value === value)?.value as RequestDraft['auth']['type'];

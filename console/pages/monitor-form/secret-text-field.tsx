@@ -59,7 +59,7 @@ export function SecretTextField({
         }
       />
       <CheckField
-        label="Keep it secret"
+        label="Secret (write-only)"
         hint={secretHint}
         checked={kind === 'secret'}
         onChecked={(isSecret) => onValue({ kind: isSecret ? 'secret' : text === '' ? 'none' : 'plain', text })}
@@ -87,7 +87,7 @@ export function StoredSecret({
       mt-1 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-md border border-line bg-sunken px-3 py-2 text-sm
     "
     >
-      <span class="min-w-0 flex-1 basis-40 text-soft">{error ?? 'Stored, and kept as it is. It cannot be read.'}</span>
+      <span class="min-w-0 flex-1 basis-40 text-soft">{error ?? 'Stored secret. It can be replaced, not shown.'}</span>
       <Button
         size="small"
         data-first
@@ -121,7 +121,7 @@ export function KeepStored({ what, onKeep }: { what: string; onKeep: () => void 
         onKeep();
       }}
     >
-      Keep the stored one
+      Keep stored
     </Button>
   );
 }

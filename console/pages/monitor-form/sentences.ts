@@ -14,11 +14,10 @@ export function describeDown(draft: Draft, surroundings: Surroundings): string |
   const locations = countLocations(draft, surroundings.sharedLocations);
   const quorum = draft.quorum.trim() === '' ? defaultsOf(draft, surroundings).quorum : positive(draft.quorum);
   if (quorum === null || quorum > Math.max(1, locations)) return null;
-  if (locations <= 1) return `Down when its one location sees ${inRow}.`;
+  if (locations <= 1) return `Down after ${inRow} from its only location.`;
   if (quorum === 1)
-    return `Down as soon as 1 of ${locations} locations sees ${inRow}: quick, and one bad line can wake you.`;
-  if (quorum === locations)
-    return `Down when all ${locations} locations see ${inRow}: what fewer of them see changes nothing.`;
+    return `Down as soon as 1 of ${locations} locations sees ${inRow}: fast, but prone to false alarms.`;
+  if (quorum === locations) return `Down when all ${locations} locations see ${inRow}.`;
   return `Down when ${quorum} of ${locations} locations agree, each after ${inRow}.`;
 }
 

@@ -15,7 +15,7 @@ const ENCODINGS = [
 ];
 const MODES = [
   { value: 'contains', label: 'contains' },
-  { value: 'regex', label: 'matches (RE2)' },
+  { value: 'regex', label: 'matches regex (RE2)' },
 ];
 
 /** The payload of a tcp or udp monitor, and the expected reply. */
@@ -28,12 +28,12 @@ function TransportFields({ form: { draft, change, problem, monitor } }: { form: 
       title="Send and expect"
       note={
         isSet
-          ? [transport.payload.kind !== 'none' && 'payload', transport.expect !== '' && 'expected answer']
+          ? [transport.payload.kind !== 'none' && 'payload', transport.expect !== '' && 'expected reply']
               .filter((part) => part !== false)
               .join(', ')
           : type === 'tcp'
-            ? 'a connection is enough'
-            : 'any reply is enough'
+            ? 'connection only'
+            : 'any reply'
       }
       isOpen={isSet || type === 'udp'}
     >
@@ -45,14 +45,14 @@ function TransportFields({ form: { draft, change, problem, monitor } }: { form: 
         placeholder={type === 'tcp' ? 'PING\\r\\n' : '\\x1b\\x00'}
         hint={
           type === 'tcp'
-            ? 'Sent after connecting. Empty: nothing is sent.'
-            : 'The datagram that is sent. Empty: one without content.'
+            ? 'Sent after connecting. Leave empty to send nothing.'
+            : 'The datagram to send. Leave empty for an empty one.'
         }
-        secretHint="Stored encrypted: it cannot be read again, only replaced."
+        secretHint="Write-only: stored encrypted, never shown again."
         error={problem('check_spec.transport.payload')}
       />
       <SelectField
-        label="Payload is written as"
+        label="Payload encoding"
         value={transport.encoding === '' ? 'utf8' : transport.encoding}
         options={ENCODINGS}
         error={problem('check_spec.transport.payloadEncoding')}
@@ -60,7 +60,7 @@ function TransportFields({ form: { draft, change, problem, monitor } }: { form: 
       />
       <div class="grid gap-5 md:grid-cols-[1fr_2fr]">
         <SelectField
-          label="The answer"
+          label="Reply"
           value={transport.expectMode === '' ? 'contains' : transport.expectMode}
           options={MODES}
           onValue={(value) => set({ expectMode: value as TransportDraft['expectMode'] })}
@@ -69,7 +69,7 @@ function TransportFields({ form: { draft, change, problem, monitor } }: { form: 
           label="Expected text"
           value={transport.expect}
           placeholder={type === 'tcp' ? '+PONG' : 'anything'}
-          hint={type === 'tcp' ? 'Empty: the connection alone will do.' : 'Empty: any reply will do.'}
+          hint={type === 'tcp' ? 'Leave empty to check the connection only.' : 'Leave empty to accept any reply.'}
           autocapitalize="off"
           spellcheck={false}
           error={problem('check_spec.transport.expect')}
@@ -104,25 +104,25 @@ function PingFields({ form: { draft, change, problem } }: Props) {
           label="Requests"
           value={ping.count}
           standard={4}
-          hint="Per check, up to 10."
+          hint="Per check, 1 to 10."
           error={problem('check_spec.ping.count')}
           onValue={(count) => set({ count })}
         />
         <NumberField
-          label="Degraded above loss of"
+          label="Degraded above packet loss"
           unit="%"
           value={ping.lossDegradedPct}
           standard={null}
-          hint="All lost is down."
+          hint="100% loss is down."
           error={problem('check_spec.ping.lossDegradedPct')}
           onValue={(lossDegradedPct) => set({ lossDegradedPct })}
         />
         <NumberField
-          label="Degraded above round trip of"
+          label="Degraded above round trip"
           unit="ms"
           value={ping.rttDegradedMs}
           standard={null}
-          hint="The mean of a check."
+          hint="Mean of one check."
           error={problem('check_spec.ping.rttDegradedMs')}
           onValue={(rttDegradedMs) => set({ rttDegradedMs })}
         />
@@ -137,20 +137,20 @@ function HeartbeatFields({ form: { draft, change, problem } }: Props) {
   return (
     <Collapsible
       title="Runs"
-      note={heartbeat.maxDuration === '' ? 'may take as long as they like' : 'limited in time'}
+      note={heartbeat.maxDuration === '' ? 'no max run time' : 'max run time set'}
       isOpen={heartbeat.maxDuration !== '' || heartbeat.failEnabled === false}
     >
       <DurationField
-        label="A run may take"
+        label="Max run time"
         seconds={heartbeat.maxDuration}
         onSeconds={(maxDuration) => set({ maxDuration })}
         standard={null}
-        hint="For jobs that report their start as well. Empty: as long as it likes."
+        hint="For jobs that also ping /start. Leave empty for no limit."
         error={problem('check_spec.heartbeat.maxDurationSeconds')}
       />
       <CheckField
-        label="Take failures from the job"
-        hint="/fail, or an exit status other than 0, is down at once."
+        label="Alert on /fail or non-zero exit"
+        hint="Marks the monitor down at once."
         checked={heartbeat.failEnabled !== false}
         onChecked={(failEnabled) => set({ failEnabled })}
       />

@@ -6,16 +6,16 @@ import type { AssertionSource, MonitorType } from '../../../core/monitors/monito
 export const TYPES = {
   http: {
     label: 'Web page or API',
-    use: 'Asks a URL and judges status, content, speed and certificate.',
+    use: 'Checks a URL’s status, content, speed and certificate.',
     target: {
       label: 'URL',
       placeholder: 'https://example.com/health',
-      hint: 'With http or https, as a browser would open it.',
+      hint: 'Include https:// or http://.',
     },
   },
   tcp: {
     label: 'TCP port',
-    use: 'Connects to a port: databases, mail, anything that listens.',
+    use: 'Checks that a port accepts connections: databases, mail and more.',
     target: {
       label: 'Host and port',
       placeholder: 'db.example.com:5432',
@@ -24,12 +24,12 @@ export const TYPES = {
   },
   icmp: {
     label: 'Ping',
-    use: 'Sends echo requests to a host: is it there, and how far is it?',
-    target: { label: 'Host', placeholder: 'router.example.com', hint: 'A name or an address.' },
+    use: 'ICMP ping: reachability and round-trip time.',
+    target: { label: 'Host', placeholder: 'router.example.com', hint: 'A host name or IP address.' },
   },
   udp: {
     label: 'UDP service',
-    use: 'Sends a datagram and waits for its reply.',
+    use: 'Sends a datagram and waits for a reply.',
     target: {
       label: 'Host and port',
       placeholder: 'time.example.com:123',
@@ -38,27 +38,27 @@ export const TYPES = {
   },
   dns: {
     label: 'DNS records',
-    use: 'Compares the records of a name with those you expect.',
+    use: 'Compares DNS records with expected values.',
     target: {
       label: 'Name to look up',
       placeholder: 'example.com',
-      hint: 'To ask one server: dns://192.0.2.53/example.com.',
+      hint: 'To query one server: dns://192.0.2.53/example.com.',
     },
   },
   domain: {
     label: 'Domain expiry',
-    use: 'Warns before a domain registration runs out.',
-    target: { label: 'Domain', placeholder: 'example.com', hint: 'The domain as it is registered, or a name in it.' },
+    use: 'Warns before a domain registration expires.',
+    target: { label: 'Domain', placeholder: 'example.com', hint: 'The registered domain or any subdomain.' },
   },
   heartbeat: {
-    label: 'Job or cron',
-    use: 'Your job calls us; you are notified when it fails or does not run.',
+    label: 'Cron job or heartbeat',
+    use: 'Alerts you when a job fails or doesn’t run.',
     target: null,
   },
   vendor: {
     label: 'Vendor status',
     use: 'Follows the status page of a service you depend on.',
-    target: { label: 'Vendor', placeholder: 'github', hint: 'A known vendor, or the URL of its status page.' },
+    target: { label: 'Vendor', placeholder: 'github', hint: 'A known vendor or a status page URL.' },
   },
 } as const satisfies Record<
   MonitorType,
@@ -86,7 +86,7 @@ export const SOURCES = {
   json_body: { label: 'JSON value', unit: null, usualOp: 'equals' },
   header: { label: 'Header', unit: null, usualOp: 'equals' },
   response_time: { label: 'Response time', unit: 'ms', usualOp: 'lt' },
-  cert_expiry: { label: 'Certificate ends in', unit: 'days', usualOp: 'gt' },
+  cert_expiry: { label: 'Certificate expires in', unit: 'days', usualOp: 'gt' },
 } as const satisfies Record<AssertionSource, { label: string; unit: string | null; usualOp: AssertionOp }>;
 
 /** Labels of comparisons, in the order in which they are offered. */
@@ -94,11 +94,11 @@ export const OP_WORDS = {
   equals: 'is',
   not_equals: 'is not',
   contains: 'contains',
-  not_contains: 'does not contain',
-  matches: 'matches (RE2)',
-  gt: 'is more than',
+  not_contains: 'doesn’t contain',
+  matches: 'matches regex (RE2)',
+  gt: 'is greater than',
   lt: 'is less than',
-  exists: 'is there',
+  exists: 'exists',
 } as const satisfies Record<AssertionOp, string>;
 
 /** The comparisons of a subject, the usual one first. */
@@ -125,9 +125,9 @@ export const RECORDS: Readonly<Record<DnsRecordType, string>> = {
 };
 
 export const MODE_WORDS: Readonly<Record<DnsMode, string>> = {
-  equals: 'are exactly',
+  equals: 'equal',
   contains: 'include all of',
-  any: 'include one of',
+  any: 'include any of',
   exists: 'exist',
-  absent: 'do not exist',
+  absent: 'don’t exist',
 };

@@ -87,6 +87,9 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
       <ButtonLink size="small" icon="edit" href={edit}>
         Edit
       </ButtonLink>
+      <ButtonLink size="small" icon="copy" href={`${PATHS.monitorNew}?from=${id}`}>
+        Clone
+      </ButtonLink>
       <Button size="small" tone="danger" icon="trash" busy={busy === 'delete'} onClick={() => void remove()}>
         <span class="max-md:sr-only">Delete</span>
       </Button>

@@ -100,7 +100,7 @@ export function Checks({ monitor, list, choice, agents, sourceIds }: ChecksProps
     <Section
       title={isBeat ? 'Pings' : 'Checks'}
       lead={<TimesIn />}
-      actions={<Filters id={monitor.id} choice={choice} agents={agents} sourceIds={sourceIds} />}
+      actions={<Filters monitorId={monitor.id} choice={choice} agents={agents} sourceIds={sourceIds} />}
     >
       <TimeFilter span={choice.span} />
       <List monitor={monitor} list={list} choice={choice} />
@@ -108,9 +108,9 @@ export function Checks({ monitor, list, choice, agents, sourceIds }: ChecksProps
   );
 }
 
-type FiltersProps = Pick<ChecksProps, 'choice' | 'agents' | 'sourceIds'> & { id: string };
+type FiltersProps = Pick<ChecksProps, 'choice' | 'agents' | 'sourceIds'> & { monitorId: string };
 
-function Filters({ id, choice, agents, sourceIds }: FiltersProps) {
+function Filters({ monitorId, choice, agents, sourceIds }: FiltersProps) {
   return (
     <div class="flex flex-wrap gap-2">
       <Select
@@ -138,7 +138,7 @@ function Filters({ id, choice, agents, sourceIds }: FiltersProps) {
           }
         />
       )}
-      <CsvLink id={id} choice={choice} />
+      <CsvLink id={monitorId} choice={choice} />
     </div>
   );
 }

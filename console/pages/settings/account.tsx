@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { problemsByField, sentenceOf } from '../../client/failure.ts';
+import { problemsByField, sentenceOf, type FieldTexts } from '../../client/failure.ts';
 import { session, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
-import { useFormAction } from '../../parts/action.ts';
+import { useFormAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choices.tsx';
 import { useDraft } from '../../parts/draft.ts';
@@ -57,7 +57,7 @@ function Profile() {
       name.value = changed.name;
       toast('Name saved');
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['name']);
+  const { byField, rest } = problemsByField(formAction.error.value, { name: 'At most 255 characters' });
   return (
     <div class="grid max-w-md gap-5">
       <Form class="flex flex-col gap-3" onSubmit={save}>
@@ -101,14 +101,29 @@ function Profile() {
 /** The minimum length of a password in the API. */
 const SHORTEST = 12;
 
+const PASSWORD_TEXTS: FieldTexts = {
+  current: (sentence) =>
+    sentence.includes('changed meanwhile') ? 'Your password was changed meanwhile' : 'That’s not your current password',
+  new: (sentence) =>
+    sentence.includes('another password')
+      ? 'Choose a password other than the current one'
+      : sentence.includes('e-mail')
+        ? 'Choose something other than your email'
+        : `Use ${SHORTEST} to 1024 characters`,
+};
+
 /** A form that changes the password and thereby signs out all other sessions. */
 function PasswordForm() {
   const { user } = signedIn();
   const current = useSignal('');
   const next = useSignal('');
-  const formAction = useFormAction();
+  const form = useJudgedForm(PASSWORD_TEXTS);
+  const judge = () => ({
+    current: current.value === '' ? 'Enter your current password' : null,
+    new: Array.from(next.value).length < SHORTEST ? `At least ${SHORTEST} characters` : null,
+  });
   const change = () =>
-    formAction.run(async () => {
+    form.submit(judge(), async () => {
       const { ended_sessions: ended } = await api.post('/user/password', {
         body: { current: current.value, new: next.value },
       });
@@ -118,9 +133,8 @@ function PasswordForm() {
       toast(`Password changed${ended === 0 ? '' : `. Signed out ${others}`}`);
       await loadSession();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['current', 'new']);
   return (
-    <Form class="flex max-w-md flex-col gap-4" onSubmit={change}>
+    <Form class="flex max-w-md flex-col gap-4" noValidate onSubmit={change}>
       <p class="text-sm text-soft">
         {user.password_changed_at === null ? (
           'You’re using the initial password.'
@@ -146,7 +160,7 @@ function PasswordForm() {
         autocomplete="current-password"
         required
         value={current.value}
-        error={byField['current']}
+        error={form.problem('current')}
         onValue={(value) => (current.value = value)}
       />
       <TextField
@@ -157,11 +171,11 @@ function PasswordForm() {
         minLength={SHORTEST}
         hint="At least 12 characters. Other sessions will be signed out."
         value={next.value}
-        error={byField['new']}
+        error={form.problem('new')}
         onValue={(value) => (next.value = value)}
       />
-      <FormError text={rest} />
-      <Button type="submit" class="self-start" busy={formAction.isBusy.value}>
+      <FormError text={form.rest} />
+      <Button type="submit" class="self-start" busy={form.isBusy.value}>
         Change password
       </Button>
     </Form>

@@ -108,7 +108,10 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
       [email.value, role.value] = ['', 'editor'];
       onMade();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['email', 'role']);
+  const { byField, rest } = problemsByField(formAction.error.value, {
+    email: 'Enter an email address',
+    role: 'Choose a role',
+  });
   if (made.value !== null) {
     return (
       <ShownOnceDialog

@@ -124,7 +124,10 @@ type ProofDialogProps = {
 
 /** A dialog that asks for password and code before a sensitive change. */
 function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProps) {
-  const { byField, rest } = problemsByField(formAction.error.value, ['password', 'code']);
+  const { byField, rest } = problemsByField(formAction.error.value, {
+    password: 'Wrong password',
+    code: 'Wrong code',
+  });
   return (
     <FormDialog {...dialog} isBusy={formAction.isBusy.value} error={rest}>
       {children}

@@ -32,7 +32,10 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
       await loadSession();
       toast('Two-factor authentication turned on');
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['password', 'code']);
+  const { byField, rest } = problemsByField(formAction.error.value, {
+    password: 'Wrong password',
+    code: 'Wrong code',
+  });
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
   const isFirst = started.value === null;
   return (

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction, useFormAction } from '../../parts/action.ts';
+import { useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
@@ -168,15 +167,21 @@ const EXPIRIES = [
   { value: '365', label: 'In 1 year' },
 ] as const;
 
+const TOKEN_TEXTS = {
+  name: 'Use 1 to 255 characters',
+  scopes: 'Choose what it may do',
+  expires_at: 'Choose a time to come',
+} as const;
+
 /** A dialog that creates a token and shows it once. */
 function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const name = useDraft('new token name', '');
   const scope = useDraft('new token scope', 'read');
   const expiry = useDraft('new token expiry', '');
   const made = useSignal<string | null>(null);
-  const formAction = useFormAction();
+  const form = useJudgedForm(TOKEN_TEXTS);
   const make = () =>
-    formAction.run(async () => {
+    form.submit({ name: name.value.trim() === '' ? 'Enter a name' : null }, async () => {
       const days = Number(expiry.value);
       const { token } = await api.post('/tokens', {
         body: {
@@ -190,7 +195,6 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
       [name.value, scope.value, expiry.value] = ['', 'read', ''];
       onMade();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'scopes', 'expires_at']);
   if (made.value !== null) {
     return (
       <ShownOnceDialog
@@ -209,8 +213,9 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
       key="form"
       title="New API token"
       action="Create token"
-      isBusy={formAction.isBusy.value}
-      error={rest}
+      isBusy={form.isBusy.value}
+      error={form.rest}
+      noValidate
       onSubmit={() => void make()}
       onClose={onClose}
     >
@@ -221,7 +226,7 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
         autofocus
         maxLength={255}
         value={name.value}
-        error={byField['name']}
+        error={form.problem('name')}
         onValue={(value) => (name.value = value)}
       />
       <SelectField
@@ -229,14 +234,14 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
         hint="Write covers monitors and channels. Neither scope covers members or tokens."
         options={SCOPES}
         value={scope.value}
-        error={byField['scopes']}
+        error={form.problem('scopes')}
         onValue={(value) => (scope.value = value)}
       />
       <SelectField
         label="Expires"
         options={EXPIRIES}
         value={expiry.value}
-        error={byField['expires_at']}
+        error={form.problem('expires_at')}
         onValue={(value) => (expiry.value = value)}
       />
     </FormDialog>

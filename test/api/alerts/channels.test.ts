@@ -190,6 +190,129 @@ test('a PATCH changes what it names and nothing else; neither type nor address',
   t.like((await owner('GET', `/v1/channels/${id}`)).json, { name: 'x', enabled: false });
 });
 
+const ADDRESS = 'https://hooks.example/first-s3cret';
+
+/** Creates a webhook with a header, and gives back how to change and read it. */
+async function addWebhook(api: ApiServer) {
+  const { owner } = await api.account();
+  const { json } = await owner('POST', '/v1/channels', {
+    type: 'webhook',
+    url: ADDRESS,
+    headers: { Authorization: 'Bearer s3cret-a', 'X-Team': 's3cret-b' },
+  });
+  return {
+    id: json.id,
+    owner,
+    signingSecret: json.signing_secret,
+    change: (body: unknown) => owner('PATCH', `/v1/channels/${json.id}/webhook`, body),
+    read: async () => (await owner('GET', `/v1/channels/${json.id}`)).json,
+  };
+}
+
+test('a webhook moves to another address once a test has arrived there, with the same secret', async (t) => {
+  const { api } = t.context;
+  const { id, signingSecret, change, read } = await addWebhook(api);
+  t.like(await read(), { url_host: 'hooks.example', header_names: ['Authorization', 'X-Team'] });
+  await api.database.pool.query(`UPDATE channels SET failures = 3, last_error = 'x', last_error_at = 1 WHERE id = $1`, [
+    id,
+  ]);
+
+  api.testDeliveryFailures.set('https://hooks.example/broken', 'test delivery failed: The endpoint answered 500');
+  isError(t, await change({ url: 'https://hooks.example/broken' }), {
+    status: 400,
+    error: 'test delivery failed: The endpoint answered 500',
+  });
+  t.is((await read()).last_error, 'x');
+  const moved = await change({
+    url: 'https://hooks.example/second',
+    headers: { authorization: 'Bearer new', 'X-TEAM': null },
+  });
+  t.deepEqual([moved.status, moved.json], [200, { ok: true, status_code: 204, duration_ms: 12 }]);
+  const tested = api.testDeliveries.filter((delivery) => delivery.signingSecret === signingSecret);
+  t.like(tested.at(-1), { url: 'https://hooks.example/second', headers: { authorization: 'Bearer new' } });
+  const after = await read();
+  t.deepEqual([after.header_names, after.last_error], [['authorization'], undefined]);
+  await change({ headers: { authorization: null } });
+  t.is((await read()).header_names, undefined);
+  const { rows } = await api.database.pool.query('SELECT row_to_json(c)::text AS row FROM channels c');
+  for (const text of [JSON.stringify(rows), JSON.stringify(api.logLines), moved.text]) t.false(text.includes('s3cret'));
+});
+
+test('stored headers do not go to another host, and the audit log has no value', async (t) => {
+  const { api } = t.context;
+  const { id, owner, change, read } = await addWebhook(api);
+  const url = 'https://attacker.example/';
+  isError(t, await change({ url, headers: { 'X-Team': 'other' } }), {
+    status: 400,
+    error: /^headers must name Authorization as well, with a value or null: stored headers are kept only while scheme/,
+  });
+  t.false(api.testDeliveries.some((delivery) => delivery.url === url));
+  t.is((await change({ url, headers: { AUTHORIZATION: null, 'x-team': 'other' } })).status, 200);
+  t.like(await read(), { url_host: 'attacker.example', header_names: ['x-team'] });
+  const { rows } = await api.database.pool.query(
+    `SELECT action, changes FROM audit_log WHERE object_id = $1 ORDER BY at, id`,
+    [id],
+  );
+  t.is(rows.length, 2);
+  t.like(rows.find(({ action }) => action === 'channel.changed')?.changes, {
+    url_host: ['hooks.example', 'attacker.example'],
+    url: 'changed',
+    headers: 'changed',
+  });
+  t.notRegex(JSON.stringify(rows), /s3cret|other/);
+  isError(t, await owner('PATCH', `/v1/channels/${id}`, { url }), {
+    status: 400,
+    error: 'url cannot be changed: delete the channel and create another',
+  });
+});
+
+const many = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 's3cret']));
+const REFUSED_ADDRESSES: [unknown, string | RegExp][] = [
+  [{}, /^the body must be an object with url, headers or both/],
+  [{ url: 'http://hooks.example/' }, 'url must be an https URL, not http'],
+  [{ url: 7 }, /^url must be a text/],
+  [{ headers: { Host: 's3cret' } }, 'headers.Host must not be sent: deliveries set this header themselves'],
+  [{ headers: { 'x-service-signature': 's3cret' } }, /^headers\.x-service-signature must not be sent/],
+  [
+    { headers: { 'X-A': 's3cret', 'x-a': 's3cret' } },
+    'headers must name each header once whatever its case, got x-a twice',
+  ],
+  [{ headers: { 'X-A': 's3cret\r\nHost: x' } }, /^headers\.X-A must be a header value of at most 1024 characters/],
+  [{ headers: { 'X-A': 's3cret'.repeat(200) } }, /^headers\.X-A must be a header value of at most 1024 characters/],
+  [{ headers: { 'X A': 's3cret' } }, /^headers must have header names/],
+  [{ headers: many(19) }, 'headers must be at most 20 with those that are stored, got 21'],
+  [{ headers: many(41) }, 'headers must have at most 40 entries, got 41'],
+  [{ name: 'x' }, 'name is not a known field'],
+];
+test('a bad change of a webhook is a 400, tests nothing, changes nothing and repeats no value', async (t) => {
+  const { api } = t.context;
+  const { id, signingSecret, change } = await addWebhook(api);
+  const stored = async () => (await api.database.pool.query('SELECT * FROM channels WHERE id = $1', [id])).rows;
+  const tests = () => api.testDeliveries.filter((delivery) => delivery.signingSecret === signingSecret).length;
+  const before = await stored();
+  for (const [body, error] of REFUSED_ADDRESSES) {
+    const answer = await change(body);
+    isError(t, answer, { status: 400, error });
+    t.false(answer.text.includes('s3cret'));
+  }
+  t.deepEqual(await stored(), before);
+  t.is(tests(), 1, 'the one of its creation');
+});
+
+test('a chat has neither address nor headers', async (t) => {
+  const { owner } = await t.context.api.account();
+  const { json } = await owner('POST', '/v1/channels', { name: 'x' });
+  isError(t, await owner('PATCH', `/v1/channels/${json.id}/webhook`, { url: 'https://hooks.example/' }), {
+    status: 400,
+    error: `addresses and headers apply to webhook channels only, and channel ${json.id} is of type telegram`,
+  });
+  isError(t, await owner('POST', '/v1/channels', { headers: { 'X-A': 'b' } }), {
+    status: 400,
+    error: 'headers applies to webhook channels only, got it for one of type telegram',
+  });
+});
+
 test('channels are listed by creation, by type and page', async (t) => {
   const { owner } = await t.context.api.account();
   for (const [type, name] of [
@@ -212,6 +335,7 @@ const WRITES: [string, string, unknown][] = [
   ['DELETE', '/v1/channels/:id', undefined],
   ['POST', '/v1/channels/:id/test', undefined],
   ['POST', '/v1/channels/:id/rotate-secret', undefined],
+  ['PATCH', '/v1/channels/:id/webhook', { url: 'https://hooks.example/' }],
 ];
 for (const [method, path, body] of WRITES) {
   test(`${method} ${path} refuses a read-only token, and finds nothing for another account`, async (t) => {

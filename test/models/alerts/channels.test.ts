@@ -18,7 +18,7 @@ import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../h
 import { until } from '../../helpers/until.ts';
 
 const URL_WITH_SECRET = 'https://hooks.example:8443/in/s3cret-path';
-const WEBHOOK = { url: URL_WITH_SECRET, signingSecret: 'whsec_c2VjcmV0' };
+const WEBHOOK = { url: URL_WITH_SECRET, signingSecret: 'whsec_c2VjcmV0', headers: { 'X-Key': 's3cret-header' } };
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -49,6 +49,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     allMonitors: true,
     monitorIds: [],
     urlHost: 'hooks.example:8443',
+    headerNames: ['X-Key'],
     teamName: null,
     channelName: null,
     wantsReports: false,
@@ -57,21 +58,30 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
   });
 });
 
-test('URL and secret lie sealed in the row, and open only for their own channel', async (t) => {
+test('URL, headers and secret lie sealed in the row, and open only for their own channel and field', async (t) => {
   const tenantId = await addTenant();
   const { id } = await addChannel(tenantId, { webhook: WEBHOOK });
-  const { rows } = await database.pool.query<{ row: string; sealed_url: string; sealed_signing_secret: string }>(
-    'SELECT c::text AS row, sealed_url, sealed_signing_secret FROM channels c WHERE id = $1',
-    [id],
-  );
+  const { rows } = await database.pool.query<{
+    row: string;
+    sealed_url: string;
+    sealed_headers: string;
+    sealed_signing_secret: string;
+  }>('SELECT c::text AS row, sealed_url, sealed_headers, sealed_signing_secret FROM channels c WHERE id = $1', [id]);
   const [row] = rows;
   t.truthy(row);
   if (row === undefined) return;
-  t.notRegex(row.row, /s3cret-path|whsec_/);
-  const sealed = { channelId: id, url: row.sealed_url, signingSecret: row.sealed_signing_secret, previousSecret: null };
+  t.notRegex(row.row, /s3cret|whsec_/);
+  const sealed = {
+    channelId: id,
+    url: row.sealed_url,
+    headers: row.sealed_headers,
+    signingSecret: row.sealed_signing_secret,
+    previousSecret: null,
+  };
   t.deepEqual(openWebhook(database, sealed), { ...WEBHOOK, previousSecret: null });
   t.throws(() => openWebhook(database, { ...sealed, channelId: 'nch_other' }));
   t.throws(() => openWebhook(database, { ...sealed, signingSecret: row.sealed_url }));
+  t.throws(() => openWebhook(database, { ...sealed, headers: row.sealed_url }));
 });
 
 test('a stranger neither finds, lists, changes nor deletes a channel', async (t) => {

@@ -5,6 +5,7 @@ import {
   findWebhook,
   openWebhook,
   PREVIOUS_SECRET_MS,
+  replaceAddress,
   rotateSigningSecret,
 } from '../../../models/alerts/webhook-secrets.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
@@ -31,11 +32,12 @@ test.after.always(async () => {
 
 test('a new secret signs at once, and the one before beside it for exactly a day', async (t) => {
   const key = await addChannel();
-  t.deepEqual(await openAt(key, NOW_MS), { url: URL_WITH_SECRET, signingSecret: 'whsec_first', previousSecret: null });
+  const address = { url: URL_WITH_SECRET, headers: {} };
+  t.deepEqual(await openAt(key, NOW_MS), { ...address, signingSecret: 'whsec_first', previousSecret: null });
   t.true(
     await rotateSigningSecret(database, { ...key, author: null }, { signingSecret: 'whsec_second', nowMs: NOW_MS }),
   );
-  const both = { url: URL_WITH_SECRET, signingSecret: 'whsec_second', previousSecret: 'whsec_first' };
+  const both = { ...address, signingSecret: 'whsec_second', previousSecret: 'whsec_first' };
   t.deepEqual(await openAt(key, NOW_MS), both);
   t.deepEqual(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS - 1), both);
   t.deepEqual(await openAt(key, NOW_MS + PREVIOUS_SECRET_MS), { ...both, previousSecret: null });
@@ -73,9 +75,25 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
   const onlyNew = { ...sealed, url: both.secrets.seal(URL_WITH_SECRET, `channel:${key.id}:url`) };
   t.deepEqual(openWebhook({ ...database, secrets: createSecretBox([newKey]) }, onlyNew), {
     url: URL_WITH_SECRET,
+    headers: {},
     signingSecret: 'whsec_second',
     previousSecret: null,
   });
+});
+
+test('of two changes of an address at once one is stored, and the other is told', async (t) => {
+  const key = { ...(await addChannel()), author: null };
+  const sealed = await findWebhook(database, key, NOW_MS);
+  if (sealed === null) return t.fail('no webhook');
+  const before = { url: URL_WITH_SECRET, headers: {} };
+  const move = (url: string) =>
+    replaceAddress(database, key, { sealed, before, after: { url, headers: { 'X-Key': url } } });
+  const moved = await Promise.all([move('https://a.example/'), move('https://b.example/')]);
+  t.deepEqual(moved.toSorted(), [false, true]);
+  const opened = await openAt(key, NOW_MS);
+  t.is(opened?.url, moved[0] ? 'https://a.example/' : 'https://b.example/');
+  t.deepEqual(opened?.headers, { 'X-Key': opened?.url });
+  t.is(opened?.signingSecret, 'whsec_first');
 });
 
 test("neither a stranger's webhook nor a chat has a secret to change or to find", async (t) => {

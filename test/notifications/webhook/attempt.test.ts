@@ -209,6 +209,19 @@ test('an answer is kept as it is where the address holds no secret', async (t) =
   t.is((await attempt(t, port)).response, 'a/b and /');
 });
 
+test("headers of the webhook's owner go along, replace none of ours, and are struck out of answers", async (t) => {
+  const headers: IncomingHttpHeaders[] = [];
+  const { port } = await receive(t, (request, response) => {
+    headers.push(request.headers);
+    response.end(`refused: ${request.headers.authorization}, 1 of ${request.headers['x-short']}`);
+  });
+  const own = { Authorization: 'Bearer s3cret-token', 'X-Short': '1', 'Content-Type': 'text/plain' };
+  const { response } = await attempt(t, port, { delivery: { headers: own } });
+  t.like(headers[0], { authorization: own.Authorization, 'x-short': '1', 'content-type': 'application/json' });
+  t.notRegex(response ?? '', /s3cret-token/);
+  t.regex(response ?? '', /1 of 1/);
+});
+
 test('for a day after a change of the secret a receiver verifies with the old one as well as the new', async (t) => {
   const previousSecret = generateSigningSecret(randomBytes);
   const verified: string[] = [];

@@ -1,0 +1,155 @@
+import { parseDnsRecord } from '../../../core/checks/dns/records.ts';
+import { parseDecimal } from '../../../core/checks/http/assertions.ts';
+import { parseJsonPath } from '../../../core/checks/http/json-path.ts';
+import { measurePattern } from '../../../core/checks/pattern.ts';
+import { decodePayload, MAX_PAYLOAD_BYTES } from '../../../core/checks/transport/payload.ts';
+import type { AssertionDraft, DnsRecordDraft, Draft, HeaderDraft, RequestDraft, SecretText } from './draft.ts';
+import { judgeLength } from './limits.ts';
+import { RECORDS, SOURCES } from './words.ts';
+
+/** Problems by the field that shows them; undefined where there is none. */
+export type Found = Record<string, string | undefined>;
+
+// As the description has it of names (RFC 9110 tokens) and values of headers.
+const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,256}$/;
+const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]{0,8192}$/;
+const BAD_VALUE = 'No line breaks, at most 8192 characters';
+
+const MOST_HEADERS = 50;
+
+const NO_SECRET = 'Enter a value, or clear the Secret box';
+
+function isWithoutSecret({ kind, text }: SecretText): boolean {
+  return kind === 'secret' && text === '';
+}
+
+/** Finds what is wrong with an http request: its headers, credentials, body and content type. */
+export function judgeRequest({ headers, auth, body, contentType }: RequestDraft): Found {
+  return {
+    ...judgeHeaders(headers),
+    ...judgeCredentials(auth),
+    'check_spec.request.body': isWithoutSecret(body) ? NO_SECRET : undefined,
+    'check_spec.request.contentType': HEADER_VALUE.test(contentType) ? undefined : BAD_VALUE,
+  };
+}
+
+/** Finds headers without a name or value, and names that are there twice. */
+export function judgeHeaders(headers: readonly HeaderDraft[], most = MOST_HEADERS): Found {
+  const found: Found = {};
+  const known = new Set<string>();
+  const kept = headers.filter(({ kind }) => kind !== 'removed').length;
+  if (kept > most) found['check_spec.request.headers'] = `At most ${most} headers`;
+  for (const [index, header] of headers.entries()) {
+    if (header.kind === 'removed') continue;
+    const name = header.name.trim().toLowerCase();
+    found[headerField(index)] = known.has(name) ? `${header.name.trim()} is there twice` : judgeHeader(header);
+    if (name !== '') known.add(name);
+  }
+  return found;
+}
+
+function judgeHeader({ name, value, kind }: HeaderDraft): string | undefined {
+  if (name.trim() === '') return value === '' ? undefined : 'Enter a header name';
+  if (!HEADER_NAME.test(name.trim())) return 'No spaces, colons or special characters';
+  if (kind === 'secret' && value === '') return `Enter the value of ${name.trim()}`;
+  return HEADER_VALUE.test(value) ? undefined : BAD_VALUE;
+}
+
+/** The field name of a header's row. */
+export function headerField(index: number): string {
+  return `headers[${index}]`;
+}
+
+function judgeCredentials({ type, isKept, token, username }: Draft['request']['auth']): Found {
+  if (isKept || type === '') return {};
+  if (type === 'bearer')
+    return {
+      'check_spec.request.auth.token':
+        token === '' ? 'Enter the token' : /^[\x21-\x7E]{1,8192}$/.test(token) ? undefined : 'No spaces or line breaks',
+    };
+  return {
+    'check_spec.request.auth.username':
+      username === '' ? 'Enter the user name' : username.includes(':') ? 'No colons' : undefined,
+  };
+}
+
+/** Finds empty and impossible parts of assertions; those that are stored as they are may compare with nothing. */
+export function judgeAssertions(assertions: readonly AssertionDraft[], stored: Draft | null): Found {
+  return Object.assign(
+    {},
+    ...assertions.map((assertion, index) => judgeAssertion(assertion, { field: assertionField(index), stored })),
+  );
+}
+
+// An empty value is a mistake of the form's user; only the API can have meant it, to compare with.
+function judgeAssertion(assertion: AssertionDraft, { field, stored }: { field: string; stored: Draft | null }): Found {
+  const { source, op, path, name } = assertion;
+  const isComparison = op === 'equals' || op === 'not_equals';
+  const isKept = isComparison && stored?.assertions.some((each) => JSON.stringify(each) === JSON.stringify(assertion));
+  return {
+    ...(source === 'json_body' && {
+      [`${field}.path`]: parseJsonPath(path).ok ? undefined : 'Enter a JSON path, like $.status',
+    }),
+    ...(source === 'header' && {
+      [`${field}.name`]: HEADER_NAME.test(name) ? undefined : 'Enter a header name',
+    }),
+    ...(op !== 'exists' && { [`${field}.value`]: isKept ? undefined : judgeValue(assertion) }),
+  };
+}
+
+const MOST_PATTERN = 10_000;
+
+function judgeValue({ source, op, value }: AssertionDraft): string | undefined {
+  if (value === '') return SOURCES[source].unit === null ? 'Enter a value' : 'Enter a number';
+  if (SOURCES[source].unit !== null) return parseDecimal(value) === null ? 'Enter a number' : undefined;
+  if (op === 'matches' && measurePattern(value) > MOST_PATTERN) return 'The pattern is too large';
+  return judgeLength(value, 8192);
+}
+
+/** The field name of an assertion's row. */
+export function assertionField(index: number): string {
+  return `check_spec.assertions[${index}]`;
+}
+
+/** Finds rules without records, and records that are none of their type. */
+export function judgeRecords(records: readonly DnsRecordDraft[]): Found {
+  return Object.assign({}, ...records.map((record, index) => judgeRecord(record, recordField(index))));
+}
+
+function judgeRecord({ type, mode, expected }: DnsRecordDraft, field: string): Found {
+  if (mode === 'exists' || mode === 'absent') return {};
+  const isEmpty = expected.every((text) => text.trim() === '');
+  const missing = 'Add at least one expected record';
+  if (isEmpty) return { [expected.length === 0 ? field : `${field}.expected[0]`]: missing };
+  return Object.fromEntries(
+    expected.map((text, index) => [
+      `${field}.expected[${index}]`,
+      text.trim() === '' || parseDnsRecord(type, text).ok
+        ? undefined
+        : `Not a valid ${type} record. Example: ${RECORDS[type]}`,
+    ]),
+  );
+}
+
+/** The field name of a rule's row. */
+export function recordField(index: number): string {
+  return `check_spec.dns.records[${index}]`;
+}
+
+/** Finds what is wrong with a payload and the expected reply. */
+export function judgeTransport({ payload, encoding, expect, expectMode }: Draft['transport']): Found {
+  const isHex = encoding === 'hex';
+  return {
+    'check_spec.transport.payload': isWithoutSecret(payload) ? NO_SECRET : judgePayload(payload.text, isHex),
+    'check_spec.transport.expect':
+      isHex && expectMode !== 'regex' && !decodePayload(expect, 'hex').ok ? BAD_HEX : judgeLength(expect, 8192),
+  };
+}
+
+const BAD_HEX = 'Enter pairs of hex digits, like 0d0a';
+
+function judgePayload(text: string, isHex: boolean): string | undefined {
+  if (decodePayload(text, isHex ? 'hex' : 'utf8').ok) return undefined;
+  if (text.length > MAX_PAYLOAD_BYTES) return `At most ${MAX_PAYLOAD_BYTES} bytes`;
+  return isHex ? BAD_HEX : 'Write a backslash as \\\\; other escapes are \\r, \\n, \\t and \\xHH';
+}

@@ -1,0 +1,228 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Locator, Page } from 'playwright-core';
+import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
+import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+
+const test = anyTest as TestFn<ConsoleService>;
+withConsole(test);
+
+type Context = ExecutionContext<ConsoleService>;
+
+/** Opens a page of the console, signed in. */
+async function openAt(t: Context, path: string) {
+  const { browser, service, person } = t.context;
+  const opened = await openPage(t, browser, { url: service.url });
+  await opened.page.goto(path);
+  await signIn(opened.page, person);
+  return opened;
+}
+
+const isFocused = (field: Locator) => field.and(field.page().locator(':focus')).waitFor();
+
+/** What is said at a field. */
+const problemOf = (field: Locator) =>
+  field.evaluate(
+    (input) => input.ownerDocument.getElementById(input.getAttribute('aria-describedby') ?? '')?.textContent,
+  );
+
+/** What the page sends to change something, by method and path. */
+function watchWrites(page: Page): string[] {
+  const sent: string[] = [];
+  page.on('request', (request) => {
+    if (request.method() !== 'GET') sent.push(`${request.method()} ${new URL(request.url()).pathname}`);
+  });
+  return sent;
+}
+
+test.serial('everything that is wrong with a monitor is said at once, in the units of the form', async (t) => {
+  const { page, complaints } = await openAt(t, '/monitors/new');
+  const sent = watchWrites(page);
+  const url = page.getByLabel('URL', { exact: true });
+  const create = page.getByRole('button', { name: 'Create monitor' });
+  await create.click();
+  await page.getByText('Fix 1 error').waitFor();
+  t.is(await problemOf(url), 'Enter a URL');
+  await isFocused(url);
+
+  await url.fill('localhost:9401');
+  const interval = page.getByLabel('Check every', { exact: true });
+  await interval.fill('2000');
+  await page.getByText('Thresholds').click();
+  const timeout = page.getByLabel('Timeout (ms)');
+  await timeout.fill('20000');
+  const target = page.getByLabel('Uptime target (SLO) (%)');
+  await target.fill('200');
+  await create.click();
+  await page.getByText('Fix 4 errors').waitFor();
+  t.deepEqual(await Promise.all([url, interval, timeout, target].map(problemOf)), [
+    'Start with http:// or https://',
+    'At most 24 hours (1440 minutes)',
+    'At most 10000',
+    'Between 0 and 100',
+  ]);
+  await isFocused(url);
+  t.deepEqual(await findBarriers(page), []);
+
+  await url.fill('http://127.0.0.1:1/');
+  await interval.fill('0');
+  await timeout.fill('');
+  await create.click();
+  await page.getByText('Fix 2 errors').waitFor();
+  t.is(await problemOf(interval), 'At least 1 second');
+  await isFocused(interval);
+  t.deepEqual(sent, []);
+  t.deepEqual(complaints, []);
+});
+
+test.serial(
+  'an empty assertion or DNS rule is refused at its own input, and stored once it is filled in',
+  async (t) => {
+    const { page, complaints } = await openAt(t, '/monitors/new');
+    const sent = watchWrites(page);
+    await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/');
+    await page.getByText('Expected response').click();
+    await page.getByRole('button', { name: 'Add assertion' }).click();
+    await page.getByRole('button', { name: 'Create monitor' }).click();
+    const value = page.getByLabel('Value of assertion 1');
+    await isFocused(value);
+    t.is(await problemOf(value), 'Enter a value');
+    t.is(await value.getAttribute('aria-invalid'), 'true');
+    t.deepEqual(sent, []);
+    t.deepEqual(await findBarriers(page), []);
+    await value.fill('ok');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/monitors\/mon_/);
+    const { json } = await t.context.service.call('GET', `/monitors/${page.url().split('/').at(-1)}`);
+    t.deepEqual(json.check_spec.assertions, [{ source: 'text_body', op: 'contains', value: 'ok' }]);
+
+    await page.goto('/monitors/new?type=dns');
+    await page.getByLabel('Name to look up').fill('shop.example');
+    await page.getByRole('button', { name: 'Add rule' }).click();
+    await page.getByRole('button', { name: 'Create monitor' }).click();
+    const record = page.getByLabel('Record 1', { exact: true });
+    await isFocused(record);
+    t.is(await problemOf(record), 'Add at least one expected record');
+    t.is(await record.getAttribute('aria-invalid'), 'true');
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial('agents, tokens and passwords say what is missing in words of the form, and lead to it', async (t) => {
+  const { page, complaints } = await openAt(t, '/agents/new');
+  const name = page.getByRole('textbox', { name: 'Name' });
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  await isFocused(name);
+  t.is(await problemOf(name), 'Enter a name');
+  await name.fill('home-lab');
+  await page.keyboard.press('Enter');
+  await isFocused(page.getByRole('heading', { level: 1, name: 'home-lab' }));
+  await page.getByRole('button', { name: 'I’ve saved it' }).click();
+
+  await page.goto('/settings/tokens');
+  await page.getByRole('button', { name: 'New token' }).click();
+  const token = page.getByRole('dialog').getByRole('textbox', { name: 'Name' });
+  await isFocused(token);
+  await page.keyboard.press('Enter');
+  await page.getByText('Enter a name').waitFor();
+  await isFocused(token);
+
+  await page.goto('/settings/account');
+  const form = page.locator('form').filter({ has: page.getByLabel('New password') });
+  const [current, next] = [form.locator('input[autocomplete="current-password"]'), page.getByLabel('New password')];
+  await current.fill('not my password');
+  await next.fill('short');
+  await page.keyboard.press('Enter');
+  await isFocused(next);
+  t.is(await problemOf(next), 'At least 12 characters');
+  await next.fill('long enough for anybody');
+  await page.keyboard.press('Enter');
+  await page.getByText('That’s not your current password').waitFor();
+  await isFocused(current);
+  t.deepEqual(await findBarriers(page), []);
+
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  await page.getByLabel('Your password').fill('not my password');
+  await page.keyboard.press('Enter');
+  await page.getByText('Wrong password', { exact: true }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a monitor is cloned without its secrets, and a channel that was chosen for it goes along', async (t) => {
+  const { service } = t.context;
+  const target = 'http://127.0.0.1:1/';
+  const request = { headers: { Accept: '*/*' }, secretHeaders: { 'X-Key': 's3cret' } };
+  const { json } = await service.call('POST', '/monitors', {
+    name: 'Till',
+    target,
+    interval_seconds: 3600,
+    check_spec: { request },
+  });
+  const channel = await service.call('POST', '/channels', {
+    name: 'On call',
+    all_monitors: false,
+    monitor_ids: [json['id']],
+  });
+  const { page, complaints } = await openAt(t, `/monitors/${json['id']}`);
+  await page.getByText('No channel receives alerts from this monitor.').waitFor();
+  await page.getByRole('link', { name: 'Clone' }).click();
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Till (copy)');
+  t.is(await page.getByLabel('URL', { exact: true }).inputValue(), target);
+  const notified = page.getByRole('checkbox', { name: /On call/ });
+  t.true(await notified.isChecked());
+  t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+  await page.getByText('Enter the value of X-Key').waitFor();
+  await page.getByLabel('Secret value of X-Key').fill('n3w');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/monitors\/mon_/);
+  const copyId = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  const copy = await service.call('GET', `/monitors/${copyId}`);
+  t.deepEqual(
+    [copy.json.interval_seconds, copy.json.check_spec],
+    [3600, { request: { headers: { Accept: '*/*' }, secretHeaderNames: ['X-Key'] } }],
+  );
+  const routed = async () => (await service.call('GET', `/channels/${channel.json['id']}`)).json['monitor_ids'];
+  t.deepEqual(await routed(), [json['id'], copyId].toSorted());
+
+  await page.goto(`/monitors/${copyId}/edit`);
+  await notified.uncheck();
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  await page.waitForURL((url) => url.pathname === `/monitors/${copyId}`);
+  t.deepEqual(await routed(), [json['id']]);
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a form is copied as a command that does what it would have done, without its secrets', async (t) => {
+  const { service } = t.context;
+  const { page, complaints } = await openAt(t, '/monitors/new');
+  await page.getByLabel('URL', { exact: true }).fill("http://127.0.0.1:1/it's?a=$HOME");
+  await page.getByText('Request', { exact: true }).click();
+  await page.getByRole('button', { name: 'Add secret header' }).click();
+  await page.getByLabel('Name of header 1').fill('X-Key');
+  await page.getByLabel('Secret value of X-Key').fill('s3cret');
+  await page.getByRole('button', { name: 'Copy as curl' }).click();
+  const command = (await page.getByLabel('Command', { exact: true }).textContent()) ?? '';
+  t.false(command.includes('s3cret'));
+  t.deepEqual(await findBarriers(page), []);
+  const { stdout } = await promisify(execFile)('sh', ['-c', `${command} -sS`], {
+    env: { ...process.env, SPOTCHECK_TOKEN: service.token },
+  });
+  const created = JSON.parse(stdout) as { id: string };
+  const { json } = await service.call('GET', `/monitors/${created.id}`);
+  t.is(json.target, "http://127.0.0.1:1/it's?a=$HOME");
+  t.deepEqual(json.check_spec, { request: { secretHeaderNames: ['X-Key'] } });
+  t.deepEqual(complaints, []);
+});
+
+test.serial('too many tests are refused in words that say when to try again', async (t) => {
+  const { service } = t.context;
+  const body = { monitor: { target: 'http://127.0.0.1:1/' } };
+  while ((await service.call('POST', '/trials', body)).status !== 429);
+  const { page, complaints } = await openAt(t, '/monitors/new');
+  await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/');
+  await page.getByRole('button', { name: 'Run test' }).click();
+  await page.getByText(/^Too many tests\. Try again in \d+ s$/).waitFor();
+  t.deepEqual(complaints, []);
+});
