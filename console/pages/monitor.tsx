@@ -75,7 +75,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   if (row === null || whole === null)
     return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
   // Its warning would move what is below it.
-  if (channels.isLoading.value) return <Placeholder class="h-full" />;
+  if (channels.isLoading.value) return <PageSkeleton />;
   // The row from the stream is newer than the loaded details.
   const monitor = { ...whole, ...row };
   // A draft was never checked: there is nothing to show.

@@ -84,4 +84,5 @@ export const FIELD_LABELS: Readonly<Record<keyof Draft, string>> = {
   ping: 'ping thresholds',
   heartbeat: 'job options',
   dns: 'DNS records',
+  channels: 'alert channels',
 };

@@ -58,7 +58,10 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
       });
       created.value = token;
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['name', 'expires_at']);
+  const { byField, rest } = problemsByField(formAction.error.value, {
+    name: 'Use 1 to 255 characters',
+    expires_at: 'Choose a later date',
+  });
   if (created.value !== null)
     return (
       <ShownOnceDialog

@@ -52,7 +52,9 @@ function AccountName() {
       name.value = renamed.name;
       toast('Account renamed');
     });
-  const { byField, rest } = problemsByField(formAction.error.value, ['name']);
+  const { byField, rest } = problemsByField(formAction.error.value, {
+    name: 'Use 1 to 255 characters, no line breaks',
+  });
   return (
     <Section title="Account">
       <Card>
