@@ -220,6 +220,12 @@ test('incidents come newest first, 500 at a time, filtered by monitor, status an
   t.is(await count('/v1/incidents?monitor_id=mon_deleted&limit=7'), 7);
   t.is(await count('/v1/incidents?monitor_id=!'), 0);
   t.is(await count('/v1/incidents?since=1700000010&until=1700000012'), 3);
+  t.is(
+    await count('/v1/incidents?open_since=1700000100&until=1700000102'),
+    33,
+    'those that began before are among them',
+  );
+  t.is(await count(`/v1/monitors/${id}/incidents?open_since=1700090000`), 1, 'the one that is open');
   const open = entriesOf(await owner('GET', '/v1/incidents?status=open'));
   t.is(open.length, 1);
   t.like(open[0], { status: 'open', resolved_at: null, resolution: null });
