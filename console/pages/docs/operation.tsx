@@ -71,7 +71,12 @@ export function OperationPart({ description, operation }: OperationProps) {
       </p>
       <div class="grid grid-cols-1 gap-x-8 gap-y-5 xl:grid-cols-2">
         <About description={description} operation={operation} />
-        <div class="grid min-w-0 grid-cols-1 content-start gap-5 xl:sticky xl:top-4 xl:self-start">
+        <div
+          class="
+            grid min-w-0 grid-cols-1 content-start gap-5 xl:sticky xl:top-4 xl:max-h-[calc(100dvh-2rem)] xl:self-start
+            xl:overflow-y-auto xl:px-1
+          "
+        >
           {server !== null && <CodeSample operation={operation} example={examples[0]?.value} />}
           {examples.length > 0 && (
             <Part title={server === null ? 'Example' : 'Example request'}>
