@@ -62,7 +62,7 @@ test.serial('on a slow network a skeleton stands where the page will be', async 
 
 test.serial('a page is printed whole, with all rows of a list', async (t) => {
   const { service } = t.context;
-  const created = await Promise.all(
+  await Promise.all(
     Array.from({ length: 80 }, (_, number) => service.call('POST', '/monitors', { name: `Row ${number}` })),
   );
   const { page, complaints } = await openSignedIn(t);
@@ -70,8 +70,6 @@ test.serial('a page is printed whole, with all rows of a list', async (t) => {
   t.true((await page.getByRole('listitem').count()) < 60, 'on the screen there are only rows in sight');
   t.true((await countSheets(page)) >= 3);
   t.true((await page.getByRole('listitem').count()) < 60);
-  await page.goto(`/monitors/${created[0]?.json['id']}`);
-  await page.getByRole('heading', { name: 'Row 0' }).first().waitFor();
   await page.goto('/docs');
   await page.getByRole('heading', { level: 1 }).waitFor();
   t.true((await countSheets(page)) >= 3);
@@ -91,7 +89,7 @@ test.serial('the notice of the initial password is as wide as the page, beside a
   await page.goto('/settings');
   await signIn(page, person);
   const notice = await page.getByRole('complementary', { name: 'Notice' }).boundingBox();
-  t.is((notice?.x ?? 0) + (notice?.width ?? 0), page.viewportSize()?.width);
+  t.is((notice?.x ?? 0) + (notice?.width ?? 0), page.viewportSize()?.width ?? 0);
 });
 
 test.serial('the queues are offered to operators alone', async (t) => {
