@@ -109,7 +109,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       sendSlack,
       readVendorPage: createVendorLookup({
         listRecords: (urls) => listVendorDocumentRecords(database, urls),
-        enqueueLookup: queues.enqueueLookup,
+        enqueueLookup: (target, tenantId) => queues.enqueueLookup(target, tenantId),
         now: Date.now,
       }),
       runPreview: createPreviewRun({ database, queues, makePreviewId: randomUUID, now: Date.now }),

@@ -29,13 +29,25 @@ if (wanted !== undefined) {
 }
 // A wallboard needs no session, and comes back by itself after an outage.
 const known = route.value.page === 'wall' ? null : loadSession();
-if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<PageSkeleton />, root);
+if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<EmptyFrame />, root);
 forgetEarlyAnswers();
 try {
   await known;
   render(<App />, root);
 } catch (error) {
   render(<ServiceAway error={error} />, root);
+}
+
+/** The frame while it is not known yet who is signed in. */
+function EmptyFrame() {
+  return (
+    <div class="late flex h-full">
+      <div class="hidden w-52 shrink-0 border-r border-line bg-surface md:block" />
+      <div class="min-w-0 flex-1 overflow-hidden">
+        <PageSkeleton />
+      </div>
+    </div>
+  );
 }
 
 /** The whole console. Without a session it shows the sign-in page, and then the page that was requested. */

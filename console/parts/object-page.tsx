@@ -61,11 +61,11 @@ export function EmptyPage({ title, back, icon, heading, children }: EmptyPagePro
   );
 }
 
-/** A page for roles that may not change anything; `who` says what the page is for. */
+/** A page for roles that may not change anything; `who` says what others can do there. */
 export function ViewOnly({ who, ...page }: Omit<EmptyPageProps, 'heading' | 'children'> & { who: string }) {
   return (
     <EmptyPage {...page} heading="View only">
-      Owners and editors of the account {who}.
+      Only owners and editors can {who}.
     </EmptyPage>
   );
 }

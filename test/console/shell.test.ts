@@ -62,7 +62,7 @@ test.serial('on a slow network a skeleton stands where the page will be', async 
 
 test.serial('a page is printed whole, with all rows of a list', async (t) => {
   const { service } = t.context;
-  const created = await Promise.all(
+  await Promise.all(
     Array.from({ length: 80 }, (_, number) => service.call('POST', '/monitors', { name: `Row ${number}` })),
   );
   const { page, complaints } = await openSignedIn(t);
@@ -70,8 +70,6 @@ test.serial('a page is printed whole, with all rows of a list', async (t) => {
   t.true((await page.getByRole('listitem').count()) < 60, 'on the screen there are only rows in sight');
   t.true((await countSheets(page)) >= 3);
   t.true((await page.getByRole('listitem').count()) < 60);
-  await page.goto(`/monitors/${created[0]?.json['id']}`);
-  await page.getByRole('heading', { name: 'Row 0' }).first().waitFor();
   await page.goto('/docs');
   await page.getByRole('heading', { level: 1 }).waitFor();
   t.true((await countSheets(page)) >= 3);
