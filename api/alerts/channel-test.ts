@@ -94,8 +94,8 @@ function mergeOrRefuse(opened: OpenedWebhook, { url = opened.url, headers = {} }
     );
   if (kept.length > 0 && new URL(url).origin !== new URL(opened.url).origin)
     throw badRequest(
-      `headers must name ${kept.join(', ')} as well, with a value or null: stored headers are kept only while scheme, ` +
-        'host and port of the url stay',
+      `headers must name ${kept.join(', ')} as well, with a value or null: stored headers are kept only while ` +
+        'scheme, host and port of the url stay',
     );
   return merged;
 }

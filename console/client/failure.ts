@@ -30,7 +30,7 @@ export function sentenceOf(error: unknown): string {
 export type FieldTexts = Readonly<Record<string, string | ((sentence: string) => string)>>;
 
 /**
- * Splits an error of the API by field, for a form that has its own text for each: `texts` is what it says where the API
+ * Splits an error of the API by field, for a form that has its own text for each. `texts` is what it says where the API
  * refuses a field. Sentences begin with the field that they are about, such as `monitor_ids[2]`; one about a part of a
  * field belongs to it, and those before the first field go to `rest`.
  */

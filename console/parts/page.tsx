@@ -21,12 +21,14 @@ export function Page({ title, back, actions, lead, isWide = false, children }: P
   useTitle(title);
   return (
     <div
-      class={`mx-auto w-full px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8 ${isWide ? 'max-w-[110rem]' : 'max-w-5xl 2xl:max-w-7xl'}`}
+      class={`${isWide ? 'max-w-[110rem]' : 'max-w-5xl 2xl:max-w-7xl'} mx-auto w-full px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8`}
     >
       {back !== undefined && (
         <a
           href={back.href}
-          class="-ml-1 mb-1 inline-flex max-w-full items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink"
+          class="
+            -ml-1 mb-1 inline-flex max-w-full items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink
+          "
         >
           <Icon name="back" class="size-4" />
           <span class="clipped">{back.label}</span>

@@ -7,8 +7,8 @@ import { showTooltip } from './tooltip.tsx';
 type WorstState = Schemas['UptimeDay']['worst_state'];
 
 /**
- * The days of a strip, the oldest first: the uptime of each in percent (null = none known), and the worst state of each
- * (null = before the monitor's creation). `firstDay` is the start of the first one, Unix seconds.
+ * The days of a strip, the oldest first. Each has its uptime in percent (null = none known) and its worst state (null =
+ * before the monitor's creation). `firstDay` is the start of the first one, Unix seconds.
  */
 export type UptimeDays = {
   firstDay: number;

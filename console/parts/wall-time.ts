@@ -5,7 +5,9 @@ export function toWallTime(at: number, zone: string): string {
   return format.format(at * 1000).replace(' ', 'T');
 }
 
-/** Reads what such an input has as Unix seconds; null where it is empty. An hour that a zone skips counts as the next. */
+/**
+ * Reads what such an input has as Unix seconds; null where it is empty. An hour that a zone skips counts as the next.
+ */
 export function fromWallTime(text: string, zone: string): number | null {
   const asUtc = Date.parse(`${text}Z`) / 1000;
   if (Number.isNaN(asUtc)) return null;

@@ -63,8 +63,8 @@ export function listLoners(bridged: readonly (number | null | undefined)[]): num
 }
 
 /**
- * The position at which a line has a value, nearest to `index` and at most `withinSeconds` away: where values are
- * stored less often than moments are drawn, there is none at most of them. `index` itself where there is no such one.
+ * The position nearest to `index` at which a line has a value, at most `withinSeconds` away. Where values are stored
+ * less often than moments are drawn, there is none at most of them. `index` itself where there is no such one.
  */
 export function nearestKnown(
   moments: readonly number[],

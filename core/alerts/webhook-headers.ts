@@ -9,7 +9,7 @@ export const MOST_WEBHOOK_HEADERS = 20;
 
 /** What deliveries carry themselves, or what decides where a request goes and where it ends. */
 const RESERVED =
-  /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/i;
+  /^(?:host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|expect|accept-encoding|user-agent|(?:proxy|content|webhook|x-service)-.*)$/i;
 
 /** Merges a change into the stored headers; a name replaces itself in any case. */
 export function mergeWebhookHeaders(stored: WebhookHeaders, change: WebhookHeadersChange): WebhookHeaders {

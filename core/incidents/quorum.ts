@@ -33,8 +33,8 @@ function hasTooFewVotes({ votes, sources }: Pick<Tally, 'votes' | 'sources'>, qu
 }
 
 /**
- * Describes what takes a monitor down now, given how many of its locations are counted: `Down when 2 of 3 locations
- * fail`, without a full stop.
+ * Describes what takes a monitor down now, given how many of its locations are counted. It has no full stop: `Down when
+ * 2 of 3 locations fail`.
  */
 export function describeQuorum(tally: Pick<Tally, 'votes' | 'sources'>, quorum: number): string {
   const { votes, sources } = tally;
@@ -46,7 +46,8 @@ export function describeQuorum(tally: Pick<Tally, 'votes' | 'sources'>, quorum: 
   const remaining = votes < sources ? 'remaining ' : '';
   if (votes === 1) return 'Down when the 1 remaining location fails';
   if (needed === votes) return `Down when ${votes === 2 ? 'both' : `all ${votes}`} ${remaining}locations fail`;
-  return `Down when ${needed} of ${remaining === '' ? votes : `the ${votes} remaining`} locations ${needed === 1 ? 'fails' : 'fail'}`;
+  const locations = remaining === '' ? `${votes} locations` : `the ${votes} remaining locations`;
+  return `Down when ${needed} of ${locations} ${needed === 1 ? 'fails' : 'fail'}`;
 }
 
 /** How long a source's newest result counts, in milliseconds: max(3 x interval, interval + 60 s). */

@@ -6,8 +6,8 @@ export type Theme = 'system' | 'light' | 'dark';
 
 /**
  * A person who signs in to the console. `passwordHash` is in the form of models/secrets/password.ts; `timeZone` is
- * `browser`, `UTC` or an IANA name. Times are Unix seconds: `totpConfirmedAt` null = no second factor, `passwordChangedAt` null = the password is the one that was
- * handed out, `lastSignedInAt` null = never.
+ * `browser`, `UTC` or an IANA name. Times are Unix seconds: `totpConfirmedAt` null = no second factor,
+ * `passwordChangedAt` null = the password is the one that was handed out, `lastSignedInAt` null = never.
  */
 export type User = {
   id: string;

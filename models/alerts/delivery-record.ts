@@ -130,8 +130,8 @@ export async function insertTestDelivery(
   const outcome: DeliveryOutcome = error === null ? 'delivered' : 'failed';
   await runOn(database.pool)(
     `WITH tested AS (
-       INSERT INTO deliveries (id, tenant_id, channel_id, event, message, outcome, attempts, next_attempt_at, created_at,
-         finished_at)
+       INSERT INTO deliveries (id, tenant_id, channel_id, event, message, outcome, attempts, next_attempt_at,
+         created_at, finished_at)
        SELECT $1, tenant_id, id, 'test', $3::json, $4::text, 1, $5::bigint, $5::bigint, $5::bigint + $6::integer
        FROM channels WHERE id = $2 FOR KEY SHARE
        RETURNING id

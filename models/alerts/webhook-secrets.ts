@@ -35,8 +35,8 @@ type ChannelKey = { tenantId: string; id: string };
 export const PREVIOUS_SECRET_MS = DAY_MS;
 
 /**
- * What the row of a new webhook channel holds: its host and the names of its headers to be shown, the rest sealed for
- * this row alone (D-17).
+ * What the row of a new webhook channel holds. Its host and the names of its headers can be shown; the rest is sealed
+ * for this row alone (D-17).
  */
 export function sealWebhook(database: Database, id: string, { url, signingSecret, headers = {} }: NewWebhook) {
   return {

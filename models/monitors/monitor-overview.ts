@@ -92,8 +92,8 @@ export async function listMeasuredMonitors(
 const LAST_CHECK_MS = 2 * DAY_MS;
 
 /**
- * When each of these monitors was last checked, or a heartbeat last pinged, in Unix milliseconds by the monitors'
- * numbers; without those that were not within two days. One index lookup for each source and day.
+ * When each of these monitors was last checked, or its heartbeat pinged. In Unix milliseconds by the monitors' numbers,
+ * without those that were not within two days. One index lookup for each source and day.
  */
 export async function readLastChecks(
   database: Pick<Database, 'pool'>,

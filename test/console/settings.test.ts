@@ -265,7 +265,7 @@ test.serial(
     await page.getByLabel('Current password').fill(person.password);
     await page.keyboard.press('Enter');
     await page.getByText('Password changed').waitFor();
-    await page.getByText('You’re using the initial password').waitFor({ state: 'detached' });
+    await page.getByRole('complementary', { name: 'Notice' }).waitFor({ state: 'detached' });
     t.is((await fetch(`${service.url}/v1/session`, { headers: { Cookie: elsewhere } })).status, 401);
     t.is((await attempt({ password: person.password })).status, 401);
 

@@ -89,12 +89,13 @@ function writeCurl({ method, url, headers, body, cookies }: SampleRequest): stri
 /** Its samples read the environment, and the console does not: the rule about that looks for the whole expression. */
 const NODE_GLOBAL = `process`;
 
+const writePiece = ({ text, isVariable }: ReturnType<typeof piecesOf>[number]): string =>
+  isVariable ? `\${${NODE_GLOBAL}.env.${text}}` : text;
+
 function writeJavaScript({ method, url, headers, body }: SampleRequest): string {
   const quote = (text: string) => {
     const pieces = piecesOf(text);
-    return pieces.every(({ isVariable }) => !isVariable)
-      ? `'${text}'`
-      : `\`${pieces.map(({ text: part, isVariable }) => (isVariable ? `\${${NODE_GLOBAL}.env.${part}}` : part)).join('')}\``;
+    return pieces.every(({ isVariable }) => !isVariable) ? `'${text}'` : `\`${pieces.map(writePiece).join('')}\``;
   };
   const options = [
     `  method: '${method}',`,

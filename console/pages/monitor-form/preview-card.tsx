@@ -63,7 +63,7 @@ function PreviewResult({ preview, isOld }: { preview: Preview; isOld: boolean })
           ))}
           {certificate !== null && (
             <FactLine name="Certificate">
-              {`${certificate.subject}, issued by ${certificate.issuer}, valid until ${formatDay(certificate.valid_to)}`}
+              {certificate.subject}, issued by {certificate.issuer}, valid until {formatDay(certificate.valid_to)}
             </FactLine>
           )}
         </dl>

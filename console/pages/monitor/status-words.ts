@@ -93,8 +93,8 @@ export function withoutCount(reason: string): string {
 }
 
 /**
- * Writes the dates in a domain's reason as all days are written, without the days that were left when it was stored:
- * those have passed since.
+ * Writes the dates in a domain's reason as all days are written. The days that were left when it was stored go: some of
+ * them have passed since.
  */
 export function withDates(reason: string): string {
   return reason

@@ -86,8 +86,13 @@ function Checklist({ hasMonitor, channels }: { hasMonitor: boolean; channels: re
           </Step>
           <Step isDone={isTested} isNext={next === TEST} title="Send a test alert">
             {first !== undefined && (
-              <Button size="small" busy={testing.isBusy.value} onClick={() => void test(first.id)}>
-                Send to {first.name}
+              <Button
+                size="small"
+                class="min-w-0 max-w-full"
+                busy={testing.isBusy.value}
+                onClick={() => void test(first.id)}
+              >
+                <span class="clipped">Send to {first.name}</span>
               </Button>
             )}
           </Step>

@@ -7,7 +7,7 @@ export type History = Schemas['OverviewHistory'];
 
 type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
 
-/** The age at which the history of a row in sight is loaded again, and how often ages are looked at, in milliseconds. */
+/** The age at which the history of a row in sight is loaded again, and the pause between looks, in milliseconds. */
 const FRESH_MS = 60_000;
 const REFRESH_MS = 30_000;
 /** The delay that skips rows which are only scrolled past. */

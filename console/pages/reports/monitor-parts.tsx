@@ -104,11 +104,12 @@ function showDay(
   { currentTarget }: { currentTarget: SVGElement },
 ): void {
   const { left, width, top } = currentTarget.getBoundingClientRect();
+  const { meaning } = DAYS[state ?? 'absent'];
   showTooltip({
     anchor: currentTarget,
     x: left + width / 2,
     y: top,
-    text: `${formatDay(Date.parse(date) / 1000)}: ${formatUptime(percent, 'no data')}, ${DAYS[state ?? 'absent'].meaning}`,
+    text: `${formatDay(Date.parse(date) / 1000)}: ${formatUptime(percent, 'no data')}, ${meaning}`,
   });
 }
 

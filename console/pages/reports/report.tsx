@@ -53,7 +53,7 @@ function Shown({ report }: { report: Schemas['Report'] }) {
     <Page
       title={formatPeriod(report)}
       back={BACK}
-      lead={`${REPORT_TITLES[report.period]}. All days and times in UTC. Created ${formatDateTime(report.created_at, 'UTC')}.`}
+      lead={`${REPORT_TITLES[report.period]}. All times in UTC. Created ${formatDateTime(report.created_at, 'UTC')}.`}
       actions={
         <>
           <ButtonLink icon="print" href={`${address}?format=html`} target="_blank">

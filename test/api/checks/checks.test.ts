@@ -445,7 +445,8 @@ test('one file of CSV has the newest 10,000 results at the most', async (t) => {
   );
   await runOn(api.database.pool)(
     `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, verdict)
-     SELECT $1::bigint - 5000 * step, $2, a.no, step - 1, 1 FROM agents a, generate_series(2, 10000) AS steps (step) WHERE a.id = $3`,
+     SELECT $1::bigint - 5000 * step, $2, a.no, step - 1, 1
+     FROM agents a, generate_series(2, 10000) AS steps (step) WHERE a.id = $3`,
     [AT(0), monitor.no, agentId],
   );
   const { text } = await account.reader('GET', `/v1/monitors/${monitor.id}/checks?format=csv`);
