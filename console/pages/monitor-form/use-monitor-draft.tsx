@@ -40,13 +40,14 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
     store: (typed) => ({ from: base.peek().draft, draft: withoutSecrets(typed) }),
     restore: (kept) => take(rebase(kept.draft, { from: kept.from, to: first.draft })),
   });
-  const adopt = async (id: string): Promise<boolean> => {
+  const adopt = async (id: string): Promise<void> => {
     const current = await api.get('/monitors/{id}', { path: { id } });
-    const to = withFollowing(draftOf(current), surroundings);
-    const rebased = rebase(draft.peek(), { from: base.peek().draft, to });
+    const { draft: from } = base.peek();
+    // What a monitor's channels are is stored with them, and no part of its settings.
+    const to = { ...withFollowing(draftOf(current), surroundings), channels: from.channels };
+    const rebased = rebase(draft.peek(), { from, to });
     base.value = baseOf(to, current);
     draft.value = take(rebased);
-    return rebased.changed.length > 0;
   };
   useEffect(() => {
     if (monitor === null) return undefined;
@@ -59,11 +60,14 @@ export function useMonitorDraft({ original, monitor, surroundings }: Options): M
   }, []);
   const save = async (send: () => Promise<void>): Promise<boolean> => {
     isSaving.current = true;
+    const { draft: from } = base.peek();
     try {
       await send();
     } catch (failure) {
       if (monitor === null || !(failure instanceof Failure) || failure.status !== 409) throw failure;
-      if (await adopt(monitor.id)) return false;
+      await adopt(monitor.id);
+      // The event of their change may have been faster than the refusal.
+      if (rebase(from, { from, to: base.peek().draft }).changed.length > 0) return false;
       // They changed what is no part of the form, such as a secret.
       await send();
     } finally {
