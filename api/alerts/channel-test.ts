@@ -76,10 +76,10 @@ export function updateWebhookHandler(
       deliveryId,
       publicUrl: config.publicUrl,
     });
-    await insertTestDelivery(database, { id: deliveryId, channelId: key.id, message, startedAtMs, attempt });
     if (error !== null) throw badRequest(error);
     if (!(await replaceAddress(database, { ...key, author: authorOf(response) }, { sealed, before: opened, after })))
       throw conflict(`channel ${key.id} was changed meanwhile: send the change again`);
+    await insertTestDelivery(database, { id: deliveryId, channelId: key.id, message, startedAtMs, attempt });
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };
 }

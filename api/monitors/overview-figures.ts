@@ -12,7 +12,15 @@ import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { DAYS, HOURS, secondsOf, sendCompressedJson } from './overview.ts';
+import {
+  firstDayMs,
+  historyOf,
+  HOURS,
+  MOST_CHANGES,
+  MOST_MONITORS,
+  secondsOf,
+  sendCompressedJson,
+} from './overview.ts';
 
 type Schemas = components['schemas'];
 
@@ -24,9 +32,6 @@ type Part = { figures: Schemas['MonitorFigures']; daySeconds: StateSeconds; late
 
 /** For how long figures are answered again before they are computed anew, in milliseconds. */
 const FRESH_MS = MINUTE_MS;
-
-/** The monitors of one statement: thousands at once would hold a connection, and the event loop, for seconds. */
-const AT_ONCE = 250;
 
 /** The most accounts whose figures are kept. */
 const MOST_KEPT = 200;
@@ -58,8 +63,8 @@ class AccountFigures {
     const firstMs = firstDayMs(nowMs);
     const gaps = await listServiceGaps(runOn(database.pool), { fromMs: firstMs, toMs: nowMs, nowMs });
     const parts: Part[] = [];
-    for (let start = 0; start < monitors.length; start += AT_ONCE)
-      parts.push(...(await this.#measure(monitors.slice(start, start + AT_ONCE), { gaps, nowMs })));
+    for (let start = 0; start < monitors.length; start += MOST_MONITORS)
+      parts.push(...(await this.#measure(monitors.slice(start, start + MOST_MONITORS), { gaps, nowMs })));
     const figures: Figures = {
       totals: {
         from: Math.floor(dayAgoMs / 1000),
@@ -70,7 +75,7 @@ class AccountFigures {
       },
       monitors: parts.map((part) => part.figures),
     };
-    this.#keep(tenantId, { figures, atMs: nowMs });
+    this.#keep(tenantId, { figures, atMs: now() });
     return figures;
   }
 
@@ -83,12 +88,18 @@ class AccountFigures {
     const monitorNos = monitors.map(({ no }) => no);
     const hoursFromMs = (Math.floor(nowMs / HOUR_MS) + 1 - HOURS) * HOUR_MS;
     const [histories, tallies, lastChecks] = await Promise.all([
-      readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), fromMs, toMs: nowMs }),
+      readStateHistories(database, {
+        monitorIds: monitors.map(({ id }) => id),
+        fromMs,
+        toMs: nowMs,
+        most: MOST_CHANGES,
+      }),
       sumTallies(database, { monitorNos, fromMs: hoursFromMs, toMs: nowMs, nowMs }),
       readLastChecks(database, { monitorNos, nowMs }),
     ]);
-    return monitors.map(({ no, id, createdAt }) => {
-      const history = { transitions: histories.get(id) ?? [], createdAtMs: createdAt * 1000, gaps };
+    return monitors.map((monitor) => {
+      const { no, id } = monitor;
+      const history = historyOf(monitor, histories.get(id) ?? [], gaps);
       const latency = tallies.get(no)?.latency ?? { buckets: [], counts: [] };
       return {
         figures: {
@@ -109,11 +120,6 @@ class AccountFigures {
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
   }
-}
-
-/** The beginning of the UTC day from which on uptime is shown. */
-function firstDayMs(nowMs: number): number {
-  return (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
 }
 
 /** `GET /overview/figures` */

@@ -1,7 +1,15 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { judgeSla, measureStates, measureSteps, worstStateOf } from '../../core/statistics/sla.ts';
+import {
+  judgeSla,
+  measureStates,
+  measureSteps,
+  worstStateOf,
+  type StateChange,
+  type StateHistory,
+  type Stretch,
+} from '../../core/statistics/sla.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
 import {
@@ -10,6 +18,7 @@ import {
   readHourlyLatencies,
   readLastChecks,
 } from '../../models/monitors/monitor-overview.ts';
+import type { MeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { runOn } from '../../models/sql.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
@@ -41,11 +50,28 @@ export async function sendCompressedJson(request: Request, response: Response, b
 }
 
 /** How far back a history goes, in days. */
-export const DAYS = 90;
+const DAYS = 90;
 export const HOURS = 24;
 
 /** Several times the rows of a large screen; it bounds what a request costs the database. */
-const MOST_MONITORS = 50;
+export const MOST_MONITORS = 50;
+
+/**
+ * The most changes of state that one monitor's history is measured by, a hundred a day. One that flaps more often is
+ * measured from the oldest of these on.
+ */
+export const MOST_CHANGES = 10_000;
+
+/** What a monitor's uptime is measured by. */
+export function historyOf(
+  { createdAt }: Pick<MeasuredMonitor, 'createdAt'>,
+  transitions: readonly StateChange[],
+  gaps: readonly Stretch[],
+): StateHistory {
+  const [oldest] = transitions;
+  const isCut = oldest !== undefined && transitions.length >= MOST_CHANGES;
+  return { transitions, createdAtMs: isCut ? oldest.atMs : createdAt * 1000, gaps };
+}
 
 /** `GET /overview` */
 export function getOverviewHandler({ database }: Parts<'database'>): Handler<'getOverview'> {
@@ -67,19 +93,20 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
     const { ids } = request.query;
     const monitors = await listMeasuredMonitors(database, callerOf(response).tenantId, readIds(ids));
     const nowMs = now();
-    const firstMs = (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
+    const firstMs = firstDayMs(nowMs);
     const edges = [...Array.from({ length: DAYS }, (_, day) => firstMs + day * DAY_MS), nowMs];
     const span = { fromMs: firstMs, toMs: nowMs, nowMs };
     const monitorNos = monitors.map(({ no }) => no);
     const [histories, gaps, latencies, lastChecks] = await Promise.all([
-      readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span }),
+      readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span, most: MOST_CHANGES }),
       listServiceGaps(runOn(database.pool), span),
       readHourlyLatencies(database, { monitorNos, hours: HOURS, nowMs }),
       readLastChecks(database, { monitorNos, nowMs }),
     ]);
     response.json({
-      histories: monitors.map(({ no, id, createdAt }) => {
-        const history = { transitions: histories.get(id) ?? [], createdAtMs: createdAt * 1000, gaps };
+      histories: monitors.map((monitor) => {
+        const { no, id } = monitor;
+        const history = historyOf(monitor, histories.get(id) ?? [], gaps);
         const days = measureSteps(history, edges);
         const { hourly = [], median = null } = latencies.get(no) ?? {};
         return {
@@ -95,6 +122,11 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
       }),
     });
   };
+}
+
+/** The beginning of the UTC day from which on uptime is shown. */
+export function firstDayMs(nowMs: number): number {
+  return (Math.floor(nowMs / DAY_MS) + 1 - DAYS) * DAY_MS;
 }
 
 /** Whole Unix seconds of a moment; null where there is none. */

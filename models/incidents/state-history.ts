@@ -3,14 +3,22 @@ import type { StateChange } from '../../core/statistics/sla.ts';
 import type { Database } from '../database.ts';
 import { runOn } from '../sql.ts';
 
+type HistoriesRead = {
+  monitorIds: readonly string[];
+  fromMs: number;
+  toMs: number;
+  /** The most changes of one monitor; all unless given. */
+  most?: number;
+};
+
 /**
  * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order. Of each monitor the
- * last one before the window and all in it; an empty list where there is none. Two index lookups for each monitor,
- * however long its history.
+ * last one before the window and all in it, or the newest `most` where there are more; an empty list where there is
+ * none. Two index lookups for each monitor, however long its history.
  */
 export async function readStateHistories(
   database: Pick<Database, 'pool'>,
-  { monitorIds, fromMs, toMs }: { monitorIds: readonly string[]; fromMs: number; toMs: number },
+  { monitorIds, fromMs, toMs, most = Number.POSITIVE_INFINITY }: HistoriesRead,
 ): Promise<Map<string, StateChange[]>> {
   const histories = new Map<string, StateChange[]>(monitorIds.map((id) => [id, []]));
   const rows = await runOn(database.pool)<{ id: string; atMs: number; to: MonitorState }>(
@@ -21,13 +29,16 @@ export async function readStateHistories(
                (SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at < $2
                  ORDER BY at DESC, sequence DESC LIMIT 1)
                UNION ALL
-               SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at >= $2 AND at < $3
+               (SELECT at, sequence, to_state FROM transitions WHERE monitor_id = m.id AND at >= $2 AND at < $3
+                 ORDER BY at DESC, sequence DESC LIMIT $4)
              ) t
              ORDER BY m.id, t.sequence`,
     },
-    [[...histories.keys()], fromMs, toMs],
+    [[...histories.keys()], fromMs, toMs, Number.isFinite(most) ? most : null],
   );
   for (const { id, atMs, to } of rows) histories.get(id)?.push({ atMs, to });
+  // What was before the window is not what was before the newest changes in it.
+  for (const history of histories.values()) if (history.length > most) history.shift();
   return histories;
 }
 

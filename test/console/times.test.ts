@@ -39,7 +39,7 @@ test.serial('a report speaks of UTC throughout, in English, whatever the zone an
     timezoneId: 'America/Los_Angeles',
   });
   await page.getByRole('heading', { level: 1, name: /^Mar 16.*22, 2026$/ }).waitFor();
-  await page.getByText(/All days and times in UTC\. Created Mar 23, 2026, 00:00:00 UTC\./).waitFor();
+  await page.getByText(/All times in UTC\. Created Mar 23, 2026, 00:00:00 UTC\./).waitFor();
   // There it was the evening of the 17th, and the bar of the 18th is red.
   await page.getByRole('link', { name: /^Mar 18, (2026, )?02:00 UTC$/ }).waitFor();
   await page.getByText('10,000 checks').waitFor();

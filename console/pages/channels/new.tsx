@@ -175,7 +175,13 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
               Sending test…
             </span>
           )}
-          <CurlButton request={() => ({ method: 'POST', path: '/channels', body: body(hidden()) })} />
+          <CurlButton
+            request={() => ({
+              method: 'POST',
+              path: '/channels',
+              body: { ...body(hidden()), ...(isWebhook && { url: SECRET_PLACEHOLDER }) },
+            })}
+          />
         </div>
       </Form>
     </Card>

@@ -65,5 +65,7 @@ function storedOf({ name, kind }: HeaderDraft): HeaderDraft[] {
 
 function hideSecrets({ headers = {}, ...rest }: { url?: string; headers?: Record<string, string | null> }) {
   const hidden = Object.entries(headers).map(([name, value]) => [name, value === null ? null : SECRET_PLACEHOLDER]);
-  return { ...rest, ...(hidden.length > 0 && { headers: Object.fromEntries(hidden) }) };
+  // The URL of a webhook is as good as a password of its receiver.
+  const address = rest.url === undefined ? {} : { url: SECRET_PLACEHOLDER };
+  return { ...address, ...(hidden.length > 0 && { headers: Object.fromEntries(hidden) }) };
 }

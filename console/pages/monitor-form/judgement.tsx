@@ -107,7 +107,9 @@ const STREAKS = ['1', '2', '3', '4', '5'].map((value) => ({ value, label: value 
 /** The thresholds, the timeout and the uptime target. */
 export function Judgement({ form: { draft, change, defaults, problem } }: { form: FormState }) {
   const hasThresholds = draft.type !== 'heartbeat';
-  const failures = draft.failures === '' ? String(defaults.failures) : draft.failures;
+  // A domain's date was looked up: one bad result decides (D-446).
+  const isLookup = draft.type === 'domain';
+  const failures = isLookup ? '1' : draft.failures === '' ? String(defaults.failures) : draft.failures;
   const successes = draft.successes === '' ? String(defaults.successes) : draft.successes;
   return (
     <Collapsible
@@ -124,14 +126,16 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
       <div class="grid gap-5 md:grid-cols-2">
         {hasThresholds && (
           <>
-            <SelectField
-              label="Failures before alerting"
-              value={failures}
-              options={STREAKS}
-              hint="In a row. 2 avoids false alarms."
-              error={problem('down_after_failures')}
-              onValue={(value) => change({ failures: value })}
-            />
+            {!isLookup && (
+              <SelectField
+                label="Failures before alerting"
+                value={failures}
+                options={STREAKS}
+                hint="In a row. 2 avoids false alarms."
+                error={problem('down_after_failures')}
+                onValue={(value) => change({ failures: value })}
+              />
+            )}
             <SelectField
               label="Successes before recovery"
               value={successes}

@@ -107,7 +107,7 @@ test('a claim gives the attempt everything it needs', async (t) => {
     message: MESSAGE,
     attempt: 1,
     attemptsBefore: 0,
-    webhook: { ...WEBHOOK, previousSecret: null },
+    webhook: { ...WEBHOOK, previousSecret: null, headers: {} },
     connection: null,
     refusal: null,
     isOvertaken: false,
