@@ -19,10 +19,9 @@ type PageProps = {
 /** The frame of a page: title, document title and width. */
 export function Page({ title, back, actions, lead, isWide = false, children }: PageProps) {
   useTitle(title);
+  const width = isWide ? 'max-w-[110rem]' : 'max-w-5xl 2xl:max-w-7xl';
   return (
-    <div
-      class={`${isWide ? 'max-w-[110rem]' : 'max-w-5xl 2xl:max-w-7xl'} mx-auto w-full px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8`}
-    >
+    <div class={`${width} mx-auto w-full px-4 pb-24 pt-5 md:px-8 md:pb-16 md:pt-8`}>
       {back !== undefined && (
         <a
           href={back.href}

@@ -133,7 +133,7 @@ test('the overview has four figures, the last check, columns that sort, dense ro
   t.deepEqual(complaints, []);
 });
 
-test('a strip is red for down, amber for degraded, hatched for unknown, and a day leads to its incidents', async (t) => {
+test('a strip is red for down, amber for degraded and hatched for unknown; a day leads to incidents', async (t) => {
   const { api } = t.context;
   const { account, ids } = await furnishAccount(api, 'strip');
   const [id = ''] = ids.monitor;
