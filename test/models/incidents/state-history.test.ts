@@ -114,3 +114,19 @@ test('incidents that touch a window are found, open ones too', async (t) => {
   ]);
   t.deepEqual(await listIncidentSpans(database, { monitorId: 'mon_b', fromMs: 0, toMs: 9000 }), []);
 });
+
+test('of more changes than are asked for come the newest, without what was before the window', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await write(runtime, 'mon_a', [
+    [1000, 'up'],
+    [3000, 'down'],
+    [4000, 'up'],
+    [5000, 'down'],
+  ]);
+  const read = async (most: number) =>
+    (await readStateHistories(runtime.database, { monitorIds: ['mon_a'], fromMs: 2000, toMs: 6000, most }))
+      .get('mon_a')
+      ?.map(({ atMs }) => atMs);
+  t.deepEqual(await read(2), [4000, 5000]);
+  t.deepEqual(await read(4), [1000, 3000, 4000, 5000]);
+});
