@@ -4,7 +4,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { join, resolve } from 'node:path';
 import { readAgentEnvironment, type AgentEnvironment } from '../config/agent-environment.ts';
-import { describeFailure } from '../config/failure-text.ts';
+import { describeFailure } from '../config/failures.ts';
 import type { createLogger as createLoggerType } from '../config/logger.ts';
 import type { startAgent as startAgentType } from './program.ts';
 

@@ -11,7 +11,7 @@ import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import type { ChatAttempt } from '../notifications/attempt-result.ts';
 import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
-import type { TestedWebhook, TestResult } from '../notifications/webhook/test-delivery.ts';
+import type { TestedWebhook, TestResult } from '../notifications/webhook/sending.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { QueueDepth } from '../queues/metrics.ts';
 import type { ResultPayload } from '../queues/payloads.ts';

@@ -1,7 +1,7 @@
 import '../config/thread-pool.ts';
 import { Registry } from 'prom-client';
 import { readFleetEnvironment } from '../config/environment.ts';
-import { describeFailure, refuseToListen } from '../config/failure-text.ts';
+import { describeFailure, refuseToListen } from '../config/failures.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents/shared-agents.ts';

@@ -42,8 +42,7 @@ import {
   updateChannelHandler,
 } from './alerts/channels.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';
-import { requestCheckHandler } from './checks/check-request.ts';
-import { listChecksHandler } from './checks/checks.ts';
+import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import type { Handler, OperationId } from './handler.ts';
 import {
@@ -52,11 +51,11 @@ import {
   deleteIncidentNoteHandler,
   getIncidentHandler,
   unacknowledgeIncidentHandler,
-} from './incidents/incident.ts';
-import { listIncidentsHandler, listMonitorIncidentsHandler } from './incidents/incidents.ts';
+  listIncidentsHandler,
+  listMonitorIncidentsHandler,
+} from './incidents/incidents.ts';
 import { watchLiveHandler } from './live/live.ts';
-import { getMonitorFactsHandler } from './monitors/facts.ts';
-import { getMonitorLocationsHandler } from './monitors/locations.ts';
+import { getMonitorFactsHandler, getMonitorLocationsHandler } from './monitors/facts.ts';
 import {
   createMonitorHandler,
   deleteMonitorHandler,
@@ -67,10 +66,9 @@ import {
   updateMonitorHandler,
 } from './monitors/monitors.ts';
 import { getOverviewFiguresHandler } from './monitors/overview-figures.ts';
-import { getOverviewHandler, getOverviewHistoryHandler } from './monitors/overview.ts';
+import { getOverviewHandler, getOverviewHistoryHandler, getWallHandler } from './monitors/overview.ts';
 import { previewMonitorHandler } from './monitors/previews.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
-import { getWallHandler } from './monitors/wall.ts';
 import type { paths } from './schema.generated.ts';
 import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
 import { listServiceGapsHandler } from './statistics/service-gaps.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { generateToken } from '../models/accounts/api-tokens.ts';
-import { fingerprintOf } from '../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../models/secrets/secret-box.ts';
 import { runOn } from '../models/sql.ts';
 import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';

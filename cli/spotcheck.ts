@@ -1,7 +1,7 @@
 import '../config/thread-pool.ts';
 import { Command, CommanderError, Help } from 'commander';
 import { readEnvironment } from '../config/environment.ts';
-import { describeFailure } from '../config/failure-text.ts';
+import { describeFailure } from '../config/failures.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAgentCommands } from './commands/agents.ts';
 import { addBackupCommand, addMigrateCommand } from './commands/backup.ts';

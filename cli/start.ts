@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { Registry } from 'prom-client';
 import { serveApi, type RunningApi, openApiDatabase } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
-import { describePortFailure } from '../config/failure-text.ts';
+import { describePortFailure } from '../config/failures.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';

@@ -7,7 +7,7 @@ import { findTenant, type Tenant } from '../models/accounts/tenants.ts';
 import { closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/secrets/ids.ts';
 import { createSecretBox } from '../models/secrets/secret-box.ts';
-import { findEmbeddedPostgres } from './embedded-postgres/runtime-file.ts';
+import { findEmbeddedPostgres } from './embedded-postgres/connection.ts';
 import { Refusal } from './output.ts';
 
 /**

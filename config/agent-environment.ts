@@ -1,4 +1,4 @@
-import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
+import { ConfigurationError, withoutEmpty, type Problem } from './failures.ts';
 import {
   flag,
   hostAndPort,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ConfigurationError, withoutEmpty, type Problem } from './configuration-error.ts';
+import { ConfigurationError, withoutEmpty, type Problem } from './failures.ts';
 import {
   addressAndPort,
   addressRange,

@@ -9,8 +9,7 @@ import type { VendorObservation } from '../core/checks/vendor/observation.ts';
 import { findVendorPage, type VendorPage } from '../core/checks/vendor/page.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { within } from '../core/time.ts';
-import { createDocumentParser } from './vendors/document-parser.ts';
-import { createDocumentReader } from './vendors/document-reader.ts';
+import { createDocumentParser, createDocumentReader } from './vendors/document-reader.ts';
 import { createDocumentFetch } from './vendors/fetch-document.ts';
 
 /**

@@ -16,8 +16,7 @@ import type { Handler } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { presentInvitation } from './members.ts';
-import { beginSession } from './session/beginning.ts';
-import { presentSignedIn } from './sessions.ts';
+import { beginSession, presentSignedIn } from './sessions.ts';
 
 type Schemas = components['schemas'];
 

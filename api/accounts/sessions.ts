@@ -1,6 +1,17 @@
 import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import { cleanText } from '../../core/foreign-text.ts';
+import type { Authored } from '../../models/accounts/audit-log.ts';
 import { countRecoveryCodes } from '../../models/accounts/second-factor.ts';
-import { endSession, endSessionsElsewhere, listSessions, type Session } from '../../models/accounts/sessions.ts';
+import {
+  endSession,
+  endSessionsElsewhere,
+  listSessions,
+  createSession,
+  endSessionOf,
+  generateSessionSecret,
+  type Session,
+} from '../../models/accounts/sessions.ts';
 import type { User } from '../../models/accounts/user-row.ts';
 import { findUserByEmail, normalizeEmail } from '../../models/accounts/users.ts';
 import { verifyPassword } from '../../models/secrets/password.ts';
@@ -8,9 +19,10 @@ import { ApiError, CodeRequired, notFound } from '../api-error.ts';
 import type { SessionCaller } from '../caller.ts';
 import type { Parts, ApiConfig } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
-import { authorOf, idOf, personOf } from '../request-context.ts';
+import { callerOfSession } from '../middleware/authentication.ts';
+import { authorOf, idOf, personOf, addressOf, type Exchange } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { beginSession } from './session/beginning.ts';
+import { recordClients } from './session/clients.ts';
 import { sessionCookie } from './session/cookie.ts';
 import { csrfTokenOf } from './session/csrf.ts';
 import { takeCode } from './session/proofs.ts';
@@ -162,4 +174,42 @@ function presentSession(
     user_agent: userAgent,
     is_current: id === currentId,
   };
+}
+
+const USER_AGENT_LENGTH = 255;
+
+/**
+ * Begins a session of a user whose password and code were checked, and ends the one that the request came with. Sets
+ * the cookie of the new session, and one by which the browser is recognized later. Null, and no cookie is set, where
+ * the user was removed meanwhile or has another password or second factor.
+ */
+export async function beginSession(
+  { database, now, makeId, config }: Parts<'database' | 'now' | 'makeId' | 'config'>,
+  { request, response }: Exchange,
+  { user, author }: { user: User } & Authored,
+): Promise<SessionCaller | null> {
+  const secret = generateSessionSecret();
+  const isCreated = await createSession(database, {
+    id: makeId('ses'),
+    secret,
+    user,
+    address: addressOf(response),
+    userAgent: userAgentOf(request),
+    nowMs: now(),
+    author,
+  });
+  const caller = isCreated ? await callerOfSession({ database, now }, secret) : null;
+  if (caller === null) return null;
+  const cookie = sessionCookie(config.publicUrl);
+  const previous = cookie.read(request);
+  if (previous !== null) await endSessionOf(database, previous);
+  cookie.give(response, secret);
+  await recordClients({ database, now, publicUrl: config.publicUrl }, { request, response }, user.id);
+  response.setHeader('Cache-Control', 'no-store');
+  return caller;
+}
+
+function userAgentOf(request: Request): string | null {
+  const userAgent = request.headers['user-agent'];
+  return userAgent === undefined ? null : cleanText(userAgent, USER_AGENT_LENGTH);
 }

@@ -1,5 +1,5 @@
-import { isTimeZone } from '../../core/accounts/time-zone.ts';
 import { cleanText } from '../../core/foreign-text.ts';
+import { isTimeZone } from '../../core/time.ts';
 import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict } from '../api-error.ts';

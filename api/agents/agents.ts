@@ -8,7 +8,7 @@ import {
   rotateAgentToken,
   type Agent,
 } from '../../models/agents/agents.ts';
-import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { ApiError, notFound, badRequest, requirePlainName } from '../api-error.ts';
 import type { Parts, ApiConfig } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';

@@ -1,9 +1,9 @@
-import type { ChannelType } from '../../core/alerts/channel.ts';
 import {
   findHeadersProblem,
+  type ChannelType,
   type WebhookHeaders,
   type WebhookHeadersChange,
-} from '../../core/alerts/webhook-headers.ts';
+} from '../../core/alerts/channel.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { findUrlProblem } from '../../notifications/webhook/attempt.ts';
 import type { Body } from '../handler.ts';

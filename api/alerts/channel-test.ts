@@ -1,8 +1,12 @@
 import { buildChannelTest } from '../../core/alerts/channel-message.ts';
-import type { Channel } from '../../core/alerts/channel.ts';
+import {
+  mergeWebhookHeaders,
+  MOST_WEBHOOK_HEADERS,
+  type Channel,
+  type WebhookHeaders,
+} from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { mergeWebhookHeaders, MOST_WEBHOOK_HEADERS, type WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { insertTestDelivery } from '../../models/alerts/delivery-record.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
@@ -17,7 +21,7 @@ import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
-import { testResultOf, type TestResult } from '../../notifications/webhook/test-delivery.ts';
+import { testResultOf, type TestResult } from '../../notifications/webhook/sending.ts';
 import { enqueueDeliveries, firstAttempt, type AbsenceLine } from '../../queues/enqueue-committed.ts';
 import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';

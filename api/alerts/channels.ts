@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
-import type { WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
+import type { Channel, ChannelStatus, ChannelType, WebhookHeaders } from '../../core/alerts/channel.ts';
 import {
   countChannels,
   createChannel,

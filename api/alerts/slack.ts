@@ -3,7 +3,7 @@ import { buildGreeting } from '../../core/alerts/chat/message.ts';
 import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import type { CodedChannel } from '../../models/alerts/chat-connections.ts';
 import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/slack-connections.ts';
-import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { isDatabaseAway } from '../../models/system/availability.ts';
 import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
 import { SLACK_RETURN_PATH, openState } from '../../notifications/slack/connect-link.ts';

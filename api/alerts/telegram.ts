@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { Router, type RequestHandler } from 'express';
 import { applyChatUpdate } from '../../models/alerts/chat-connections.ts';
 import { takeUpdate } from '../../models/alerts/telegram-updates.ts';
-import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';
 import { readUpdate, SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS } from '../../notifications/telegram/update.ts';

@@ -1,12 +1,30 @@
 import type { Response } from 'express';
-import { listIncidents } from '../../models/incidents/history.ts';
+import { cleanNote, MAX_NOTE } from '../../core/incidents/incident.ts';
+import { text, type Problem } from '../../core/monitors/input/checks.ts';
+import { listEvidence } from '../../models/incidents/evidence.ts';
+import { listIncidents, type ListedIncident } from '../../models/incidents/history.ts';
+import {
+  findIncident,
+  listIncidentDeliveries,
+  listIncidentTransitions,
+  type IncidentTransition,
+} from '../../models/incidents/incidents.ts';
+import {
+  acknowledgeIncident,
+  addIncidentNote,
+  deleteIncidentNote,
+  listIncidentNotes,
+  MOST_NOTES,
+  unacknowledgeIncident,
+  type IncidentNote,
+} from '../../models/incidents/notes.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
-import { notFound } from '../api-error.ts';
+import { badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler, Query } from '../handler.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
-import { callerOf, idOf, isId } from '../request-context.ts';
-import { presentIncident } from './presenter.ts';
+import { authorOf, asId, callerOf, idOf, isId } from '../request-context.ts';
+import { presentIncidentDetail, presentNote, presentIncident } from './presenter.ts';
 
 /** How many incidents come when the caller sets no limit: history has no end (D-05). */
 const DEFAULT_LIMIT = 500;
@@ -65,4 +83,121 @@ async function answerIncidents(
   );
   const nowMs = now();
   response.json({ incidents: shown.map((incident) => presentIncident(incident, nowMs)) });
+}
+
+/**
+ * Reads a note as it will be stored; throws 400 where nothing of it is visible. NUL and lone surrogates in the text are
+ * replaced.
+ */
+function readNote(field: string, written: string): string {
+  const problems: Problem[] = [];
+  const note = text({ min: 1, max: MAX_NOTE })(cleanNote(written), field, problems);
+  if (note === undefined) throw badRequest(...problems.map(({ message }) => message));
+  return note;
+}
+
+/** How many entries of each list of an incident are shown at most. */
+const MOST_SHOWN = 500;
+
+/** `GET /incidents/{id}` */
+export function getIncidentHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getIncident'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const incident = await findIncident(database, key);
+    if (incident === null) throw notFound('incident', key.id);
+    const [transitions, evidence, notes] = await Promise.all([
+      listIncidentTransitions(database, incident, MOST_SHOWN + 1),
+      listEvidence(database, incident.id),
+      listIncidentNotes(database, incident.id),
+    ]);
+    const deliveries = await listIncidentDeliveries(database, incident, {
+      untilMs: decidedOverAtMs(incident, transitions),
+      limit: MOST_SHOWN + 1,
+    });
+    response.json(
+      presentIncidentDetail(
+        { incident, transitions, evidence, deliveries, notes },
+        { nowMs: now(), mostShown: MOST_SHOWN },
+      ),
+    );
+  };
+}
+
+/** `POST /incidents/{id}/acknowledge` */
+export function acknowledgeIncidentHandler({
+  database,
+  now,
+  makeId,
+}: Parts<'database' | 'now' | 'makeId'>): Handler<'acknowledgeIncident'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const { body } = request;
+    const written = body?.note === undefined ? null : readNote('note', body.note);
+    const { name } = callerOf(response).actor;
+    const nowMs = now();
+    const note = written === null ? null : { id: makeId('note'), author: name, text: written, createdAtMs: nowMs };
+    const incident = await acknowledgeIncident(database, { ...key, author: authorOf(response) }, { name, nowMs, note });
+    if (incident === null) throw notFound('incident', key.id);
+    if (incident === 'full') throw isFull(key.id);
+    response.json(presentIncident(incident, nowMs));
+  };
+}
+
+/** `DELETE /incidents/{id}/acknowledge` */
+export function unacknowledgeIncidentHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'unacknowledgeIncident'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const incident = await unacknowledgeIncident(database, { ...key, author: authorOf(response) });
+    if (incident === null) throw notFound('incident', key.id);
+    response.json(presentIncident(incident, now()));
+  };
+}
+
+/** `POST /incidents/{id}/notes` */
+export function addIncidentNoteHandler({
+  database,
+  now,
+  makeId,
+}: Parts<'database' | 'now' | 'makeId'>): Handler<'addIncidentNote'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const note: IncidentNote = {
+      id: makeId('note'),
+      author: callerOf(response).actor.name,
+      text: readNote('text', request.body.text),
+      createdAtMs: now(),
+    };
+    const { outcome } = await addIncidentNote(database, { ...key, author: authorOf(response) }, note);
+    if (outcome === 'unknown_incident') throw notFound('incident', key.id);
+    if (outcome === 'full') throw isFull(key.id);
+    response.status(201).json(presentNote(note));
+  };
+}
+
+/** `DELETE /incidents/{id}/notes/{note_id}` */
+export function deleteIncidentNoteHandler({ database }: Parts<'database'>): Handler<'deleteIncidentNote'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const noteId = asId(request.params.note_id);
+    if (!(await deleteIncidentNote(database, { ...key, author: authorOf(response) }, noteId))) {
+      throw (await findIncident(database, key)) === null ? notFound('incident', key.id) : notFound('note', noteId);
+    }
+    response.status(204).end();
+  };
+}
+
+/**
+ * Returns when the end of an incident was decided, in Unix milliseconds; null where that is not known. Notifications
+ * may be sent until then, which is later than the actual end.
+ */
+function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly IncidentTransition[]): number | null {
+  const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MOST_SHOWN;
+  return hasEnding ? (transitions.at(-1)?.detectedAtMs ?? null) : null;
+}
+
+function isFull(id: string): Error {
+  return conflict(`incident ${id} has its ${MOST_NOTES} notes: delete one first`);
 }

@@ -9,9 +9,8 @@ import type { Caller } from '../caller.ts';
 import type { Live } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, contextOf } from '../request-context.ts';
-import { Broadcast } from './broadcast.ts';
+import { Broadcast, openStream, type LiveStream } from './broadcast.ts';
 import { readChanges, writeEvent } from './changes.ts';
-import { openStream, type LiveStream } from './stream.ts';
 
 export type LiveDependencies = {
   database: Database;

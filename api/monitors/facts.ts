@@ -1,5 +1,7 @@
 import { isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
+import { isRecent } from '../../core/incidents/decided-monitor.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
+import { findSourceStatus } from '../../core/monitors/source-status.ts';
 import {
   isSameExpiry,
   listCertificates,
@@ -7,6 +9,7 @@ import {
   type SaidAdvisory,
 } from '../../models/alerts/advisories.ts';
 import { findDomain } from '../../models/checks/domains.ts';
+import { listMonitorLocations } from '../../models/monitors/monitor-overview.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { notFound } from '../api-error.ts';
@@ -84,4 +87,33 @@ function listCurrentAdvisories(
 
 function presentAdvisory({ subject, name, expiresAt, threshold, saidAtMs }: SaidAdvisory): Facts['advisories'][number] {
   return { subject, name, expires_at: expiresAt, threshold_days: threshold, sent_at: Math.floor(saidAtMs / 1000) };
+}
+
+/** `GET /monitors/{id}/locations` */
+export function getMonitorLocationsHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'getMonitorLocations'> {
+  return async (request, response) => {
+    const id = idOf(request);
+    const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
+    if (found === null) throw notFound('monitor', id);
+    const nowMs = now();
+    const { intervalSeconds, downMinSources } = found.monitor;
+    const locations = await listMonitorLocations(database, found.monitor, nowMs);
+    response.json({
+      down_min_sources: downMinSources,
+      locations: locations.map((location) => {
+        const status = findSourceStatus(location, isRecent(location, { intervalSeconds, waitsForPings: false }, nowMs));
+        return {
+          id: location.id,
+          name: location.name,
+          region: location.region,
+          status: status === 'votes' ? 'counted' : status,
+          last_seen_at: location.lastSeenAt,
+          last_result_at: location.newestAtMs === null ? null : Math.floor(location.newestAtMs / 1000),
+        };
+      }),
+    });
+  };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { PreviewOutcome } from '../../core/checks/preview.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
-import { openPreviewOutcome, sealPreviewTarget } from '../../models/checks/previews.ts';
+import { openPreviewOutcome, sealPreviewTarget } from '../../models/checks/sealed-jobs.ts';
 import type { Database } from '../../models/database.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 

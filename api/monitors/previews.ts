@@ -1,13 +1,21 @@
 import type { PreviewOutcome } from '../../core/checks/preview.ts';
+import { isScheduled } from '../../core/checks/slots.ts';
+import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
+import type { MonitorBody } from '../../core/monitors/input/fields.ts';
+import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
+import { isAgentChecked, type CheckTarget, type MonitorType } from '../../core/monitors/monitor.ts';
+import { listAgents } from '../../models/agents/agents.ts';
+import { findWholeMonitor } from '../../models/monitors/monitors.ts';
 import { SERVICE_REGION } from '../../queues/payloads.ts';
-import { ApiError } from '../api-error.ts';
+import { ApiError, accept, badRequest, conflict } from '../api-error.ts';
+import type { Caller } from '../caller.ts';
 import { presentTimings } from '../checks/presenter.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { presentAnswerEvidence } from '../incidents/presenter.ts';
-import { callerOf } from '../request-context.ts';
+import { callerOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { readPreview } from './preview-draft.ts';
+import { draftOf, loadMonitorContext } from './monitor-context.ts';
 
 /** `POST /trials` */
 export function previewMonitorHandler(
@@ -57,4 +65,125 @@ function presentPreview(
     conditions: outcome.conditions,
     facts: outcome.facts,
   };
+}
+
+/** The body of a preview that the description let pass. */
+type PreviewBody = { monitor_id?: string; region?: string; monitor?: MonitorBody };
+
+/** What is to be probed, and the region whose check process probes it. */
+type PreviewRequest = { target: CheckTarget; region: string };
+
+type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId'>;
+
+/** A preview is counted as one, whatever it reads. */
+const COUNTED = { rateLimits: null };
+
+/** The name of a draft without one: a monitor can be previewed before it is named. */
+const UNNAMED = 'Preview';
+
+/** A shared agent that was not seen for this long, in seconds, is not at work: `last_seen_at` is updated every 15. */
+const AT_WORK_SECONDS = 60;
+
+/**
+ * Reads the monitor to preview as a creation or a PATCH is read, and chooses its region. Throws the same 400 as those,
+ * and 409 where there is no region or nothing to preview.
+ */
+async function readPreview(surroundings: Surroundings, caller: Caller, body: PreviewBody): Promise<PreviewRequest> {
+  const { settings, secrets, agentSources } = await readDraft(surroundings, caller, body);
+  requireProbed(settings.type);
+  if (!isScheduled({ ...settings, enabled: true }))
+    throw badRequest('target is required: without one there is nothing to preview');
+  const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
+  const hasStoredSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
+  const wanted: Wanted = { caller, agentSources, wanted: body.region, hasStoredSecrets };
+  const region = isAgentChecked(type) ? await chooseRegion(surroundings, wanted) : SERVICE_REGION;
+  if (region === SERVICE_REGION && body.region !== undefined)
+    throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
+  return {
+    region,
+    target: {
+      type,
+      target,
+      timeoutMs,
+      method,
+      expectedStatus,
+      bodyMatch,
+      followRedirects,
+      checkSpec,
+      secrets,
+      isShown: true,
+    },
+  };
+}
+
+/**
+ * Reads a draft by itself, or what a PATCH would make of a stored monitor. In the second case it has the monitor's
+ * secrets, as far as the PATCH keeps them.
+ */
+async function readDraft(
+  surroundings: Surroundings,
+  caller: Caller,
+  { monitor_id: id, monitor }: PreviewBody,
+): Promise<MonitorDraft> {
+  if (id === undefined) {
+    if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of one that is there');
+    const context = await loadMonitorContext(
+      { ...surroundings, ...COUNTED },
+      { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true },
+    );
+    return accept(readMonitorCreate({ name: UNNAMED, ...monitor }, context));
+  }
+  const found = isId(id) ? await findWholeMonitor(surroundings.database, { tenantId: caller.tenantId, id }) : null;
+  if (found === null) throw badRequest('monitor_id must be the id of a monitor of this account');
+  requireProbed(found.monitor.type);
+  if (monitor === undefined) return draftOf(found);
+  const context = await loadMonitorContext(
+    { ...surroundings, ...COUNTED },
+    { caller, monitorId: id, body: monitor, isNew: false },
+  );
+  return accept(readMonitorPatch(monitor, { current: draftOf(found), context }));
+}
+
+function requireProbed(type: MonitorType): void {
+  if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to preview');
+}
+
+/** What a region is chosen by: the sources of the draft, the requested region, and whether stored secrets go there. */
+type Wanted = {
+  caller: Caller;
+  agentSources: readonly string[];
+  wanted: string | undefined;
+  hasStoredSecrets: boolean;
+};
+
+/** Chooses the requested region, or else that of one of the draft's sources; only shared agents run previews. */
+async function chooseRegion(
+  { database, now }: Surroundings,
+  { caller, agentSources, wanted, hasStoredSecrets }: Wanted,
+): Promise<string> {
+  const shared = await listAgents(database, { tenantId: caller.tenantId, filter: { kind: 'first_party' } });
+  const atWork = shared.filter(({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now() / 1000 - AT_WORK_SECONDS);
+  if (wanted === undefined && hasStoredSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
+    throw badRequest(
+      'region is required: no shared agent checks this monitor, and its stored secrets go to one only where the ' +
+        'request names it',
+    );
+  }
+  const regions = shared.flatMap(({ region }) => region ?? []);
+  if (wanted !== undefined && !regions.includes(wanted))
+    throw badRequest(
+      `region must be one of ${regions.join(', ') || '(there are none yet)'}, got ${JSON.stringify(wanted)}`,
+    );
+  const chosen =
+    wanted === undefined
+      ? (atWork.find(({ id }) => agentSources.includes(id)) ?? atWork[0])
+      : atWork.find(({ region }) => region === wanted);
+  const region = chosen?.region ?? null;
+  if (region === null)
+    throw conflict(
+      wanted === undefined
+        ? 'no shared agent is at work at the moment: try again later'
+        : `the shared agent of ${wanted} is not at work at the moment: choose another one`,
+    );
+  return region;
 }

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { renderReportCsv } from '../../core/statistics/reports/csv.ts';
+import { renderReportCsv } from '../../core/statistics/reports/content.ts';
 import { dateOf } from '../../core/statistics/reports/periods.ts';
 import { findTenant } from '../../models/accounts/tenants.ts';
 import { findReport, listReports, type FullReport, type Report } from '../../models/statistics/reports.ts';

@@ -1,5 +1,5 @@
 import { generateToken } from '../../models/accounts/api-tokens.ts';
-import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { runOn } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 import { monitorId } from './monitors.ts';

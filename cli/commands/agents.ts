@@ -8,7 +8,7 @@ import {
   retireRegion,
   type RetirementObstacle,
 } from '../../models/agents/retired-regions.ts';
-import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { print, Refusal } from '../output.ts';
 import { getTenant, parseName, type WithDatabase } from '../with-database.ts';
 

@@ -1,3 +1,5 @@
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { withConnection } from '../../postgres/client.ts';
@@ -37,4 +39,32 @@ export async function awaitConnection(
     await delay(POLL_MS);
   }
   return false;
+}
+
+/** There from a start to the clean stop after it; outlives a kill, and so does the server. */
+const RUNTIME_FILE = 'runtime.json';
+
+/**
+ * Tells other commands on the same data directory where the database runs; only its owner may read it, the URL holds
+ * the password.
+ */
+export async function writeRuntime(dataDir: string, runtime: { databaseUrl: string }): Promise<void> {
+  const draft = join(dataDir, `${RUNTIME_FILE}.${process.pid}`);
+  await writeFile(draft, JSON.stringify(runtime), { mode: 0o600 });
+  await rename(draft, join(dataDir, RUNTIME_FILE));
+}
+
+export async function removeRuntime(dataDir: string): Promise<void> {
+  await rm(join(dataDir, RUNTIME_FILE), { force: true });
+}
+
+/** The URL of the embedded database that `npm start` runs on this data directory; null when none answers. */
+export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
+  const text = await readFile(join(dataDir, RUNTIME_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return null;
+  const { databaseUrl }: { databaseUrl: string } = JSON.parse(text);
+  return (await canConnect(databaseUrl)) ? databaseUrl : null;
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { lockExclusively } from '../../config/exclusive-lock.ts';
 import { openCluster, type Cluster } from './cluster.ts';
-import { withClient } from './connection.ts';
+import { withClient, removeRuntime, writeRuntime } from './connection.ts';
 import {
   adoptPostmaster,
   databaseUrlOf,
@@ -13,7 +13,6 @@ import {
   stopPostmaster,
   type Postmaster,
 } from './postmaster.ts';
-import { removeRuntime, writeRuntime } from './runtime-file.ts';
 
 export type EmbeddedPostgres = {
   /** Stays the same for as long as this process runs, whatever happens to the server. */

@@ -5,18 +5,16 @@ import { loadAll, monitors, monitorsError, openIncidents } from '../client/live.
 import { canWrite } from '../client/session-state.ts';
 import type { Monitor } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
-import { Empty } from '../parts/empty.tsx';
 import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
-import { useTitle } from '../parts/page.tsx';
+import { Empty, useTitle } from '../parts/page.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
-import { Controls } from './overview/controls.tsx';
+import { Controls, density, rowHeightOf, useListLayout } from './overview/controls.tsx';
 import { KeyFigures, useFigures } from './overview/figures.tsx';
 import { FirstRun } from './overview/first-run.tsx';
 import { Histories } from './overview/histories.ts';
-import { density, rowHeightOf, useListLayout } from './overview/list-layout.ts';
 import { MonitorRow, RowHeads } from './overview/row.tsx';
 import {
   countMatches,

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
 import { sentenceOf } from '../client/failure.ts';
 import { Button } from './button.tsx';
-import { Empty } from './empty.tsx';
 import { Icon } from './icon.tsx';
+import { Empty } from './page.tsx';
 
 /**
  * Data from the API. `value` is the last response, and stays during reloads and after failed ones. A failure for new

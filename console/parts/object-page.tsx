@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { Failure } from '../client/failure.ts';
+import { signedIn } from '../client/session-state.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { ButtonLink } from './button.tsx';
-import { Empty } from './empty.tsx';
 import type { IconName } from './icon.tsx';
 import { Loaded, type Load } from './load.tsx';
-import { Page } from './page.tsx';
+import { Empty, Page } from './page.tsx';
 
 type ObjectPageProps<T> = {
   load: Load<T>;
@@ -67,5 +68,17 @@ export function ViewOnly({ who, ...page }: Omit<EmptyPageProps, 'heading' | 'chi
     <EmptyPage {...page} heading="View only">
       Only owners and editors can {who}.
     </EmptyPage>
+  );
+}
+
+type ChangesLinkProps = { kind: Schemas['AuditObjectKind']; id: string };
+
+/** A link for owners to the audit log's entries about one object; other roles may not read that log. */
+export function ChangesLink({ kind, id }: ChangesLinkProps) {
+  if (signedIn().user.role !== 'owner') return null;
+  return (
+    <ButtonLink size="small" href={`/settings/audit-log?kind=${kind}&object=${id}`}>
+      History
+    </ButtonLink>
   );
 }

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { BROWSER_ZONE } from '../../core/accounts/time-zone.ts';
+import { BROWSER_ZONE } from '../../core/time.ts';
 import { session } from '../client/session-state.ts';
 
 /** The current Unix second, updated every ten seconds; all relative times follow it. */

@@ -11,7 +11,7 @@ import {
   type Gauge,
   type VotedResult,
 } from './source-state.ts';
-import type { MonitorState } from './state.ts';
+import { type MonitorState } from './state.ts';
 
 /**
  * Applies one result of one source. Returns the monitor with that source's next state, and the change that follows

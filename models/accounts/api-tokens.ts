@@ -5,7 +5,7 @@ import type { Plan } from '../../core/accounts/plans.ts';
 import type { TokenScope } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
 import { transactionOn } from '../orm.ts';
-import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import type { ApiTokenRecord } from './records.ts';

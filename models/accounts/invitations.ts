@@ -3,7 +3,7 @@ import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
-import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { personName } from './recorded-fields.ts';

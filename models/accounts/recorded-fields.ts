@@ -1,8 +1,10 @@
-import type { AuditObject } from '../../core/accounts/audit-entry.ts';
-import type { Compared } from '../../core/accounts/field-changes.ts';
+import type { Author, AuditObject } from '../../core/accounts/audit-entry.ts';
+import type { FieldChanges, Compared } from '../../core/accounts/field-changes.ts';
 import type { Channel } from '../../core/alerts/channel.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
+import type { Run } from '../sql.ts';
+import { recordChange } from './audit-log.ts';
 import type { User } from './user-row.ts';
 
 /**
@@ -56,4 +58,28 @@ export function personName({ name, email }: Pick<User, 'name' | 'email'>): strin
 /** A person as what something is done to. */
 export function memberObject(user: Pick<User, 'id' | 'name' | 'email'>): AuditObject {
   return { kind: 'member', id: user.id, name: personName(user) };
+}
+
+/**
+ * Records a change of a person who is known by id alone, in the caller's transaction. `changes` is absent where nothing
+ * changed that shows.
+ */
+export async function recordMemberChange(
+  run: Run,
+  author: Author | null,
+  { userId, changes }: { userId: string; changes?: FieldChanges },
+): Promise<void> {
+  if (author === null) return;
+  const [user] = await run<{ id: string; tenant_id: string; email: string; name: string }>(
+    'SELECT id, tenant_id, email, name FROM users WHERE id = $1',
+    [userId],
+  );
+  if (user === undefined) return;
+  const object = memberObject(user);
+  await recordChange(run, author, {
+    tenantId: user.tenant_id,
+    object,
+    actor: { kind: 'user', id: user.id, name: object.name },
+    ...(changes && { changes }),
+  });
 }

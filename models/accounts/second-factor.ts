@@ -1,8 +1,8 @@
 import type { Database } from '../database.ts';
-import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { Authored } from './audit-log.ts';
-import { recordMemberChange } from './recorded-member.ts';
+import { recordMemberChange } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
 
 /**

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
-import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { Authored } from './audit-log.ts';
-import { recordMemberChange } from './recorded-member.ts';
+import { recordMemberChange } from './recorded-fields.ts';
 import type { Tenant } from './tenants.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
 

@@ -1,5 +1,5 @@
 import type { Role } from '../../core/accounts/roles.ts';
-import type { Clock } from '../../core/accounts/time-zone.ts';
+import type { Clock } from '../../core/time.ts';
 
 /** How the console looks to a person: light, dark, or as their system does. */
 export type Theme = 'system' | 'light' | 'dark';

@@ -3,8 +3,7 @@ import type { Role } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
-import { memberObject } from './recorded-fields.ts';
-import { recordMemberChange } from './recorded-member.ts';
+import { recordMemberChange, memberObject } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
 import { userOf, USER_COLUMNS, type User, type UserRow } from './user-row.ts';
 

@@ -10,7 +10,7 @@ import type { AssignedMonitor } from '../../core/agents/work-item.ts';
 import type { MonitorSecrets, MonitorType } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
-import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction } from '../sql.ts';
 
 /** The agent that a token speaks for, as it checked in last. */

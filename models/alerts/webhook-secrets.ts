@@ -1,5 +1,5 @@
 import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
-import type { WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
+import type { WebhookHeaders } from '../../core/alerts/channel.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';

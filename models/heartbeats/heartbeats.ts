@@ -9,7 +9,7 @@ import {
 import { firstLineOf, findRoom, type PingMarks } from '../../core/heartbeats/pings.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
-import { fingerprintOf } from '../secrets/fingerprint.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, sqlStateOf, type Run } from '../sql.ts';
 import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
 

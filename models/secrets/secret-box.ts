@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes, hash } from 'node:crypto';
 
 /** One key of the ring: an id that is written into what it seals, and 32 bytes. */
 export type SecretKey = { id: string; key: Buffer };
@@ -68,4 +68,12 @@ export function createSecretBox(ring: readonly SecretKey[]): SecretBox {
  */
 export function keyIdOf(sealed: string): string {
   return sealed.split('.')[1] ?? '';
+}
+
+/**
+ * What is stored of a token, a code or another secret text that we made: its SHA-256. The text is random, so that no
+ * salt is needed, and a stolen table opens nothing.
+ */
+export function fingerprintOf(secret: string): Buffer {
+  return hash('sha256', secret, 'buffer');
 }

@@ -1,6 +1,6 @@
 import type { Agent } from 'node:https';
+import type { WebhookHeaders } from '../../core/alerts/channel.ts';
 import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
-import type { WebhookHeaders } from '../../core/alerts/webhook-headers.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { excerptAnswer, OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';

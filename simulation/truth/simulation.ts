@@ -4,7 +4,7 @@ import type { Change } from '../../core/incidents/change.ts';
 import { isDecided, type DecidedMonitor, type Source } from '../../core/incidents/decided-monitor.ts';
 import { applyResult, reconsider, withChange } from '../../core/incidents/monitor-state.ts';
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/incidents/source-state.ts';
-import type { MonitorState } from '../../core/incidents/state.ts';
+import { type MonitorState } from '../../core/incidents/state.ts';
 import { createMonitor, createLocations, listSweptStretches, type History } from './beginning.ts';
 import { isOnline, makeCheck, nextCheckMs, nextChangeMs, passRun, type Check, type Location } from './location.ts';
 import type { Random } from './random.ts';

@@ -15,7 +15,7 @@ import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
-import type { TestedWebhook } from '../../notifications/webhook/test-delivery.ts';
+import type { TestedWebhook } from '../../notifications/webhook/sending.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
 import type { AnswerJson, Untyped } from '../helpers/answer-types.ts';

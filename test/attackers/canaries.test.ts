@@ -9,8 +9,8 @@ import { createApiToken, generateToken } from '../../models/accounts/api-tokens.
 import { listTenants } from '../../models/accounts/tenants.ts';
 import { createAgent } from '../../models/agents/agents.ts';
 import { closeDatabase } from '../../models/database.ts';
-import { fingerprintOf } from '../../models/secrets/fingerprint.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
+import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { readAllRows } from '../helpers/all-rows.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';

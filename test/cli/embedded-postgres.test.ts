@@ -4,8 +4,7 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'n
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import { findEmbeddedPostgres } from '../../cli/embedded-postgres/runtime-file.ts';
+import { withClient, findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';

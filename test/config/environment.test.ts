@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import test from 'ava';
 import { readAgentEnvironment } from '../../config/agent-environment.ts';
-import { ConfigurationError } from '../../config/configuration-error.ts';
 import { readEnvironment } from '../../config/environment.ts';
+import { ConfigurationError } from '../../config/failures.ts';
 
 const KEY = randomBytes(32).toString('base64');
 

@@ -12,7 +12,7 @@ import {
 import type { Database } from '../../models/database.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
-import { parseBootstrap } from '../../probes/domain/rdap-bootstrap.ts';
+import { parseBootstrap } from '../../probes/domain/rdap.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import type { Runtime } from '../runtime.ts';
 

@@ -1,5 +1,5 @@
 import { listCheckRegions } from '../../models/agents/shared-agents.ts';
-import { openAnswers } from '../../models/checks/sealed-answers.ts';
+import { openAnswers } from '../../models/checks/sealed-jobs.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import { QUEUES, type EvaluateJob } from '../../queues/payloads.ts';
 import { createRegionCache } from '../../queues/region-cache.ts';

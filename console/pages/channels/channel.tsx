@@ -1,21 +1,24 @@
+import { useEffect } from 'preact/hooks';
 import { api } from '../../client/api.ts';
-import { useReload } from '../../client/reload.ts';
+import { useReload, usePoll } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
-import { Button } from '../../parts/button.tsx';
-import { Tabs } from '../../parts/choices.tsx';
+import { Button, ButtonLink, Spinner } from '../../parts/button.tsx';
+import { Tabs } from '../../parts/choice-fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Page, Card } from '../../parts/page.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
+import { navigate } from '../../shell/router.ts';
 import { ChannelSettings } from './channel-settings.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 import { testAlert } from './notified.tsx';
-import { ChannelState, destinationOf, TYPES, type Channel } from './words.tsx';
+import { ChannelState, destinationOf, TYPES, type Channel, type ChannelType } from './words.tsx';
 
 const BACK = { label: 'Channels', href: PATHS.channels };
 
@@ -154,5 +157,72 @@ function remedyOf(type: Channel['type'], wasConnected: boolean): string {
   return (
     'No alerts are sent until it is connected. The link was shown once and is valid 1 hour. ' +
     'If you lost it, delete this channel and create another.'
+  );
+}
+
+type Links = Pick<Schemas['ChannelCreateResult'], 'deep_link' | 'group_deep_link' | 'authorize_url'>;
+
+/** The stream reports the connection at once; polling is for when there is no stream. */
+const POLL_MS = 5000;
+
+/** The links that connect a chat. Once it is connected, the channel's page is shown. */
+export function ConnectChat({ id, type, links }: { id: string; type: Exclude<ChannelType, 'webhook'>; links: Links }) {
+  const load = useLoad((signal) => api.get('/channels/{id}', { path: { id }, signal }), [id]);
+  useReload(load, ['channel'], (changed) => changed === id);
+  usePoll(load, true, POLL_MS);
+  const isConnected = load.value.value?.status === 'connected';
+  useEffect(() => {
+    if (!isConnected) return;
+    toast('Channel connected');
+    navigate(`/channels/${id}`, { replace: true });
+  }, [isConnected, id]);
+  return (
+    <div class="max-w-2xl">
+      <Card>
+        {type === 'telegram' ? <TelegramSteps links={links} /> : <SlackSteps links={links} />}
+        <p class="mt-5 flex items-center gap-2.5 text-sm text-soft" role="status">
+          <Spinner />
+          Waiting for the connection…
+        </p>
+      </Card>
+      <p class="mt-3 text-[0.8125rem] text-soft">
+        Single-use link, valid 1 hour. If you lose it, delete the channel and create another.
+      </p>
+    </div>
+  );
+}
+
+function TelegramSteps({ links }: { links: Links }) {
+  return (
+    <>
+      <p class="text-sm">Open the link in Telegram and press Start. For a group, choose the group.</p>
+      <div class="mt-4 flex flex-wrap gap-2">
+        {links.deep_link !== undefined && (
+          <ButtonLink href={links.deep_link} target="_blank" rel="noreferrer" tone="primary" icon="external">
+            Open in Telegram
+          </ButtonLink>
+        )}
+        {links.group_deep_link !== undefined && (
+          <ButtonLink href={links.group_deep_link} target="_blank" rel="noreferrer" icon="external">
+            Connect a group
+          </ButtonLink>
+        )}
+      </div>
+    </>
+  );
+}
+
+function SlackSteps({ links }: { links: Links }) {
+  return (
+    <>
+      <p class="text-sm">Slack asks you to choose a channel and approve access.</p>
+      <div class="mt-4">
+        {links.authorize_url !== undefined && (
+          <ButtonLink href={links.authorize_url} target="_blank" rel="noreferrer" tone="primary" icon="external">
+            Continue to Slack
+          </ButtonLink>
+        )}
+      </div>
+    </>
   );
 }

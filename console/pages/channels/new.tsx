@@ -10,18 +10,17 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CheckField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
 import { useDraft } from '../../parts/draft.ts';
-import { Empty } from '../../parts/empty.tsx';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
-import { Card, Page, useArrival } from '../../parts/page.tsx';
+import { Empty, Card, Page, useArrival } from '../../parts/page.tsx';
 import { ShownOnce } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
-import { ConnectChat } from './connect.tsx';
+import { ConnectChat } from './channel.tsx';
 import { Routing, type Route } from './monitor-choice.tsx';
 import { testAlert } from './notified.tsx';
 import { SigningSecret } from './signing-secret.tsx';
-import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDraft } from './webhook-fields.tsx';
+import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDraft } from './webhook-form.tsx';
 import { TYPES, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered: webhooks need nothing from the operator. */

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { Choices } from '../../parts/choices.tsx';
+import { Choices } from '../../parts/choice-fields.tsx';
 import { CopyText, CopyButton, useCopy } from '../../parts/copy.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import go from '../../samples/verify.go?raw';

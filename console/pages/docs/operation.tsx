@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Choices } from '../../parts/choices.tsx';
+import { Choices } from '../../parts/choice-fields.tsx';
 import { CopyButton, useCopy } from '../../parts/copy.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
 import { Markdown } from '../../parts/markdown.tsx';

@@ -1,7 +1,6 @@
 import { capitalize } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { Select } from '../../parts/choice-fields.tsx';
-import { Choices } from '../../parts/choices.tsx';
+import { Select, Choices } from '../../parts/choice-fields.tsx';
 import type { Line } from '../../plots/series.ts';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { hasTimings, TIMINGS } from '../../plots/timing-bar.tsx';

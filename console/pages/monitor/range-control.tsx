@@ -1,6 +1,6 @@
 import { useSignal, type Signal } from '@preact/signals';
 import { Button } from '../../parts/button.tsx';
-import { Choices } from '../../parts/choices.tsx';
+import { Choices } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { Field, inputClass } from '../../parts/field.tsx';
 import { clock, timeZone, TimesIn } from '../../parts/time.tsx';

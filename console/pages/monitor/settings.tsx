@@ -4,9 +4,9 @@ import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { Code } from '../../parts/facts.tsx';
 import { count, joinWords } from '../../parts/figures.ts';
+import { ChangesLink } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime, formatEvery } from '../../parts/time.tsx';
-import { ChangesLink } from '../settings/changes-link.tsx';
 import { hasLocations } from './status-words.ts';
 import {
   dnsSettings,

@@ -3,7 +3,7 @@ import { formatPercent, formatUptime } from '../../../core/statistics/reports/co
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { Choices } from '../../parts/choices.tsx';
+import { Choices } from '../../parts/choice-fields.tsx';
 import { Figure } from '../../parts/facts.tsx';
 import { count, describeSeconds } from '../../parts/figures.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';

@@ -2,9 +2,8 @@ import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
-import { Empty } from '../../parts/empty.tsx';
 import { Loaded, useLoad, Outdated } from '../../parts/load.tsx';
-import { Section } from '../../parts/page.tsx';
+import { Empty, Section } from '../../parts/page.tsx';
 import {
   BackToNewest,
   FROM_THE_NEWEST,

@@ -1,6 +1,6 @@
 import { generateToken } from '../../../models/accounts/api-tokens.ts';
 import { createAgent } from '../../../models/agents/agents.ts';
-import { fingerprintOf } from '../../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../../models/secrets/secret-box.ts';
 import { send, type Account, type Answer, type ApiServer } from '../api-server.ts';
 
 // oxlint-disable max-params -- a call reads like the request that it sends: path, body, headers

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ChatUpdate } from '../../../core/alerts/channel.ts';
-import { fingerprintOf } from '../../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../../models/secrets/secret-box.ts';
 import { readUpdate } from '../../../notifications/telegram/update.ts';
 
 const ADA = { id: 5_000_000_001, first_name: 'Ada', type: 'private' };

@@ -4,9 +4,8 @@ import { text } from 'node:stream/consumers';
 import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
 import { createHttpClient } from '../../../net/http-client.ts';
-import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
+import { createWebhookAgent, sendTestDelivery } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
-import { sendTestDelivery } from '../../../notifications/webhook/test-delivery.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { parseBootstrap, readSnapshot } from '../../../probes/domain/rdap-bootstrap.ts';
+import { parseBootstrap, readSnapshot } from '../../../probes/domain/rdap.ts';
 
 test('the snapshot knows the services of more than a thousand top-level domains', (t) => {
   const services = readSnapshot();

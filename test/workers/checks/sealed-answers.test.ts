@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { AnswerEvidence } from '../../../core/incidents/failure-evidence.ts';
-import { openAnswers, sealAnswers } from '../../../models/checks/sealed-answers.ts';
+import { openAnswers, sealAnswers } from '../../../models/checks/sealed-jobs.ts';
 import { listEvidence } from '../../../models/incidents/evidence.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { startCheck } from '../../../workers/processes/check.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { fingerprintOf } from '../../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../../models/secrets/secret-box.ts';
 import { startTelegram } from '../../../workers/processes/telegram.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';

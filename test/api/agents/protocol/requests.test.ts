@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import { generateToken } from '../../../../models/accounts/api-tokens.ts';
 import { revokeAgent, rotateAgentToken } from '../../../../models/agents/agents.ts';
-import { fingerprintOf } from '../../../../models/secrets/fingerprint.ts';
+import { fingerprintOf } from '../../../../models/secrets/secret-box.ts';
 import { isError, send, withApiServer, type ApiServer } from '../../api-server.ts';
 import { agentCaller } from '../agent-caller.ts';
 

@@ -1,6 +1,5 @@
 import test from 'ava';
-import type { ReportMonitor } from '../../../../core/statistics/reports/content.ts';
-import { renderReportCsv } from '../../../../core/statistics/reports/csv.ts';
+import { renderReportCsv, type ReportMonitor } from '../../../../core/statistics/reports/content.ts';
 
 const MONITOR: ReportMonitor = {
   id: 'mon_1',

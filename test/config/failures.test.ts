@@ -1,5 +1,5 @@
 import test from 'ava';
-import { describeFailure } from '../../config/failure-text.ts';
+import { describeFailure } from '../../config/failures.ts';
 
 test('an error speaks for itself, and one without text for those inside it', (t) => {
   const refused = new AggregateError(
