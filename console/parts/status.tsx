@@ -26,6 +26,32 @@ export function StatusMark({
   );
 }
 
+/** What the colors of a strip mean. */
+const MEANINGS = {
+  up: { label: 'Up', fill: 'bg-up-fill' },
+  degraded: { label: 'Degraded', fill: 'bg-degraded-fill' },
+  down: { label: 'Down', fill: 'bg-down-fill' },
+  none: { label: 'No data or paused', fill: 'hatched' },
+  absent: { label: 'Not created yet', fill: 'bg-nothing' },
+} as const;
+
+/** Names each color that a strip has. */
+export function StripLegend({ present }: { present: ReadonlySet<keyof typeof MEANINGS> }) {
+  return (
+    <ul aria-label="Legend" class="mt-1.5 flex flex-wrap gap-x-2.5 text-2xs text-soft [print-color-adjust:exact]">
+      {Object.entries(MEANINGS).map(
+        ([name, { label, fill }]) =>
+          present.has(name as keyof typeof MEANINGS) && (
+            <li key={name} class="flex items-center gap-1">
+              <span class={`size-2 rounded-xs ${fill}`} />
+              {label}
+            </li>
+          ),
+      )}
+    </ul>
+  );
+}
+
 const TONES = {
   plain: 'bg-sunken text-soft',
   good: 'bg-accent-tint text-accent',

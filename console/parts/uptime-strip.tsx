@@ -1,6 +1,8 @@
 import { Component, type ComponentType, type VNode } from 'preact';
 import { DAY_SECONDS } from '../../core/time.ts';
 import type { Schemas } from '../client/shapes.ts';
+import { PATHS } from '../paths.ts';
+import { navigate } from '../shell/router.ts';
 import { formatDay } from './time.tsx';
 import { showTooltip } from './tooltip.tsx';
 
@@ -16,16 +18,16 @@ export type UptimeDays = {
   worst: readonly WorstState[];
 };
 
-type DayClass = 'absent' | 'uncounted' | 'up' | 'degraded' | 'down';
+type DayClass = 'absent' | 'none' | 'up' | 'degraded' | 'down';
 
 /** How a day looks by its worst state; what is unknown or does not count looks the same everywhere. */
 const CLASS_OF: Record<NonNullable<WorstState>, DayClass> = {
   down: 'down',
   degraded: 'degraded',
   up: 'up',
-  unknown: 'uncounted',
-  pending: 'uncounted',
-  paused: 'uncounted',
+  unknown: 'none',
+  pending: 'none',
+  paused: 'none',
 };
 
 const HEIGHT = 16;
@@ -39,7 +41,7 @@ type Bars = readonly (readonly [top: number, bottom: number])[];
  */
 const STYLES: Record<DayClass, { color: string; bars: Bars }> = {
   absent: { color: 'fill-nothing', bars: [[7, 9]] },
-  uncounted: {
+  none: {
     color: 'fill-unknown',
     bars: [
       [3, 4.5],
@@ -56,9 +58,12 @@ const CLASSES = Object.keys(STYLES) as DayClass[];
 /** The last days as bars; `days` is null while they load. */
 export const UptimeStrip = memo(function UptimeStrip({
   days,
+  incidentsOf,
   class: className = 'h-4 w-full',
 }: {
   days: UptimeDays | null;
+  /** The monitor whose incidents a click on a bad day opens. */
+  incidentsOf?: string;
   class?: string;
 }) {
   if (days === null) return <span class={`block ${className}`} />;
@@ -70,8 +75,9 @@ export const UptimeStrip = memo(function UptimeStrip({
       class={`block ${className}`}
       role="img"
       aria-label={describeDays(days)}
-      onPointerMove={(event) => showDay(days, event)}
+      onPointerMove={(event) => showDay(days, event, incidentsOf !== undefined)}
       onPointerLeave={() => showTooltip(null)}
+      onClick={(event) => incidentsOf !== undefined && clickDay(days, event, incidentsOf)}
     >
       {CLASSES.flatMap((name) => {
         const ofClass = days.worst.flatMap((state, day) => (classOf(state) === name ? [day] : []));
@@ -86,20 +92,53 @@ export const UptimeStrip = memo(function UptimeStrip({
   );
 });
 
+/** The classes of days that a strip shows. */
+export function classesOf(worst: readonly WorstState[]): ReadonlySet<DayClass> {
+  return new Set(worst.map(classOf));
+}
+
+/** Shows the incidents of a monitor on a day, `2026-11-23`. */
+export function openDay(monitorId: string, date: string): void {
+  navigate(`${PATHS.incidents}?monitor_id=${encodeURIComponent(monitorId)}&day=${date}`);
+}
+
+type AtPointer = { currentTarget: SVGElement; clientX: number };
+
+/** The number of the day at the pointer. */
+function dayAt({ uptime }: UptimeDays, { currentTarget, clientX }: AtPointer): number {
+  const { left, width } = currentTarget.getBoundingClientRect();
+  return Math.min(uptime.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * uptime.length)));
+}
+
 /** Shows a tooltip for the day at the pointer. */
-function showDay(
-  { firstDay, uptime, worst }: UptimeDays,
-  { currentTarget, clientX, pointerType }: { currentTarget: SVGElement; clientX: number; pointerType: string },
-): void {
-  if (pointerType === 'touch') return;
-  const { left, width, top } = currentTarget.getBoundingClientRect();
-  const day = Math.min(uptime.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * uptime.length)));
+function showDay(days: UptimeDays, event: AtPointer & { pointerType: string }, leadsOn: boolean): void {
+  if (event.pointerType === 'touch') return;
+  const { firstDay, uptime, worst } = days;
+  const day = dayAt(days, event);
+  const { left, width, top } = event.currentTarget.getBoundingClientRect();
   showTooltip({
-    anchor: currentTarget,
+    anchor: event.currentTarget,
     x: left + ((day + 0.5) * width) / uptime.length,
     y: top,
-    text: `${formatDay(firstDay + day * DAY_SECONDS)}: ${describeDay(uptime[day] ?? null, worst[day] ?? null)}`,
+    text:
+      `${formatDay(firstDay + day * DAY_SECONDS)}: ${describeDay(uptime[day] ?? null, worst[day] ?? null)}` +
+      (leadsOn && isBad(worst[day]) ? '. Click for incidents' : ''),
   });
+}
+
+/** Opens the incidents of the bad day at the pointer. Any other click is left to the link that the strip is in. */
+function clickDay(days: UptimeDays, event: AtPointer & MouseEvent, monitorId: string): void {
+  // A finger is wider than a week of a strip.
+  const isTouch = event instanceof PointerEvent && event.pointerType === 'touch';
+  if (isTouch || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const day = dayAt(days, event);
+  if (!isBad(days.worst[day])) return;
+  event.preventDefault();
+  openDay(monitorId, new Date((days.firstDay + day * DAY_SECONDS) * 1000).toISOString().slice(0, 10));
+}
+
+function isBad(worst: WorstState | undefined): boolean {
+  return worst === 'down' || worst === 'degraded';
 }
 
 function describeDay(percent: number | null, worst: WorstState): string {

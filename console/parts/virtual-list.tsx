@@ -21,8 +21,9 @@ type VirtualListProps<T> = {
 /** Rows that are rendered beyond the edges, so that scrolling finds them there. */
 const OVERSCAN = 4;
 
-/** More new rows than this are rendered in a second frame. */
-const MOST_FRESH = 2 * OVERSCAN;
+/** With more new rows in sight than this, those beyond the edges wait for a pause, in milliseconds. */
+const MOST_FRESH = 8;
+const PAUSE_MS = 100;
 
 /** The most rows on paper: some forty pages. */
 const MOST_PRINTED = 1000;
@@ -95,32 +96,28 @@ function useRange(
     const scroller = list === null ? null : scrollerOf(list);
     if (list === null || scroller === null) return;
     const current = { from: -1, to: -1 };
-    let widening: ReturnType<typeof setTimeout> | undefined;
-    const show = (beyond: number) => {
+    let pause: ReturnType<typeof setTimeout> | undefined;
+    const measure = () => {
+      clearTimeout(pause);
       const top = scroller.getBoundingClientRect().top - list.getBoundingClientRect().top;
-      const from = Math.max(0, Math.floor(top / rowHeight) - beyond);
-      const to = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + beyond));
-      const fresh = to - from - Math.max(0, Math.min(to, current.to) - Math.max(from, current.from));
-      if (beyond > 0 && fresh > MOST_FRESH) {
-        // After a jump, render the visible rows first and the others in the next frame.
-        show(0);
-        widening ??= setTimeout(() => {
-          widening = undefined;
-          show(beyond);
-        });
-        return;
-      }
+      const first = Math.max(0, Math.floor(top / rowHeight));
+      const end = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight)));
+      const fresh = end - first - Math.max(0, Math.min(end, current.to) - Math.max(first, current.from));
+      const isJump = fresh > MOST_FRESH;
+      // In a fast scroll rows beyond the edges are gone before anyone sees them.
+      if (isJump) pause = setTimeout(measure, PAUSE_MS);
+      const beyond = isJump ? 0 : OVERSCAN;
+      const [from, to] = [Math.max(0, first - beyond), Math.min(count, end + beyond)];
       if (from === current.from && to === current.to) return;
       Object.assign(current, { from, to });
       onRange(from, to);
     };
-    const measure = () => show(OVERSCAN);
     const observer = new ResizeObserver(measure);
     observer.observe(scroller);
     scroller.addEventListener('scroll', measure, { passive: true });
     measure();
     return () => {
-      clearTimeout(widening);
+      clearTimeout(pause);
       observer.disconnect();
       scroller.removeEventListener('scroll', measure);
     };

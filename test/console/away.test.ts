@@ -11,12 +11,12 @@ const AWAY = /Can’t reach the server\..* updated at \d/;
 /** A page that is live, and how to stop and let go on the process behind it. */
 async function openLivePage(t: ExecutionContext<ConsoleService>) {
   const { browser, service, person } = t.context;
-  const { page } = await openPage(t, browser, { url: service.url });
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
   await page.goto('/');
   await signIn(page, person);
   await isShown(page, 'Live');
   const { pid } = service.program.child;
-  return { page, send: (signal: NodeJS.Signals) => process.kill(Number(pid), signal) };
+  return { page, complaints, send: (signal: NodeJS.Signals) => process.kill(Number(pid), signal) };
 }
 
 async function isShown(page: Page, state: string, timeout = 60_000): Promise<void> {
@@ -34,19 +34,27 @@ test.serial('a service that hangs is away within 30 s, until it answers again', 
   t.is(await page.getByRole('alert').count(), 0);
 });
 
-test.serial('a service that was killed is away within 30 s, and stays so while it is asked in vain', async (t) => {
-  const { page, send } = await openLivePage(t);
-  send('SIGKILL');
-  const warning = page.getByRole('alert').filter({ hasText: AWAY });
-  await warning.waitFor({ timeout: 30_000 });
-  await warning.evaluate((element) => element.setAttribute('data-first', ''));
-  const isPoll = (request: { url: () => string }) => new URL(request.url()).pathname === '/v1/overview';
-  for (let poll = 0; poll < 2; poll += 1) await page.waitForEvent('requestfailed', isPoll);
-  const isStream = (request: { url: () => string }) => new URL(request.url()).pathname === '/v1/live';
-  await page.waitForEvent('requestfailed', isStream);
-  t.is(await warning.and(page.locator('[data-first]')).count(), 1, 'it was there all the time');
-  await isShown(page, 'No connection');
-  await page.getByRole('link', { name: 'Reports' }).first().click();
-  await page.getByText('Can’t reach the server. Try again').waitFor();
-  t.is(await page.getByText('Something went wrong').count(), 0);
-});
+test.serial(
+  'a service that was killed is away within 30 s, until it is back and the page loads by itself',
+  async (t) => {
+    const { page, complaints, send } = await openLivePage(t);
+    send('SIGKILL');
+    const warning = page.getByRole('alert').filter({ hasText: AWAY });
+    await warning.waitFor({ timeout: 30_000 });
+    await warning.evaluate((element) => element.setAttribute('data-first', ''));
+    const isPoll = (request: { url: () => string }) => new URL(request.url()).pathname === '/v1/overview';
+    for (let poll = 0; poll < 2; poll += 1) await page.waitForEvent('requestfailed', isPoll);
+    const isStream = (request: { url: () => string }) => new URL(request.url()).pathname === '/v1/live';
+    await page.waitForEvent('requestfailed', isStream);
+    t.is(await warning.and(page.locator('[data-first]')).count(), 1, 'it was there all the time');
+    await isShown(page, 'No connection');
+    await page.getByRole('link', { name: 'Reports' }).first().click();
+    await page.getByText('Can’t reach the server. Try again').waitFor();
+    t.is(await page.getByText('Something went wrong').count(), 0);
+    await t.context.restart();
+    await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+    await isShown(page, 'Live');
+    t.is(await warning.count(), 0);
+    t.deepEqual(complaints, []);
+  },
+);

@@ -1,5 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { readConsole } from '../../api/system/console-files.ts';
 import { consolePages } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/stamp.ts';
@@ -187,21 +187,46 @@ test('a strip is red for down, amber for degraded and hatched for unknown; a day
     ),
   );
   t.deepEqual(fills, colors);
-  t.is(await row.locator('[data-days="uncounted"]').count(), 3, 'hatched by three lines');
+  t.is(await row.locator('[data-days="none"]').count(), 3, 'hatched by three lines');
 
-  await page.goto(`/monitors/${id}`);
+  const days = row.getByRole('img', { name: /^Downtime on/ });
+  const isDownDay = (url: URL) => url.searchParams.get('day') === new Date(downAt).toISOString().slice(0, 10);
+  await clickDay(days, 20);
+  await page.waitForURL(isDownDay);
+  await page.getByRole('link', { name: /Night shift/ }).waitFor();
+  await page.goBack();
+  await clickDay(days, 19);
+  await page.waitForURL(`**/monitors/${id}`);
+
+  const legends = page.getByRole('list', { name: 'Legend' });
+  await legends.nth(1).waitFor();
+  t.deepEqual(await legends.nth(1).getByRole('listitem').allTextContents(), [
+    'Up',
+    'Degraded',
+    'Down',
+    'No data or paused',
+    'Not created yet',
+  ]);
+  await page.setViewportSize({ width: 320, height: HEIGHT });
+  t.deepEqual(await findSideways(page), []);
   const strip = page.getByRole('slider', { name: /^The last 90 days/ });
   await strip.focus();
   await page.keyboard.press('End');
   for (let day = 0; day < 20; day += 1) await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('Enter');
-  await page.waitForURL((url) => url.searchParams.get('day') === new Date(downAt).toISOString().slice(0, 10));
+  await page.waitForURL(isDownDay);
   await page.getByRole('link', { name: /Night shift/ }).waitFor();
   t.is(await page.getByRole('link', { name: /Another day/ }).count(), 0);
   await page.getByRole('button', { name: 'All days' }).click();
   await page.getByRole('link', { name: /Another day/ }).waitFor();
   t.deepEqual(complaints, []);
 });
+
+/** Clicks into a strip of 90 days, on the one so many days ago. */
+async function clickDay(strip: Locator, daysAgo: number): Promise<void> {
+  const { width = 0, height = 0 } = (await strip.boundingBox()) ?? {};
+  await strip.click({ position: { x: ((89.5 - daysAgo) * width) / 90, y: height / 2 } });
+}
 
 async function openAs(t: ExecutionContext<Context>, { headers }: Person) {
   if (browser === null) throw new Error('The browser did not start');

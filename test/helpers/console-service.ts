@@ -12,6 +12,8 @@ export type ConsoleService = {
   databaseUrl: string;
   person: { email: string; password: string };
   browser: Browser;
+  /** Starts the service again where it was, after its process was ended. */
+  restart: () => Promise<Service>;
 };
 
 /**
@@ -38,7 +40,8 @@ export function withConsole(
       ...(await prepare(harness)),
     };
     const [service, browser] = await Promise.all([startService(harness, env), startBrowser(harness)]);
-    running = { service, databaseUrl, browser, person: { email: 'admin@localhost', password } };
+    const restart = () => startService(harness, { ...env, PORT: new URL(service.url).port });
+    running = { service, databaseUrl, browser, restart, person: { email: 'admin@localhost', password } };
   });
   test.beforeEach((t) => {
     if (running === null) throw new Error('The service did not start');

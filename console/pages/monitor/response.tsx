@@ -4,6 +4,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Card, Section, useWide } from '../../parts/page.tsx';
+import { StripLegend } from '../../parts/status.tsx';
 import { clock, formatAgo, formatShort, TimesIn } from '../../parts/time.tsx';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { nearestKnown, scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
@@ -147,6 +148,7 @@ function Plots({
       )}
       <div style={isTimed ? { paddingLeft: `${PLOT_MARGINS.left}px`, paddingRight: `${PLOT_MARGINS.right}px` } : {}}>
         <StatusBand parts={parts} span={span} label={describeBand(incidents, span, words)} />
+        <StripLegend present={new Set(parts.map(({ state }) => state))} />
       </div>
       {isTimed && (
         <>

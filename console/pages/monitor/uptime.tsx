@@ -6,10 +6,9 @@ import { Figure } from '../../parts/facts.tsx';
 import { count, describeSeconds } from '../../parts/figures.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { StripLegend } from '../../parts/status.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
-import { UptimeStrip } from '../../parts/uptime-strip.tsx';
-import { PATHS } from '../../paths.ts';
-import { navigate } from '../../shell/router.ts';
+import { classesOf, openDay, UptimeStrip } from '../../parts/uptime-strip.tsx';
 import { Slo } from './slo.tsx';
 
 type Day = Schemas['UptimeDay'];
@@ -71,7 +70,7 @@ function Strip({ id, days }: { id: string; days: readonly Day[] }) {
   };
   const open = (at: number) => {
     const { date = '', incidents = 0 } = days[at] ?? {};
-    if (incidents > 0) navigate(`${PATHS.incidents}?monitor_id=${encodeURIComponent(id)}&day=${date}`);
+    if (incidents > 0) openDay(id, date);
   };
   const press = (event: KeyboardEvent) => {
     const at = pointed.value ?? last;
@@ -82,6 +81,7 @@ function Strip({ id, days }: { id: string; days: readonly Day[] }) {
     event.preventDefault();
     pointed.value = Math.min(last, Math.max(0, to));
   };
+  const worst = days.map(({ worst_state: state }) => state);
   return (
     <div class="mt-4">
       <div
@@ -104,7 +104,7 @@ function Strip({ id, days }: { id: string; days: readonly Day[] }) {
           days={{
             firstDay: dayOf(first),
             uptime: days.map(({ uptime_percent: percent }) => percent),
-            worst: days.map(({ worst_state: state }) => state),
+            worst,
           }}
           class="h-8 w-full"
         />
@@ -119,6 +119,7 @@ function Strip({ id, days }: { id: string; days: readonly Day[] }) {
           <span class="clipped">{describeDay(day)}</span>
         )}
       </div>
+      <StripLegend present={classesOf(worst)} />
     </div>
   );
 }

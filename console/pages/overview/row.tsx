@@ -116,7 +116,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
           <RowStatus monitor={monitor} incident={incident} />
         </span>
       </span>
-      <UptimeStrip days={days.value} class="row-strip h-4 w-full" />
+      <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
       <span class="row-uptime wide-row text-right text-xs text-soft">{formatUptime(past?.uptime_percent ?? null)}</span>
       <Sparkline
         values={past?.hourly_latency_ms ?? null}

@@ -1,0 +1,33 @@
+import anyTest, { type TestFn } from 'ava';
+import { readConsole } from '../../api/system/console-files.ts';
+import { consolePages } from '../../api/system/console-pages.ts';
+import { DIST } from '../../console/build/stamp.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import { furnishAccount } from '../attackers/furnished-account.ts';
+import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+const built = await readConsole(DIST);
+/** The files that are served; a release replaces those with a hash in their names. */
+const files = new Map(built?.files);
+withApiServer(test, {}, (routes) => void routes.use(consolePages(built && { ...built, files })));
+
+test('a tab that is open during an update offers the new version where the old one’s files are gone', async (t) => {
+  const { api } = t.context;
+  const { person } = await furnishAccount(api, 'release');
+  const browser = await startBrowser(t);
+  const { page, complaints } = await openPage(t, browser, { url: api.url });
+  const [name = '', value = ''] = (person.headers['Cookie'] ?? '').split('=');
+  await page.context().addCookies([{ name, value, url: api.url }]);
+  await page.goto('/');
+  await page.getByRole('list', { name: 'Monitors' }).waitFor();
+  for (const path of files.keys()) if (path.startsWith('/assets/reports-')) files.delete(path);
+  await page.getByRole('link', { name: 'Reports' }).first().click();
+  await page.getByText('Spotcheck was updated').waitFor();
+  t.is(await page.getByRole('alert').count(), 0, 'the server answers');
+  t.deepEqual(await findBarriers(page), []);
+  for (const [path, file] of built?.files ?? []) files.set(path, file);
+  await page.getByRole('button', { name: 'Reload page' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Reports' }).waitFor();
+  t.deepEqual(complaints, []);
+});
