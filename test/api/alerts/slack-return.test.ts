@@ -148,7 +148,7 @@ test('a code that Slack does not take costs the link nothing: the next one conne
   address.searchParams.set('code', 'made.up');
   const page = await visit(address.href);
   t.is(page.status, 400);
-  t.regex(page.html, /Slack answered invalid_code/);
+  t.regex(page.html, /Slack responded with invalid_code/);
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
 
@@ -158,7 +158,7 @@ test('while Slack is away nothing is connected, and the same link works when it 
   slack.answers.api = { status: 503, body: 'upstream' };
   const page = await visit(slack.approve(authorizeUrl));
   t.is(page.status, 502);
-  t.regex(page.html, /Slack could not be asked[\s\S]*Slack answered 503/);
+  t.regex(page.html, /Slack could not be asked[\s\S]*Slack responded with 503/);
   slack.answers.api = null;
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
