@@ -92,7 +92,7 @@ function outcomeOf({ status, headers, body }: HttpAnswer, name: string): RdapOut
   if (status !== 200) return failed(`The registry's RDAP service responded with HTTP ${status}`);
   const registration = readRdapDomain(body.toString('utf8'), name);
   return registration === null
-    ? failed("The answer of the registry's RDAP service is not understood")
+    ? failed("The response of the registry's RDAP service cannot be parsed")
     : { outcome: 'registered', ...registration };
 }
 

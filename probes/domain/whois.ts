@@ -63,7 +63,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
     if ('outcome' in found) return found;
     const answer = await ask(found, question, tools);
     if (answer.outcome === 'failed') return answer;
-    const lookUp = conclude(answer.reading, "The answer of the registry's WHOIS service is not understood");
+    const lookUp = conclude(answer.reading, "The response of the registry's WHOIS service cannot be parsed");
     const referral = answer.reading.outcome === 'registered' ? answer.reading.referral : null;
     if (
       lookUp.outcome !== 'registered' ||
