@@ -24,7 +24,7 @@ export type BodyCharge = {
  */
 export class OutOfBodyMemory extends Error {
   constructor() {
-    super('There was no memory left for the body of the answer');
+    super('There was no memory left for the response body');
   }
 }
 

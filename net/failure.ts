@@ -33,7 +33,7 @@ export const UNSENDABLE: Failure = {
 /** The failure of a target that sends informational answers (1xx) without end. */
 export const NEVER_FINAL: Failure = {
   cause: 'conn_error',
-  reason: 'The answer is not valid HTTP: informational answers without a final one',
+  reason: 'The response is not valid HTTP: informational responses without a final one',
 };
 
 const BODY_LOST: Failure = { cause: 'conn_error', reason: 'The connection was closed before the end of the body' };
@@ -41,27 +41,27 @@ const BODY_LOST: Failure = { cause: 'conn_error', reason: 'The connection was cl
 /** The failures of an answer whose body could not be read. */
 export const BODY_FAILURES = {
   lost: BODY_LOST,
-  undecodable: { cause: 'conn_error', reason: 'The body is not what its Content-Encoding says' },
+  undecodable: { cause: 'conn_error', reason: 'The body does not match its Content-Encoding' },
 } satisfies Record<string, Failure>;
 
 const TIMEOUTS = {
-  lookup: 'while looking up the name',
+  lookup: 'during the DNS lookup',
   connect: 'while connecting',
   tls: 'during the TLS handshake',
-  answer: 'while waiting for the answer',
+  answer: 'while waiting for the response',
   body: 'while reading the body',
 } satisfies Record<Step, string>;
 
 const BY_CODE: Readonly<Record<string, Failure>> = {
   [BLOCKED_CODE]: BLOCKED,
-  ENOTFOUND: { cause: 'dns_nxdomain', reason: 'The name has no address in DNS' },
+  ENOTFOUND: { cause: 'dns_nxdomain', reason: 'The host name does not resolve' },
   ECONNREFUSED: { cause: 'conn_refused', reason: 'Connection refused' },
   EHOSTUNREACH: { cause: 'conn_error', reason: 'Host unreachable' },
   ENETUNREACH: { cause: 'conn_error', reason: 'Network unreachable' },
-  ETIMEDOUT: { cause: 'timeout', reason: 'Connecting timed out' },
+  ETIMEDOUT: { cause: 'timeout', reason: 'The connection timed out' },
   CERT_HAS_EXPIRED: { cause: 'cert_expired', reason: 'The certificate has expired' },
   CERT_NOT_YET_VALID: { cause: 'tls_error', reason: 'The certificate is not yet valid' },
-  CERT_SIGNATURE_FAILURE: { cause: 'tls_error', reason: 'The signature of the certificate does not hold' },
+  CERT_SIGNATURE_FAILURE: { cause: 'tls_error', reason: 'The certificate has an invalid signature' },
   CERT_REVOKED: { cause: 'tls_error', reason: 'The certificate has been revoked' },
   DEPTH_ZERO_SELF_SIGNED_CERT: { cause: 'tls_error', reason: 'The certificate is self-signed' },
   SELF_SIGNED_CERT_IN_CHAIN: {
@@ -73,19 +73,19 @@ const BY_CODE: Readonly<Record<string, Failure>> = {
     reason: 'The certificate was issued by an authority that is not trusted',
   },
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: { cause: 'tls_error', reason: 'The certificate chain is incomplete or not trusted' },
-  ERR_TLS_CERT_ALTNAME_INVALID: { cause: 'tls_error', reason: 'The certificate is for another name' },
-  HPE_HEADER_OVERFLOW: { cause: 'conn_error', reason: 'The headers of the answer are too long' },
+  ERR_TLS_CERT_ALTNAME_INVALID: { cause: 'tls_error', reason: 'The certificate does not match the host name' },
+  HPE_HEADER_OVERFLOW: { cause: 'conn_error', reason: 'The response headers are too long' },
 };
 
-const DNS_FAILED: Failure = { cause: 'dns_error', reason: 'Looking up the name failed' };
+const DNS_FAILED: Failure = { cause: 'dns_error', reason: 'The DNS lookup failed' };
 const TLS_FAILED: Failure = { cause: 'tls_error', reason: 'The TLS handshake failed' };
-const INVALID_ANSWER: Failure = { cause: 'conn_error', reason: 'The answer is not valid HTTP' };
+const INVALID_ANSWER: Failure = { cause: 'conn_error', reason: 'The response is not valid HTTP' };
 
 const LOST: Record<Step, Failure> = {
   lookup: DNS_FAILED,
-  connect: { cause: 'conn_error', reason: 'Connecting failed' },
+  connect: { cause: 'conn_error', reason: 'The connection failed' },
   tls: { cause: 'tls_error', reason: 'The connection was closed during the TLS handshake' },
-  answer: { cause: 'conn_error', reason: 'The connection was closed without an answer' },
+  answer: { cause: 'conn_error', reason: 'The connection was closed without a response' },
   body: BODY_LOST,
 };
 

@@ -23,7 +23,7 @@ const QUESTIONS_APART_MS = 500;
 const CUT_OFF: Judgement = {
   verdict: 'none',
   cause: null,
-  reason: 'This location can reach none of its own reference hosts either, so what it saw does not count',
+  reason: 'This location can reach none of its own reference hosts either, so its results do not count',
 };
 
 /**

@@ -26,7 +26,7 @@ export function createVendorProbe(readPage: VendorPageReader): (target: CheckTar
         startedAt,
         latencyMs: null,
         outcome: 'unread',
-        reason: `There is no vendor ${target} in the catalogue any more`,
+        reason: `The vendor ${target} is no longer in the catalog`,
       };
     // The lookup goes on without a check that is out of time: others wait for it, and the next check finds its outcome.
     const reading = await within(timeoutMs, readPage(page, checkSpec.vendor?.components ?? []), null);

@@ -15,7 +15,7 @@ import { sendPlainPage } from '../system/plain-page.ts';
 /** What came of a visit, for the person who made it. */
 type ResultPage = { status: number; title: string; sentences: string[] };
 
-const AGAIN = 'Create the channel anew and open its new link.';
+const AGAIN = 'Create the channel again and open its new link.';
 
 /** What is wrong with a visit of which nothing can come. */
 const REFUSALS = {
@@ -23,69 +23,61 @@ const REFUSALS = {
     status: 400,
     title: 'Slack was not connected',
     sentences: [
-      'Slack was asked not to let Spotcheck in. Nothing was changed.',
-      'To connect it after all, open the channel’s link again within the hour of its creation.',
+      'Access was denied in Slack. Nothing was changed.',
+      'To connect it, open the channel’s link again within an hour of creating the channel.',
     ],
   },
   reported: {
     status: 400,
     title: 'Slack was not connected',
     sentences: [
-      'Slack reported an error instead of letting Spotcheck in.',
-      'Open the channel’s link again; if that does not help, ask the operator of this Spotcheck whether its Slack ' +
-        'app is set up well.',
+      'Slack reported an error.',
+      'Open the channel’s link again. If that does not help, ask your administrator to check the Slack app.',
     ],
   },
   incomplete: {
     status: 400,
     title: 'This link is not complete',
     sentences: [
-      'This page is where Slack sends people back to; it does nothing without what Slack adds to its address.',
+      'Slack opens this page after you approve access. It does nothing by itself.',
       'Open the link that the channel was created with.',
     ],
   },
   foreign: {
     status: 400,
-    title: 'This link is not ours',
-    sentences: [
-      'What came back from Slack was not made by this Spotcheck, or was changed on the way. Nothing was connected.',
-      AGAIN,
-    ],
+    title: 'This link is not valid',
+    sentences: ['It was not created by this Spotcheck, or it was changed. Nothing was connected.', AGAIN],
   },
   expired: {
     status: 400,
     title: 'This link has expired',
-    sentences: ['A link to connect Slack works for one hour.', AGAIN],
+    sentences: ['A link to connect Slack is valid for one hour.', AGAIN],
   },
   used: {
     status: 400,
-    title: 'This link was used already',
+    title: 'This link was already used',
     sentences: [
-      'A link connects Slack once, and this one has done so. Nothing was changed now.',
-      'For another Slack channel, create another channel here and open its link.',
+      'A link works once. Nothing was changed.',
+      'To connect another Slack channel, create another channel in Spotcheck and open its link.',
     ],
   },
   unknown: {
     status: 400,
-    title: 'This channel is gone',
-    sentences: ['The channel that this link was for has been deleted.', AGAIN],
+    title: 'This channel no longer exists',
+    sentences: ['The channel of this link was deleted.', AGAIN],
   },
   noApp: {
     status: 503,
-    title: 'Slack is not set up here',
+    title: 'Slack isn’t configured',
     sentences: [
-      'This Spotcheck has no Slack app, so nothing could be connected.',
-      'Once its operator has set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET, create the channel anew and open ' +
-        'its new link.',
+      'Nothing was connected. Ask your administrator to set SLACK_CLIENT_ID and SLACK_CLIENT_SECRET.',
+      'Then create the channel again and open its new link.',
     ],
   },
   databaseAway: {
     status: 503,
-    title: 'Not now',
-    sentences: [
-      'Spotcheck cannot reach its database at the moment, so nothing was connected.',
-      'Open the channel’s link again in a minute.',
-    ],
+    title: 'Spotcheck is temporarily unavailable',
+    sentences: ['It cannot reach its database. Nothing was connected.', 'Open the channel’s link again in a minute.'],
   },
 } as const satisfies Record<string, { status: number; title: string; sentences: readonly string[] }>;
 
@@ -94,17 +86,17 @@ const UNGRANTED = {
   stale: {
     status: 400,
     title: 'Slack was not connected',
-    remedy: 'What Slack sent along works once and for ten minutes only. Open the channel’s link again.',
+    remedy: 'Slack’s approval is valid once, for ten minutes. Open the channel’s link again.',
   },
   refused: {
     status: 502,
     title: 'Slack does not accept this Spotcheck',
     remedy:
-      'Its operator must look at its Slack app: client id and secret, redirect URL, and the scope incoming-webhook.',
+      'Ask your administrator to check the Slack app: client ID, client secret, redirect URL and the scope incoming-webhook.',
   },
   away: {
     status: 502,
-    title: 'Slack could not be asked',
+    title: 'Can’t reach Slack',
     remedy: 'Nothing was connected. Open the channel’s link again in a minute.',
   },
 } as const satisfies Record<
@@ -196,11 +188,11 @@ function describeConnected(
     status: 200,
     title: 'Slack is connected',
     sentences: [
-      `Alerts of “${name}” arrive in ${destination} from now on.`,
+      `Alerts for “${name}” arrive in ${destination} from now on.`,
       isGreeted
-        ? 'A first message is there already. You can close this page.'
-        : 'The first message to it did not arrive, though: look there whether Slack lets Spotcheck write.',
-      ...(enabled ? [] : ['The channel is disabled at the moment: alerts come once it is enabled again.']),
+        ? 'A first message has been sent there. You can close this page.'
+        : 'The first message did not arrive: check whether Slack lets Spotcheck post there.',
+      ...(enabled ? [] : ['The channel is disabled: alerts arrive once it is enabled again.']),
     ],
   };
 }

@@ -64,7 +64,7 @@ async function reach(url: string, init: RequestInit): Promise<{ response: Respon
 
 function failureOf(response: Response, body: Record<string, unknown>): Failure {
   const message =
-    typeof body['error'] === 'string' ? body['error'] : `the server answered with ${response.status}. Try again`;
+    typeof body['error'] === 'string' ? body['error'] : `the server responded with ${response.status}. Try again`;
   const requestId = response.headers.get('x-request-id');
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   return new Failure(

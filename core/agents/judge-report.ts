@@ -6,58 +6,58 @@ import { UNSUPPORTED_BY_AGENT } from './wire.ts';
 
 /** What each cause means, for a result that says no more than that. */
 const SENTENCES = {
-  body_mismatch: 'The body does not contain what it should',
-  slow: 'The answer came slower than it should',
+  body_mismatch: 'The body does not contain the expected text',
+  slow: 'The response was too slow',
   cert_expiring: 'The certificate is about to expire',
   cert_expired: 'The certificate has expired',
-  tls_error: 'TLS could not be agreed on',
-  timeout: 'There was no answer in time',
+  tls_error: 'The TLS handshake failed',
+  timeout: 'There was no response in time',
   conn_refused: 'The connection was refused',
   conn_error: 'The connection failed',
   dns_nxdomain: 'The host name does not exist',
-  dns_error: 'The host name could not be looked up',
+  dns_error: 'The host name could not be resolved',
   blocked_target: 'The agent may not contact this target',
   insecure_redirect: 'A redirect from https to http was refused because the check carries secrets',
   too_many_redirects: 'There were too many redirects',
-  tcp_mismatch: 'The answer does not have what it should',
+  tcp_mismatch: 'The response does not contain the expected text',
   tcp_no_banner: 'Nothing was received',
   udp_no_reply: 'There was no reply',
-  udp_mismatch: 'The reply does not have what it should',
-  icmp_timeout: 'Echo requests were not answered in time',
+  udp_mismatch: 'The reply does not contain the expected text',
+  icmp_timeout: 'Echo requests got no reply in time',
   icmp_unavailable: 'The agent cannot send echo requests',
-  dns_mismatch: 'The records are not what they should be',
+  dns_mismatch: 'The records are not the expected ones',
   dns_disagree: 'Resolvers disagree',
   domain_expiring: 'The domain is about to expire',
   domain_expired: 'The domain has expired',
-  domain_unknown: 'The state of the domain is not known',
-  vendor_degraded: 'The vendor works, but not well',
-  vendor_down: 'The vendor does not work',
+  domain_unknown: 'The state of the domain is unknown',
+  vendor_degraded: 'The vendor is degraded',
+  vendor_down: 'The vendor is down',
   vendor_unreachable: "The vendor's page could not be read",
   heartbeat_missed: 'No ping came in time',
   heartbeat_failed: 'The job reported a failure',
-  heartbeat_overrun: 'The job ran longer than it may',
+  heartbeat_overrun: 'The job ran longer than allowed',
   unsupported: 'The agent cannot run this check',
 } satisfies Record<FixedCause, string>;
 
 /** Causes of agents of other makes that are none of ours. */
 const FOREIGN_SENTENCES: ReadonlyMap<string, string> = new Map([
   ['tcp_refused', 'The connection was refused'],
-  ['tcp_timeout', 'No connection came about in time'],
+  ['tcp_timeout', 'The connection timed out'],
   ['tcp_error', 'The connection failed'],
-  ['udp_error', 'The datagram could not be sent, or nothing be received'],
+  ['udp_error', 'The datagram could not be sent, or no reply received'],
   ['icmp_socket', 'The agent could not open a socket for echo requests'],
-  ['bad_request', 'The agent could not make a request of the settings of the monitor'],
+  ['bad_request', "The agent could not build a request from the monitor's settings"],
 ]);
 
 const STATUS = /^status_(\d{3})$/;
 const ASSERTION = /^assert_(text_body|json_body|header|response_time|cert_expiry)_/;
 
 const ASSERTED = {
-  text_body: 'The body is not as it should be',
-  json_body: 'A value of the JSON body is not as it should be',
-  header: 'A header is not as it should be',
-  response_time: 'The time of the answer is not as it should be',
-  cert_expiry: "The certificate's expiry is not as it should be",
+  text_body: 'The body is not as expected',
+  json_body: 'A value of the JSON body is not as expected',
+  header: 'A header is not as expected',
+  response_time: 'The response time is not as expected',
+  cert_expiry: "The certificate's expiry is not as expected",
 } as const;
 
 /**
@@ -70,7 +70,7 @@ export function describeCause(cause: string, agentName: string): string {
   const foreign = FOREIGN_SENTENCES.get(cause);
   if (foreign !== undefined) return foreign;
   const status = STATUS.exec(cause)?.[1];
-  if (status !== undefined) return `HTTP ${status} instead of what is expected`;
+  if (status !== undefined) return `HTTP ${status} instead of the expected status`;
   const source = ASSERTION.exec(cause)?.[1] as keyof typeof ASSERTED | undefined;
   return source === undefined ? `The agent ${agentName} reported: ${quote(cause).slice(1, -1)}` : ASSERTED[source];
 }
@@ -94,11 +94,11 @@ const MAX_REASON = 500;
 
 /** Why what an agent that cannot run a monitor says of it is no vote. */
 const INABILITIES = {
-  capability: (agent) => `The agent ${agent} does not say that it can check this type of monitor`,
-  no_key: (agent) => `The agent ${agent} showed no key to seal the secrets of this monitor to`,
+  capability: (agent) => `The agent ${agent} does not support this type of monitor`,
+  no_key: (agent) => `The agent ${agent} has sent no key to encrypt this monitor's secrets with`,
   other_key: (agent) =>
-    `The agent ${agent} shows another key than the one that it first came with, so that the secrets of this ` +
-    'monitor are withheld: a new token lets it start anew',
+    `The agent ${agent} sends a different key than its first one, so it does not get this monitor's secrets: ` +
+    'rotate its token to accept the new key',
 } satisfies Record<Inability, (agent: string) => string>;
 
 /**
@@ -123,5 +123,5 @@ function reasonOf(report: Report, { cause, name }: { cause: string | null; name:
   if (own) return own;
   if (cause === UNSUPPORTED_BY_AGENT) return `The agent ${name} cannot run this check`;
   if (cause !== null) return describeCause(cause, name);
-  return report.ok ? `The agent ${name} reported that it works, but not well` : `The agent ${name} reported a failure`;
+  return report.ok ? `The agent ${name} reported it as degraded` : `The agent ${name} reported a failure`;
 }

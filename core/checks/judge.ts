@@ -20,7 +20,7 @@ export function beginJudging(observed: ObservedCheck): Judging {
   return observation.type === 'http' ? new HttpJudging({ target, observation, search }) : judgeAtOnce(observed);
 }
 
-/** The verdict on an observation of any type; `none` where the type cannot be probed here (D-20). */
+/** The verdict on an observation of any type; `none` where the type cannot be checked here (D-20). */
 export function judgeObservation(observed: ObservedCheck): Judgement {
   const judging = beginJudging(observed);
   judging.run();
@@ -42,7 +42,7 @@ function judgeAtOnce(observed: ObservedCheck): Judging {
           `its ${observed.target.type === 'vendor' ? 'components' : 'records'}`,
           'expect fewer of them',
         );
-      return overBudget(`the expected answer ${quote(transport.expect ?? '')}`, 'simplify the pattern');
+      return overBudget(`the expected response ${quote(transport.expect ?? '')}`, 'simplify the pattern');
     },
   };
 }
@@ -65,7 +65,7 @@ function judgeOther({ target, observation, search }: ObservedCheck): Judgement {
       return {
         verdict: 'none',
         cause: 'unsupported',
-        reason: `Monitors of type ${observation.monitorType} cannot be probed here`,
+        reason: `Monitors of type ${observation.monitorType} cannot be checked here`,
       };
     case 'http':
       throw new TypeError('An http observation has conditions of its own');

@@ -31,18 +31,18 @@ export function overBudget(where: string, remedy: string): Judged {
 
 /** No vote for a check whose monitor was over its budget a moment ago, and so is not judged again yet. */
 export function notJudgedAgainYet({ reason }: Judgement): Judgement {
-  return noVote(`Not judged again so soon. ${reason ?? ''}`.trimEnd());
+  return noVote(`Not evaluated again yet. ${reason ?? ''}`.trimEnd());
 }
 
 /** No vote for a check that could not be judged because too many others take long to judge. */
 export const CROWDED_OUT: Judgement = noVote(
-  'There was no computing time to judge this check: too many checks take long to judge at once. Simplify its ' +
-    'patterns, or ask for smaller answers',
+  'There was no computing time left to evaluate this check: too many checks are slow to evaluate. Simplify its ' +
+    'patterns, or request smaller responses',
 );
 
 /** One sentence on a budget that was over, and what helps. */
 function explainOverBudget(where: string, remedy: string): string {
-  return `The ${JUDGING_BUDGET_MS} ms of computing that a check has were over at ${where}: ${remedy}`;
+  return `The check used up its ${JUDGING_BUDGET_MS} ms of computing time at ${where}: ${remedy}`;
 }
 
 /** Which assertion the budget was over at, and what helps. */
@@ -62,8 +62,8 @@ function remedyFor({ source, op }: Pick<Assertion, 'source' | 'op'>): string {
       ? 'simplify the pattern or narrow the path, or use fewer'
       : 'simplify the pattern, or use fewer';
   return source === 'json_body'
-    ? 'narrow the path or ask for a smaller document, or use fewer'
-    : 'ask for a smaller answer, or use fewer';
+    ? 'narrow the path or request a smaller document, or use fewer'
+    : 'request a smaller response, or use fewer';
 }
 
 function noVote(reason: string): Judgement {

@@ -24,9 +24,7 @@ const MOST_WAITS = 5;
 const STALLED: Judgement = {
   verdict: 'none',
   cause: null,
-  reason:
-    'The process that checks was held up itself for much of the time that this check took, so what it saw does ' +
-    'not count',
+  reason: 'The checking process itself was held up for much of this check, so its result does not count',
 };
 
 /**
@@ -76,8 +74,7 @@ const OF_DATES: ReadonlySet<string> = new Set(['The certificate has expired', 'T
 const WRONG_CLOCK: Judgement = {
   verdict: 'none',
   cause: null,
-  reason:
-    'The clock of the machine that checks is wrong, and certificates are judged by it, so what it saw does not count',
+  reason: 'The clock of the checking machine is wrong, so its result for the certificate does not count',
 };
 
 /**

@@ -14,11 +14,11 @@ const JUDGES = {
   missed: (_observation, { intervalSeconds, graceSeconds }) => ({
     verdict: 'down',
     cause: 'heartbeat_missed',
-    reason: `No ping came in time: one is expected every ${intervalSeconds} s and may be ${graceSeconds} s late`,
+    reason: `No ping came in time: expected every ${formatSpan(intervalSeconds)}, grace period ${formatSpan(graceSeconds)}`,
   }),
   overrun: (_observation, { maxDurationSeconds }) => {
-    const within = maxDurationSeconds === null ? 'in time' : `within ${maxDurationSeconds} s`;
-    return { verdict: 'down', cause: 'heartbeat_overrun', reason: `The job was started and did not end ${within}` };
+    const within = maxDurationSeconds === null ? 'in time' : `within ${formatSpan(maxDurationSeconds)}`;
+    return { verdict: 'down', cause: 'heartbeat_overrun', reason: `The job did not finish ${within}` };
   },
 } as const satisfies Record<HeartbeatOutcome, Judge>;
 
@@ -35,6 +35,17 @@ export function judgeHeartbeat({
 }): Judgement {
   const judge: Judge = JUDGES[observation.outcome];
   return judge(observation, settings);
+}
+
+/** Formats whole seconds without rounding: `1 h 30 min`, `45 s`. */
+function formatSpan(seconds: number): string {
+  const parts = [
+    [Math.floor(seconds / 3600), 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const named = parts.filter(([count]) => count > 0).map(([count, unit]) => `${count} ${unit}`);
+  return named.length === 0 ? '0 s' : named.join(' ');
 }
 
 /** What the job wrote is its owner's own text to its owner, and mostly says why. */

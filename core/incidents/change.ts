@@ -88,7 +88,7 @@ export function explainOverload(locations: readonly string[]): { cause: null; re
 
 function workingReason(monitor: DecidedMonitor, nowMs: number): string {
   if (isByFallingAway(monitor, 'up', nowMs))
-    return `Working as far as is known: ${describeSourcesNotCounted(monitor, nowMs)}`;
+    return `Working as far as we know: ${describeSourcesNotCounted(monitor, nowMs)}`;
   return monitor.state === 'pending' ? 'Working' : 'Working again';
 }
 
@@ -110,7 +110,7 @@ function explainUnknown(
 }
 
 function unknownReason(monitor: DecidedMonitor, tally: Tally, nowMs: number): string {
-  if (tally.sources === 0) return 'No location watches this monitor';
+  if (tally.sources === 0) return 'No location checks this monitor';
   const notCounted = describeSourcesNotCounted(monitor, nowMs);
   if (tally.votes === 0) return `No location has reported in time: ${notCounted}`;
   return `Only ${tally.votes} of ${tally.sources} locations have reported in time: ${notCounted}`;

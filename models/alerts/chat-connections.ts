@@ -28,7 +28,7 @@ type LostRow = LostChannel & { tookAlerts: boolean };
 
 /** What owners read of why a chat's own people ended its alerts. */
 const ENDED = {
-  stopped: 'A member wrote /stop in the chat',
+  stopped: 'A member sent /stop in the chat',
   removed: 'The bot was blocked in the chat or removed from it',
 } as const satisfies Partial<Record<ChannelLoss, string>>;
 

@@ -124,16 +124,16 @@ const RESPONSE_LIMIT = 1024;
  */
 const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['invalid_token', 'the app was removed from the workspace, or its webhook was revoked'],
-  ['no_active_hooks', 'the webhook was switched off'],
-  ['no_service', 'the webhook was removed, or switched off'],
+  ['no_active_hooks', 'the webhook was disabled'],
+  ['no_service', 'the webhook was removed or disabled'],
   ['no_service_id', 'the webhook was removed'],
-  ['no_team', 'the workspace is gone'],
-  ['team_disabled', 'the workspace is switched off'],
-  ['channel_not_found', 'the Slack channel is gone'],
+  ['no_team', 'the workspace no longer exists'],
+  ['team_disabled', 'the workspace is disabled'],
+  ['channel_not_found', 'the Slack channel no longer exists'],
   ['channel_is_archived', 'the Slack channel is archived'],
-  ['user_not_found', 'the person that it wrote to is gone'],
-  ['action_prohibited', 'an administrator of the workspace forbids it'],
-  ['posting_to_general_channel_denied', 'an administrator of the workspace forbids posting to this Slack channel'],
+  ['user_not_found', 'the recipient no longer exists'],
+  ['action_prohibited', 'a workspace administrator forbids it'],
+  ['posting_to_general_channel_denied', 'a workspace administrator forbids posting to this Slack channel'],
 ]);
 
 /** Statuses that mean the same without a word that we know. */
@@ -191,17 +191,17 @@ export async function attemptSlack(
 function judge(answer: HttpAnswer): Omit<ChatAttempt, 'statusCode' | 'durationMs' | 'response'> {
   const { status } = answer;
   if (status >= 200 && status < 300) return { ...NOTHING_MORE, outcome: 'delivered', error: null };
-  const error = `Slack answered ${status}`;
+  const error = `Slack responded with ${status}`;
   if (status === 429) return { ...NOTHING_MORE, outcome: 'retry', error, retryAfterMs: readRetryAfter(answer) };
   if (status >= 500) return { ...NOTHING_MORE, outcome: 'retry', error };
   const word = wordOf(answer);
-  const meaning = PROBLEMS.get(word) ?? (GONE_STATUSES.has(status) ? 'the webhook is gone' : null);
+  const meaning = PROBLEMS.get(word) ?? (GONE_STATUSES.has(status) ? 'the webhook no longer exists' : null);
   if (meaning === null) return { ...NOTHING_MORE, outcome: 'failed', error };
   return {
     ...NOTHING_MORE,
     outcome: 'failed',
     error: `${error}: ${meaning}`,
-    channelProblem: `Slack takes no messages for this channel any more: ${meaning}`,
+    channelProblem: `Slack no longer accepts messages for this channel: ${meaning}`,
   };
 }
 

@@ -36,7 +36,7 @@ const OUTCOME_OF_ERROR: ReadonlyMap<unknown, 'stale' | 'away'> = new Map([
   ['team_added_to_org', 'away'],
 ]);
 
-const UNREADABLE = { outcome: 'away', reason: 'Slack answered something that is not its API' } as const;
+const UNREADABLE = { outcome: 'away', reason: 'The response did not come from the Slack API' } as const;
 
 /**
  * Exchanges the code that a person brought back from Slack for a webhook (oauth.v2.access, D-55). The access token that
@@ -67,7 +67,7 @@ export async function authorizeSlack(
   });
   if (exchange.outcome === 'failed') return { outcome: 'away', reason: exchange.reason };
   if (exchange.status === 429 || exchange.status >= 500)
-    return { outcome: 'away', reason: `Slack answered ${exchange.status}` };
+    return { outcome: 'away', reason: `Slack responded with ${exchange.status}` };
   const answer = parseObject(exchange.body.toString('utf8'));
   if (answer === null) return UNREADABLE;
   return answer['ok'] === true ? readGrant(answer, apiUrl) : readError(answer['error']);
@@ -77,9 +77,12 @@ function readGrant(answer: Readonly<Record<string, unknown>>, apiUrl: string): S
   const webhook = objectOf(answer['incoming_webhook']);
   const webhookUrl = webhook['url'];
   if (typeof webhookUrl !== 'string')
-    return { outcome: 'refused', reason: 'Slack gave no incoming webhook: the app lacks the scope incoming-webhook' };
+    return {
+      outcome: 'refused',
+      reason: 'Slack returned no incoming webhook: the app lacks the scope incoming-webhook',
+    };
   if (!isWebhookUrl(webhookUrl, apiUrl))
-    return { outcome: 'refused', reason: 'Slack named a webhook that is not at hooks.slack.com' };
+    return { outcome: 'refused', reason: 'Slack returned a webhook that is not at hooks.slack.com' };
   // An app that was installed for a whole organization has no team.
   const teamName = nameOf(objectOf(answer['team'])['name']) ?? nameOf(objectOf(answer['enterprise'])['name']);
   return { outcome: 'granted', grant: { webhookUrl, teamName, channelName: nameOf(webhook['channel']) } };
@@ -88,8 +91,8 @@ function readGrant(answer: Readonly<Record<string, unknown>>, apiUrl: string): S
 function readError(error: unknown): SlackAuthorization {
   const reason =
     typeof error === 'string' && /^[a-z_]{1,64}$/.test(error)
-      ? `Slack answered ${error}`
-      : 'Slack refused without a reason';
+      ? `Slack responded with ${error}`
+      : 'Slack refused without giving a reason';
   return { outcome: OUTCOME_OF_ERROR.get(error) ?? 'refused', reason };
 }
 

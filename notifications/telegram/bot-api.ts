@@ -97,7 +97,7 @@ export async function callBot(
     return {
       outcome: 'unreachable',
       statusCode,
-      reason: `Telegram's address answered ${statusCode} with something that is not its Bot API`,
+      reason: `The Telegram address responded with ${statusCode}, but not as the Bot API does`,
       response,
     };
   if (answer.ok) return { outcome: 'done', statusCode, result: answer.result, response };

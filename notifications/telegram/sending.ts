@@ -56,7 +56,7 @@ function judge(answer: BotAnswer, durationMs: number): ChatAttempt {
   if (answer.outcome === 'done') return { ...made, outcome: 'delivered', error: null };
   if (answer.outcome === 'unreachable') return { ...made, outcome: 'retry', error: answer.reason };
   const { description, retryAfterMs } = answer;
-  const error = `Telegram answered ${answer.statusCode}: ${description}`;
+  const error = `Telegram responded with ${answer.statusCode}: ${description}`;
   if (answer.statusCode === 429)
     return { ...made, outcome: 'retry', error, retryAfterMs: Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) };
   if (answer.statusCode >= 500) return { ...made, outcome: 'retry', error };
@@ -64,14 +64,14 @@ function judge(answer: BotAnswer, durationMs: number): ChatAttempt {
     return {
       ...made,
       outcome: 'retry',
-      error: `Telegram does not know this installation's bot: it answered ${answer.statusCode}`,
+      error: `Telegram does not know this installation's bot: it responded with ${answer.statusCode}`,
     };
   const isLost = answer.statusCode === 403 || CHAT_IS_LOST.test(description);
   return {
     ...made,
     outcome: 'failed',
     error,
-    ...(isLost && { channelProblem: `${error}. Write /start to the bot in that chat once it may write there again` }),
+    ...(isLost && { channelProblem: `${error}. Send /start to the bot in that chat once it can post there again` }),
   };
 }
 

@@ -118,8 +118,8 @@ function outcomeOfStatus(status: number): AttemptOutcome {
 }
 
 function describeStatus(status: number): string {
-  if (status >= 300 && status < 400) return `The endpoint answered ${status}; redirects are not followed`;
-  return `The endpoint answered ${status}`;
+  if (status >= 300 && status < 400) return `The endpoint responded with ${status}; redirects are not followed`;
+  return `The endpoint responded with ${status}`;
 }
 
 /**

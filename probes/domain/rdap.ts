@@ -50,7 +50,7 @@ export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools:
     if (queued.outcome === 'busy') {
       return {
         outcome: 'failed',
-        reason: 'The registry is not queried more often than it allows',
+        reason: 'The registry limits how often it can be queried',
         retryAtMs: queued.retryAtMs,
         refused: true,
       };
@@ -74,7 +74,7 @@ async function send(
     const retryAtMs = now() + Math.min(readRetryAfter(headers['retry-after'], now()) ?? pauseMs, LONGEST_PAUSE_MS);
     const outcome: RdapOutcome = {
       outcome: 'failed',
-      reason: `The registry's RDAP service asks for a pause (HTTP ${status})`,
+      reason: `The registry's RDAP service limits how often it can be queried (HTTP ${status})`,
       retryAtMs,
       refused: true,
     };
@@ -91,10 +91,10 @@ function answered(outcome: RdapOutcome): RegistryAnswer<Step> {
 function outcomeOf({ status, headers, body }: HttpAnswer, name: string): RdapOutcome {
   // A web server that is no RDAP service any more says 404 to everything, in a page for people.
   if (status === 404 && !headers['content-type']?.includes('html')) return { outcome: 'not_found' };
-  if (status !== 200) return failed(`The registry's RDAP service answered HTTP ${status}`);
+  if (status !== 200) return failed(`The registry's RDAP service responded with HTTP ${status}`);
   const registration = readRdapDomain(body.toString('utf8'), name);
   return registration === null
-    ? failed("The answer of the registry's RDAP service is not understood")
+    ? failed("The response of the registry's RDAP service cannot be parsed")
     : { outcome: 'registered', ...registration };
 }
 

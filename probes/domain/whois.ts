@@ -53,7 +53,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
     if (answer.outcome === 'failed') return answer;
     const server = readRootReferral(answer.text);
     // A root without a referral may be the registry itself, where an installation names its own.
-    if (server === null) return conclude(answer.reading, `No registry is known that could tell of .${tld}`);
+    if (server === null) return conclude(answer.reading, `No registry is known for .${tld}`);
     registries.set(tld, { server, untilMs: tools.now() + REFERRAL_LASTS_MS });
     return server;
   };
@@ -63,7 +63,7 @@ export function createWhois(tools: WhoisTools): AskWhois {
     if ('outcome' in found) return found;
     const answer = await ask(found, question, tools);
     if (answer.outcome === 'failed') return answer;
-    const lookUp = conclude(answer.reading, "The answer of the registry's WHOIS service is not understood");
+    const lookUp = conclude(answer.reading, "The response of the registry's WHOIS service cannot be parsed");
     const referral = answer.reading.outcome === 'registered' ? answer.reading.referral : null;
     if (
       lookUp.outcome !== 'registered' ||
@@ -94,7 +94,7 @@ async function ask(server: WhoisServer, { name, deadlineAtMs }: Question, tools:
     ? outcome.result
     : {
         outcome: 'failed',
-        reason: 'The registry is not queried more often than it allows',
+        reason: 'The registry limits how often it can be queried',
         retryAtMs: outcome.retryAtMs,
       };
 }
@@ -125,7 +125,7 @@ async function exchange(
   if (reading.outcome !== 'limited') return { result: { outcome: 'answered', text, reading }, askAgainAtMs: null };
   const retryAtMs = now() + PAUSE_MS;
   return {
-    result: { outcome: 'failed', reason: "The registry's WHOIS service asks for a pause", retryAtMs },
+    result: { outcome: 'failed', reason: "The registry's WHOIS service limits how often it can be queried", retryAtMs },
     askAgainAtMs: retryAtMs,
   };
 }

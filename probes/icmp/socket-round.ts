@@ -91,11 +91,11 @@ const BUSY: EchoOutcome = { outcome: 'unavailable', reason: 'The probing machine
 
 /** What a kernel's refusal to send says that is particular to echo requests. */
 const REFUSALS: Readonly<Record<string, EchoOutcome>> = {
-  EPERM: { outcome: 'unavailable', reason: 'A firewall of the probing machine lets no echo request out' },
+  EPERM: { outcome: 'unavailable', reason: 'A firewall on the probing machine blocks echo requests' },
   EACCES: {
     outcome: 'failed',
     cause: 'unsupported',
-    reason: 'The target is a broadcast address, which stands for no single host',
+    reason: 'The target is a broadcast address, not a single host',
   },
 };
 

@@ -37,7 +37,7 @@ const DEPENDS_ON_TIME: ReadonlySet<VendorFormat> = new Set<VendorFormat>(['aws-e
 
 const NOTHING_TO_STORE: VendorFailure = {
   kind: 'not_a_status_page',
-  reason: 'The status page answers HTTP 304 to a first request',
+  reason: 'The status page responded with HTTP 304 to a first request',
 };
 
 /** Documents remembered in this process beside the shared store: the bytes of their texts, and how many. */
@@ -168,7 +168,7 @@ async function ask(
   if (!parsed.ok)
     return {
       ...requested,
-      failure: { kind: 'not_a_status_page', reason: `The status page cannot be understood: ${parsed.message}` },
+      failure: { kind: 'not_a_status_page', reason: `The status page cannot be parsed: ${parsed.message}` },
       failures,
     };
   return {

@@ -73,7 +73,7 @@ function readAnswer({ status, headers, body, truncated }: HttpAnswer): FetchedDo
   if (status === 304) return { outcome: 'unchanged' };
   if (status === 200) {
     if (truncated)
-      return failed('not_a_status_page', `The status page has more than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
+      return failed('not_a_status_page', `The status page is larger than ${MAX_BODY_BYTES / 1024 / 1024} MiB`);
     return {
       outcome: 'changed',
       body,
@@ -84,7 +84,7 @@ function readAnswer({ status, headers, body, truncated }: HttpAnswer): FetchedDo
   const isSilent = status >= 500 || SAYS_NOTHING.has(status);
   const retryAfterMs = SENDS_AWAY.has(status) ? readRetryAfter(headers['retry-after']) : null;
   return {
-    ...failed(isSilent ? 'unreachable' : 'not_a_status_page', `The status page answers HTTP ${status}`),
+    ...failed(isSilent ? 'unreachable' : 'not_a_status_page', `The status page responded with HTTP ${status}`),
     ...(retryAfterMs !== null && { retryAfterMs }),
   };
 }

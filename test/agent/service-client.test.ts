@@ -135,7 +135,7 @@ test('a connection that is broken off, and one that is not accepted, are failure
   server.state.isCut = true;
   t.like(await client.pull({}, null), {
     outcome: 'failed',
-    reason: 'The connection was closed without an answer',
+    reason: 'The connection was closed without a response',
     requestedWaitMs: null,
   });
   t.like(await clientOf(t, 'http://127.0.0.1:9').pull({}, null), { outcome: 'failed', reason: 'Connection refused' });

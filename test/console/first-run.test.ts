@@ -69,7 +69,7 @@ async function addChannel(t: ExecutionContext, { page, receiver }: Story): Promi
   receiver.answer.status = 302;
   await url.fill(receiver.url);
   await save.click();
-  await page.getByText('Test delivery failed: The endpoint answered 302; redirects are not followed').waitFor();
+  await page.getByText('Test delivery failed: The endpoint responded with 302; redirects are not followed').waitFor();
   await url.and(page.locator(':focus')).waitFor();
   receiver.answer.status = 204;
   await page.getByRole('button', { name: 'Add secret header' }).click();
@@ -119,7 +119,7 @@ async function moveWebhook(t: ExecutionContext, { page, receiver, service }: Sto
   receiver.answer.status = 500;
   await url.fill(`${receiver.url}/moved`);
   await save.click();
-  await page.getByText('Test delivery failed: The endpoint answered 500').waitFor();
+  await page.getByText('Test delivery failed: The endpoint responded with 500').waitFor();
   receiver.answer.status = 204;
   await page.getByRole('button', { name: 'Replace the value of Authorization' }).click();
   await page.getByLabel('Secret value of Authorization').fill('Bearer second');

@@ -27,8 +27,7 @@ const DOWN: MonitorMessage = {
   event_at: AT,
   monitor: SHOP,
   state: 'down',
-  reason:
-    'HTTP 503 instead of 2xx (seen from 2 of 3 locations). What it depends on is not well either: GitHub is degraded',
+  reason: 'HTTP 503 instead of 2xx (seen from 2 of 3 locations). Possible cause: GitHub is degraded',
   detail: {
     sources_down: ['frankfurt', 'hanoi'],
     sources_silent: ['virginia'],
@@ -52,7 +51,7 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     ...DOWN,
     event: 'monitor.degraded',
     state: 'degraded',
-    reason: 'The answer took 2310 ms, expected less than 2000 ms (seen from 2 of 3 locations)',
+    reason: 'The response took 2310 ms, expected less than 2000 ms (seen from 2 of 3 locations)',
     detail: SAMPLES,
   },
   'monitor.up': {
@@ -81,14 +80,14 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     channel: { id: 'nch_01m7z0p3v9d5h1k7q2s8x4c6bn', name: 'Pager', type: 'webhook' },
     failures: 100,
     failingSinceMs: AT_MS - 7_200_000,
-    lastError: 'The endpoint answered 500',
+    lastError: 'The endpoint responded with 500',
     nowMs: AT_MS,
     publicUrl,
   }),
   'channel.disconnected': buildLossMessage({
     channel: TEAM,
     loss: 'lost',
-    lastError: 'Slack takes no messages for this channel any more: the webhook was removed, or switched off',
+    lastError: 'Slack no longer accepts messages for this channel: the webhook was removed or disabled',
     nowMs: AT_MS,
     publicUrl,
   }),
@@ -126,7 +125,7 @@ export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
     buildLossMessage({
       channel: { ...TEAM, name: 'Phone', type: 'telegram' },
       loss: 'stopped',
-      lastError: 'A member wrote /stop in the chat',
+      lastError: 'A member sent /stop in the chat',
       nowMs: AT_MS,
       publicUrl,
     }),

@@ -48,9 +48,9 @@ test(
       failed.map(({ event }) => event),
       ['monitor.down', 'monitor.up', 'monitor.down'],
     );
-    t.like(failed[0], { attempt_count: 1, last_error: 'The endpoint answered 404', next_attempt_at: null });
+    t.like(failed[0], { attempt_count: 1, last_error: 'The endpoint responded with 404', next_attempt_at: null });
     t.like((await call('GET', `/channels/${id}`)).json, {
-      last_error: 'The endpoint answered 404',
+      last_error: 'The endpoint responded with 404',
       enabled: true,
       status: 'connected',
     });

@@ -86,7 +86,7 @@ test(
     t.like(channel, { enabled: true, team_name: 'Acme' });
     t.regex(
       String(channel['last_error']),
-      /Slack takes no messages for this channel any more: the webhook was removed/,
+      /Slack no longer accepts messages for this channel: the webhook was removed/,
     );
     // The log line comes after what the API shows already.
     await until(() => /"msg":"channel\.disconnected"/.test(service.program.output()), PATIENCE);

@@ -58,7 +58,7 @@ test('a lookup that takes longer than the deadline is a timeout', async (t) => {
   t.like(await resolveHost('localhost', { ...OPEN, deadlineMs: 50 }), {
     outcome: 'failed',
     cause: 'timeout',
-    reason: 'Timed out while looking up the name',
+    reason: 'Timed out during the DNS lookup',
   });
   const writer = openSync(pipe, 'r+');
   for (const handle of await Promise.all(opened)) await handle.close();

@@ -84,8 +84,8 @@ const GARBAGE: Record<string, { text: string; reason: RegExp }> = {
     text: `HTTP/1.1 200 OK\r\n${`X-A: ${'a'.repeat(1_000)}\r\n`.repeat(70)}\r\n`,
     reason: /headers .* too long/,
   },
-  'a close before any answer': { text: '', reason: /closed without an answer/ },
-  'a close in the middle of the head': { text: 'HTTP/1.1 200 OK\r\nX-A', reason: /closed without an answer/ },
+  'a close before any answer': { text: '', reason: /closed without a response/ },
+  'a close in the middle of the head': { text: 'HTTP/1.1 200 OK\r\nX-A', reason: /closed without a response/ },
   'a close in the middle of the body': {
     text: 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf',
     reason: /closed before the end of the body/,
@@ -105,7 +105,7 @@ for (const [what, { text, reason }] of Object.entries(GARBAGE)) {
 
 test('a reset is a connection error, before the answer and within the body', async (t) => {
   const before = await startCannedServer(t, '', (socket) => socket.resetAndDestroy());
-  expectFailure(t, await send(requestTo(before.port)), { cause: 'conn_error', reason: /without an answer/ });
+  expectFailure(t, await send(requestTo(before.port)), { cause: 'conn_error', reason: /without a response/ });
 
   const within = await startRawServer(t, (socket) => {
     socket.once('data', () => {

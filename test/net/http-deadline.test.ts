@@ -6,12 +6,12 @@ import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 const send = createHttpClient({ allowPrivateNetwork: true });
 
 const SILENCES: Record<string, { text: string; reason: RegExp }> = {
-  'nothing at all': { text: '', reason: /waiting for the answer/ },
-  'half a status line': { text: 'HTTP/1.1 2', reason: /waiting for the answer/ },
-  'a head that never ends': { text: 'HTTP/1.1 200 OK\r\nX-A: 1\r\n', reason: /waiting for the answer/ },
+  'nothing at all': { text: '', reason: /waiting for the response/ },
+  'half a status line': { text: 'HTTP/1.1 2', reason: /waiting for the response/ },
+  'a head that never ends': { text: 'HTTP/1.1 200 OK\r\nX-A: 1\r\n', reason: /waiting for the response/ },
   'informational answers only': {
     text: 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n',
-    reason: /waiting for the answer/,
+    reason: /waiting for the response/,
   },
   'half a body': { text: 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf', reason: /reading the body/ },
 };

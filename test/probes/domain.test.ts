@@ -150,7 +150,7 @@ test('a lookup outlasts the patience of a check, and the next check has its outc
   t.deepEqual(judge(early.facts), {
     verdict: 'none',
     cause: 'domain_unknown',
-    reason: `Nothing is known of slow.${com} yet`,
+    reason: `There is no data about slow.${com} yet`,
   });
   release();
   await domains.close();
@@ -184,10 +184,15 @@ test('a registry that asks for a pause gets it, for all of its domains and after
     rdap: (_, response) => void response.writeHead(429, { 'Retry-After': '7200' }).end(),
   });
   const { facts } = await open()(`one.${com}`, PATIENCE_MS);
-  t.like(facts, { registration: null, failure: "The registry's RDAP service asks for a pause (HTTP 429)" });
+  t.like(facts, {
+    registration: null,
+    failure: "The registry's RDAP service limits how often it can be queried (HTTP 429)",
+  });
   t.true(Math.abs(facts.nextLookupAtMs - Date.now() - 2 * HOUR_MS) < 10_000);
   t.true(
-    judge(facts).reason?.startsWith(`Nothing is known of one.${com} yet: The registry's RDAP service asks for a pause`),
+    judge(facts).reason?.startsWith(
+      `There is no data about one.${com} yet: The registry's RDAP service limits how often it can be queried`,
+    ),
   );
 
   await open({ aheadMs: HOUR_MS })(`two.${com}`, PATIENCE_MS);
@@ -242,7 +247,7 @@ test('a lookup that fails keeps what was known, and is tried again ever later', 
   const failed = await open({ aheadMs: 25 * HOUR_MS })(`example.${com}`, PATIENCE_MS);
   t.like(failed.facts, {
     failures: 1,
-    failure: "The registry's RDAP service answered HTTP 500",
+    failure: "The registry's RDAP service responded with HTTP 500",
     registration: { expiresAt: EXPIRY_SECONDS },
   });
   t.like(judge(failed.facts, 25 * HOUR_MS), { verdict: 'up' });
@@ -361,13 +366,13 @@ test('a registrar that does not answer costs only the expiry', async (t) => {
 const BAD_WHOIS: readonly [what: string, answer: string | Buffer | null, reason: RegExp][] = [
   ['says nothing', '', /no whole answer/],
   ['never ends', null, /no whole answer/],
-  ['talks of other things', 'hello\r\n', /No registry is known that could tell of \.io\d/],
+  ['talks of other things', 'hello\r\n', /No registry is known for \.io\d/],
   [
     'does not know the top-level domain',
     '% IANA WHOIS server\r\n% This query returned 0 objects.\r\n',
     /No registry is known/,
   ],
-  ['wants fewer questions', 'Too many requests, try again later\r\n', /asks for a pause/],
+  ['wants fewer questions', 'Too many requests, try again later\r\n', /limits how often it can be queried/],
 ];
 for (const [what, answer, reason] of BAD_WHOIS) {
   test(`a WHOIS server that ${what} is no vote`, async (t) => {

@@ -213,7 +213,11 @@ const MISMATCHES: Record<string, (socket: Socket) => void> = {
 for (const [what, onSocket] of Object.entries(MISMATCHES)) {
   test(`a server that says something else ${what} is a mismatch`, async (t) => {
     const { judgement } = await checkServer(t, onSocket, { expect: 'SSH-2.0', timeoutMs: 800 });
-    t.deepEqual(judgement, { verdict: 'down', cause: 'tcp_mismatch', reason: 'The answer does not contain "SSH-2.0"' });
+    t.deepEqual(judgement, {
+      verdict: 'down',
+      cause: 'tcp_mismatch',
+      reason: 'The response does not contain "SSH-2.0"',
+    });
   });
 }
 

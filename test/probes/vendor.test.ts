@@ -25,10 +25,10 @@ test('the observation is what the page says, with the latency of the lookup that
 test('a page that could not be read is reported with its reason', async (t) => {
   const probe = createVendorProbe(async () => ({
     outcome: 'failed',
-    failure: { kind: 'unreachable', reason: 'The status page answers HTTP 503' },
+    failure: { kind: 'unreachable', reason: 'The status page responded with HTTP 503' },
     latencyMs: 7,
   }));
-  t.like(await probe(target()), { outcome: 'unread', latencyMs: 7, reason: 'The status page answers HTTP 503' });
+  t.like(await probe(target()), { outcome: 'unread', latencyMs: 7, reason: 'The status page responded with HTTP 503' });
 });
 
 test('a check waits for a page no longer than its own time-out', async (t) => {
@@ -46,7 +46,7 @@ test('a vendor that left the catalogue is reported, not asked', async (t) => {
   const probe = createVendorProbe(() => Promise.reject(new Error('asked')));
   t.like(await probe(target({ target: 'a-vendor-of-yesterday' })), {
     outcome: 'unread',
-    reason: 'There is no vendor a-vendor-of-yesterday in the catalogue any more',
+    reason: 'The vendor a-vendor-of-yesterday is no longer in the catalog',
   });
 });
 

@@ -118,7 +118,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
         { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
         'delivery.broke_off',
       );
-      return { ...unsent('retry', 'The attempt broke off inside the service'), durationMs: now() - startedAtMs };
+      return { ...unsent('retry', 'The service interrupted the attempt'), durationMs: now() - startedAtMs };
     }
   }
 
@@ -182,7 +182,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     if (outcome !== 'failed' || channelProblem !== null) return;
     await this.#parts.channelHealth.recordFailure({
       channelId,
-      error: error ?? 'Failed without a reason',
+      error: error ?? 'Failed for an unknown reason',
       atMs: finishedAtMs,
     });
   }
@@ -206,7 +206,7 @@ function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatA
   const lastAttempt = Math.min(retrySeconds.length, MAX_RETRIES) + 1;
   const error =
     claimed.refusal ??
-    (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Given up: the attempts before were cut short' : null);
+    (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);
   return error === null ? null : unsent('failed', error);
 }
 
@@ -235,7 +235,7 @@ async function sendToWebhook(
 async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChatAttempt> {
   // The operator can bring the bot back.
   if (sendTelegram === null) return unsent('retry', 'This installation has no Telegram bot at the moment');
-  if (claimed.connection === null) return unsent('failed', 'The channel has no chat');
+  if (claimed.connection === null) return unsent('failed', 'The channel is not connected to a chat');
   return await sendTelegram(claimed.connection, alertOf(claimed, now()));
 }
 

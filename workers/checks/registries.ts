@@ -68,7 +68,7 @@ function headersFor(state: BootstrapState | null): Record<string, string> {
 
 function explain(exchange: HttpExchange): string {
   if (exchange.outcome === 'failed') return exchange.reason;
-  return exchange.status === 200 ? 'The answer is no registry of RDAP services' : `HTTP ${exchange.status}`;
+  return exchange.status === 200 ? 'The response is not a registry of RDAP services' : `HTTP ${exchange.status}`;
 }
 
 /** The knowledge of domains in PostgreSQL, for all processes that look domains up. */

@@ -91,15 +91,15 @@ function Change({ transition }: { transition: Transition }) {
   );
 }
 
-function SaidBy({ source: { name, verdict, standing, reason } }: { source: Statement }) {
+function SaidBy({ source: { name, verdict, standing: voteStatus, reason } }: { source: Statement }) {
   const status = verdict ?? 'pending';
-  const said = SOURCE_STATUSES[standing] ?? (verdict === null ? 'undecided' : VERDICTS[verdict]);
+  const said = SOURCE_STATUSES[voteStatus] ?? (verdict === null ? 'undecided' : VERDICTS[verdict]);
   return (
     <li
       class="inline-flex max-w-full items-center gap-1.5 rounded border border-line bg-surface px-1.5 text-xs leading-5"
       title={reason ?? undefined}
     >
-      <StatusMark status={status} silent class={`size-2.5 ${standing === 'votes' ? '' : 'opacity-50'}`} />
+      <StatusMark status={status} silent class={`size-2.5 ${voteStatus === 'votes' ? '' : 'opacity-50'}`} />
       <span class="clipped">
         {name} <span class="text-soft">{said}</span>
       </span>

@@ -122,7 +122,7 @@ function PingFields({ form: { draft, change, problem } }: Props) {
           unit="ms"
           value={ping.rttDegradedMs}
           standard={null}
-          hint="Mean of one check."
+          hint="Average of one check."
           error={problem('check_spec.ping.rttDegradedMs')}
           onValue={(rttDegradedMs) => set({ rttDegradedMs })}
         />

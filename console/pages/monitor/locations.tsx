@@ -16,8 +16,8 @@ type Row = Location & { newest: Check | null; stats: Source | null; unable: stri
 
 const UNABLE: Readonly<Record<string, string>> = {
   capability: 'This agent cannot run this type of check',
-  no_key: 'This agent shows no key to seal the secrets to',
-  other_key: 'This agent shows another key than at first',
+  no_key: 'This agent has sent no encryption key for secrets',
+  other_key: 'This agent sends a different key than its first one',
 };
 
 type LocationsProps = {

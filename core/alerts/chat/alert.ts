@@ -230,8 +230,8 @@ function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessa
     title:
       `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ` +
       `${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
-    text: 'Many monitors changed at once. This is one digest.',
-    facts: [...facts, ...fact('From', formatMoment(eventAt))],
+    text: 'Many monitors changed at once. This message groups their alerts.',
+    facts: [...facts, ...fact('First change', formatMoment(eventAt))],
     link: { label: 'View monitors', url },
   };
 }
@@ -256,9 +256,7 @@ function buildReportText({
     (monitor) => `${shorten(monitor.name, CHAT_CAPS.shortName)} (${formatPercent(monitor.uptime_percent, 'no data')})`,
   );
   const facts = [
-    ...(met + missed === 0
-      ? []
-      : fact('SLA', missed === 0 ? `met by all ${met}` : `missed by ${missed} of ${met + missed}`)),
+    ...(met + missed === 0 ? [] : fact('SLOs', `${met} of ${met + missed} met`)),
     ...fact('Worst', named.join(', ')),
   ];
   const text =

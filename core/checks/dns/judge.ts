@@ -48,17 +48,17 @@ const NXDOMAIN: Judgement = { verdict: 'down', cause: 'dns_nxdomain', reason: 'T
 type Failing = { cause: FixedCause; words: string };
 
 const FAILURES = {
-  timeout: { cause: 'timeout', words: 'did not answer in time' },
-  servfail: { cause: 'dns_error', words: 'answered SERVFAIL' },
+  timeout: { cause: 'timeout', words: 'did not respond in time' },
+  servfail: { cause: 'dns_error', words: 'responded with SERVFAIL' },
   refused: { cause: 'dns_error', words: 'refused to answer' },
   unreachable: { cause: 'dns_error', words: 'could not be reached' },
-  invalid: { cause: 'dns_error', words: 'gave no valid answer' },
+  invalid: { cause: 'dns_error', words: 'sent an invalid response' },
 } as const satisfies Record<DnsFailure, Failing>;
 
 // What a resolver that works says of a name whose own servers fail: SERVFAIL, or nothing for as long as it tries them.
 const MAY_BE_THE_NAMES: Partial<Record<DnsFailure, string>> = {
-  timeout: 'The name could not be resolved in time, though our resolvers answer: its name servers do not',
-  servfail: 'The name cannot be resolved (SERVFAIL), though our resolvers answer: its name servers fail',
+  timeout: 'The name could not be resolved in time: its name servers do not respond, though our resolvers work',
+  servfail: 'The name cannot be resolved (SERVFAIL): its name servers fail, though our resolvers work',
 };
 
 /**
@@ -141,7 +141,7 @@ function judgeFailure(failure: DnsFailure, { server, ownResolversWork }: DnsQuer
   return {
     verdict: 'none',
     cause,
-    reason: `Our own resolvers cannot be used (one ${words}), which says nothing of the name`,
+    reason: `Our own resolvers are unavailable (one ${words}), which says nothing about the name`,
   };
 }
 

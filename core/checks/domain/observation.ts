@@ -21,7 +21,7 @@ export function judgeDomain({
   if (!isCurrent(facts, startedAt)) return unknown(explainIgnorance(facts));
   if (isGone(facts)) return { verdict: 'down', cause: 'domain_expired', reason: `${facts.name} is not registered` };
   if (facts.registration === null)
-    return unknown(`The registry does not know ${facts.name}; that counts once a lookup an hour later agrees`);
+    return unknown(`The registry does not know ${facts.name}; a second lookup in an hour has to confirm it`);
   return judgeExpiry(facts, { warnDays: target.checkSpec.domain?.warnDays ?? DEFAULT_WARN_DAYS, nowMs: startedAt });
 }
 
@@ -42,7 +42,7 @@ function judgeExpiry(
     : {
         verdict: 'degraded',
         cause: 'domain_expiring',
-        reason: `${name} was to expire on ${formatDate(expiresAt)}, and its registry could not be queried since`,
+        reason: `${name} was due to expire on ${formatDate(expiresAt)}, and its registry could not be queried since`,
       };
 }
 
@@ -53,8 +53,8 @@ function unknown(reason: string): Judgement {
 function explainIgnorance({ name, answeredAtMs, failure }: DomainFacts): string {
   const known =
     answeredAtMs === null
-      ? `Nothing is known of ${name} yet`
-      : `The last answer about ${name} is of ${formatDate(Math.floor(answeredAtMs / 1000))}`;
+      ? `There is no data about ${name} yet`
+      : `The last response about ${name} is from ${formatDate(Math.floor(answeredAtMs / 1000))}`;
   return failure === null ? known : `${known}: ${failure}`;
 }
 

@@ -35,7 +35,7 @@ const SENTENCES = {
   json_body: explainJson,
   header: (failed) => `Header ${failed.assertion.name} ${describeFailure(failed)}`,
   response_time: ({ assertion: { op, value }, asserted: { answer } }) =>
-    `The answer took ${Math.round(answer.latencyMs)} ms, expected ${LIMITS[op]} ${value} ms`,
+    `The response took ${Math.round(answer.latencyMs)} ms, expected ${LIMITS[op]} ${value} ms`,
   cert_expiry: explainExpiry,
 } satisfies Record<AssertionSource, (failed: FailedAssertion) => string>;
 
@@ -64,7 +64,7 @@ function explainJson(failed: FailedAssertion): string {
 
 function explainExpiry({ assertion: { op, value }, asserted: { answer } }: FailedAssertion): string {
   const days = certificateDaysLeft(answer);
-  if (days === null) return 'There is no certificate: the answer came without TLS';
+  if (days === null) return 'There is no certificate: the response came without TLS';
   return `The certificate expires in ${formatDays(Math.floor(days))}, expected ${LIMITS[op]} ${value} days`;
 }
 

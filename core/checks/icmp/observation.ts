@@ -75,8 +75,8 @@ function judgeReplies(
       verdict: 'degraded',
       cause: 'icmp_timeout',
       reason:
-        `${sent - received} of ${sent} echo requests were not answered: ${readable(lossPct)} % lost, more than ` +
-        `${lossDegradedPct} %`,
+        `${sent - received} of ${sent} echo requests got no reply: ${readable(lossPct)}% lost, more than ` +
+        `${lossDegradedPct}%`,
     };
   }
   if (latencyMs > rttDegradedMs) {

@@ -28,7 +28,7 @@ export function judgeTcp({
   if (answer.byteLength === 0) return { verdict: 'down', cause: 'tcp_no_banner', reason: explainSilence(answer.end) };
   const transport = target.checkSpec.transport ?? {};
   if (isExpectedAnswer(transport, answer, search)) return UP;
-  return { verdict: 'down', cause: 'tcp_mismatch', reason: `The answer ${explainMismatch(transport)}` };
+  return { verdict: 'down', cause: 'tcp_mismatch', reason: `The response ${explainMismatch(transport)}` };
 }
 
 function explainSilence(end: AnswerEnd): string {

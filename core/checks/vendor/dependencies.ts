@@ -34,6 +34,6 @@ export function blame(change: Change, culprits: readonly FailingDependency[]): C
   const list = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
   return {
     ...change,
-    reason: `${change.reason ?? `Reported ${change.to}`}. What it depends on is not well either: ${list}`,
+    reason: `${change.reason ?? `Reported ${change.to}`}. Possible cause: ${list}`,
   };
 }

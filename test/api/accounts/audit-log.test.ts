@@ -367,7 +367,7 @@ test.serial('what becomes of a channel in its chat is recorded, though no member
       ['channel.created', 'token', 'test'],
     ],
   );
-  t.deepEqual(entries[0]?.changes, { enabled: [true, false], last_error: [null, 'A member wrote /stop in the chat'] });
+  t.deepEqual(entries[0]?.changes, { enabled: [true, false], last_error: [null, 'A member sent /stop in the chat'] });
 });
 
 test('the description knows the actions and the kinds of objects that there are', async (t) => {

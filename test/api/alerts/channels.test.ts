@@ -82,9 +82,9 @@ test('a slack channel is pending and comes with a link that carries a sealed sta
 test('a webhook whose test delivery fails is not stored, and the text says why', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
-  api.testDeliveryFailures.set('https://broken.example/', 'test delivery failed: The endpoint answered 500');
+  api.testDeliveryFailures.set('https://broken.example/', 'test delivery failed: The endpoint responded with 500');
   const refused = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://broken.example/' });
-  isError(t, refused, { status: 400, error: 'test delivery failed: The endpoint answered 500' });
+  isError(t, refused, { status: 400, error: 'test delivery failed: The endpoint responded with 500' });
   t.deepEqual((await owner('GET', '/v1/channels')).json, { channels: [] });
 });
 
@@ -217,10 +217,10 @@ test('a webhook moves to another address once a test has arrived there, with the
     id,
   ]);
 
-  api.testDeliveryFailures.set('https://hooks.example/broken', 'test delivery failed: The endpoint answered 500');
+  api.testDeliveryFailures.set('https://hooks.example/broken', 'test delivery failed: The endpoint responded with 500');
   isError(t, await change({ url: 'https://hooks.example/broken' }), {
     status: 400,
-    error: 'test delivery failed: The endpoint answered 500',
+    error: 'test delivery failed: The endpoint responded with 500',
   });
   t.is((await read()).last_error, 'x');
   const moved = await change({
@@ -373,10 +373,13 @@ test('a test is sent to the webhook as stored, with its own secret, even while t
   t.is(sent.length, 2);
   t.like(sent[1], { signingSecret, previousSecret: null });
   t.not(sent[0]?.deliveryId, sent[1]?.deliveryId);
-  api.testDeliveryFailures.set('https://hooks.example/tested-later', 'test delivery failed: The endpoint answered 500');
+  api.testDeliveryFailures.set(
+    'https://hooks.example/tested-later',
+    'test delivery failed: The endpoint responded with 500',
+  );
   isError(t, await owner('POST', `/v1/channels/${id}/test`), {
     status: 400,
-    error: 'test delivery failed: The endpoint answered 500',
+    error: 'test delivery failed: The endpoint responded with 500',
   });
   const { rows } = await api.database.pool.query('SELECT failures, last_error FROM channels WHERE id = $1', [id]);
   t.deepEqual(rows, [{ failures: 0, last_error: null }]);
@@ -390,7 +393,7 @@ test('each test is among the deliveries with its outcome, and no replay sends it
     json: { id },
   } = await owner('POST', '/v1/channels', { type: 'webhook', url });
   await owner('POST', `/v1/channels/${id}/test`);
-  api.testDeliveryFailures.set(url, 'test delivery failed: The endpoint answered 500');
+  api.testDeliveryFailures.set(url, 'test delivery failed: The endpoint responded with 500');
   await owner('POST', `/v1/channels/${id}/test`);
   const { deliveries } = (await reader('GET', `/v1/channels/${id}/deliveries?event=test`)).json;
   t.deepEqual(

@@ -70,7 +70,7 @@ test.serial(
     const result = await testChat(channel);
     t.regex(
       result?.error ?? '',
-      /^test delivery failed: Telegram answered 403: Forbidden: bot was blocked by the user/,
+      /^test delivery failed: Telegram responded with 403: Forbidden: bot was blocked by the user/,
     );
     const found = await findChannel(database, channel);
     t.is(found?.status, 'pending');

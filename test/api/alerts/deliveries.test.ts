@@ -34,7 +34,7 @@ test("a channel's record comes newest first, by outcome, event and page, with at
     event: 'monitor.up',
     outcome: 'failed',
     attempt_count: 1,
-    last_error: 'The endpoint answered 404',
+    last_error: 'The endpoint responded with 404',
     created_at: START,
     next_attempt_at: null,
     finished_at: START + 1,
@@ -76,7 +76,7 @@ test('one delivery shows its message and every attempt, and never the address or
       duration_ms: 40,
       outcome: 'failed',
       status_code: 404,
-      error: 'The endpoint answered 404',
+      error: 'The endpoint responded with 404',
       response: 'nobody here',
     },
   ]);
@@ -260,12 +260,12 @@ test('a channel whose deliveries come to nothing shows why and when, and neither
   const shown = async () => (await account.reader('GET', `/v1/channels/${channelId}`)).json;
   t.false('last_error' in (await shown()));
   await api.database.pool.query(
-    `UPDATE channels SET failures = 1, failing_since = $2, last_error = 'The endpoint answered 500', last_error_at = $2
+    `UPDATE channels SET failures = 1, failing_since = $2, last_error = 'The endpoint responded with 500', last_error_at = $2
      WHERE id = $1`,
     [channelId, START_MS],
   );
   t.like(await shown(), {
-    last_error: 'The endpoint answered 500',
+    last_error: 'The endpoint responded with 500',
     last_error_at: START,
     enabled: true,
     status: 'connected',
@@ -313,7 +313,7 @@ async function addFinished(
   const id = await addDelivery(api, account, { channelId, createdAtMs });
   await claimNextDelivery(api.database, channelId, { nowMs: createdAtMs, claimMs: 1000 });
   const [statusCode, error, response] =
-    outcome === 'failed' ? [404, 'The endpoint answered 404', 'nobody here'] : [204, null, null];
+    outcome === 'failed' ? [404, 'The endpoint responded with 404', 'nobody here'] : [204, null, null];
   await recordAttempt(api.database, {
     deliveryId: id,
     attempt: 1,

@@ -43,8 +43,8 @@ test('who comes back from Slack sees which channel is connected, and the channel
   const page = await visit(slack.approve(authorizeUrl));
   t.is(page.status, 200, page.html);
   t.regex(page.html, /<h1>Slack is connected<\/h1>/);
-  t.regex(page.html, /Alerts of “Team &lt;b&gt;&amp;&lt;\/b&gt;” arrive in #alerts in Acme/);
-  t.regex(page.html, /A first message is there already/);
+  t.regex(page.html, /Alerts for “Team &lt;b&gt;&amp;&lt;\/b&gt;” arrive in #alerts in Acme/);
+  t.regex(page.html, /A first message has been sent there/);
   t.like(await read(), {
     type: 'slack',
     status: 'connected',
@@ -66,7 +66,7 @@ test('an address that connected a channel connects nothing again, and is not eve
   for (const again of [address, slack.approve(authorizeUrl, '#elsewhere')]) {
     const page = await visit(again);
     t.is(page.status, 400);
-    t.regex(page.html, /This link was used already/);
+    t.regex(page.html, /This link was already used/);
   }
   t.deepEqual(await read(), before);
   t.is(slack.exchanges(), 1);
@@ -100,7 +100,7 @@ test('who refuses in Slack is answered so, and can change their mind', async (t)
   const { authorizeUrl, read } = await create();
   const state = encodeURIComponent(new URL(authorizeUrl).searchParams.get('state') ?? '');
   for (const [error, words] of [
-    ['access_denied', /asked not to let Spotcheck in/],
+    ['access_denied', /Access was denied in Slack/],
     ['invalid_scope', /reported an error/],
     ['%3Cscript%3E', /reported an error/],
   ] as const) {
@@ -127,10 +127,10 @@ test('an address that is not whole, or whose state we did not make, connects not
     [`?code=a&code=b&state=${state}`, /not complete/],
     [`?code=x&state=${state}&state=${state}`, /not complete/],
     ['?code[a]=x&state[a]=y', /not complete/],
-    ['?code=x&state=y', /not ours/],
-    ['?code=x&state=v1.test.', /not ours/],
-    ['?code=x&state=%00', /not ours/],
-    [`?code=x&state=${flipped}`, /not ours/],
+    ['?code=x&state=y', /not valid/],
+    ['?code=x&state=v1.test.', /not valid/],
+    ['?code=x&state=%00', /not valid/],
+    [`?code=x&state=${flipped}`, /not valid/],
   ];
   for (const [query, words] of cases) {
     const page = await visit(`${PUBLIC_URL}/connect/slack${query}`);
@@ -148,7 +148,7 @@ test('a code that Slack does not take costs the link nothing: the next one conne
   address.searchParams.set('code', 'made.up');
   const page = await visit(address.href);
   t.is(page.status, 400);
-  t.regex(page.html, /Slack answered invalid_code/);
+  t.regex(page.html, /Slack responded with invalid_code/);
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
 
@@ -158,7 +158,7 @@ test('while Slack is away nothing is connected, and the same link works when it 
   slack.answers.api = { status: 503, body: 'upstream' };
   const page = await visit(slack.approve(authorizeUrl));
   t.is(page.status, 502);
-  t.regex(page.html, /Slack could not be asked[\s\S]*Slack answered 503/);
+  t.regex(page.html, /Can’t reach Slack[\s\S]*Slack responded with 503/);
   slack.answers.api = null;
   t.is((await visit(slack.approve(authorizeUrl))).status, 200);
 });
@@ -195,7 +195,7 @@ test('the link of a channel that was deleted says so', async (t) => {
   await owner('DELETE', `/v1/channels/${id}`);
   const page = await visit(slack.approve(authorizeUrl));
   t.is(page.status, 400);
-  t.regex(page.html, /This channel is gone/);
+  t.regex(page.html, /This channel no longer exists/);
 });
 
 test('a channel is connected even if its greeting is lost or it is disabled, and the page says so', async (t) => {
@@ -205,8 +205,8 @@ test('a channel is connected even if its greeting is lost or it is disabled, and
   slack.answers.webhook = { status: 500, body: '' };
   const page = await visit(slack.approve(authorizeUrl));
   t.is(page.status, 200);
-  t.regex(page.html, /The first message to it did not arrive/);
-  t.regex(page.html, /disabled at the moment/);
+  t.regex(page.html, /The first message did not arrive/);
+  t.regex(page.html, /The channel is disabled/);
   t.like(await read(), { status: 'connected', enabled: false });
 });
 

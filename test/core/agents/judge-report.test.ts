@@ -28,12 +28,12 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
   [
     'works, but not well',
     { ok: true, degraded: true, cause: 'slow' },
-    { verdict: 'degraded', cause: 'slow', reason: 'The answer came slower than it should' },
+    { verdict: 'degraded', cause: 'slow', reason: 'The response was too slow' },
   ],
   [
     'works, but not well, without a cause',
     { ok: true, degraded: true },
-    { verdict: 'degraded', cause: null, reason: 'The agent lab reported that it works, but not well' },
+    { verdict: 'degraded', cause: null, reason: 'The agent lab reported it as degraded' },
   ],
   ['a failure without a cause', {}, { verdict: 'down', cause: null, reason: 'The agent lab reported a failure' }],
   [
@@ -44,17 +44,17 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
   [
     'a cause of ours',
     { cause: 'timeout' },
-    { verdict: 'down', cause: 'timeout', reason: 'There was no answer in time' },
+    { verdict: 'down', cause: 'timeout', reason: 'There was no response in time' },
   ],
   [
     'a status',
     { cause: 'status_418' },
-    { verdict: 'down', cause: 'status_418', reason: 'HTTP 418 instead of what is expected' },
+    { verdict: 'down', cause: 'status_418', reason: 'HTTP 418 instead of the expected status' },
   ],
   [
     'an assertion',
     { cause: 'assert_header_equals' },
-    { verdict: 'down', cause: 'assert_header_equals', reason: 'A header is not as it should be' },
+    { verdict: 'down', cause: 'assert_header_equals', reason: 'A header is not as expected' },
   ],
   [
     'a cause of another maker',
@@ -69,7 +69,7 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
   [
     'a late connection, as other makers call it',
     { cause: 'tcp_timeout' },
-    { verdict: 'down', cause: 'tcp_timeout', reason: 'No connection came about in time' },
+    { verdict: 'down', cause: 'tcp_timeout', reason: 'The connection timed out' },
   ],
   [
     'a failed connection, as other makers call it',
@@ -79,7 +79,7 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
   [
     'a failed datagram, as other makers call it',
     { cause: 'udp_error' },
-    { verdict: 'down', cause: 'udp_error', reason: 'The datagram could not be sent, or nothing be received' },
+    { verdict: 'down', cause: 'udp_error', reason: 'The datagram could not be sent, or no reply received' },
   ],
   [
     'no socket for icmp',
@@ -92,7 +92,7 @@ const JUDGED: readonly (readonly [string, Partial<Report>, object])[] = [
     {
       verdict: 'none',
       cause: 'bad_request',
-      reason: 'The agent could not make a request of the settings of the monitor',
+      reason: "The agent could not build a request from the monitor's settings",
     },
   ],
   [

@@ -8,7 +8,7 @@ const MESSAGE = buildChannelMessage({
   channel: { id: 'nch_1', name: 'On call', type: 'webhook' },
   failures: 7,
   failingSinceMs: NOW_MS - 3 * 86_400_000,
-  lastError: 'The endpoint answered 500',
+  lastError: 'The endpoint responded with 500',
   nowMs: NOW_MS,
   publicUrl: 'https://spotcheck.example',
 });
@@ -22,7 +22,11 @@ test('that a channel is failing names it, what failed and since when, and is for
     url: 'https://spotcheck.example/channels/nch_1',
   });
   t.is(MESSAGE.reason, 'Alerts are not reaching the channel On call: the last 7 deliveries failed. It stays enabled');
-  t.deepEqual(MESSAGE.detail, { failures: 7, failing_since: 1_763_460_800, last_error: 'The endpoint answered 500' });
+  t.deepEqual(MESSAGE.detail, {
+    failures: 7,
+    failing_since: 1_763_460_800,
+    last_error: 'The endpoint responded with 500',
+  });
 });
 
 test('a chat shows the channel in the title, the reason, since when and the last error', (t) => {
@@ -60,7 +64,7 @@ for (const [loss, title, words, labels] of [
     const message = buildLossMessage({
       channel: MESSAGE.channel,
       loss,
-      lastError: 'Telegram answered 403',
+      lastError: 'Telegram responded with 403',
       nowMs: NOW_MS,
       publicUrl: 'https://spotcheck.example',
     });

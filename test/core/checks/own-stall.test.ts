@@ -5,7 +5,7 @@ import { discountClock, discountStall } from '../../../core/checks/own-stall.ts'
 import type { Judgement } from '../../../core/checks/verdict.ts';
 import { failureOf } from '../../../net/failure.ts';
 
-const TIMED_OUT: Judgement = { verdict: 'down', cause: 'timeout', reason: 'Timed out while waiting for the answer' };
+const TIMED_OUT: Judgement = { verdict: 'down', cause: 'timeout', reason: 'Timed out while waiting for the response' };
 const SLOW: Judgement = { verdict: 'degraded', cause: 'slow', reason: 'Slow' };
 
 type OwnTime = Parameters<typeof discountStall>[2];

@@ -28,12 +28,12 @@ const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation
     {
       verdict: 'down',
       cause: 'heartbeat_missed',
-      reason: 'No ping came in time: one is expected every 60 s and may be 30 s late',
+      reason: 'No ping came in time: expected every 1 min, grace period 30 s',
     },
   ],
   [
     { outcome: 'overrun' },
-    { verdict: 'down', cause: 'heartbeat_overrun', reason: 'The job was started and did not end within 20 s' },
+    { verdict: 'down', cause: 'heartbeat_overrun', reason: 'The job did not finish within 20 s' },
   ],
 ];
 for (const [facts, expected] of CASES) {
@@ -59,4 +59,21 @@ test('a body keeps its lines and loses what no database or terminal takes; nothi
 test('the first line of a body is without its end, whatever the system calls one', (t) => {
   t.is(firstLineOf(cleanPingBody('\n\ndisk full\r\nmore')), 'disk full');
   t.is(firstLineOf(null), null);
+});
+
+test('a reason gives an interval, a grace period and a run time in hours, minutes and seconds', (t) => {
+  const observation: HeartbeatObservation = {
+    type: 'heartbeat',
+    outcome: 'missed',
+    startedAt: 0,
+    latencyMs: null,
+    exitStatus: null,
+    firstLine: null,
+  };
+  const settings = { ...SETTINGS, intervalSeconds: 3600, graceSeconds: 0, maxDurationSeconds: 5405 };
+  t.is(judgeHeartbeat({ observation, settings }).reason, 'No ping came in time: expected every 1 h, grace period 0 s');
+  t.is(
+    judgeHeartbeat({ observation: { ...observation, outcome: 'overrun' }, settings }).reason,
+    'The job did not finish within 1 h 30 min 5 s',
+  );
 });

@@ -229,7 +229,7 @@ test('a monitor that is up because who saw it down fell away is up from then on,
     from: 'down',
     to: 'up',
     atMs: START_MS + 130_000,
-    reason: 'Working as far as is known: source-1 is offline',
+    reason: 'Working as far as we know: source-1 is offline',
   });
 });
 
@@ -243,7 +243,7 @@ test('after a stand-still of our own a source whose results are not there yet ha
     from: 'down',
     to: 'up',
     atMs: nowMs,
-    reason: 'Working as far as is known: source-1 is silent',
+    reason: 'Working as far as we know: source-1 is silent',
   });
 });
 

@@ -114,7 +114,7 @@ test(
       return (await findChannel(database, key))?.lastError?.text;
     };
     await apply({ kind: 'stop', chatId: '250' });
-    t.is(await reasonAfterToggling(), 'A member wrote /stop in the chat');
+    t.is(await reasonAfterToggling(), 'A member sent /stop in the chat');
     await apply({ kind: 'removed', chatId: '250' });
     t.is(await reasonAfterToggling(), 'The bot was blocked in the chat or removed from it');
     await disconnectChannel(database, { channelId: key.id, connection: '250', problem: 'Blocked' }, TOOLS);
@@ -131,7 +131,7 @@ test(
     'takes nothing',
   async (t) => {
     const { first, others } = await addChats('ten_lost', '400');
-    const lost = { channelId: first, connection: '400', problem: 'Telegram answered 403' };
+    const lost = { channelId: first, connection: '400', problem: 'Telegram responded with 403' };
     const results = await Promise.all(Array.from({ length: 4 }, () => disconnectChannel(database, lost, TOOLS)));
     t.is(results.filter((result) => result !== null).length, 1);
     const deliveries = await listDeliveriesAbout(first);

@@ -39,7 +39,7 @@ test('a delivery is found with its message and every attempt, the one that was c
   await attempt(channel, {
     outcome: 'retry',
     statusCode: 503,
-    error: 'The endpoint answered 503',
+    error: 'The endpoint responded with 503',
     response: 'later',
     nextAttemptAtMs: NOW_MS + 5000,
   });
@@ -55,7 +55,7 @@ test('a delivery is found with its message and every attempt, the one that was c
     outcome: 'pending',
     attemptCount: 2,
     merged: 0,
-    lastError: 'The endpoint answered 503',
+    lastError: 'The endpoint responded with 503',
     createdAtMs: NOW_MS,
     nextAttemptAtMs: NOW_MS + 5000,
     finishedAtMs: null,
@@ -67,7 +67,7 @@ test('a delivery is found with its message and every attempt, the one that was c
         durationMs: 40,
         outcome: 'retry',
         statusCode: 503,
-        error: 'The endpoint answered 503',
+        error: 'The endpoint responded with 503',
         response: 'later',
       },
       {
@@ -88,7 +88,7 @@ test('deliveries are listed newest first, by outcome, event and page, and to the
   const channel = await addChannel();
   const oldest = await addDelivery(channel, NOW_MS);
   const twins = [await addDelivery(channel, NOW_MS + 1), await addDelivery(channel, NOW_MS + 1)];
-  await attempt(channel, { outcome: 'failed', error: 'The endpoint answered 404' });
+  await attempt(channel, { outcome: 'failed', error: 'The endpoint responded with 404' });
   const list = async (filter = {}, more = {}) =>
     (
       await listDeliveries(database, {
@@ -112,7 +112,7 @@ test('deliveries are listed newest first, by outcome, event and page, and to the
 test('a delivery that is asked for again keeps its id and attempts and begins a new round', async (t) => {
   const channel = await addChannel();
   const id = await addDelivery(channel);
-  await attempt(channel, { outcome: 'failed', error: 'The endpoint answered 404' });
+  await attempt(channel, { outcome: 'failed', error: 'The endpoint responded with 404' });
   const key = { tenantId: channel.tenantId, id };
   t.deepEqual(await reopenDelivery(database, { ...key, author: null }, LATER_MS), {
     id,

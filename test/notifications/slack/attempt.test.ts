@@ -44,11 +44,11 @@ const GONE: readonly [status: number, word: string, meaning: RegExp][] = [
   [403, 'invalid_token', /removed from the workspace/],
   [403, 'action_prohibited', /administrator/],
   [404, 'no_service', /webhook was removed/],
-  [404, 'channel_not_found', /Slack channel is gone/],
+  [404, 'channel_not_found', /Slack channel no longer exists/],
   [410, 'channel_is_archived', /archived/],
-  [400, 'no_team', /workspace is gone/],
-  [404, '', /webhook is gone/],
-  [410, '<html>', /webhook is gone/],
+  [400, 'no_team', /workspace no longer exists/],
+  [404, '', /webhook no longer exists/],
+  [410, '<html>', /webhook no longer exists/],
 ];
 for (const [status, word, meaning] of GONE) {
   test.serial(`${status} "${word}" ends the retries and says what is wrong with the channel`, async (t) => {
@@ -56,7 +56,7 @@ for (const [status, word, meaning] of GONE) {
     const result = await attempt();
     t.like(result, { outcome: 'failed', statusCode: status, response: word || null, retryAfterMs: null });
     t.regex(result.channelProblem ?? '', meaning);
-    t.regex(result.error ?? '', new RegExp(`^Slack answered ${status}: `));
+    t.regex(result.error ?? '', new RegExp(`^Slack responded with ${status}: `));
   });
 }
 
@@ -71,7 +71,7 @@ for (const [status, word] of [
     t.like(await attempt(), {
       outcome: 'failed',
       statusCode: status,
-      error: `Slack answered ${status}`,
+      error: `Slack responded with ${status}`,
       channelProblem: null,
     });
   });

@@ -57,15 +57,15 @@ test.serial('names are made fit to be stored, and an app of a whole organization
 });
 
 const ERRORS: readonly [error: unknown, outcome: 'stale' | 'refused' | 'away', reason: string][] = [
-  ['invalid_code', 'stale', 'Slack answered invalid_code'],
-  ['code_already_used', 'stale', 'Slack answered code_already_used'],
-  ['bad_client_secret', 'refused', 'Slack answered bad_client_secret'],
-  ['bad_redirect_uri', 'refused', 'Slack answered bad_redirect_uri'],
-  ['something_new', 'refused', 'Slack answered something_new'],
-  ['<script>', 'refused', 'Slack refused without a reason'],
-  [undefined, 'refused', 'Slack refused without a reason'],
-  ['ratelimited', 'away', 'Slack answered ratelimited'],
-  ['internal_error', 'away', 'Slack answered internal_error'],
+  ['invalid_code', 'stale', 'Slack responded with invalid_code'],
+  ['code_already_used', 'stale', 'Slack responded with code_already_used'],
+  ['bad_client_secret', 'refused', 'Slack responded with bad_client_secret'],
+  ['bad_redirect_uri', 'refused', 'Slack responded with bad_redirect_uri'],
+  ['something_new', 'refused', 'Slack responded with something_new'],
+  ['<script>', 'refused', 'Slack refused without giving a reason'],
+  [undefined, 'refused', 'Slack refused without giving a reason'],
+  ['ratelimited', 'away', 'Slack responded with ratelimited'],
+  ['internal_error', 'away', 'Slack responded with internal_error'],
 ];
 for (const [error, outcome, reason] of ERRORS) {
   test.serial(`an answer with the error ${String(error)} is ${outcome}`, async (t) => {

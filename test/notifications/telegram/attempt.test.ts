@@ -64,8 +64,12 @@ for (const [status, description] of LOST) {
   test.serial(`${status} ${description}: no retry, and the channel has lost its chat`, async (t) => {
     refuse(status, { error_code: status, description });
     const attempt = await attemptTelegram('42', MESSAGE, sending());
-    t.like(attempt, { outcome: 'failed', statusCode: status, error: `Telegram answered ${status}: ${description}` });
-    t.true(attempt.channelProblem?.startsWith(`Telegram answered ${status}: ${description}`));
+    t.like(attempt, {
+      outcome: 'failed',
+      statusCode: status,
+      error: `Telegram responded with ${status}: ${description}`,
+    });
+    t.true(attempt.channelProblem?.startsWith(`Telegram responded with ${status}: ${description}`));
   });
 }
 
@@ -115,7 +119,7 @@ test.serial("a bot that Telegram does not know is the operator's to mend: retrie
   t.like(await attemptTelegram('42', MESSAGE, sending()), {
     outcome: 'retry',
     statusCode: 401,
-    error: "Telegram does not know this installation's bot: it answered 401",
+    error: "Telegram does not know this installation's bot: it responded with 401",
     channelProblem: null,
   });
 });
@@ -169,11 +173,11 @@ test('a server that is away, closes, or stays silent is retried after the deadli
   const { port: closing } = await startHttpServer(t, (request) => void request.socket.destroy());
   t.like(await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${closing}`)), {
     outcome: 'retry',
-    error: 'The connection was closed without an answer',
+    error: 'The connection was closed without a response',
   });
   const { port: silent } = await startHttpServer(t, () => undefined);
   const attempt = await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${silent}`, 300));
-  t.like(attempt, { outcome: 'retry', error: 'Timed out while waiting for the answer' });
+  t.like(attempt, { outcome: 'retry', error: 'Timed out while waiting for the response' });
   t.true(attempt.durationMs >= 299 && attempt.durationMs < 2000, `${attempt.durationMs} ms`);
 });
 

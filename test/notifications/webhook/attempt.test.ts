@@ -99,7 +99,7 @@ test('a redirect is not followed, be it to the receiver itself', async (t) => {
     response.writeHead(308, { Location: '/elsewhere' }).end();
   });
   const result = await attempt(t, port);
-  t.is(result.error, 'The endpoint answered 308; redirects are not followed');
+  t.is(result.error, 'The endpoint responded with 308; redirects are not followed');
   t.deepEqual(paths, ['/hook?team=ops']);
 });
 
@@ -127,7 +127,7 @@ test('a 404 is final even if its body never ends', async (t) => {
   t.like(await attempt(t, port, { sending: { deadlineMs: 2000 } }), {
     outcome: 'failed',
     statusCode: 404,
-    error: 'The endpoint answered 404',
+    error: 'The endpoint responded with 404',
     response: 'wait for it',
   });
 });

@@ -39,7 +39,7 @@ test('a 5xx fails at once: a test delivery is never retried', async (t) => {
     requests += 1;
     response.writeHead(503).end();
   });
-  t.is(problem, 'test delivery failed: The endpoint answered 503');
+  t.is(problem, 'test delivery failed: The endpoint responded with 503');
   t.is(requests, 1);
 });
 

@@ -123,7 +123,7 @@ test('a request that cannot be sent fails the round with what the kernel said', 
   t.deepEqual(await measure({ address: '255.255.255.255', count: 4, deadlineMs: AMPLE_MS }), {
     outcome: 'failed',
     cause: 'unsupported',
-    reason: 'The target is a broadcast address, which stands for no single host',
+    reason: 'The target is a broadcast address, not a single host',
   });
 });
 

@@ -95,7 +95,7 @@ test('one or two failed lookups are bridged by what the page said before, the th
   t.deepEqual(outcomes, ['read', 'read', 'failed']);
   t.like(await read(pageAt(server.url), []), {
     outcome: 'failed',
-    failure: { kind: 'unreachable', reason: 'The status page answers HTTP 502' },
+    failure: { kind: 'unreachable', reason: 'The status page responded with HTTP 502' },
   });
   server.instead = null;
   clock.ms += 5000;
@@ -117,7 +117,7 @@ test('a server that sends us away is left alone until then, an hour at most', as
   server.instead = { status: 429, headers: { 'Retry-After': '120' } };
   t.like(await read(pageAt(server.url), []), {
     outcome: 'failed',
-    failure: { kind: 'unreachable', reason: 'The status page answers HTTP 429' },
+    failure: { kind: 'unreachable', reason: 'The status page responded with HTTP 429' },
   });
   clock.ms += 119_000;
   await read(pageAt(server.url), []);
@@ -141,15 +141,15 @@ const OTHERS: [
     'a page of another form',
     { status: 200, body: '{"ok":true}' },
     'not_a_status_page',
-    /cannot be understood: its JSON is of another form/,
+    /cannot be parsed: its JSON is of another form/,
   ],
-  ['a site without such a page', { status: 404, body: 'no' }, 'not_a_status_page', /answers HTTP 404/],
-  ['a site that wants a log-in', { status: 403 }, 'unreachable', /answers HTTP 403/],
+  ['a site without such a page', { status: 404, body: 'no' }, 'not_a_status_page', /responded with HTTP 404/],
+  ['a site that wants a log-in', { status: 403 }, 'unreachable', /responded with HTTP 403/],
   [
     'a page of more than 5 MiB',
     { status: 200, body: ' '.repeat(5 * 1024 * 1024 + 1) },
     'not_a_status_page',
-    /more than 5 MiB/,
+    /larger than 5 MiB/,
   ],
   [
     'a redirect in a circle',

@@ -43,7 +43,7 @@ test.serial("where neither AWS' events nor its feeds can be read, the events' fa
   nock('https://status.aws.amazon.com').get('/rss/ec2-us-east-1.rss').reply(404);
   t.like(await read('aws', ['ec2:us-east-1']), {
     outcome: 'failed',
-    failure: { kind: 'unreachable', reason: 'The status page answers HTTP 500' },
+    failure: { kind: 'unreachable', reason: 'The status page responded with HTTP 500' },
   });
 });
 

@@ -13,7 +13,7 @@ import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 
 const START_MS = 1_763_720_000_000;
 const DAY_MS = 86_400_000;
-const ERROR = 'The endpoint answered 500';
+const ERROR = 'The endpoint responded with 500';
 const newId = createIdSource();
 
 let testDatabase: TestDatabase;
@@ -31,7 +31,7 @@ test.after.always(async () => {
 
 test('a failed delivery shows at its channel, one that arrives clears it, and nothing is switched off', async (t) => {
   const { channelId, tenantId, channelHealth, fail } = await prepare();
-  await channelHealth.recordFailure({ channelId, error: 'The endpoint answered 404', atMs: START_MS });
+  await channelHealth.recordFailure({ channelId, error: 'The endpoint responded with 404', atMs: START_MS });
   await fail(1, START_MS + 5000);
   t.deepEqual(await healthOf(channelId), {
     failures: 2,

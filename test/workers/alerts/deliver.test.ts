@@ -109,7 +109,7 @@ test('a 500 is retried after about five seconds, with the same id, and then deli
   const retryInMs = (retry?.dueAtMs ?? 0) - clock.now();
   t.true(retryInMs > 3000 && retryInMs <= 6000, `${retryInMs} ms`);
   t.like(retry, { deliveryId: id, channelId, attempt: 2 });
-  t.like((await attemptsOf(id))[0], { outcome: 'retry', status_code: 500, error: 'The endpoint answered 500' });
+  t.like((await attemptsOf(id))[0], { outcome: 'retry', status_code: 500, error: 'The endpoint responded with 500' });
   clock.offsetMs += retryInMs;
   t.deepEqual(await deliver(channelId), { delivered: 1 });
   t.deepEqual(ids, [id, id]);
@@ -215,7 +215,7 @@ test('a delivery gets four attempts at the most, those that the end of a worker 
   await dieInside(often.channelId, 4);
   t.deepEqual(await deliver(often.channelId), { failed: 1 });
   t.is(receiver.requests(), 1, 'nothing is sent a fifth time');
-  t.is((await attemptsOf(often.id)).at(-1)?.error, 'Given up: the attempts before were cut short');
+  t.is((await attemptsOf(often.id)).at(-1)?.error, 'Gave up: earlier attempts were interrupted');
 });
 
 test('a channel that was disabled in the meantime ends its deliveries with that reason', async (t) => {
@@ -258,7 +258,7 @@ test('an attempt that breaks inside the service is recorded, logged and retried'
   const { deliver, receiver, log } = await prepare(t, (_request, response) => void response.end(), { sendWebhook });
   const { id, channelId } = await addDelivery(receiver.url);
   t.deepEqual(await deliver(channelId), { retry: 1 });
-  t.like((await attemptsOf(id))[0], { outcome: 'retry', error: 'The attempt broke off inside the service' });
+  t.like((await attemptsOf(id))[0], { outcome: 'retry', error: 'The service interrupted the attempt' });
   t.is(log[0]?.text, 'delivery.broke_off');
 });
 

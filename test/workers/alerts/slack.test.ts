@@ -92,7 +92,7 @@ test.serial(
     t.like((await attemptsOf(first))[0], { outcome: 'failed', status_code: 404, response: 'no_service' });
     const channel = await channelOf(channelId);
     t.like(channel, { status: 'pending', enabled: true });
-    t.regex(channel.last_error, /^Slack takes no messages for this channel any more: the webhook was removed/);
+    t.regex(channel.last_error, /^Slack no longer accepts messages for this channel: the webhook was removed/);
 
     const second = await addDelivery(channelId);
     t.deepEqual(await prepare().deliver(channelId), { failed: 1 });

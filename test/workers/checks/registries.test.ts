@@ -76,9 +76,9 @@ const FAILURES: readonly [what: string, listener: RequestListener, reason: strin
   [
     'sends something else',
     (_, response) => void response.end('{"services":"none"}'),
-    'The answer is no registry of RDAP services',
+    'The response is not a registry of RDAP services',
   ],
-  ['closes the connection', (request) => void request.socket.destroy(), 'The connection was closed without an answer'],
+  ['closes the connection', (request) => void request.socket.destroy(), 'The connection was closed without a response'],
 ];
 for (const [what, listener, reason] of FAILURES) {
   test(`where its address ${what} the old one stays, with one line in the log`, async (t) => {

@@ -41,7 +41,7 @@ const TIMED_OUT: Observation = {
   timings: { dnsMs: null, connectMs: 1, tlsMs: null, firstByteMs: null, downloadMs: null },
   certificate: null,
   cause: 'timeout',
-  reason: 'Timed out while waiting for the answer',
+  reason: 'Timed out while waiting for the response',
 };
 
 function dueCheck(monitorNo: number): DueCheck {
@@ -317,7 +317,7 @@ test('a timeout while this process stood still is no vote', async (t) => {
     submitted.flat().map(({ verdict }) => verdict),
     ['none', 'none', 'none'],
   );
-  t.regex(submitted[0]?.[0]?.reason ?? '', /held up itself/);
+  t.regex(submitted[0]?.[0]?.reason ?? '', /itself was held up/);
 });
 
 test(

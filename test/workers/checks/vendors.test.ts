@@ -89,7 +89,7 @@ test('a page that stays away makes its monitors unknown, never down', async (t) 
       dueAtMs: nowMs - 30_000 + second * 5000,
       verdict,
       cause: verdict === 'none' ? 'vendor_unreachable' : null,
-      reason: verdict === 'none' ? 'The status page answers HTTP 503' : null,
+      reason: verdict === 'none' ? 'The status page responded with HTTP 503' : null,
       httpStatus: null,
     });
   const { transitions } = await evaluate([
@@ -147,7 +147,7 @@ test('a monitor that goes down beside an unwell vendor says so, in its transitio
   );
 
   const alone = 'HTTP 503 instead of 2xx';
-  const explained = `${alone}. What it depends on is not well either: Shop Cloud is degraded`;
+  const explained = `${alone}. Possible cause: Shop Cloud is degraded`;
   const incidents = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 10 });
   t.deepEqual(Object.fromEntries(incidents.map(({ monitorId, reason }) => [monitorId, reason])), {
     [dependent.id]: explained,
@@ -195,5 +195,5 @@ test('a vendor that goes down in the very batch counts as down for what depends 
     ),
   ]);
   const reason = transitions.find(({ monitorId }) => monitorId === dependent.id)?.change.reason;
-  t.is(reason, 'HTTP 503 instead of 2xx. What it depends on is not well either: Shop Cloud is down');
+  t.is(reason, 'HTTP 503 instead of 2xx. Possible cause: Shop Cloud is down');
 });

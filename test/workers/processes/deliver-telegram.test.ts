@@ -90,7 +90,7 @@ test('a chat that asks to be left alone is, for longer than the timetable says',
   });
   t.is(outcome, 'pending');
   t.true(next >= before + 90_000 && next <= runtime.now() + 90_000, `${next - before} ms`);
-  t.is((await attemptsOf(runtime, id))[0]?.error, 'Telegram answered 429: Too Many Requests: retry after 90');
+  t.is((await attemptsOf(runtime, id))[0]?.error, 'Telegram responded with 429: Too Many Requests: retry after 90');
 });
 
 test("a lost chat ends the delivery and the channel's connection; what waits ends with that reason", async (t) => {
@@ -106,7 +106,7 @@ test("a lost chat ends the delivery and the channel's connection; what waits end
   t.like(channel, { enabled: true, chat_id: String(ADA), failures: 0 });
   t.regex(
     String(channel['last_error']),
-    /^Telegram answered 403: Forbidden: bot was blocked by the user\. Write \/start/,
+    /^Telegram responded with 403: Forbidden: bot was blocked by the user\. Send \/start/,
   );
   const later = await deliver(messageOf('Shop'));
   await finished(runtime, later);

@@ -87,7 +87,7 @@ test("/stop disables every channel of its chat, of whatever tenant, no other cha
   await until(() => telegram.messagesTo(ADA).length === 3);
   t.regex(telegram.messagesTo(ADA)[2] ?? '', /No more alerts arrive here\. Disabled: “Phone”, “Phone”\./);
   for (const { id } of mine)
-    t.like(await rowOf(runtime, id), { enabled: false, last_error: 'A member wrote /stop in the chat' });
+    t.like(await rowOf(runtime, id), { enabled: false, last_error: 'A member sent /stop in the chat' });
   t.like(await rowOf(runtime, other.id), { enabled: true, last_error: null });
 });
 
@@ -137,7 +137,7 @@ test('a channel whose chat was lost is connected again by a bare /start from the
   telegram.write(ADA, '/start phone');
   await until(() => telegram.sent.length === 1);
   await runtime.database.pool.query(
-    `UPDATE channels SET status = 'pending', last_error = 'Telegram answered 403' WHERE id = $1`,
+    `UPDATE channels SET status = 'pending', last_error = 'Telegram responded with 403' WHERE id = $1`,
     [id],
   );
   telegram.write(ADA, '/start');

@@ -72,8 +72,8 @@ test('results go to the evaluator in the form of our own, with the checks that t
     ]),
     [
       ['up', null, null, 42, 200, 1],
-      ['degraded', 'slow', 'The answer came slower than it should', 4100, 200, 1],
-      ['down', 'status_999', 'HTTP 999 instead of what is expected', 21_000, 999, 1],
+      ['degraded', 'slow', 'The response was too slow', 4100, 200, 1],
+      ['down', 'status_999', 'HTTP 999 instead of the expected status', 21_000, 999, 1],
       ['down', 'conn_refused', 'Nobody listens', null, null, 1],
       ['down', 'the cat', 'The agent home-lab reported: the cat', null, null, 1],
       ['down', null, 'The agent home-lab reported a failure', null, null, 1],
@@ -368,19 +368,22 @@ test('what an agent says of a monitor whose secrets it was not given is no vote,
     return [verdict, reason];
   };
   await agent.post('pull', { capabilities: ALL });
-  t.deepEqual(await readStored(), ['none', 'The agent home-lab showed no key to seal the secrets of this monitor to']);
+  t.deepEqual(await readStored(), [
+    'none',
+    "The agent home-lab has sent no key to encrypt this monitor's secrets with",
+  ]);
   const key = (fill: number) => Buffer.alloc(32, fill).toString('base64');
   await agent.post('pull', { capabilities: ALL, publicKey: key(9) });
-  t.deepEqual(await readStored(), ['down', 'HTTP 401 instead of what is expected']);
+  t.deepEqual(await readStored(), ['down', 'HTTP 401 instead of the expected status']);
   await agent.post('pull', { capabilities: ALL, publicKey: key(8) });
   t.like(await readStored(), {
     0: 'none',
     1:
-      'The agent home-lab shows another key than the one that it first came with, so that the secrets of this ' +
-      'monitor are withheld: a new token lets it start anew',
+      "The agent home-lab sends a different key than its first one, so it does not get this monitor's secrets: " +
+      'rotate its token to accept the new key',
   });
   await agent.post('pull', { capabilities: ['tcp'], publicKey: key(9) });
-  t.deepEqual(await readStored(), ['none', 'The agent home-lab does not say that it can check this type of monitor']);
+  t.deepEqual(await readStored(), ['none', 'The agent home-lab does not support this type of monitor']);
 });
 
 test('a first bad result is answered with the hint to recheck, a good or a second bad one is not', async (t) => {

@@ -47,7 +47,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     {
       verdict: 'degraded',
       cause: 'domain_expiring',
-      reason: 'shop.example was to expire on 2026-11-21, and its registry could not be queried since',
+      reason: 'shop.example was due to expire on 2026-11-21, and its registry could not be queried since',
     },
   ],
   ['a registry without expiries is up', factsOf(null), UP],
@@ -67,18 +67,18 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     {
       verdict: 'none',
       cause: 'domain_unknown',
-      reason: 'The registry does not know shop.example; that counts once a lookup an hour later agrees',
+      reason: 'The registry does not know shop.example; a second lookup in an hour has to confirm it',
     },
   ],
   [
     'nothing known is no vote',
     factsOf(null, { registration: null, answeredAtMs: null }),
-    { verdict: 'none', cause: 'domain_unknown', reason: 'Nothing is known of shop.example yet' },
+    { verdict: 'none', cause: 'domain_unknown', reason: 'There is no data about shop.example yet' },
   ],
   [
     'nothing known says why',
     factsOf(null, { registration: null, answeredAtMs: null, failure: 'Connection refused' }),
-    { verdict: 'none', cause: 'domain_unknown', reason: 'Nothing is known of shop.example yet: Connection refused' },
+    { verdict: 'none', cause: 'domain_unknown', reason: 'There is no data about shop.example yet: Connection refused' },
   ],
   [
     'what was known eight days ago counts no more',
@@ -86,7 +86,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     {
       verdict: 'none',
       cause: 'domain_unknown',
-      reason: 'The last answer about shop.example is of 2026-11-13: Connection refused',
+      reason: 'The last response about shop.example is from 2026-11-13: Connection refused',
     },
   ],
   [

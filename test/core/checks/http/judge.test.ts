@@ -220,7 +220,7 @@ test('a slow answer degrades, at the limit too', (t) => {
   t.deepEqual(judgeAssertions([limit], { latencyMs: 200 }), {
     verdict: 'degraded',
     cause: 'slow',
-    reason: 'The answer took 200 ms, expected less than 200 ms',
+    reason: 'The response took 200 ms, expected less than 200 ms',
   });
 });
 
@@ -235,7 +235,7 @@ test('a certificate near its end degrades; without one there is nothing to wait 
   t.like(judgeAssertions([soon], { certificate: null }), {
     verdict: 'degraded',
     cause: 'cert_expiring',
-    reason: 'There is no certificate: the answer came without TLS',
+    reason: 'There is no certificate: the response came without TLS',
   });
 });
 

@@ -35,7 +35,7 @@ test('loss degrades strictly above its threshold only', (t) => {
   t.deepEqual(judge({ sent: 3, received: 2, latencyMs: 1 }, { lossDegradedPct: 33 }), {
     verdict: 'degraded',
     cause: 'icmp_timeout',
-    reason: '1 of 3 echo requests were not answered: 33.333 % lost, more than 33 %',
+    reason: '1 of 3 echo requests got no reply: 33.333% lost, more than 33%',
   });
   t.like(judge({ sent: 10, received: 9, latencyMs: 1 }, { lossDegradedPct: 0 }), { verdict: 'degraded' });
   t.deepEqual(judge({ sent: 10, received: 10, latencyMs: 1 }, { lossDegradedPct: 0 }), UP);

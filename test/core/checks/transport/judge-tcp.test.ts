@@ -34,7 +34,7 @@ test('an answer that contains what is expected is up, in the very case', (t) => 
   t.deepEqual(judge(answered('+pong\r\n'), { expect: 'PONG' }), {
     verdict: 'down',
     cause: 'tcp_mismatch',
-    reason: 'The answer does not contain "PONG"',
+    reason: 'The response does not contain "PONG"',
   });
 });
 
@@ -43,7 +43,7 @@ test('under regex the pattern is searched for, and otherwise its characters stan
   t.deepEqual(judge(answered('HTTP/1.1 400'), { expect: '^SSH-2\\.', expectMode: 'regex' }), {
     verdict: 'down',
     cause: 'tcp_mismatch',
-    reason: 'The answer does not match "^SSH-2\\."',
+    reason: 'The response does not match "^SSH-2\\."',
   });
   t.like(judge(answered('aaa'), { expect: 'a+' }), { cause: 'tcp_mismatch' });
 });
@@ -92,7 +92,7 @@ test('half a character is an answer that differs', (t) => {
 
 test('a reason says what was expected, shortened, and nothing of what came', (t) => {
   const { reason } = judge(answered('echo of a secret'), { expect: 'x'.repeat(100) });
-  t.is(reason, `The answer does not contain "${'x'.repeat(60)}..."`);
+  t.is(reason, `The response does not contain "${'x'.repeat(60)}..."`);
 });
 
 const FAILURES: [FixedCause, Judgement['verdict']][] = [

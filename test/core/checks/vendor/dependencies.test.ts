@@ -28,7 +28,7 @@ test('vendors that are down or degraded may explain that a monitor goes down, th
   );
   t.deepEqual(blame(CHANGE, culprits), {
     ...CHANGE,
-    reason: 'HTTP 503 instead of 2xx. What it depends on is not well either: AWS is down, GitHub is degraded',
+    reason: 'HTTP 503 instead of 2xx. Possible cause: AWS is down, GitHub is degraded',
   });
 });
 

@@ -138,11 +138,11 @@ test('a page that could not be read is no vote', (t) => {
     startedAt: 0,
     latencyMs: null,
     outcome: 'unread',
-    reason: 'The status page answers HTTP 503',
+    reason: 'The status page responded with HTTP 503',
   } as const;
   t.deepEqual(judgeVendor({ target: { target: 'github', checkSpec: {} }, observation }), {
     verdict: 'none',
     cause: 'vendor_unreachable',
-    reason: 'The status page answers HTTP 503',
+    reason: 'The status page responded with HTTP 503',
   });
 });

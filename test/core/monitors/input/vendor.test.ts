@@ -33,12 +33,12 @@ const READ: VendorReading = {
 };
 const GONE: VendorReading = {
   outcome: 'failed',
-  failure: { kind: 'unreachable', reason: 'The status page answers HTTP 503' },
+  failure: { kind: 'unreachable', reason: 'The status page responded with HTTP 503' },
   latencyMs: null,
 };
 const NONE: VendorReading = {
   outcome: 'failed',
-  failure: { kind: 'not_a_status_page', reason: 'The status page answers HTTP 404' },
+  failure: { kind: 'not_a_status_page', reason: 'The status page responded with HTTP 404' },
   latencyMs: 3,
 };
 
