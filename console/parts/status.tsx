@@ -31,14 +31,14 @@ const MEANINGS = {
   up: { label: 'Up', fill: 'bg-up-fill' },
   degraded: { label: 'Degraded', fill: 'bg-degraded-fill' },
   down: { label: 'Down', fill: 'bg-down-fill' },
-  none: { label: 'No data or paused', fill: 'hatched' },
+  none: { label: 'No data/paused', fill: 'hatched' },
   absent: { label: 'Not created yet', fill: 'bg-nothing' },
 } as const;
 
 /** Names each color that a strip has. */
 export function StripLegend({ present }: { present: ReadonlySet<keyof typeof MEANINGS> }) {
   return (
-    <ul aria-label="Legend" class="mt-1.5 flex flex-wrap gap-x-2.5 text-2xs text-soft [print-color-adjust:exact]">
+    <ul aria-label="Legend" class="mt-1.5 flex flex-wrap gap-x-2 text-2xs text-soft [print-color-adjust:exact]">
       {Object.entries(MEANINGS).map(
         ([name, { label, fill }]) =>
           present.has(name as keyof typeof MEANINGS) && (

@@ -204,7 +204,7 @@ test('a strip is red for down, amber for degraded and hatched for unknown; a day
     'Up',
     'Degraded',
     'Down',
-    'No data or paused',
+    'No data/paused',
     'Not created yet',
   ]);
   await page.setViewportSize({ width: 320, height: HEIGHT });
