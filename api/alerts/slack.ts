@@ -92,7 +92,8 @@ const UNGRANTED = {
     status: 502,
     title: 'Slack does not accept this Spotcheck',
     remedy:
-      'Ask your administrator to check the Slack app: client ID, client secret, redirect URL and the scope incoming-webhook.',
+      'Ask your administrator to check the Slack app: its client ID, client secret and redirect URL, ' +
+      'and the scope incoming-webhook.',
   },
   away: {
     status: 502,

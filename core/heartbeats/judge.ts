@@ -14,7 +14,9 @@ const JUDGES = {
   missed: (_observation, { intervalSeconds, graceSeconds }) => ({
     verdict: 'down',
     cause: 'heartbeat_missed',
-    reason: `No ping came in time: expected every ${formatSpan(intervalSeconds)}, grace period ${formatSpan(graceSeconds)}`,
+    reason:
+      `No ping came in time: expected every ${formatSpan(intervalSeconds)}, ` +
+      `grace period ${formatSpan(graceSeconds)}`,
   }),
   overrun: (_observation, { maxDurationSeconds }) => {
     const within = maxDurationSeconds === null ? 'in time' : `within ${formatSpan(maxDurationSeconds)}`;

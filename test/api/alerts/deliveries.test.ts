@@ -260,7 +260,8 @@ test('a channel whose deliveries come to nothing shows why and when, and neither
   const shown = async () => (await account.reader('GET', `/v1/channels/${channelId}`)).json;
   t.false('last_error' in (await shown()));
   await api.database.pool.query(
-    `UPDATE channels SET failures = 1, failing_since = $2, last_error = 'The endpoint responded with 500', last_error_at = $2
+    `UPDATE channels SET failures = 1, failing_since = $2, last_error_at = $2,
+            last_error = 'The endpoint responded with 500'
      WHERE id = $1`,
     [channelId, START_MS],
   );
