@@ -9,7 +9,7 @@ import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
 import { prepareConsole } from '../console/build/stamp.ts';
 import { findFaketime, NO_FAKETIME } from '../test/helpers/set-clock.ts';
-import { findDataDirectory } from './data-directory.ts';
+import { COMPILE_CACHE, findDataDirectory } from './data-directory.ts';
 import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
@@ -53,9 +53,6 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
     closers.push(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
     const temporary = join(directory, 'tmp');
     await mkdir(temporary);
-    // Every test file is a process that loads much the same. What V8 compiled for one serves the next, and the next run
-    // where it is kept on purpose.
-    const compiled = process.env['NODE_COMPILE_CACHE'] ?? join(directory, 'compiled');
     const dataParent = await mkdtemp(join(await findDataDirectory(), `spotcheck-test-${process.pid}-`));
     closers.push(() => rm(dataParent, { recursive: true, force: true, maxRetries: 10 }));
     const postgres = await startEmbeddedPostgres({
@@ -72,7 +69,7 @@ async function runTests(interrupted: AbortSignal): Promise<Tally> {
       SPOTCHECK_TEST_REDIS_URL: redis?.url ?? '',
       SPOTCHECK_TEST_DATA_DIR: dataParent,
       TMPDIR: temporary,
-      NODE_COMPILE_CACHE: compiled,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
       SPOTCHECK_TEST_TIMES: join(directory, 'times'),
     };
     const tally = await runAva(servers, interrupted);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSourceFiles } from '../test/helpers/source-files.ts';
+import { COMPILE_CACHE } from './data-directory.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
@@ -36,6 +37,7 @@ async function listUnitTests(): Promise<string[]> {
 /** Runs the unit tests without any server; further arguments are ava's, such as `--watch`. */
 const child = spawn(process.execPath, [AVA, ...process.argv.slice(2), ...(await listUnitTests())], {
   cwd: ROOT,
+  env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
   stdio: 'inherit',
 });
 const [status]: (number | null)[] = await once(child, 'exit');

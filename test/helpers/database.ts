@@ -4,6 +4,7 @@ import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { closeDatabase, openDatabase, type Database, type DatabaseOptions } from '../../models/database.ts';
 import { migrate } from '../../models/migrate.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
+import { inTransaction } from '../../models/sql.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import { migrateQueues } from '../../queues/migrate.ts';
 import { testServers } from './test-servers.ts';
@@ -51,6 +52,21 @@ export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseO
     secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]),
     acquireTimeoutMs: PATIENCE_MS,
     ...options,
+  });
+}
+
+/**
+ * Runs a statement that fills tables with many rows. Foreign keys are not checked, which takes longer than the rest of
+ * it: the rows must refer to what is there.
+ */
+export async function fillTables(
+  database: Pick<Database, 'pool'>,
+  sql: string,
+  values: readonly unknown[],
+): Promise<void> {
+  await inTransaction(database, async (run) => {
+    await run(`SET LOCAL session_replication_role = 'replica'`);
+    await run(sql, [...values]);
   });
 }
 

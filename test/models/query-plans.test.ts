@@ -11,6 +11,7 @@ import { readStatistics } from '../../models/statistics/monitor-statistics.ts';
 import { rollDay, rollHour } from '../../models/statistics/rollups.ts';
 import { sumTallies } from '../../models/statistics/statistics.ts';
 import { createPartitions, indexNewTimes } from '../../models/system/partitions.ts';
+import { fillTables } from '../helpers/database.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 
 const MONITORS = 100;
@@ -35,7 +36,8 @@ async function prepare(t: ExecutionContext): Promise<Database> {
      FROM generate_series(0, 86399) AS i`,
     [MIDNIGHT],
   );
-  await run(
+  await fillTables(
+    database,
     `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
      SELECT 'mon_' || monitor, s, $1, 'up', 'down', $2::bigint + s * 3600000, 0, '{}'
        FROM generate_series(1, 200) AS monitor, generate_series(1, 200) AS s ORDER BY s`,

@@ -13,7 +13,7 @@ import { claimDeliveries, recordAttempts, type RecordedAttempt } from '../../../
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
-import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createTestDatabase, fillTables, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 
 const NOW_MS = 1_700_000_000_000;
@@ -60,7 +60,7 @@ test.serial('a claim finds its delivery among a hundred thousand by the index, a
   const after = await rowsRead(single);
   t.true(after.scanned - before.scanned < 100, `${after.scanned - before.scanned} rows by scans`);
   t.true(after.fetched - before.fetched < 100, `${after.fetched - before.fetched} rows by indexes`);
-  await single.pool.query('DELETE FROM deliveries WHERE channel_id = ANY ($1)', [[crowded.channelId, storm.channelId]]);
+  await single.pool.query('TRUNCATE deliveries CASCADE');
 });
 
 test.serial(
@@ -91,7 +91,7 @@ test.serial(
     const after = await rowsRead(single);
     t.true(after.scanned - before.scanned < 100, `${after.scanned - before.scanned} rows by scans`);
     t.true(after.fetched - before.fetched < 1500, `${after.fetched - before.fetched} rows by indexes`);
-    await single.pool.query('DELETE FROM deliveries WHERE channel_id = $1', [channel.channelId]);
+    await single.pool.query('TRUNCATE deliveries CASCADE');
   },
 );
 
@@ -526,11 +526,12 @@ async function addDeliveryTo(
 }
 
 async function fill(
-  { pool }: Database,
+  filled: Database,
   { tenantId, channelId }: { tenantId: string; channelId: string },
   { count, monitors, outcome }: { count: number; monitors: number; outcome: string },
 ) {
-  await pool.query(
+  await fillTables(
+    filled,
     `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at,
      outcome, finished_at)
      SELECT $2 || $6 || lpad(n::text, 6, '0'), $1, $2, 'mon_' || n % $5, 'monitor.down', '{}', $3::bigint - $4 + n, $3,
@@ -538,7 +539,7 @@ async function fill(
      FROM generate_series(1, $4::int) AS n`,
     [tenantId, channelId, NOW_MS, count, monitors, outcome],
   );
-  await pool.query('ANALYZE deliveries');
+  await filled.pool.query('ANALYZE deliveries');
 }
 
 /** Rows of the table that were read by scans of it, and by its indexes. */

@@ -2,6 +2,7 @@ import test from 'ava';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { listAwaitedRecoveries } from '../../../models/alerts/notified-chats.ts';
 import { runOn, type Run } from '../../../models/sql.ts';
+import { fillTables } from '../../helpers/database.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
 const MONITORS = 500;
@@ -34,7 +35,8 @@ test(
      FROM generate_series(1, ${MONITORS}) m, generate_series(1, 20) s`,
       [tenantId, DOWN_AT_MS],
     );
-    await run(
+    await fillTables(
+      database,
       `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, next_attempt_at,
      created_at, finished_at)
      SELECT 'dlv_' || n, $1, $2, 'mon_other', 'monitor.down', '{}', 'delivered', 0, $3::bigint - n * 60000, $3
@@ -56,9 +58,11 @@ test(
      created_at, finished_at) VALUES ('dlv_alone', $1, $2, 'mon_1', 'monitor.down', '{}', 'delivered', 0, $3, $3)`,
       [tenantId, notified, DOWN_AT_MS],
     );
-    await run(
+    await fillTables(
+      database,
       `INSERT INTO summary_changes (delivery_id, monitor_id, name, state, sequence, at)
      SELECT 'dlv_' || n, 'mon_' || m, 'Shop', 'down', 20, 0 FROM generate_series(1, 600) n, generate_series(1, 50) m`,
+      [],
     );
     await run('ANALYZE');
 
