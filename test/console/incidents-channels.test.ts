@@ -152,6 +152,7 @@ async function takeItOn(t: ExecutionContext, { page, service }: Story): Promise<
     await text.fill(note);
     await page.keyboard.press('Control+Enter');
     await notes.getByText(note.split('\n')[0] ?? '').waitFor();
+    await until(async () => (await text.inputValue()) === '');
   }
   t.regex((await notes.textContent()) ?? '', /<b>Twice<\/b>/);
   await notes.getByRole('button', { name: 'Delete note' }).last().click();

