@@ -26,8 +26,8 @@ if (wanted !== undefined) {
   preload(wanted);
   askEarly();
 }
-// A wallboard needs no session, and comes back by itself after an outage.
-const known = route.value.page === 'wall' ? null : loadSession();
+// A wallboard needs no session, and comes back by itself after an outage; a user's zone and clock are taken up.
+const known = route.value.page === 'wall' ? void loadSession().catch(() => undefined) : loadSession();
 if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<EmptyFrame />, root);
 forgetEarlyAnswers();
 try {
