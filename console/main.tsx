@@ -26,8 +26,12 @@ if (wanted !== undefined) {
   preload(wanted);
   askEarly();
 }
-// A wallboard needs no session, and comes back by itself after an outage.
-const known = route.value.page === 'wall' ? null : loadSession();
+// A wallboard's link needs no session; without its token the user's session reads it, in their zone and by their clock.
+const isWall = route.value.page === 'wall';
+const isSignedInWall = isWall && window.location.hash === '';
+// A wall comes back by itself after an outage, and does not wait for the session.
+if (isSignedInWall) void loadSession().catch(() => undefined);
+const known = isWall ? null : loadSession();
 if (route.value.page === null || OPEN_PAGES[route.value.page] === undefined) render(<EmptyFrame />, root);
 forgetEarlyAnswers();
 try {

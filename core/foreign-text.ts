@@ -35,5 +35,6 @@ const UNPRINTABLE = /[\s\p{Cc}]+/gu;
  */
 export function quote(text: string): string {
   const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}...` : text;
-  return `"${shown.replaceAll(UNPRINTABLE, ' ').toWellFormed()}"`;
+  const mark = shown.includes('"') && !shown.includes("'") ? "'" : '"';
+  return `${mark}${shown.replaceAll(UNPRINTABLE, ' ').toWellFormed()}${mark}`;
 }

@@ -46,13 +46,22 @@ export function testChannelHandler(
       channel.type === 'webhook'
         ? await testWebhook(dependencies, channel, deliveryId)
         : await testChat(dependencies, channel);
-    await insertTestDelivery(database, { id: deliveryId, channelId: channel.id, message, startedAtMs, attempt });
+    await insertTestDelivery(runOn(database.pool), {
+      id: deliveryId,
+      channelId: channel.id,
+      message,
+      startedAtMs,
+      attempt,
+    });
     if (error !== null) throw badRequest(error);
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };
 }
 
-/** `PATCH /channels/{id}/webhook`: another address proves itself before it is stored, as the first one did (D-52). */
+/**
+ * `PATCH /channels/{id}/webhook`: another address proves itself before it is stored, as the first one
+ * did (D-52). Its test is among the deliveries, whatever came of it.
+ */
 export function updateWebhookHandler(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'now' | 'sendTestDelivery' | 'rateLimits'>,
 ): Handler<'updateWebhook'> {
@@ -80,10 +89,16 @@ export function updateWebhookHandler(
       deliveryId,
       publicUrl: config.publicUrl,
     });
+    await insertTestDelivery(runOn(database.pool), {
+      id: deliveryId,
+      channelId: key.id,
+      message,
+      startedAtMs,
+      attempt,
+    });
     if (error !== null) throw badRequest(error);
     if (!(await replaceAddress(database, { ...key, author: authorOf(response) }, { sealed, before: opened, after })))
       throw conflict(`channel ${key.id} was changed meanwhile: send the change again`);
-    await insertTestDelivery(database, { id: deliveryId, channelId: key.id, message, startedAtMs, attempt });
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };
 }

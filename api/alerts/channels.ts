@@ -162,7 +162,7 @@ async function filterOwnMonitors(
 
 /** How a new channel is connected: what is stored of it, and what its owner is shown once. */
 type Connection = {
-  stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode'>;
+  stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode' | 'tested'>;
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
 };
 
@@ -177,7 +177,7 @@ async function connectChannel(
   { type, url, headers, nowMs }: Connected,
   random: typeof randomBytes,
 ): Promise<Connection> {
-  if (type === 'webhook') return await connectWebhook(dependencies, { url: url ?? '', headers }, random);
+  if (type === 'webhook') return await connectWebhook(dependencies, { url: url ?? '', headers, nowMs }, random);
   const { config, database } = dependencies;
   const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, nowMs);
   const stored = {
@@ -199,20 +199,25 @@ async function connectChannel(
 
 async function connectWebhook(
   { sendTestDelivery, makeId, config }: Parts<'sendTestDelivery' | 'makeId' | 'config'>,
-  { url, headers }: { url: string; headers: WebhookHeaders },
+  { url, headers, nowMs: startedAtMs }: { url: string; headers: WebhookHeaders; nowMs: number },
   random: typeof randomBytes,
 ): Promise<Connection> {
   const signingSecret = generateSigningSecret(random);
-  const { error } = await sendTestDelivery({
+  const id = makeId('dlv');
+  const { error, attempt, message } = await sendTestDelivery({
     url,
     headers,
     signingSecret,
-    deliveryId: makeId('dlv'),
+    deliveryId: id,
     publicUrl: config.publicUrl,
   });
   if (error !== null) throw badRequest(error);
   return {
-    stored: { status: 'connected', webhook: { url, headers, signingSecret } },
+    stored: {
+      status: 'connected',
+      webhook: { url, headers, signingSecret },
+      tested: { id, message, startedAtMs, attempt },
+    },
     shown: { signing_secret: signingSecret },
   };
 }

@@ -142,6 +142,8 @@ function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] 
     monitor_id: delivery.monitorId,
     ...(delivery.monitorName !== null && { monitor_name: delivery.monitorName }),
     ...(delivery.incidentId !== null && { incident_id: delivery.incidentId }),
+    ...(delivery.agentId !== null && { agent_id: delivery.agentId }),
+    ...(delivery.agentName !== null && { agent_name: delivery.agentName }),
     event: delivery.event,
     outcome: delivery.outcome,
     attempt_count: delivery.attemptCount,

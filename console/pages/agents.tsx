@@ -7,7 +7,7 @@ import { ButtonLink } from '../parts/button.tsx';
 import { Loaded, useLoad, Outdated } from '../parts/load.tsx';
 import { Page, Section } from '../parts/page.tsx';
 import { Badge } from '../parts/status.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import { LongText, Table, type Column } from '../parts/table.tsx';
 import { Moment, clock } from '../parts/time.tsx';
 import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
@@ -17,9 +17,9 @@ import { navigate } from '../shell/router.ts';
 const POLL_MS = 30_000;
 
 const COLUMNS: readonly Column<Agent>[] = [
-  { head: 'Name', cell: ({ name }) => <span class="break-words">{name}</span> },
+  { head: 'Name', cell: ({ name }) => <LongText text={name} /> },
   { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
-  { head: 'Region', cell: ({ region }) => region ?? <None /> },
+  { head: 'Region', cell: ({ region }) => (region === null ? <None /> : <LongText text={region} />) },
   {
     head: 'Version',
     cell: ({ version, arch }) => (version === null ? <None /> : [version, arch].filter(Boolean).join(' · ')),

@@ -8,7 +8,7 @@ import { formatNumber } from '../parts/figures.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Empty, Page, Section } from '../parts/page.tsx';
 import { Badge } from '../parts/status.tsx';
-import { Table, type Column } from '../parts/table.tsx';
+import { LongText, Table, type Column } from '../parts/table.tsx';
 import { Moment, Since } from '../parts/time.tsx';
 import { FleetFigures, isLate, SpreadCell } from './fleet/figures.tsx';
 import { Retire } from './fleet/retire.tsx';
@@ -25,7 +25,7 @@ const PROCESSES: readonly Column<Process>[] = [
   { head: 'Process', cell: ({ kind }) => <span class="font-medium">{kind}</span> },
   {
     head: 'Host',
-    cell: ({ host, pid }) => <span class="break-all">{`${host}, ${pid}`}</span>,
+    cell: ({ host, pid }) => <LongText text={`${host}, ${pid}`} />,
     wideOnly: true,
     class: 'text-soft',
   },
@@ -53,7 +53,7 @@ const PROCESSES: readonly Column<Process>[] = [
 ];
 
 const columnsOfAgents = (retire: (region: string) => void): readonly Column<Agent>[] => [
-  { head: 'Agent', cell: ({ name }) => <span class="break-words font-medium">{name}</span> },
+  { head: 'Agent', cell: ({ name }) => <LongText text={name} class="font-medium" /> },
   { head: 'Status', cell: (agent) => <AgentState agent={agent} /> },
   { head: 'Region', cell: ({ region }) => region, wideOnly: true },
   { head: 'Version', cell: ({ version }) => version ?? 'not reported', wideOnly: true, class: 'text-soft' },
@@ -79,12 +79,12 @@ const columnsOfAgents = (retire: (region: string) => void): readonly Column<Agen
           Retire
         </Button>
       ),
-    align: 'right',
+    isAction: true,
   },
 ];
 
 const QUEUES: readonly Column<Queue>[] = [
-  { head: 'Queue', cell: ({ name }) => <span class="break-all font-medium">{name}</span> },
+  { head: 'Queue', cell: ({ name }) => <LongText text={name} class="font-medium" /> },
   { head: 'Waiting', cell: ({ waiting }) => <Depth jobs={waiting} />, align: 'right' },
   { head: 'Active', cell: ({ active }) => <Depth jobs={active} />, align: 'right' },
   { head: 'Delayed', cell: ({ delayed }) => <Depth jobs={delayed} />, align: 'right', wideOnly: true },

@@ -9,7 +9,7 @@ import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { Empty, useTitle } from '../parts/page.tsx';
 import { StatusMark } from '../parts/status.tsx';
 import { STATUS_ORDER, STATUSES, type Status } from '../parts/statuses.ts';
-import { formatTime, Since } from '../parts/time.tsx';
+import { formatTime, Since, TimesIn } from '../parts/time.tsx';
 import { summarize } from './overview/selection.ts';
 
 type Wall = Schemas['Wall'];
@@ -56,7 +56,9 @@ export function WallPage() {
       )}
       <div class="mb-4 flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1 md:mb-6">
         <h1 class="heading text-2xl md:text-4xl">{title}</h1>
-        <span class="text-sm text-soft">Updated {formatTime(atMs)}</span>
+        <span class="text-sm text-soft">
+          Updated {formatTime(atMs)} · <TimesIn />
+        </span>
       </div>
       <ul
         aria-label="Monitors"

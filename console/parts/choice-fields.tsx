@@ -145,7 +145,7 @@ export function Choices<T extends string>({ label, choices, value, onValue }: Ch
     <div
       role="group"
       aria-label={label}
-      class="inline-flex max-w-full gap-0.5 overflow-x-auto rounded-lg border border-line bg-sunken p-0.5"
+      class="inline-flex max-w-full flex-wrap gap-0.5 rounded-lg border border-line bg-sunken p-0.5"
     >
       {choices.map((choice) => (
         <button
@@ -154,7 +154,7 @@ export function Choices<T extends string>({ label, choices, value, onValue }: Ch
           aria-pressed={choice.value === value}
           onClick={() => onValue(choice.value)}
           class={
-            'h-7 whitespace-nowrap rounded-md px-2.5 text-[0.8125rem] font-medium ' +
+            'clipped h-7 max-w-full rounded-md px-2.5 text-[0.8125rem] font-medium ' +
             `${choice.value === value ? 'bg-raised text-ink shadow-sm' : 'text-soft hover:text-ink'}`
           }
         >

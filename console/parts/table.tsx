@@ -6,7 +6,9 @@ export type Column<T> = {
   cell: (row: T) => ComponentChildren;
   /** Numbers are right-aligned. */
   align?: 'left' | 'right';
-  /** Hidden on narrow screens. */
+  /** A button, or why there is none: at the right end, and without its head where the cells of a row are stacked. */
+  isAction?: boolean;
+  /** Hidden where there is little room. */
   wideOnly?: boolean;
   class?: string;
 };
@@ -17,20 +19,18 @@ type TableProps<T> = {
   rows: readonly T[];
   keyOf: (row: T) => string;
   hrefOf?: (row: T) => string | null;
-  /** On a phone the cells of a row stand below one another: for rows with fields or buttons. */
-  isStacked?: boolean;
 };
 
 /**
  * A table of up to some hundreds of rows; only screen readers announce the caption. With `hrefOf` the whole row is a
- * link.
+ * link. In a narrow box the cells of a row are stacked, and numbers have their heads beside them.
  */
-export function Table<T>({ caption, columns, rows, keyOf, hrefOf, isStacked = false }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, keyOf, hrefOf }: TableProps<T>) {
   return (
-    <div class="overflow-x-auto rounded-xl border border-line bg-surface">
+    <div class="@container overflow-x-auto rounded-xl border border-line bg-surface">
       <table class="w-full border-collapse text-left text-sm">
         <caption class="sr-only">{caption}</caption>
-        <thead class={isStacked ? 'max-sm:sr-only' : ''}>
+        <thead class="@max-xl:sr-only">
           <tr class="border-b border-line text-xs text-soft">
             {columns.map((column) => (
               <th
@@ -47,17 +47,18 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf, isStacked = fa
           {rows.map((row) => (
             <tr
               key={keyOf(row)}
-              class={
-                'relative border-b border-line last:border-0 hover:bg-hover focus-within:bg-hover ' +
-                (isStacked ? 'max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-3 max-sm:py-2' : '')
-              }
+              class="
+                relative border-b border-line last:border-0 focus-within:bg-hover hover:bg-hover @max-xl:flex
+                @max-xl:flex-wrap @max-xl:items-center @max-xl:gap-x-4 @max-xl:px-4 @max-xl:py-2
+              "
             >
               {columns.map((column, index) => (
                 <td
                   key={column.head}
+                  data-head={column.head}
                   class={
-                    `px-3 py-2.5 align-top first:pl-4 last:pr-4 ${alignmentOf(column)} ${column.class ?? ''} ` +
-                    (isStacked ? 'max-sm:px-4 max-sm:py-1.5 max-sm:first:basis-full' : '')
+                    'px-3 py-2.5 align-top first:pl-4 last:pr-4 @max-xl:min-w-0 @max-xl:px-0! @max-xl:py-1 ' +
+                    `@max-xl:first:basis-full ${alignmentOf(column)} ${labelOf(column)} ${column.class ?? ''}`
                   }
                 >
                   {index === 0 ? <Lead href={hrefOf?.(row) ?? null}>{column.cell(row)}</Lead> : column.cell(row)}
@@ -74,14 +75,32 @@ export function Table<T>({ caption, columns, rows, keyOf, hrefOf, isStacked = fa
 function Lead({ href, children }: { href: string | null; children: ComponentChildren }) {
   if (href === null) return <>{children}</>;
   return (
-    <a href={href} class="font-medium text-ink after:absolute after:inset-0">
+    <a href={href} class="font-medium text-ink after:absolute after:inset-0 *:relative *:z-1">
       {children}
     </a>
   );
 }
 
-function alignmentOf({ align, wideOnly = false }: { align?: 'left' | 'right'; wideOnly?: boolean }): string {
-  return `${align === 'right' ? 'text-right' : ''} ${wideOnly ? 'hidden md:table-cell' : ''}`;
+type Layout = Pick<Column<unknown>, 'align' | 'isAction' | 'wideOnly'>;
+
+function alignmentOf({ align, isAction = false, wideOnly = false }: Layout): string {
+  return `${align === 'right' || isAction ? 'text-right' : ''} ${wideOnly ? 'hidden @3xl:table-cell' : ''}`;
+}
+
+function labelOf({ align, isAction = false }: Layout): string {
+  if (isAction) return '@max-xl:ml-auto';
+  return align === 'right'
+    ? '@max-xl:before:mr-1.5 @max-xl:before:text-xs @max-xl:before:text-soft @max-xl:before:content-[attr(data-head)]'
+    : '';
+}
+
+/** A name or reason of any length: words without a space are broken, and the tooltip has what three lines do not. */
+export function LongText({ text, class: className = '' }: { text: string; class?: string }) {
+  return (
+    <span class={`line-clamp-3 min-w-28 wrap-anywhere ${className}`} title={text}>
+      {text}
+    </span>
+  );
 }
 
 /** Lets `j` and `k` move the focus between elements with `data-row`, which Enter then opens. `what` names a row. */

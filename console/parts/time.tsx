@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 import { BROWSER_ZONE } from '../../core/time.ts';
 import { session } from '../client/session-state.ts';
 
-/** The current Unix second, updated every ten seconds; all relative times follow it. */
+/** The current Unix second, updated every ten seconds; relative times follow it from a minute on. */
 export const clock = signal(Math.floor(Date.now() / 1000));
 setInterval(() => {
   clock.value = Math.floor(Date.now() / 1000);
@@ -39,11 +39,18 @@ export function formatEvery(seconds: number): string {
   return seconds === size ? `every ${word}` : `every ${seconds / size} ${word}s`;
 }
 
-/** Formats a relative time: `just now`, `4 min ago`, `in a few seconds`, `in 4 min`. */
+/** Formats a moment in the past: `just now`, `4 min ago`. One that the page's clock has not reached is `just now`. */
 export function formatAgo(at: number, now: number): string {
   const seconds = now - at;
-  if (Math.abs(seconds) < 10) return seconds < 0 ? 'in a few seconds' : 'just now';
-  return seconds < 0 ? `in ${formatDuration(-seconds)}` : `${formatDuration(seconds)} ago`;
+  return seconds < 10 ? 'just now' : `${formatDuration(seconds)} ago`;
+}
+
+/** Formats a moment in the future: `in a few seconds`, `in 4 min`; once it has passed: `now`, `4 min ago`. */
+function formatAhead(at: number, now: number): string {
+  const seconds = at - now;
+  if (seconds <= -10) return formatAgo(at, now);
+  if (seconds <= 0) return 'now';
+  return seconds < 10 ? 'in a few seconds' : `in ${formatDuration(seconds)}`;
 }
 
 /** The language of the page, whatever that of the browser: half-translated dates are worse than English ones. */
@@ -157,21 +164,34 @@ export function TimesIn({ zone = timeZone.value }: { zone?: string }) {
   return <>Times in {zone.replaceAll('_', ' ')}</>;
 }
 
-/** A relative time, with the exact time as its tooltip. */
+/** The present as a relative time of a moment reads it: to the second within a minute of it. */
+function nowNear(at: number): number {
+  return Math.abs(clock.value - at) < 60 ? secondClock.value : clock.value;
+}
+
+/** How long ago something happened, with the exact time as its tooltip. */
 export function Moment({ at }: { at: number }) {
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
-      {formatAgo(at, clock.value)}
+      {formatAgo(at, nowNear(at))}
+    </time>
+  );
+}
+
+/** How soon something is due or expires, with the exact time as its tooltip. */
+export function Deadline({ at }: { at: number }) {
+  return (
+    <time dateTime={new Date(at * 1000).toISOString()} title={formatDateTime(at)}>
+      {formatAhead(at, nowNear(at))}
     </time>
   );
 }
 
 /** The duration since a moment (Unix seconds); it ticks each second below a minute. */
 export function Since({ at }: { at: number }) {
-  const now = clock.value - at < 60 ? secondClock.value : clock.value;
   return (
     <time dateTime={new Date(at * 1000).toISOString()} title={`since ${formatDateTime(at)}`}>
-      {formatDuration(now - at)}
+      {formatDuration(nowNear(at) - at)}
     </time>
   );
 }

@@ -6,6 +6,7 @@ import { openIncidents } from '../client/live.ts';
 import type { Incident } from '../client/shapes.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { inputClass } from '../parts/field.tsx';
+import { count } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.tsx';
 import { StatusMark } from '../parts/status.tsx';
@@ -84,7 +85,7 @@ export function PaletteDialog({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <p role="status" class="text-sm text-soft">
-        {entries.length === 0 ? 'No results' : <span class="sr-only">{entries.length} results</span>}
+        {entries.length === 0 ? 'No results' : <span class="sr-only">{count(entries.length, 'result')}</span>}
       </p>
     </Dialog>
   );

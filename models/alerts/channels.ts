@@ -8,6 +8,7 @@ import type { Database } from '../database.ts';
 import { behind, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { ChannelRecord } from './channel-record.ts';
+import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
 import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
 
 /**
@@ -26,6 +27,8 @@ export type NewChannel = {
   wantsReports?: boolean;
   webhook?: NewWebhook;
   connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
+  /** The test by which its webhook was connected: the first delivery of its log. */
+  tested?: Omit<TestedDelivery, 'channelId'>;
   nowMs: number;
 };
 
@@ -61,11 +64,12 @@ export async function countChannels(database: Database, tenantId: string): Promi
 }
 
 /**
- * Stores a channel with its routing and connect code in one transaction. Throws `TooManyChannels` where the tenant has
+ * Stores a channel with its routing, connect code and first test in one transaction. Throws `TooManyChannels` where the tenant has
  * all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
-  const { author, id, tenantId, type, name, status, allMonitors, wantsReports = false, webhook, connectCode } = channel;
+  const { author, id, tenantId, type, name, status, allMonitors, wantsReports = false } = channel;
+  const { webhook, connectCode, tested } = channel;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -93,6 +97,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         connectCode.expiresAtSeconds,
       ]);
     }
+    if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
     const created = channelOf(record, monitorIds);
     await recordChange(run, author, {
       tenantId,

@@ -18,6 +18,9 @@ export type Delivery = {
   monitorName: string | null;
   /** The incident that the change opened, touched or ended; null where there was none. */
   incidentId: string | null;
+  /** Null where the event is no agent's; the name is that of the message. */
+  agentId: string | null;
+  agentName: string | null;
   event: StoredMessage['event'];
   outcome: DeliveryOutcome;
   /** Of all rounds, those that were cut short included. */
@@ -54,7 +57,8 @@ type Key = { tenantId: string; id: string };
 
 const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId",
   CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{monitor,name}' END AS "monitorName",
-  CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{detail,incident_id}' END AS "incidentId", d.event, d.outcome,
+  CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{detail,incident_id}' END AS "incidentId",
+  d.message #>> '{agent,id}' AS "agentId", d.message #>> '{agent,name}' AS "agentName", d.event, d.outcome,
   d.attempts AS "attemptCount",
   coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
   (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC
@@ -123,12 +127,12 @@ export type TestedDelivery = {
  * has no log any more.
  */
 export async function insertTestDelivery(
-  database: Database,
+  run: Run,
   { id, channelId, message, startedAtMs, attempt }: TestedDelivery,
 ): Promise<void> {
   const { durationMs, statusCode, error, response } = attempt;
   const outcome: DeliveryOutcome = error === null ? 'delivered' : 'failed';
-  await runOn(database.pool)(
+  await run(
     `WITH tested AS (
        INSERT INTO deliveries (id, tenant_id, channel_id, event, message, outcome, attempts, next_attempt_at,
          created_at, finished_at)

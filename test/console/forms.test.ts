@@ -52,7 +52,7 @@ test.serial('everything that is wrong with a monitor is said at once, in the uni
   await page.getByText('Thresholds').click();
   const timeout = page.getByLabel('Timeout (ms)');
   await timeout.fill('20000');
-  const target = page.getByLabel('Uptime target (SLO) (%)');
+  const target = page.getByLabel('Uptime target (%)');
   await target.fill('200');
   await create.click();
   await page.getByText('Fix 4 errors').waitFor();

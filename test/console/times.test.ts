@@ -127,6 +127,16 @@ test.serial(
   },
 );
 
+test.serial('what has happened is never in the future, also in a page whose clock is behind', async (t) => {
+  const { page } = await openAt(t, '/settings/sessions');
+  await page.clock.setFixedTime(Date.now() - 60_000);
+  await page.goto('/settings/sessions');
+  const current = page.getByRole('row').filter({ hasText: 'Current session' });
+  await current.getByText('just now').first().waitFor();
+  t.notRegex((await current.textContent()) ?? '', /in \d+ (s|min)|in 1 min|in a few seconds/);
+  await current.getByText(/^in 1[34] d/).waitFor();
+});
+
 test.serial('the list of incidents is grouped by days of the chosen zone, with English names', async (t) => {
   const { databaseUrl } = t.context;
   await withClient(databaseUrl, (client) =>

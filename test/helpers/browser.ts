@@ -126,9 +126,14 @@ export async function findBarriers(page: Page, part?: string): Promise<string[]>
     );
 }
 
-/** Lists what is wider than it may be: the page, its main part or a dialog, with the elements that stick out of it. */
+/**
+ * Lists what is wider than it may be: the page, its main part, a dialog or a box in them that scrolls, with the elements
+ * that stick out of it. Code is as wide as its lines, and a bar of tabs slides.
+ */
 export async function findSideways(page: Page): Promise<string[]> {
   return (await page.evaluate(`{
+    const scrolls = (each) => /auto|scroll/.test(getComputedStyle(each).overflowX) &&
+      !each.matches('pre, code, textarea, nav, input');
     const isCut = (each, root) => {
       for (let box = each.parentElement; box !== null && box !== root; box = box.parentElement)
         if (getComputedStyle(box).overflowX !== 'visible') return true;
@@ -138,7 +143,8 @@ export async function findSideways(page: Page): Promise<string[]> {
       each.getBoundingClientRect().right > root.getBoundingClientRect().left + root.clientWidth + 1);
     const innermost = (root) => beyond(root).filter((each, _, all) => !all.some((other) => other !== each &&
       each.contains(other)));
-    [document.documentElement, ...document.querySelectorAll('main, dialog[open]')]
+    [document.documentElement, ...document.querySelectorAll('main, dialog[open]'),
+      ...[...document.querySelectorAll('main *, dialog[open] *')].filter(scrolls)]
       .filter((each) => each.scrollWidth > each.clientWidth)
       .map((each) => each.localName + ': ' + each.scrollWidth + ' of ' + each.clientWidth + ' by ' +
         innermost(each).slice(0, 3).map(({ localName, className }) => localName + '.' + className).join(', '));

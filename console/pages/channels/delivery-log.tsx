@@ -14,7 +14,7 @@ import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/paging.tsx';
 import { Table } from '../../parts/table.tsx';
-import { Moment, timeZone, TimesIn } from '../../parts/time.tsx';
+import { Deadline, Moment, timeZone, TimesIn } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { fromWallTime } from '../../parts/wall-time.ts';
 import { setQuery } from '../../shell/router.ts';
@@ -109,8 +109,8 @@ function ReplayDialog({
 }
 
 type Delivery = Schemas['Delivery'];
-/** `next` is the cursor of older deliveries; null if there are none. */
-type Found = { deliveries: readonly Delivery[]; next: string | null };
+/** `next` is the cursor of older deliveries, null if there are none; `canReplay`: an alert may have failed. */
+type Found = { deliveries: readonly Delivery[]; next: string | null; canReplay: boolean };
 
 const OUTCOME_CHOICES = [
   { value: '', label: 'Any outcome' },
@@ -127,6 +127,9 @@ const EVENT_CHOICES = [
  */
 const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
 
+/** So many of the newest failed deliveries are asked whether one is an alert: tests are not sent again. */
+const FAILED_LOOKED_AT = 20;
+
 /** The deliveries of a channel in the last 30 days, with their outcomes. */
 export function DeliveryLog({ channel, query }: { channel: Channel; query: Readonly<Record<string, string>> }) {
   const outcome = query['outcome'] ?? '';
@@ -135,17 +138,22 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   const isReplaying = useSignal(false);
   const load = useLoad<Found>(
     async (signal) => {
-      const { answer, next } = await api.page('/channels/{id}/deliveries', {
-        path: { id: channel.id },
-        query: {
-          limit: count,
-          ...(cursor !== '' && { cursor }),
-          ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }),
-          ...(event in EVENTS && { event: event as DeliveryEvent }),
-        },
-        signal,
-      });
-      return { deliveries: answer.deliveries, next };
+      const path = { id: channel.id };
+      const [{ answer, next }, failed] = await Promise.all([
+        api.page('/channels/{id}/deliveries', {
+          path,
+          query: {
+            limit: count,
+            ...(cursor !== '' && { cursor }),
+            ...(outcome in OUTCOMES && { outcome: outcome as DeliveryOutcome }),
+            ...(event in EVENTS && { event: event as DeliveryEvent }),
+          },
+          signal,
+        }),
+        api.page('/channels/{id}/deliveries', { path, query: { limit: FAILED_LOOKED_AT, outcome: 'failed' }, signal }),
+      ]);
+      const canReplay = failed.next !== null || failed.answer.deliveries.some((each) => each.event !== 'test');
+      return { deliveries: answer.deliveries, next, canReplay };
     },
     [channel.id, outcome, event, cursor, count],
   );
@@ -160,6 +168,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   // Older pages have no pending deliveries.
   usePoll(load, cursor === '', isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
   const opened = query['delivery'] ?? '';
+  const canReplay = load.value.value?.canReplay ?? false;
   return (
     <>
       <div class="mb-4 flex flex-wrap items-center gap-2">
@@ -180,7 +189,13 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
           onValue={(value) => setQuery({ ...FROM_THE_NEWEST, event: value })}
         />
         {canWrite() && channel.status === 'connected' && channel.enabled && (
-          <Button icon="retry" class="w-full sm:ml-auto sm:w-auto" onClick={() => (isReplaying.value = true)}>
+          <Button
+            icon="retry"
+            class="w-full sm:ml-auto sm:w-auto"
+            disabled={!canReplay}
+            title={canReplay ? undefined : 'No failed alerts'}
+            onClick={() => (isReplaying.value = true)}
+          >
             Redeliver failed
           </Button>
         )}
@@ -235,7 +250,7 @@ function Listing({ found: { deliveries, next }, load, isFiltered, paging }: List
         hrefOf={({ id }) => withDelivery(id)}
         columns={[
           { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
-          { head: 'Monitor', cell: (delivery) => <DeliverySubject delivery={delivery} /> },
+          { head: 'Subject', cell: (delivery) => <DeliverySubject delivery={delivery} /> },
           { head: 'Outcome', cell: (delivery) => <Outcome delivery={delivery} /> },
           {
             head: 'When',
@@ -261,11 +276,11 @@ function Outcome({
       <OutcomeBadge outcome={outcome} attempts={attempts} />
       {outcome === 'pending' && next !== null && attempts > 0 && (
         <span class="block text-xs text-soft">
-          retry <Moment at={next} />
+          retry <Deadline at={next} />
         </span>
       )}
       {error !== null && outcome !== 'delivered' && (
-        <span class="hidden max-w-xs break-words text-xs text-soft md:block">{error}</span>
+        <span class="line-clamp-3 max-w-xs wrap-anywhere text-xs text-soft @max-3xl:hidden">{error}</span>
       )}
     </>
   );

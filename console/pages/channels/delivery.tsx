@@ -12,7 +12,8 @@ import { FormError } from '../../parts/field.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { formatDateTime, formatLatency, Moment } from '../../parts/time.tsx';
+import { LongText } from '../../parts/table.tsx';
+import { Deadline, formatDateTime, formatLatency } from '../../parts/time.tsx';
 import { EVENTS, OutcomeBadge, type Channel } from './words.tsx';
 
 type Delivery = Schemas['DeliveryDetail'];
@@ -70,8 +71,9 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
   );
 }
 
-/** `Down: Shop`; without a monitor the event alone. */
-function titleOf({ event, monitor_name: name }: Delivery): string {
+/** `Down: Shop`, `Agent offline: home-lab`; the event alone where it has neither monitor nor agent. */
+function titleOf({ event, monitor_name: monitor, agent_name: agent }: Delivery): string {
+  const name = monitor ?? agent;
   return name === undefined ? EVENTS[event] : `${EVENTS[event]}: ${name}`;
 }
 
@@ -83,7 +85,7 @@ function Shown({ delivery }: { delivery: Delivery }) {
         <OutcomeBadge outcome={outcome} />
         {next !== null && (
           <span class="text-soft">
-            next attempt <Moment at={next} />
+            next attempt <Deadline at={next} />
           </span>
         )}
       </p>
@@ -91,6 +93,11 @@ function Shown({ delivery }: { delivery: Delivery }) {
         {delivery.monitor_id !== null && (
           <FactLine name="Monitor">
             <MonitorName delivery={delivery} />
+          </FactLine>
+        )}
+        {delivery.agent_id !== undefined && (
+          <FactLine name="Agent">
+            <AgentName delivery={delivery} />
           </FactLine>
         )}
         <FactLine name="Event">{EVENTS[event]}</FactLine>
@@ -124,28 +131,38 @@ function Shown({ delivery }: { delivery: Delivery }) {
 
 const LINK = 'relative underline underline-offset-2 hover:text-accent';
 
-/** What a delivery is about, in a table whose rows are links: its monitor and its incident. */
+/** What a delivery is about, in a table whose rows are links: its monitor with the incident, or its agent. */
 export function DeliverySubject({ delivery }: { delivery: Schemas['Delivery'] }) {
-  if (delivery.monitor_id === null) return null;
+  if (delivery.monitor_id === null) return <AgentName delivery={delivery} />;
   return (
-    <span class="block min-w-0 break-words">
+    <>
       <MonitorName delivery={delivery} />
       {delivery.incident_id !== undefined && (
         <a href={`/incidents/${delivery.incident_id}`} class={`${LINK} block w-fit text-xs text-soft`}>
           View incident
         </a>
       )}
-    </span>
+    </>
   );
 }
 
 /** The monitor by its present name, as a link; by the name in the alert if it was deleted. */
 function MonitorName({ delivery: { monitor_id: id, monitor_name: name } }: { delivery: Schemas['Delivery'] }) {
   const monitor = (monitors.value ?? []).find((each) => each.id === id);
-  if (monitor === undefined) return <>{name ?? 'Deleted monitor'}</>;
+  if (monitor === undefined) return <LongText text={name ?? 'Deleted monitor'} />;
   return (
-    <a href={`/monitors/${monitor.id}`} class={LINK}>
-      {monitor.name}
+    <a href={`/monitors/${monitor.id}`} class={`${LINK} block w-fit max-w-full`}>
+      <LongText text={monitor.name} />
+    </a>
+  );
+}
+
+/** The agent by its name in the alert, as a link. */
+function AgentName({ delivery: { agent_id: id, agent_name: name } }: { delivery: Schemas['Delivery'] }) {
+  if (id === undefined) return null;
+  return (
+    <a href={`/agents/${id}`} class={`${LINK} block w-fit max-w-full`}>
+      <LongText text={name ?? 'Deleted agent'} />
     </a>
   );
 }

@@ -1,6 +1,6 @@
 import type { Schemas } from '../../client/shapes.ts';
 import { Badge } from '../../parts/status.tsx';
-import { Moment } from '../../parts/time.tsx';
+import { formatExact, Moment } from '../../parts/time.tsx';
 
 export type Channel = Schemas['Channel'];
 export type ChannelType = Schemas['ChannelType'];
@@ -60,13 +60,13 @@ export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 
   superseded: { label: 'Skipped (newer event)', tone: 'plain' },
 };
 
-/** The label of an event, with its time where the table has no column for it. */
-export function EventOf({ event, at }: { event: DeliveryEvent; at: number }) {
+/** The label of an event, with its time where the table has no column for it; `exact` for a log of one incident. */
+export function EventOf({ event, at, exact = false }: { event: DeliveryEvent; at: number; exact?: boolean }) {
   return (
     <>
-      <span class="md:whitespace-nowrap">{EVENTS[event]}</span>
-      <span class="block whitespace-nowrap text-xs font-normal text-soft md:hidden">
-        <Moment at={at} />
+      <span class="whitespace-nowrap">{EVENTS[event]}</span>
+      <span class="block whitespace-nowrap text-xs font-normal text-soft @3xl:hidden">
+        {exact ? formatExact(at) : <Moment at={at} />}
       </span>
     </>
   );

@@ -10,8 +10,8 @@ import { useLoad, type Load, Outdated } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
-import { Table } from '../../parts/table.tsx';
-import { Moment, formatDateTime, formatLatency } from '../../parts/time.tsx';
+import { LongText, Table } from '../../parts/table.tsx';
+import { clock, formatAgo, formatDateTime, formatExact, formatLatency } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
@@ -52,15 +52,15 @@ function IncidentDeliveries({
       keyOf={({ id }) => id}
       hrefOf={({ channel_id: channel, id }) => `/channels/${channel}?delivery=${id}`}
       columns={[
-        { head: 'Channel', cell: ({ channel_name: name }) => <span class="break-words">{name}</span> },
-        { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} /> },
+        { head: 'Channel', cell: ({ channel_name: name }) => <LongText text={name} /> },
+        { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} exact /> },
         {
           head: 'Outcome',
           cell: ({ outcome, attempt_count: attempts }) => <OutcomeBadge outcome={outcome} attempts={attempts} />,
         },
         {
           head: 'When',
-          cell: ({ created_at: at }) => <Moment at={at} />,
+          cell: ({ created_at: at }) => <time title={formatAgo(at, clock.value)}>{formatExact(at)}</time>,
           align: 'right',
           wideOnly: true,
           class: 'whitespace-nowrap text-soft',
@@ -178,7 +178,7 @@ function Evidence({ evidence }: { evidence: readonly Entry[] }) {
 }
 
 function SourceEvidence({ entry }: { entry: Entry }) {
-  const { source, verdict, reason, cause, at, latency_ms: latency, phases, answer } = entry;
+  const { source, verdict, reason, at, latency_ms: latency, phases, answer } = entry;
   const status = answer?.status ?? entry.http_status;
   return (
     <article class="rounded-xl border border-line bg-surface p-4">
@@ -188,7 +188,6 @@ function SourceEvidence({ entry }: { entry: Entry }) {
           <span class="min-w-0">{source.name}</span>
         </h3>
         {status !== null && <Badge tone={status >= 400 ? 'bad' : 'plain'}>{`HTTP ${status}`}</Badge>}
-        {cause !== null && <code class="font-mono text-xs text-soft">{cause}</code>}
         <time class="ml-auto text-xs text-soft" dateTime={new Date(at * 1000).toISOString()}>
           {formatDateTime(at)}
         </time>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../../client/shapes.ts';
+import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import type { Status } from '../../parts/statuses.ts';
@@ -78,6 +79,7 @@ function Change({ transition }: { transition: Transition }) {
       <p class="break-words text-sm">
         <span class="font-medium">{STATES[to].label}</span>
         {reason !== null && <span class="text-soft"> · {reason}</span>}
+        {to === 'up' && <StillDown sources={sources} />}
         {detectedAt > at && <span class="text-soft"> · confirmed after {formatDuration(detectedAt - at)}</span>}
       </p>
       {sources.length > 0 && (
@@ -88,6 +90,16 @@ function Change({ transition }: { transition: Transition }) {
         </ul>
       )}
     </>
+  );
+}
+
+/** Why a monitor is up although a location still sees it down. */
+function StillDown({ sources }: { sources: readonly Statement[] }) {
+  const voting = sources.filter(({ standing: voteStatus }) => voteStatus === 'votes');
+  const down = voting.filter(({ verdict }) => verdict === 'down').length;
+  if (down === 0) return null;
+  return (
+    <span class="text-soft">{` · ${down} of ${count(voting.length, 'location')} still down: too few to agree`}</span>
   );
 }
 

@@ -156,11 +156,11 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
           </>
         )}
         <NumberField
-          label="Uptime target (SLO)"
+          label="Uptime target"
           unit="%"
           value={draft.slaTarget}
           standard={null}
-          hint="Like 99.9. Reports show whether it was met."
+          hint="SLO, like 99.9. Reports show whether it was met."
           error={problem('sla_target')}
           onValue={(slaTarget) => change({ slaTarget })}
         />

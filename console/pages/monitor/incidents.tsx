@@ -3,7 +3,7 @@ import { joinWords } from '../../parts/figures.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
 import { hasLocations, withDates, withoutCount } from './status-words.ts';
 
@@ -82,8 +82,8 @@ const COLUMNS: readonly Column<Incident>[] = [
 function Why({ reason, sources_down: locations, acknowledged_at: acknowledged, status }: Incident) {
   return (
     <>
-      {locations.length > 0 ? withoutCount(reason) : reason}
-      {locations.length > 0 && <span class="block text-xs text-soft">{joinWords(locations)}</span>}
+      <LongText text={locations.length > 0 ? withoutCount(reason) : reason} />
+      {locations.length > 0 && <LongText text={joinWords(locations)} class="text-xs text-soft" />}
       {status === 'open' && acknowledged !== null && <Badge tone="good">Acknowledged</Badge>}
     </>
   );

@@ -3,7 +3,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { formatNumber } from '../../parts/figures.ts';
 import { Section } from '../../parts/page.tsx';
 import { Badge, VerdictMark } from '../../parts/status.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { formatShort, Moment } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
@@ -76,9 +76,9 @@ function Name({ id, name, region }: Row) {
         title={`Show response times from ${name}`}
         onClick={() => setQuery({ source: id, view: '' })}
       >
-        {name}
+        <LongText text={name} />
       </button>
-      {region !== null && region !== name && <span class="block text-xs text-soft">{region}</span>}
+      {region !== null && region !== name && <LongText text={region} class="text-xs text-soft" />}
     </>
   );
 }
@@ -100,17 +100,18 @@ function Now({ status, newest, unable, last_seen_at: seen }: Row) {
     <span class="flex gap-2">
       <VerdictMark verdict={newest.verdict} />
       <span>
-        {newest.reason === null
-          ? newest.latency_ms === null
-            ? 'Up'
-            : formatMs(newest.latency_ms)
-          : sentence(newest.reason)}{' '}
-        <span class="block text-xs text-soft md:inline">
+        <LongText text={resultOf(newest)} />
+        <span class="block text-xs text-soft">
           <Moment at={Math.floor(newest.at)} />
         </span>
       </span>
     </span>
   );
+}
+
+function resultOf({ reason, latency_ms: ms }: Check): string {
+  if (reason !== null) return sentence(reason);
+  return ms === null ? 'Up' : formatMs(ms);
 }
 
 function latency(ms: number | null | undefined): string {

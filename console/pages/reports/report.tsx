@@ -9,7 +9,7 @@ import { formatNumber } from '../../parts/figures.ts';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section, Card } from '../../parts/page.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { formatDateTime, formatDuration, formatLatency, formatShort } from '../../parts/time.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { MonitorParts } from './monitor-parts.tsx';
@@ -108,7 +108,7 @@ type Monitor = Schemas['ReportMonitor'];
 const SHOWN = 100;
 
 const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
-  { head: 'Monitor', cell: ({ name }) => <span class="break-words">{name}</span> },
+  { head: 'Monitor', cell: ({ name }) => <LongText text={name} /> },
   {
     head: 'Uptime',
     cell: ({ uptime_percent: percent, sla_met: met }) => (

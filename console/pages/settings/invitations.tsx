@@ -13,8 +13,8 @@ import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
-import { clock, Moment } from '../../parts/time.tsx';
+import { LongText, Table, type Column } from '../../parts/table.tsx';
+import { clock, Deadline } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { ROLES, isRole, type Role } from './roles.ts';
 
@@ -51,16 +51,21 @@ export function Invitations() {
 
 function columnsOf(reload: () => void): Column<Invitation>[] {
   return [
-    { head: 'Email', cell: ({ email }) => <span class="break-all">{email}</span> },
+    { head: 'Email', cell: ({ email }) => <LongText text={email} /> },
     { head: 'Role', cell: ({ role }) => ROLES[role].label },
-    { head: 'Invited by', cell: ({ invited_by: name }) => name ?? 'former member', wideOnly: true, class: 'text-soft' },
+    {
+      head: 'Invited by',
+      cell: ({ invited_by: name }) => <LongText text={name ?? 'former member'} />,
+      wideOnly: true,
+      class: 'text-soft',
+    },
     {
       head: 'Expires',
-      cell: ({ expires_at: at }) => (at <= clock.value ? <Badge>Expired</Badge> : <Moment at={at} />),
+      cell: ({ expires_at: at }) => (at <= clock.value ? <Badge>Expired</Badge> : <Deadline at={at} />),
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
     },
-    { head: 'Action', cell: (invitation) => <Revoke invitation={invitation} reload={reload} />, align: 'right' },
+    { head: 'Action', cell: (invitation) => <Revoke invitation={invitation} reload={reload} />, isAction: true },
   ];
 }
 

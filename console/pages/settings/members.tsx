@@ -13,7 +13,7 @@ import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { Invitations } from './invitations.tsx';
@@ -101,12 +101,12 @@ function Members({ answer: { members }, load, isOwner }: { answer: Answer; load:
     {
       head: 'Action',
       cell: (member) => ((isOwner || member.is_you) && <Remove member={member} load={load} />) || null,
-      align: 'right',
+      isAction: true,
     },
   ];
   return (
     <Section title="Members" lead="Owner: full access. Editor: monitors, channels and agents. Viewer: read-only.">
-      <Table caption="Members" columns={columns} rows={members} keyOf={({ id }) => id} isStacked />
+      <Table caption="Members" columns={columns} rows={members} keyOf={({ id }) => id} />
     </Section>
   );
 }
@@ -115,7 +115,7 @@ function Who({ member: { name, email, is_you: isYou } }: { member: Member }) {
   return (
     <div class="min-w-0">
       <div class="flex flex-wrap items-center gap-x-2">
-        <span class="break-words font-medium">{name === '' ? email : name}</span>
+        <LongText text={name === '' ? email : name} class="font-medium" />
         {isYou && <Badge>you</Badge>}
       </div>
       {name !== '' && <div class="break-all text-xs text-soft">{email}</div>}

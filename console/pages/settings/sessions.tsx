@@ -7,7 +7,7 @@ import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
-import { formatDateTime, Moment } from '../../parts/time.tsx';
+import { Deadline, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 /** Patterns of browsers; the first match counts, since most claim to be others as well. */
@@ -63,11 +63,7 @@ function Sessions({ answer: { sessions }, load }: { answer: Answer; load: Load<A
     { head: 'Last active', cell: ({ last_seen_at: at }) => <Moment at={at} />, class: 'whitespace-nowrap text-soft' },
     {
       head: 'Expires',
-      cell: ({ expires_at: at }) => (
-        <span title={formatDateTime(at)}>
-          <Moment at={at} />
-        </span>
-      ),
+      cell: ({ expires_at: at }) => <Deadline at={at} />,
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
     },
@@ -75,7 +71,7 @@ function Sessions({ answer: { sessions }, load }: { answer: Answer; load: Load<A
       head: 'Action',
       cell: (each) =>
         each.is_current ? <Badge tone="good">Current session</Badge> : <EndSession session={each} load={load} />,
-      align: 'right',
+      isAction: true,
     },
   ];
   return (
@@ -93,7 +89,7 @@ function Browser({ session: { user_agent: agent, address } }: { session: Session
   return (
     <div class="min-w-0" title={agent ?? ''}>
       <div>{nameBrowser(agent)}</div>
-      <div class="break-all text-xs text-soft md:hidden">{address}</div>
+      <div class="break-all text-xs text-soft @3xl:hidden">{address}</div>
     </div>
   );
 }

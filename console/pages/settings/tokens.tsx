@@ -13,8 +13,8 @@ import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Empty, Section } from '../../parts/page.tsx';
 import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
-import { clock, Moment } from '../../parts/time.tsx';
+import { LongText, Table, type Column } from '../../parts/table.tsx';
+import { clock, Deadline, Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 
 type Token = Schemas['ApiToken'];
@@ -78,19 +78,19 @@ function columnsOf(reload: () => void): Column<Token>[] {
     },
     {
       head: 'Expires',
-      cell: ({ expires_at: at }) => (at === null ? 'never' : <Moment at={at} />),
+      cell: ({ expires_at: at }) => (at === null ? 'never' : <Deadline at={at} />),
       wideOnly: true,
       class: 'whitespace-nowrap text-soft',
     },
-    { head: 'Status', cell: (token) => <State token={token} reload={reload} />, align: 'right' },
+    { head: 'Status', cell: (token) => <State token={token} reload={reload} />, isAction: true },
   ];
 }
 
 function Name({ token: { name, scopes } }: { token: Token }) {
   return (
     <div class="min-w-0">
-      <div class="break-words">{name}</div>
-      <div class="text-xs text-soft md:hidden">{scopeWords(scopes)}</div>
+      <LongText text={name} />
+      <div class="text-xs text-soft @3xl:hidden">{scopeWords(scopes)}</div>
     </div>
   );
 }
