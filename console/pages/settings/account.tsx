@@ -219,7 +219,7 @@ function ZoneField({ value, onValue }: { value: string; onValue: (zone: string) 
   return (
     <Field
       label="Time zone"
-      hint={`Type to search. Now: ${formatDateTime(clock.value)}`}
+      hint={`Now: ${formatDateTime(clock.value)}`}
       error={isUnknown.value ? 'Choose a time zone from the list, such as Europe/Berlin' : null}
     >
       {(input) => (
@@ -228,6 +228,7 @@ function ZoneField({ value, onValue }: { value: string; onValue: (zone: string) 
             {...input}
             list={list}
             defaultValue={readable(value)}
+            placeholder="Type to search"
             autocomplete="off"
             spellcheck={false}
             // The list shows what matches the text: with the present one, nothing else.
