@@ -20,6 +20,7 @@ export type Schema = {
   minimum?: number;
   exclusiveMinimum?: number;
   maximum?: number;
+  minItems?: number;
   maxItems?: number;
   maxProperties?: number;
   /** What to say of a value that does not match, where the keywords would not make a sentence. */

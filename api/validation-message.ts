@@ -96,6 +96,8 @@ function describe(
       const { length: entries } = Object.keys(Object(value));
       return `${name} must have at most ${schema?.maxProperties ?? 0} entries, got ${entries}`;
     }
+    case 'minProperties':
+      return `${name} must have at least one of ${Object.keys(schema?.properties ?? {}).join(', ')}`;
     default:
       return `${name} must be ${expectation(schema)}, got ${show(field, value, keyword)}`;
   }
@@ -149,7 +151,10 @@ const WORDS: Record<string, (schema: Schema) => string> = {
     return `a number${above}${atMost}`;
   },
   boolean: () => 'true or false',
-  array: ({ maxItems }) => (maxItems === undefined ? 'a list' : `a list of at most ${maxItems} items`),
+  array: ({ minItems = 0, maxItems }) => {
+    if (maxItems === undefined) return minItems === 0 ? 'a list' : `a list of at least ${minItems}`;
+    return minItems === 0 ? `a list of at most ${maxItems} items` : `a list of ${minItems} to ${maxItems} items`;
+  },
   object: () => 'an object',
 };
 
@@ -164,7 +169,8 @@ function show(field: string, value: unknown, keyword = ''): string {
   if (value === null) return 'null';
   if (typeof value === 'number' || typeof value === 'boolean')
     return SECRET_FIELD.test(field) ? `a ${typeof value}` : String(value);
-  if (Array.isArray(value)) return keyword === 'maxItems' ? `${value.length} items` : 'a list';
+  if (Array.isArray(value))
+    return keyword === 'maxItems' || keyword === 'minItems' ? `${value.length} items` : 'a list';
   if (typeof value !== 'string') return 'an object';
   if (keyword === 'minLength' || keyword === 'maxLength') return `${value.length} characters`;
   return SECRET_FIELD.test(field)

@@ -4,15 +4,18 @@ import { within } from '../core/time.ts';
 import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
-/** The kinds of rows whose changes are announced. */
+/** The kinds of rows whose changes are announced to an account. */
 const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** What a notification is about; `session`: sessions of the user with this id ended. */
+const NOTIFIED = [...CHANGE_KINDS, 'session'] as const;
 
 /**
  * A row that was made, changed or deleted; the tables send it themselves (`tell_change` in the schema). A null tenant:
  * everybody sees it.
  */
-export type Change = { tenantId: string | null; kind: ChangeKind; id: string };
+export type Change = { tenantId: string | null; kind: (typeof NOTIFIED)[number]; id: string };
 
 export type ChangeListener = {
   /** From now on no change is missed; after an interruption some were. */
@@ -45,6 +48,11 @@ const GOODBYE_MS = 1000;
  */
 export async function notifyChange(run: Run, { tenantId, kind, id }: Change): Promise<void> {
   await run(`SELECT pg_notify('spotcheck_changes', $1)`, [`${tenantId ?? '*'} ${kind} ${id}`]);
+}
+
+/** Notifies that sessions of a user ended, so that their streams end as well. */
+export async function notifySessionsEnded(run: Run, userId: string): Promise<void> {
+  await notifyChange(run, { tenantId: null, kind: 'session', id: userId });
 }
 
 /** Listens to committed changes of all tenants on a connection of its own, until it is stopped. */
@@ -121,6 +129,6 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 /** Null where a newer release sent something that this one does not know. */
 function readChange(payload: string): Change | null {
   const [tenantId = '', word = '', id = ''] = payload.split(' ');
-  const kind = CHANGE_KINDS.find((known) => known === word);
+  const kind = NOTIFIED.find((known) => known === word);
   return kind === undefined || id === '' ? null : { tenantId: tenantId === '*' ? null : tenantId, kind, id };
 }

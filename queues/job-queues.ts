@@ -151,9 +151,9 @@ export class JobQueues {
       await eachDelayed(queue, (job) => job.promote());
   }
 
-  /** Hands measured results to the evaluator. */
-  async enqueueResults(results: SealedResult[]): Promise<void> {
-    await this.#evaluate.add('results', { results }, EVALUATE_OPTIONS);
+  /** Hands measured results to the evaluator; `readyAtMs` as in the job. */
+  async enqueueResults(results: SealedResult[], readyAtMs?: number): Promise<void> {
+    await this.#evaluate.add('results', { results, ...(readyAtMs !== undefined && { readyAtMs }) }, EVALUATE_OPTIONS);
   }
 
   /** Since when (Unix milliseconds) the oldest results wait that are not evaluated yet; null = none do. */

@@ -72,8 +72,11 @@ export type ResultPayload = {
 /** A result in the queue: what it saw of an answer is sealed. A job of an older version may have it in `answer`. */
 export type SealedResult = Omit<ResultPayload, 'answer'> & { answer: null; sealedAnswer?: string };
 
-/** Results are the only payload that is more than ids: they are not stored before the evaluator stores them. */
-export type EvaluateJob = { results: (ResultPayload & { sealedAnswer?: string })[] };
+/**
+ * Results are the only payload that is more than ids: they are not stored before the evaluator stores them. `readyAtMs`
+ * (Unix milliseconds) is when a batch that waited for company was complete.
+ */
+export type EvaluateJob = { results: (ResultPayload & { sealedAnswer?: string })[]; readyAtMs?: number };
 
 /**
  * These channels have deliveries that are due from `dueAtMs` on (Unix milliseconds). Which, the database says: the ids,

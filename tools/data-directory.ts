@@ -9,7 +9,7 @@ const IN_MEMORY = '/dev/shm';
 const ROOM = 2 * 1024 ** 3;
 
 /**
- * Where Node.js keeps what it has compiled for tests, from one run to the next: every test file is a process that loads
+ * Where Node.js keeps what it has compiled for tests, from one run to the next. Every test file is a process that loads
  * much the same. A changed file replaces its entry.
  */
 export const COMPILE_CACHE =

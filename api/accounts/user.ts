@@ -1,5 +1,5 @@
 import { cleanText } from '../../core/foreign-text.ts';
-import { isTimeZone } from '../../core/time.ts';
+import { readTimeZone } from '../../core/time-zones.ts';
 import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict } from '../api-error.ts';
@@ -14,10 +14,11 @@ const NAME_LENGTH = 255;
 /** `PATCH /user`. */
 export function updateUserHandler({ database }: Parts<'database'>): Handler<'updateUser'> {
   return async (request, response) => {
-    const { name, theme, time_zone: timeZone, clock } = request.body;
-    if (timeZone !== undefined && !isTimeZone(timeZone))
+    const { name, theme, time_zone: zone, clock } = request.body;
+    const timeZone = zone === undefined ? undefined : readTimeZone(zone);
+    if (timeZone === null)
       throw badRequest(
-        `time_zone must be browser, UTC or an IANA time zone such as Europe/Berlin, got ${JSON.stringify(timeZone)}`,
+        `time_zone must be browser, UTC or an IANA time zone such as Europe/Berlin, got ${JSON.stringify(zone)}`,
       );
     const user = await updateUser(
       database,

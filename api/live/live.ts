@@ -147,6 +147,10 @@ export class LiveStreams implements Live {
   }
 
   #pass({ tenantId, kind, id }: Change): void {
+    if (kind === 'session') {
+      void this.#endOver([...this.#opened].filter(({ caller }) => caller.kind === 'session' && caller.user.id === id));
+      return;
+    }
     const concerned = tenantId === null ? [...this.#broadcasts.values()] : [this.#broadcasts.get(tenantId)];
     for (const broadcast of concerned) broadcast?.add(kind, id);
   }
@@ -157,11 +161,20 @@ export class LiveStreams implements Live {
   }
 
   async #keepUp(): Promise<void> {
-    const { database, now, logger } = this.#dependencies;
+    const { now } = this.#dependencies;
     for (const { stream } of this.#opened) stream.keepAlive(now());
+    await this.#endOver([...this.#opened]);
+  }
+
+  /** Ends the streams of those readers whose session or token is over, and says why. */
+  async #endOver(readers: readonly Opened[]): Promise<void> {
+    if (readers.length === 0) return;
+    const { database, now, logger } = this.#dependencies;
     try {
-      const ended = await findEnded(database, [...this.#opened], now());
-      for (const { stream } of ended) stream.end();
+      for (const { stream, reason } of await findEnded(database, readers, now())) {
+        stream.send(writeEvent('ended', { reason }, now()));
+        stream.end();
+      }
     } catch (error) {
       logger.warn({ err: error }, 'live.callers_not_held');
     }
@@ -172,12 +185,26 @@ function keyOf(caller: Caller): string {
   return caller.kind === 'session' ? caller.user.id : caller.tokenId;
 }
 
-/** Readers whose session or token is over. */
-async function findEnded(database: Database, readers: readonly Opened[], nowMs: number): Promise<Opened[]> {
-  const sessionIds = readers.flatMap(({ caller }) => (caller.kind === 'session' ? [caller.sessionId] : []));
+/** Readers whose session or token is over, and whether because the user was removed from the account. */
+async function findEnded(
+  database: Database,
+  readers: readonly Opened[],
+  nowMs: number,
+): Promise<{ stream: LiveStream; reason: 'ended' | 'removed' }[]> {
+  const people = readers.flatMap(({ caller }) => (caller.kind === 'session' ? [caller] : []));
   const tokenIds = readers.flatMap(({ caller }) => (caller.kind === 'token' ? [caller.tokenId] : []));
-  const valid = await listValidCallers(database, { sessionIds, tokenIds, nowMs });
-  return readers.filter(({ caller }) => !valid.has(caller.kind === 'session' ? caller.sessionId : caller.tokenId));
+  const valid = await listValidCallers(database, {
+    sessionIds: people.map(({ sessionId }) => sessionId),
+    userIds: people.map(({ user }) => user.id),
+    tokenIds,
+    nowMs,
+  });
+  return readers
+    .filter(({ caller }) => !valid.has(caller.kind === 'session' ? caller.sessionId : caller.tokenId))
+    .map(({ stream, caller }) => ({
+      stream,
+      reason: caller.kind === 'session' && !valid.has(caller.user.id) ? 'removed' : 'ended',
+    }));
 }
 
 /** `GET /live` */

@@ -30,16 +30,17 @@ type Figures = { totals: Answer<'getOverviewFigures'>; monitors: Schemas['Monito
 /** What one monitor adds to the figures of its account. */
 type Part = { figures: Schemas['MonitorFigures']; daySeconds: StateSeconds; latency: Histogram };
 
-/** For how long figures are answered again before they are computed anew, in milliseconds. */
-const FRESH_MS = MINUTE_MS;
+/** Figures are answered again for this long per statement that they took, in milliseconds, and a minute at most. */
+const FRESH_MS_A_STATEMENT = 1000;
+const MOST_FRESH_MS = MINUTE_MS;
 
 /** The most accounts whose figures are kept. */
 const MOST_KEPT = 200;
 
-/** The figures of accounts, each computed once a minute at the most, however many ask. */
+/** The figures of accounts; the larger an account, the longer they are kept, however many ask. */
 class AccountFigures {
   readonly #parts: Parts<'database' | 'now'>;
-  readonly #kept = new Map<string, { figures: Figures; atMs: number }>();
+  readonly #kept = new Map<string, { figures: Figures; untilMs: number }>();
   readonly #calls = new SharedCalls(
     (tenantId: string) => this.#compute(tenantId),
     (tenantId) => tenantId,
@@ -51,7 +52,7 @@ class AccountFigures {
 
   async of(tenantId: string): Promise<Figures> {
     const kept = this.#kept.get(tenantId);
-    if (kept !== undefined && this.#parts.now() - kept.atMs < FRESH_MS) return kept.figures;
+    if (kept !== undefined && this.#parts.now() < kept.untilMs) return kept.figures;
     return await this.#calls.run(tenantId);
   }
 
@@ -75,7 +76,11 @@ class AccountFigures {
       },
       monitors: parts.map((part) => part.figures),
     };
-    this.#keep(tenantId, { figures, atMs: now() });
+    const statements = Math.max(1, Math.ceil(monitors.length / MOST_MONITORS));
+    this.#keep(tenantId, {
+      figures,
+      untilMs: now() + Math.min(MOST_FRESH_MS, statements * FRESH_MS_A_STATEMENT),
+    });
     return figures;
   }
 
@@ -114,7 +119,7 @@ class AccountFigures {
     });
   }
 
-  #keep(tenantId: string, computed: { figures: Figures; atMs: number }): void {
+  #keep(tenantId: string, computed: { figures: Figures; untilMs: number }): void {
     this.#kept.delete(tenantId);
     this.#kept.set(tenantId, computed);
     const [oldest] = this.#kept.keys();

@@ -17,11 +17,11 @@ export function addTokenCommands(program: Command, withDatabase: WithDatabase): 
   const token = program.command('token').description('API tokens');
   token
     .command('create')
-    .description('make an API token; it is shown once')
+    .description('create an API token; it is shown once')
     .requiredOption('--tenant <id>', 'whose token')
     .option('--scopes <list>', 'read, or read,write', parseScopes, ['read', 'write'])
     .option('--expires <duration>', 'such as 12h, 90d or never', parseExpiry, 'never')
-    .option('--name <name>', 'what it is for', parseName, 'made on the command line')
+    .option('--name <name>', 'what it is for', parseName, 'Created on the command line')
     .option('--json', 'print JSON')
     .action(async (options: CreateOptions) => {
       print(await makeToken(options, withDatabase), options);

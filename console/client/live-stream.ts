@@ -2,6 +2,9 @@
 export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent';
 export type Change = { kind: LiveKind; data: { id: string; deleted?: boolean } };
 
+/** Why a session is over: it ended, or the user was removed from the account. */
+export type EndReason = 'ended' | 'removed';
+
 type StreamEvents = {
   /** Reports whether changes arrive as they happen. */
   onLive: (isLive: boolean) => void;
@@ -9,6 +12,8 @@ type StreamEvents = {
   onReceived: () => void;
   /** An open stream fell silent: the service hangs, or the network drops everything. */
   onSilent: () => void;
+  /** The service says that the session is over. */
+  onEnded: (reason: EndReason) => void;
   /** Anything may have changed. */
   onReset: () => void;
   /** A batch of changes, the oldest first. */
@@ -70,6 +75,12 @@ export class LiveStream {
     listen('reset', (data) => {
       onLive(true);
       this.#after(JSON.parse(data).wait_ms ?? 0, onReset);
+    });
+    listen('ended', (data) => {
+      this.#disconnect();
+      this.#events.onEnded(JSON.parse(data).reason === 'removed' ? 'removed' : 'ended');
+      // Another session of this browser may have followed.
+      this.#after(RETRY_MS, () => this.#connect());
     });
     source.addEventListener('error', () => {
       onLive(false);

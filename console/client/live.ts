@@ -3,6 +3,7 @@ import { LiveStream, type Change, type LiveKind } from './live-stream.ts';
 import { listAll } from './pages.ts';
 import { request, requestPage, type Query, type RequestOptions } from './request.ts';
 import { session } from './session-state.ts';
+import { loadSession } from './session.ts';
 import type { Incident, Monitor, Schemas } from './shapes.ts';
 
 /** Where the shown data come from: the stream, polling, or nowhere while the service is away. */
@@ -67,6 +68,7 @@ export function startLive(): () => void {
     onSilent() {
       liveState.value = 'away';
     },
+    onEnded: (reason) => void loadSession(reason).catch(() => undefined),
     onReset: () => (first === null ? reload() : void first.then(reload)),
     onChanges: (changes) => {
       for (const since of underWay) since.push(...changes);

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { drafts } from './drafts.ts';
+import type { EndReason } from './live-stream.ts';
 import type { Schemas } from './shapes.ts';
 
 /** The signed-in user and their account, as `GET /session` returns them. */
@@ -14,22 +15,23 @@ export function csrfToken(): string | null {
   return value === null || value === 'unknown' ? null : value.csrf_token;
 }
 
-/** Whether the session ended without the user's doing: it expired, or was ended elsewhere. */
-export const hasExpired = signal(false);
+/** Why the session ended without the user's doing; null if it did not. */
+export const lostBy = signal<EndReason | null>(null);
 
 /** Ends the session in this page at the user's request; the sign-in page follows. */
 export function endSession(): void {
   drafts.clear();
-  hasExpired.value = false;
+  lostBy.value = null;
   session.value = null;
 }
 
 /** Ends a session that the service no longer knows. What was typed is kept for the next sign-in, which says why. */
-export function loseSession(): void {
+export function loseSession(reason: EndReason = 'ended'): void {
   const { value } = session;
   if (value !== null && value !== 'unknown') {
-    drafts.store(value.user.id);
-    hasExpired.value = true;
+    if (reason === 'removed') drafts.clear();
+    else drafts.store(value.user.id);
+    lostBy.value = reason;
   }
   session.value = null;
 }

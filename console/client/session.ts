@@ -1,15 +1,19 @@
 import { Failure } from './failure.ts';
+import type { EndReason } from './live-stream.ts';
 import { request } from './request.ts';
-import { endSession, hasExpired, loseSession, session, type Session } from './session-state.ts';
+import { endSession, loseSession, lostBy, session, type Session } from './session-state.ts';
 
-/** Loads the session. Rejects if the service does not say whether there is one. */
-export async function loadSession(): Promise<void> {
+/**
+ * Loads the session; `reason` is why there may be none any more. Rejects if the service does not say whether there is
+ * one.
+ */
+export async function loadSession(reason?: EndReason): Promise<void> {
   try {
     session.value = await request<Session>('GET', '/session', { answersOwn401: true });
   } catch (error) {
     // An installation without sessions answers 404.
     if (!(error instanceof Failure && (error.status === 401 || error.status === 404))) throw error;
-    loseSession();
+    loseSession(reason);
   }
 }
 
@@ -20,7 +24,7 @@ export type SignInOutcome = 'signed-in' | 'code-required';
 export async function signIn(credentials: { email: string; password: string; code?: string }): Promise<SignInOutcome> {
   try {
     session.value = await request<Session>('POST', '/session', { body: credentials, answersOwn401: true });
-    hasExpired.value = false;
+    lostBy.value = null;
     return 'signed-in';
   } catch (error) {
     if (

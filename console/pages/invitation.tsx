@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { Failure, problemsByField } from '../client/failure.ts';
+import { Failure } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import { loadSession } from '../client/session.ts';
-import { useFormAction } from '../parts/action.ts';
+import { useJudgedForm } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
 import { TextField, Form, FormError } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
@@ -45,9 +45,17 @@ export function InvitationPage({ params }: PageProps) {
 function Acceptance({ invitation, token }: { invitation: Invitation; token: string }) {
   const name = useSignal('');
   const password = useSignal('');
-  const formAction = useFormAction();
+  const form = useJudgedForm({
+    name: 'Enter your name',
+    password: (sentence) =>
+      sentence.includes('e-mail') ? 'Choose something other than your email' : 'Use 12 to 1024 characters',
+  });
+  const judge = () => ({
+    name: name.value.trim() === '' ? 'Enter your name' : null,
+    password: Array.from(password.value).length < 12 ? 'Use 12 to 1024 characters' : null,
+  });
   const accept = () =>
-    formAction.run(async () => {
+    form.submit(judge(), async () => {
       await request('POST', '/invitations/accept', {
         body: { token, name: name.value.trim(), password: password.value },
         answersOwn401: true,
@@ -55,14 +63,9 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
       await loadSession();
       navigate('/', { replace: true });
     });
-  const { byField, rest } = problemsByField(formAction.error.value, {
-    name: 'Enter your name',
-    password: (sentence) =>
-      sentence.includes('e-mail') ? 'Choose something other than your email' : 'Use 12 to 1024 characters',
-  });
   return (
     <OpenFrame title={`Join ${invitation.tenant.name}`} lead={`You’re invited as ${ROLES[invitation.role].is}.`}>
-      <Form class="flex flex-col gap-4" onSubmit={accept}>
+      <Form class="flex flex-col gap-4" noValidate onSubmit={accept}>
         <TextField label="Email" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
         <TextField
           label="Name"
@@ -70,7 +73,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
           autocomplete="name"
           required
           autofocus
-          error={byField['name']}
+          error={form.problem('name')}
           onValue={(value) => (name.value = value)}
         />
         <TextField
@@ -81,11 +84,11 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
           required
           minLength={12}
           hint="At least 12 characters."
-          error={byField['password']}
+          error={form.problem('password')}
           onValue={(value) => (password.value = value)}
         />
-        <FormError text={rest} />
-        <Button type="submit" tone="primary" busy={formAction.isBusy.value} class="w-full">
+        <FormError text={form.rest} />
+        <Button type="submit" tone="primary" busy={form.isBusy.value} class="w-full">
           Join
         </Button>
       </Form>

@@ -2,6 +2,7 @@ import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { loadAll, monitors, monitorsError, openIncidents } from '../client/live.ts';
+import { usePoll } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
 import type { Monitor } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
@@ -65,6 +66,9 @@ export function OverviewPage({ query }: PageProps) {
   );
 }
 
+/** The interval at which the figures above the list and those of its rows are loaded, in milliseconds. */
+const FIGURES_EVERY_MS = 15_000;
+
 const NO_FIGURES: ReadonlyMap<string, SortFigures> = new Map();
 
 function Listing({ all, selection }: { all: readonly Monitor[]; selection: Selection }) {
@@ -75,7 +79,13 @@ function Listing({ all, selection }: { all: readonly Monitor[]; selection: Selec
   const layout = useListLayout(box);
   const incidents = openIncidents.value;
   const { status, type, text, sort } = selection;
-  const figures = useFigures(needsFigures(sort));
+  const load = useFigures(needsFigures(sort));
+  const { value: figures } = load.value;
+  // Together, so that figures of the same time agree.
+  const reload = async () => {
+    await Promise.all([load.reload(), histories.refresh()]);
+  };
+  usePoll({ reload }, true, FIGURES_EVERY_MS);
   const ofMonitors = figures?.monitors;
   const byMonitor = useMemo(
     () => (ofMonitors === undefined ? NO_FIGURES : new Map(ofMonitors.map((each) => [each.id, each]))),

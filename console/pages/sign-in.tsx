@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { drafts } from '../client/drafts.ts';
 import { Failure, problemsByField } from '../client/failure.ts';
-import { hasExpired } from '../client/session-state.ts';
+import { lostBy } from '../client/session-state.ts';
 import { signIn } from '../client/session.ts';
 import { useFormAction } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
@@ -94,9 +94,10 @@ export function SignInPage() {
 
 /** Why the user has to sign in, where it was not their doing. */
 function reason(): string | undefined {
-  if (!hasExpired.value && !drafts.isAny) return undefined;
+  if (lostBy.value === 'removed') return 'You no longer have access to this account.';
+  if (lostBy.value === null && !drafts.isAny) return undefined;
   const ended = 'Your session expired or was ended elsewhere. Sign in to continue';
-  return drafts.isAny ? `${ended}; what you typed is kept, except secrets.` : `${ended}.`;
+  return drafts.isAny ? `${ended}; what you typed is kept, except secrets and webhook URLs.` : `${ended}.`;
 }
 
 function CodeField({

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { currentTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';
 import { session } from '../client/session-state.ts';
 
@@ -65,7 +66,7 @@ export const timeZone = computed(() => {
   const chosen = value === null || value === 'unknown' ? BROWSER_ZONE : value.user.time_zone;
   if (chosen === BROWSER_ZONE) return SYSTEM.timeZone;
   try {
-    return new Intl.DateTimeFormat(LANGUAGE, { timeZone: chosen }).resolvedOptions().timeZone;
+    return currentTimeZone(new Intl.DateTimeFormat(LANGUAGE, { timeZone: chosen }).resolvedOptions().timeZone);
   } catch {
     return UTC;
   }

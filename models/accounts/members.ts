@@ -1,5 +1,6 @@
 import { goneWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
+import { notifySessionsEnded } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
@@ -58,6 +59,7 @@ export async function removeMember(
     if (await isLastOwner(run, member)) return 'last_owner';
     await dropInvitationsBy(run, member.id);
     await run('DELETE FROM users WHERE id = $1', [member.id]);
+    await notifySessionsEnded(run, member.id);
     const { email, name, role } = member;
     await recordChange(run, author, {
       tenantId: key.tenantId,

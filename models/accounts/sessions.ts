@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
+import { notifySessionsEnded } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
@@ -151,8 +152,10 @@ export async function endSession(
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const ended = await run('DELETE FROM sessions WHERE id = $2 AND user_id = $1 RETURNING id', [userId, id]);
-    if (ended.length > 0) await recordMemberChange(run, author, { userId });
-    return ended.length > 0;
+    if (ended.length === 0) return false;
+    await recordMemberChange(run, author, { userId });
+    await notifySessionsEnded(run, userId);
+    return true;
   });
 }
 
@@ -170,7 +173,11 @@ export async function endSessionsElsewhere(
 
 /** Ends the session of a secret, of any user; nothing happens where there is none. */
 export async function endSessionOf(database: Pick<Database, 'pool'>, secret: string): Promise<void> {
-  await runOn(database.pool)('DELETE FROM sessions WHERE fingerprint = $1', [fingerprintOf(secret)]);
+  const run = runOn(database.pool);
+  const [ended] = await run<{ user_id: string }>('DELETE FROM sessions WHERE fingerprint = $1 RETURNING user_id', [
+    fingerprintOf(secret),
+  ]);
+  if (ended !== undefined) await notifySessionsEnded(run, ended.user_id);
 }
 
 /**
@@ -197,24 +204,32 @@ export async function endOtherSessions(
     userId,
     keepSessionId,
   ]);
+  if (rows.length > 0) await notifySessionsEnded(run, userId);
   return rows.length;
 }
 
 /**
- * Those of these sessions and API tokens that are still good, by their ids, in one statement. It is no use of them:
- * `last_seen_at` stays.
+ * Those of these sessions and API tokens that are still good, and those of these users that exist, by their ids, in one
+ * statement. It is no use of them: `last_seen_at` stays.
  */
 export async function listValidCallers(
   database: Pick<Database, 'pool'>,
-  { sessionIds, tokenIds, nowMs }: { sessionIds: readonly string[]; tokenIds: readonly string[]; nowMs: number },
+  {
+    sessionIds,
+    userIds,
+    tokenIds,
+    nowMs,
+  }: { sessionIds: readonly string[]; userIds: readonly string[]; tokenIds: readonly string[]; nowMs: number },
 ): Promise<Set<string>> {
   const now = Math.floor(nowMs / 1000);
   const rows = await runOn(database.pool)<{ id: string }>(
     `SELECT id FROM sessions WHERE id = ANY($1::text[]) AND last_seen_at > $3 AND created_at > $4
      UNION ALL
      SELECT id FROM api_tokens WHERE id = ANY($2::text[]) AND revoked_at IS NULL AND (expires_at IS NULL
-       OR expires_at > $5)`,
-    [sessionIds, tokenIds, now - IDLE_SECONDS, now - LIFETIME_SECONDS, now],
+       OR expires_at > $5)
+     UNION ALL
+     SELECT id FROM users WHERE id = ANY($6::text[])`,
+    [sessionIds, tokenIds, now - IDLE_SECONDS, now - LIFETIME_SECONDS, now, userIds],
   );
   return new Set(rows.map(({ id }) => id));
 }

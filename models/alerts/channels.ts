@@ -64,8 +64,9 @@ export async function countChannels(database: Database, tenantId: string): Promi
 }
 
 /**
- * Stores a channel with its routing, connect code and first test in one transaction. Throws `TooManyChannels` where the tenant has
- * all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors are kept.
+ * Stores a channel with its routing, connect code and first test in one transaction. Throws `TooManyChannels` where the
+ * tenant has all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors
+ * are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
   const { author, id, tenantId, type, name, status, allMonitors, wantsReports = false } = channel;

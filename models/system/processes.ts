@@ -6,7 +6,7 @@ import { runOn } from '../sql.ts';
 
 /**
  * How late a process was since its last update, in seconds; null = there was nothing to measure. `lateness`: starts of
- * checks after their due times. `evaluationLag`: evaluation after the oldest probe of its batch.
+ * checks after their due times. `evaluationLag`: evaluation after a batch of results was complete.
  */
 export type ProcessFigures = { lateness: Spread | null; evaluationLag: Spread | null };
 

@@ -174,7 +174,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
     '--name': async ({ t, json, list, run, tenant }) => {
       for (const [args, name] of [
         [['--name', 'Deploys, nightly'], 'Deploys, nightly'],
-        [[], 'made on the command line'],
+        [[], 'Created on the command line'],
       ] as const) {
         const { id } = await json('token', 'create', '--tenant', tenant, ...args);
         t.is((await list('token', 'list', '--tenant', tenant)).find((token) => token['id'] === id)?.['name'], name);

@@ -312,7 +312,7 @@ async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promis
   await page.getByRole('textbox', { name: 'Email' }).fill('new@example.org');
   await page.keyboard.press('Enter');
   secrets.set('invitation', (await shown('Invitation link')).split('/').at(-1) ?? '');
-  await page.getByRole('button', { name: 'I’ve saved it' }).click();
+  await page.getByRole('button', { name: 'I’ve sent it' }).click();
 
   await page.goto('/settings/account');
   secrets.set('old password', PASSWORD);

@@ -115,11 +115,15 @@ test.serial(
     const { page, complaints } = await openPage(t, browser, { url: service.url });
     await page.goto('/settings/members');
     await signIn(page, person);
+    t.true(await page.getByRole('button', { name: 'Leave the account' }).isDisabled());
+    await page.getByText('Only owner', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('button', { name: 'Create link' }).click();
+    await page.getByText('Enter an email address, such as').waitFor();
     await page.getByLabel('Email').fill('grace@example.org');
     await page.keyboard.press('Enter');
     const link = await copied(page, 'Invitation link');
-    await page.getByRole('button', { name: 'I’ve saved it' }).click();
+    await page.getByRole('button', { name: 'I’ve sent it' }).click();
     await page.getByRole('row').filter({ hasText: 'grace@example.org' }).getByText('Editor').waitFor();
 
     const guest = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });

@@ -1,5 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
 
@@ -19,12 +20,18 @@ async function signedInElsewhere({ context: { service } }: Context, person: Pers
   });
   const { csrf_token: token } = (await begun.json()) as { csrf_token: string };
   const headers = { ...json, Cookie: begun.headers.get('set-cookie')?.split(';')[0] ?? '', 'X-CSRF-Token': token };
-  return (path: string, body?: object) =>
+  return (path: string, body?: object, method = 'POST') =>
     fetch(`${service.url}/v1${path}`, {
-      method: 'POST',
+      method,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+}
+
+/** Closes the stream of events, which would say at once that the session is over: the next request does. */
+async function closeStream(page: Page): Promise<void> {
+  await page.route('**/v1/live', (route) => route.abort());
+  await page.reload();
 }
 
 /** Ends the sessions of a person in all browsers, as "Sign out other sessions" does. */
@@ -46,6 +53,7 @@ const storage = (page: Page) => page.evaluate('JSON.stringify({ ...sessionStorag
 test.serial('a session that ends loses nothing that was typed but secrets, and says why', async (t) => {
   const { service, person } = t.context;
   const { page, complaints } = await openForm(t, '/monitors/new', person);
+  await closeStream(page);
   await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/health');
   await page.getByLabel('Name', { exact: true }).fill('Health');
   await page.getByText('Request', { exact: true }).click();
@@ -101,6 +109,7 @@ test.serial('a dialog comes back with what was typed, and for nobody else', asyn
     await page.getByText(/what you typed is kept, except/).waitFor();
   };
   const { page, complaints } = await openForm(t, '/settings/tokens', person);
+  await closeStream(page);
   await typeTokenName(page);
   await signIn(page, person);
   const name = page.getByRole('dialog', { name: 'New API token' }).getByLabel('Name', { exact: true });
@@ -181,4 +190,45 @@ test.serial('a monitor without a target is said to be a draft', async (t) => {
   await page.waitForURL(/\/monitors\/mon_/);
   await page.getByText('Later is saved as a draft').waitFor();
   t.is(await page.getByText('is watched from now on').count(), 0);
+});
+
+test.serial(
+  'an open page goes to sign-in by itself when its session is ended elsewhere, and keeps what was typed',
+  async (t) => {
+    const { browser, service, person } = t.context;
+    const { page, complaints } = await openPage(t, browser, { url: service.url });
+    await page.goto('/monitors/new');
+    await signIn(page, person);
+    await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
+    await page.getByLabel('Name', { exact: true }).fill('Half a monitor');
+    await signOutEverywhere(t, person);
+    await page.getByText(/^Your session expired or was ended elsewhere\..*secrets and webhook URLs\.$/).waitFor();
+    await signIn(page, person);
+    t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Half a monitor');
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial('the open page of a removed member says so within seconds, and a stranger learns nothing', async (t) => {
+  const { browser, service, person } = t.context;
+  const owner = await signedInElsewhere(t, person);
+  const { url } = (await (await owner('/invitations', { email: 'gone@shop.example', role: 'viewer' })).json()) as {
+    url: string;
+  };
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  await page.goto(new URL(url).pathname);
+  await page.getByLabel('Name').fill('Gone');
+  await page.getByLabel('Password').fill('correct horse battery');
+  await page.getByRole('button', { name: 'Join' }).click();
+  await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
+  await withClient(t.context.databaseUrl, async (client) => {
+    const { rows } = await client.query<{ id: string }>(`SELECT id FROM users WHERE email = 'gone@shop.example'`);
+    t.is((await owner(`/members/${rows[0]?.id}`, undefined, 'DELETE')).status, 204);
+  });
+  await page.getByText('You no longer have access to this account.').waitFor();
+  await page.getByLabel('Email').fill('gone@shop.example');
+  await page.getByLabel('Password').fill('correct horse battery');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Incorrect email or password').waitFor();
+  t.deepEqual(complaints, []);
 });

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { listTimeZones, readTimeZone } from '../../core/time-zones.ts';
 import { toUnixSeconds, within } from '../../core/time.ts';
 
 test('a moment is in the second that it has reached, before 1970 as well', (t) => {
@@ -17,4 +18,26 @@ test('work that takes longer is waited for no more, and its later failure is nob
   // An unhandled rejection would fail this file.
   reject(new Error('too late'));
   await t.throwsAsync(promise);
+});
+
+test('a zone is named as the IANA database writes it, however it is typed; an older name stays one', (t) => {
+  const names = {
+    'asia/kolkata': 'Asia/Kolkata',
+    'ASIA/CALCUTTA': 'Asia/Calcutta',
+    'america/port-au-prince': 'America/Port-au-Prince',
+    'us/pacific': 'US/Pacific',
+    'etc/gmt+5': 'Etc/GMT+5',
+    utc: 'UTC',
+    'w-su': 'W-SU',
+    browser: 'browser',
+  };
+  for (const [typed, name] of Object.entries(names)) t.is(readTimeZone(typed), name);
+  for (const typed of ['', 'Mars/Olympus', '+05:00', 'Europe/Berlin ']) t.is(readTimeZone(typed), null, typed);
+});
+
+test('zones are listed by their names of today, each once', (t) => {
+  const names = listTimeZones();
+  for (const name of ['Asia/Kolkata', 'Europe/Kyiv', 'Asia/Kathmandu']) t.true(names.includes(name), name);
+  for (const name of ['Asia/Calcutta', 'Europe/Kiev', 'Asia/Katmandu', 'UTC']) t.false(names.includes(name), name);
+  t.is(new Set(names).size, names.length);
 });

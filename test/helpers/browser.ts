@@ -56,8 +56,8 @@ const OF_ANSWERS = /^Failed to load resource/;
 export async function startBrowser(t: Harness, { showsScrollbars = false } = {}): Promise<Browser> {
   if (!existsSync(CHROMIUM))
     throw new Error(
-      `There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install chromium-headless-shell; ` +
-        'elsewhere set CHROMIUM_PATH)',
+      `There is no Chromium at ${CHROMIUM}: the console's tests need it (Debian: apt-get install ` +
+        'chromium-headless-shell; elsewhere set CHROMIUM_PATH)',
     );
   const browser = await chromium.launch({
     executablePath: CHROMIUM,
@@ -127,8 +127,8 @@ export async function findBarriers(page: Page, part?: string): Promise<string[]>
 }
 
 /**
- * Lists what is wider than it may be: the page, its main part, a dialog or a box in them that scrolls, with the elements
- * that stick out of it. Code is as wide as its lines, and a bar of tabs slides.
+ * Lists boxes that scroll sideways, and the elements that stick out of them. They are the page, its main part, a dialog,
+ * and any box inside. Code is as wide as its lines, and a bar of tabs slides.
  */
 export async function findSideways(page: Page): Promise<string[]> {
   return (await page.evaluate(`{

@@ -139,10 +139,11 @@ function openBehindRecorder({ database, log }: Runtime): ThrottledRecorder<numbe
   });
 }
 
-function openBatcher({ database, queues }: Runtime): ResultBatcher {
+function openBatcher({ database, queues, now }: Runtime): ResultBatcher {
   return new ResultBatcher({
     ...BATCH,
-    submit: (results) => queues.enqueueResults(sealAnswers(database, results)),
+    submit: (results, readyAtMs) => queues.enqueueResults(sealAnswers(database, results), readyAtMs),
+    now,
     pause: (ms) => sleep(ms),
   });
 }

@@ -1,8 +1,9 @@
 import type { ResultPayload } from '../../queues/payloads.ts';
 
 export type BatcherOptions = {
-  /** Puts a batch into the evaluator's queue. */
-  submit: (results: ResultPayload[]) => Promise<void>;
+  /** Puts a batch that was complete at `readyAtMs` (Unix milliseconds) into the evaluator's queue. */
+  submit: (results: ResultPayload[], readyAtMs: number) => Promise<void>;
+  now: () => number;
   /**
    * A batch that changes nothing waits for company this long at the most, in milliseconds: on PostgreSQL each job costs
    * as much as twenty checks.
@@ -87,9 +88,10 @@ export class ResultBatcher {
     clearTimeout(batch.timer);
     clearTimeout(batch.urgentTimer);
     if (this.#open === batch) this.#open = null;
+    const readyAtMs = this.#options.now();
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#options.submit(batch.results);
+        await this.#options.submit(batch.results, readyAtMs);
         return;
       } catch (error) {
         if (attempt === SUBMIT_ATTEMPTS) throw error;

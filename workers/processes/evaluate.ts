@@ -26,8 +26,9 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
         log.warn({ err: error, monitor_no: monitorNo, job_id: job.id }, 'evaluation.answer_not_opened'),
       );
       const outcome = await evaluate(results);
-      const oldestMs = Math.min(...results.map((result) => result.finishedAtMs));
-      metrics.resultsStored({ count: outcome.stored, lagMs: now() - oldestMs });
+      // The time in which a batch collects results is meant, and no lag.
+      const { readyAtMs = Math.min(...results.map((result) => result.finishedAtMs)) } = job.data;
+      metrics.resultsStored({ count: outcome.stored, lagMs: now() - readyAtMs });
       await announce(runtime, outcome);
       await announceRechecks({ log, queues, findRegions }, outcome.rechecks);
       await recordActivity('evaluation', now());

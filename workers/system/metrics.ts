@@ -55,8 +55,8 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
   const stored = new Counter({ name: 'spotcheck_results_stored_total', help: 'Check results stored', registers });
   const lag = new Histogram({
     name: EVALUATION_LAG,
-    help: 'From the end of the oldest probe of a batch to its results being stored and decided',
-    buckets: [0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
+    help: 'From a batch of results being complete to its being stored and decided',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
     registers,
   });
   const transitions = new Counter({

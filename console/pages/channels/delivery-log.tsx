@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
@@ -9,6 +8,7 @@ import { useFormAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { Field, inputClass } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
 import { Empty } from '../../parts/page.tsx';
@@ -50,8 +50,8 @@ function ReplayDialog({
   onClose: () => void;
   onDone: () => Promise<void>;
 }) {
-  const span = useSignal(String(24 * HOUR));
-  const moment = useSignal('');
+  const span = useDraft('redeliver span', String(24 * HOUR));
+  const moment = useDraft('redeliver since', '');
   const formAction = useFormAction();
   const isOwnMoment = span.value === 'since';
   const replay = () =>
@@ -135,7 +135,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
   const outcome = query['outcome'] ?? '';
   const event = query['event'] ?? '';
   const { cursor, count } = readPaging(query);
-  const isReplaying = useSignal(false);
+  const isReplaying = useDraft('redeliver', false);
   const load = useLoad<Found>(
     async (signal) => {
       const path = { id: channel.id };

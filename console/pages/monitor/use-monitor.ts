@@ -1,12 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { monitors, onChange } from '../../client/live.ts';
+import { usePoll } from '../../client/reload.ts';
 import type { Schemas, Monitor } from '../../client/shapes.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, sinceCreation, spanOf, type Shown } from './ranges.ts';
 
 /** The most incidents that are requested. */
 export const MOST_INCIDENTS = 200;
+
+/** An uptime grows or falls while nothing else changes; in milliseconds. */
+const UPTIME_EVERY_MS = 15_000;
 
 /** What makes a location count or not is mostly time, which no event announces; in milliseconds. */
 const LOCATIONS_EVERY_MS = 15_000;
@@ -95,6 +99,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
     const timer = setInterval(() => !document.hidden && void locations.reload(), LOCATIONS_EVERY_MS);
     return () => clearInterval(timer);
   }, [id]);
+  usePoll(uptime, true, UPTIME_EVERY_MS);
   useEffect(() => {
     if (zoom !== null) return undefined;
     const timer = setInterval(() => !document.hidden && void stats.reload(), RANGES[range].refreshSeconds * 1000);

@@ -1,26 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { api } from '../../client/api.ts';
 import { openIncidents } from '../../client/live.ts';
-import { usePoll } from '../../client/reload.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useLoad } from '../../parts/load.tsx';
+import { useLoad, type Load } from '../../parts/load.tsx';
 import { formatLatency } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { formatUptime } from './row.tsx';
 
 type AccountFigures = Schemas['OverviewFigures'];
 
-/** The service computes the figures once a minute. */
-const RELOAD_MS = 60_000;
-
-/** The account's figures, kept up to date; null until they are loaded. `isPerMonitor`: with those of each monitor. */
-export function useFigures(isPerMonitor: boolean): AccountFigures | null {
-  const load = useLoad(
+/** The account's figures. `isPerMonitor`: with those of each monitor. */
+export function useFigures(isPerMonitor: boolean): Load<AccountFigures> {
+  return useLoad(
     (signal) => api.get('/overview/figures', { query: isPerMonitor ? { per_monitor: 'true' } : {}, signal }),
     [isPerMonitor],
   );
-  usePoll(load, true, RELOAD_MS);
-  return load.value.value;
 }
 
 /** The four figures above the list: uptime, open incidents, alerts and response time. */

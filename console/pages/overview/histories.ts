@@ -7,9 +7,8 @@ export type History = Schemas['OverviewHistory'];
 
 type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
 
-/** The age at which the history of a row in sight is loaded again, and the pause between looks, in milliseconds. */
-const FRESH_MS = 60_000;
-const REFRESH_MS = 30_000;
+/** The age at which the history of a row that comes into sight is loaded again, in milliseconds. */
+const FRESH_MS = 15_000;
 /** The delay that skips rows which are only scrolled past. */
 const SETTLE_MS = 90;
 /** The most ids that the API takes at a time. */
@@ -19,7 +18,6 @@ const BATCH = 50;
 export class Histories {
   #cached = new Map<string, CachedHistory>();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  readonly #refresh = setInterval(() => document.hidden || void this.#ask(), REFRESH_MS);
   #wanted: readonly string[] = [];
 
   /** The history of a monitor; null until it is loaded. */
@@ -34,15 +32,19 @@ export class Histories {
     this.#timer = setTimeout(() => void this.#ask(), SETTLE_MS);
   }
 
-  /** Cancels the pending load and all later ones. */
-  stop(): void {
-    clearTimeout(this.#timer);
-    clearInterval(this.#refresh);
+  /** Loads the histories of the visible rows again, however new they are. */
+  async refresh(): Promise<void> {
+    await this.#ask(0);
   }
 
-  async #ask(): Promise<void> {
+  /** Cancels the pending load. */
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  async #ask(freshMs = FRESH_MS): Promise<void> {
     const nowMs = Date.now();
-    const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs >= FRESH_MS);
+    const stale = this.#wanted.filter((id) => nowMs - this.#entryOf(id).requestedAtMs >= freshMs);
     for (let start = 0; start < stale.length; start += BATCH)
       await this.#askFor(stale.slice(start, start + BATCH), nowMs);
   }

@@ -145,7 +145,7 @@ function daysOf(history: History | null): UptimeDays | null {
 const COLUMNS: readonly { label: string; place: string; sorts?: readonly [SortName, SortName] }[] = [
   { label: 'Monitor', place: 'row-name', sorts: ['name', 'name-desc'] },
   { label: '90 days', place: 'row-strip' },
-  { label: 'Uptime', place: 'row-uptime text-right', sorts: ['uptime', 'uptime-desc'] },
+  { label: 'Uptime (90 d)', place: 'row-uptime text-right', sorts: ['uptime', 'uptime-desc'] },
   { label: 'Response time (24 h)', place: 'row-spark widest-row' },
   { label: 'p50', place: 'row-latency text-right', sorts: ['slowest', 'fastest'] },
   { label: 'Last check', place: 'row-checked widest-row text-right', sorts: ['checked', 'checked-asc'] },

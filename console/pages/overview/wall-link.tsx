@@ -8,6 +8,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
 import { TextField } from '../../parts/field.tsx';
 import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { PATHS } from '../../paths.ts';
@@ -16,7 +17,7 @@ const LABEL = <span class="sr-only lg:not-sr-only">Wallboard</span>;
 
 /** Leads to the wallboard: owners make a link for a screen without a sign-in, others open it with their session. */
 export function WallButton() {
-  const isMaking = useSignal(false);
+  const isMaking = useDraft('wallboard', false);
   if (signedIn().user.role !== 'owner')
     return (
       <ButtonLink href={PATHS.wall} target="_blank" icon="wall">
@@ -42,8 +43,8 @@ const EXPIRIES = [
 
 /** A dialog that creates a link to the wallboard and shows it once. */
 function NewWallLink({ onClose }: { onClose: () => void }) {
-  const name = useSignal('Wallboard');
-  const expiry = useSignal('');
+  const name = useDraft('wallboard name', 'Wallboard');
+  const expiry = useDraft('wallboard expiry', '');
   const created = useSignal<string | null>(null);
   const formAction = useFormAction();
   const create = () =>
@@ -57,6 +58,8 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
         },
       });
       created.value = token;
+      // Nothing is left to restore.
+      [name.value, expiry.value] = ['Wallboard', ''];
     });
   const { byField, rest } = problemsByField(formAction.error.value, {
     name: 'Use 1 to 255 characters',

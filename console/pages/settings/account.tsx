@@ -1,4 +1,6 @@
 import { useSignal } from '@preact/signals';
+import { useId } from 'preact/hooks';
+import { listTimeZones, currentTimeZone, readTimeZone } from '../../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { problemsByField, sentenceOf, type FieldTexts } from '../../client/failure.ts';
@@ -7,10 +9,10 @@ import { loadSession } from '../../client/session.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction, useJudgedForm, useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { Choices, SelectField } from '../../parts/choice-fields.tsx';
+import { Choices } from '../../parts/choice-fields.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Fact } from '../../parts/facts.tsx';
-import { TextField, Form, FormError } from '../../parts/field.tsx';
+import { Field, TextField, Form, FormError, inputClass } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Moment, clock, formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
@@ -189,20 +191,63 @@ const CLOCKS: readonly { value: Schemas['Clock']; label: string }[] = [
   { value: '24h', label: '24-hour' },
 ];
 
-/** The zones that a user can choose: the browser's, UTC, and all that this browser knows by name. */
-function listZones(chosen: string): { value: string; label: string }[] {
-  const named = Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC');
-  const known = chosen === BROWSER_ZONE || chosen === 'UTC' || named.includes(chosen) ? named : [chosen, ...named];
+/** How a zone is written in the field: the browser's with its name. */
+function readable(zone: string): string {
+  if (zone !== BROWSER_ZONE) return zone.replaceAll('_', ' ');
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  return [
-    { value: BROWSER_ZONE, label: `Browser (${readable(timeZone)})` },
-    { value: 'UTC', label: 'UTC' },
-    ...known.map((zone) => ({ value: zone, label: readable(zone) })),
-  ];
+  return `Browser (${readable(currentTimeZone(timeZone))})`;
 }
 
-function readable(zone: string): string {
-  return zone.replaceAll('_', ' ');
+/** The zone that a text of the field stands for; null if it is none. */
+function zoneOf(text: string): string | null {
+  const typed = text.trim();
+  if (/^browser\b/i.test(typed)) return BROWSER_ZONE;
+  return readTimeZone(typed.replaceAll(' ', '_'));
+}
+
+/** A searchable list of the zones: the browser's, UTC, and all that this browser knows by name. */
+function ZoneField({ value, onValue }: { value: string; onValue: (zone: string) => void }) {
+  const list = useId();
+  const isUnknown = useSignal(false);
+  const choose = (input: HTMLInputElement) => {
+    const zone = zoneOf(input.value);
+    isUnknown.value = zone === null;
+    if (zone === null) return;
+    input.value = readable(zone);
+    if (zone !== value) onValue(zone);
+  };
+  return (
+    <Field
+      label="Time zone"
+      hint={`Now: ${formatDateTime(clock.value)}`}
+      error={isUnknown.value ? 'Choose a time zone from the list, such as Europe/Berlin' : null}
+    >
+      {(input) => (
+        <>
+          <input
+            {...input}
+            list={list}
+            defaultValue={readable(value)}
+            placeholder="Type to search"
+            autocomplete="off"
+            spellcheck={false}
+            // The list shows what matches the text: with the present one, nothing else.
+            onFocus={({ currentTarget }) => (currentTarget.value = '')}
+            onBlur={({ currentTarget }) => {
+              if (currentTarget.value === '') currentTarget.value = readable(value);
+            }}
+            onChange={({ currentTarget }) => currentTarget.value !== '' && choose(currentTarget)}
+            class={`${inputClass(input)} h-9`}
+          />
+          <datalist id={list}>
+            {[BROWSER_ZONE, 'UTC', ...listTimeZones()].map((zone) => (
+              <option key={zone} value={readable(zone)} />
+            ))}
+          </datalist>
+        </>
+      )}
+    </Field>
+  );
 }
 
 /** The zone and the clock in which the console shows times to the user, on all devices. */
@@ -216,14 +261,7 @@ function TimeSettings() {
     });
   return (
     <>
-      <SelectField
-        label="Time zone"
-        value={user.time_zone}
-        options={listZones(user.time_zone)}
-        disabled={action.isBusy.value}
-        hint={`Now: ${formatDateTime(clock.value)}`}
-        onValue={(zone) => save({ time_zone: zone })}
-      />
+      <ZoneField value={user.time_zone} onValue={(zone) => save({ time_zone: zone })} />
       <div>
         <div class="mb-1 text-sm font-medium">Clock</div>
         <Choices label="Clock" choices={CLOCKS} value={user.clock} onValue={(chosen) => save({ clock: chosen })} />

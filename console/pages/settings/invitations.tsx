@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction, useFormAction } from '../../parts/action.ts';
+import { useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
@@ -100,30 +99,34 @@ function Revoke({ invitation: { id, email }, reload }: { invitation: Invitation;
   );
 }
 
+const NO_EMAIL = 'Enter an email address, such as ada@example.com';
+
+/** Whether a text looks like an email address; the API has the last word. */
+function isEmail(text: string): boolean {
+  return /^[^\s@]+@[^\s@]+$/.test(text.trim());
+}
+
 /** A dialog that creates an invitation and shows its link, which the inviting member passes on. */
 function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const email = useDraft('invitation email', '');
   const role = useDraft<Role>('invitation role', 'editor');
   const made = useSignal<{ email: string; url: string } | null>(null);
-  const formAction = useFormAction();
+  const form = useJudgedForm({ email: NO_EMAIL, role: 'Choose a role' });
   const invite = () =>
-    formAction.run(async () => {
+    form.submit({ email: isEmail(email.value) ? null : NO_EMAIL }, async () => {
       made.value = await api.post('/invitations', { body: { email: email.value.trim(), role: role.value } });
       // Nothing is left to restore.
       [email.value, role.value] = ['', 'editor'];
       onMade();
     });
-  const { byField, rest } = problemsByField(formAction.error.value, {
-    email: 'Enter an email address',
-    role: 'Choose a role',
-  });
   if (made.value !== null) {
     return (
       <ShownOnceDialog
         key="made"
         title="Invitation created"
-        question="Saved the link?"
+        question="Sent the link?"
         text="It is shown only once. If you lose it, invite the person again."
+        action="I’ve sent it"
         onClose={onClose}
       >
         <div class="grid grid-cols-1 gap-3 text-sm">
@@ -141,8 +144,9 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
       key="form"
       title="Invite a member"
       action="Create link"
-      isBusy={formAction.isBusy.value}
-      error={rest}
+      isBusy={form.isBusy.value}
+      error={form.rest}
+      noValidate
       onSubmit={() => void invite()}
       onClose={onClose}
     >
@@ -154,7 +158,7 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
         maxLength={320}
         hint="Used to sign in."
         value={email.value}
-        error={byField['email']}
+        error={form.problem('email')}
         onValue={(value) => (email.value = value)}
       />
       <SelectField
@@ -162,7 +166,7 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
         hint={ROLES[role.value].access}
         value={role.value}
         options={Object.entries(ROLES).map(([value, { label }]) => ({ value, label }))}
-        error={byField['role']}
+        error={form.problem('role')}
         onValue={(value) => isRole(value) && (role.value = value)}
       />
     </FormDialog>

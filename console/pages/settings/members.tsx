@@ -84,6 +84,7 @@ function AccountName() {
 }
 
 function Members({ answer: { members }, load, isOwner }: { answer: Answer; load: Load<Answer>; isOwner: boolean }) {
+  const owners = members.filter(({ role }) => role === 'owner').length;
   const columns: readonly Column<Member>[] = [
     { head: 'Member', cell: (member) => <Who member={member} /> },
     { head: 'Role', cell: (member) => (isOwner ? <RoleOf member={member} load={load} /> : ROLES[member.role].label) },
@@ -100,7 +101,11 @@ function Members({ answer: { members }, load, isOwner }: { answer: Answer; load:
     },
     {
       head: 'Action',
-      cell: (member) => ((isOwner || member.is_you) && <Remove member={member} load={load} />) || null,
+      cell: (member) =>
+        ((isOwner || member.is_you) && (
+          <Remove member={member} load={load} isLastOwner={member.role === 'owner' && owners === 1} />
+        )) ||
+        null,
       isAction: true,
     },
   ];
@@ -165,7 +170,7 @@ function questionOf(member: Member, { called, role }: { called: string; role: Ro
   };
 }
 
-function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
+function Remove({ member, load, isLastOwner }: { member: Member; load: Load<Answer>; isLastOwner: boolean }) {
   const action = useAction();
   const { id, is_you: isYou } = member;
   const called = member.name === '' ? member.email : member.name;
@@ -189,15 +194,24 @@ function Remove({ member, load }: { member: Member; load: Load<Answer> }) {
     });
   };
   return (
-    <Button
-      size="small"
-      tone="danger"
-      busy={action.isBusy.value}
-      aria-label={isYou ? 'Leave the account' : `Remove ${called}`}
-      onClick={() => void remove()}
-      class="-my-1.5"
-    >
-      {isYou ? 'Leave' : 'Remove'}
-    </Button>
+    <>
+      {isLastOwner && (
+        <span class="mr-2 text-xs text-soft" id={`${id}-stays`}>
+          Only owner
+        </span>
+      )}
+      <Button
+        size="small"
+        tone="danger"
+        busy={action.isBusy.value}
+        disabled={isLastOwner}
+        {...(isLastOwner && { 'aria-describedby': `${id}-stays`, title: 'Make another member an owner first' })}
+        aria-label={isYou ? 'Leave the account' : `Remove ${called}`}
+        onClick={() => void remove()}
+        class="-my-1.5"
+      >
+        {isYou ? 'Leave' : 'Remove'}
+      </Button>
+    </>
   );
 }

@@ -81,6 +81,7 @@ test('the streams of a session or a token that is over end with the next beat; t
   await endOtherSessions(runOn(database.pool), { userId: gone.user.id, keepSessionId: null });
   await revokeApiToken(database, { id: revoked.id, nowMs: Date.now(), author: null });
   await until(() => ended().length === 3);
+  t.like(streams.get('gone')?.events.at(-1), { event: 'ended', data: { reason: 'ended' } });
   const keepAlives = () => streams.get('there')?.countKeepAlives() ?? 0;
   const before = keepAlives();
   await until(() => keepAlives() >= before + 3);

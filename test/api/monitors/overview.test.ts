@@ -8,85 +8,113 @@ const NOW_MS = Date.parse('2026-03-10T12:34:56.789Z');
 const TODAY_MS = Date.parse('2026-03-10T00:00:00Z');
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-withApiServer(test, { now: () => NOW_MS });
+const clock = { ms: NOW_MS };
+withApiServer(test, { now: () => clock.ms });
 
-test('a history has the uptime of 90 days and the median of each hour of the last, null where unknown', async (t) => {
-  const { api } = t.context;
-  const account = await api.account();
-  const { id, no } = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
-  await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
-    [TODAY_MS - 2 * DAY_MS, 'up'],
-    [TODAY_MS - DAY_MS, 'down'],
-    [TODAY_MS - DAY_MS + 6 * HOUR_MS, 'up'],
-  ]);
-  const [first = '', second = ''] = await listAgentIds(api);
-  const hourMs = Math.floor(NOW_MS / HOUR_MS) * HOUR_MS;
-  await addResults(api, no, [
-    { atMs: hourMs + 1000, agentId: first, latencyMs: 10 },
-    { atMs: hourMs + 1000, agentId: second, latencyMs: 12 },
-    { atMs: hourMs + 61_000, agentId: second, latencyMs: 20 },
-    { atMs: hourMs + 61_000, agentId: first, latencyMs: 5, verdict: 3 },
-    { atMs: hourMs - 23 * HOUR_MS, agentId: first, latencyMs: 8 },
-    { atMs: hourMs - 23 * HOUR_MS - 1, agentId: first, latencyMs: 9 },
-  ]);
-  const { json } = await account.reader('GET', `/v1/overview/history?ids=${id},mon_unknown`);
-  const [history, ...others] = json['histories'];
-  t.deepEqual(others, []);
-  t.is(history?.id, id);
-  t.is(history?.first_day, (TODAY_MS - 89 * DAY_MS) / 1000);
-  t.deepEqual(history?.daily_uptime.slice(-4), [null, 100, 75, 100]);
-  t.is(history?.daily_uptime.length, 90);
-  t.is(history?.uptime_percent, Math.floor((1 - 21_600 / (2 * 86_400 + 45_296)) * 100_000) / 1000);
-  t.deepEqual(history?.hourly_latency_ms, [8, ...Array.from({ length: 22 }, () => null), 12]);
-  t.deepEqual(history?.daily_worst_state?.slice(-4), [null, 'up', 'down', 'up']);
-  t.is(history?.median_latency_ms, 10);
-  t.is(history?.last_check_at, Math.floor((hourMs + 61_000) / 1000));
-});
-
-test('figures are of the last day and of all monitors together, and of each where that is asked for', async (t) => {
-  const { api } = t.context;
-  const [account, stranger] = await Promise.all([api.account(), api.account()]);
-  const shop = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
-  const blog = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
-  const dayAgoMs = Math.floor((NOW_MS - DAY_MS) / 1000) * 1000;
-  for (const { id } of [shop, blog])
+test.serial(
+  'a history has the uptime of 90 days and the median of each hour of the last, null where unknown',
+  async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    const { id, no } = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
     await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
       [TODAY_MS - 2 * DAY_MS, 'up'],
-      ...(id === shop.id ? ([[NOW_MS - 1000 * 864, 'down']] as [number, 'down'][]) : []),
+      [TODAY_MS - DAY_MS, 'down'],
+      [TODAY_MS - DAY_MS + 6 * HOUR_MS, 'up'],
     ]);
-  // One that watches both: of four regions each monitor has three.
-  const { rows } = await api.database.pool.query<{ id: string }>(
-    `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no IN ($1, $2)
+    const [first = '', second = ''] = await listAgentIds(api);
+    const hourMs = Math.floor(NOW_MS / HOUR_MS) * HOUR_MS;
+    await addResults(api, no, [
+      { atMs: hourMs + 1000, agentId: first, latencyMs: 10 },
+      { atMs: hourMs + 1000, agentId: second, latencyMs: 12 },
+      { atMs: hourMs + 61_000, agentId: second, latencyMs: 20 },
+      { atMs: hourMs + 61_000, agentId: first, latencyMs: 5, verdict: 3 },
+      { atMs: hourMs - 23 * HOUR_MS, agentId: first, latencyMs: 8 },
+      { atMs: hourMs - 23 * HOUR_MS - 1, agentId: first, latencyMs: 9 },
+    ]);
+    const { json } = await account.reader('GET', `/v1/overview/history?ids=${id},mon_unknown`);
+    const [history, ...others] = json['histories'];
+    t.deepEqual(others, []);
+    t.is(history?.id, id);
+    t.is(history?.first_day, (TODAY_MS - 89 * DAY_MS) / 1000);
+    t.deepEqual(history?.daily_uptime.slice(-4), [null, 100, 75, 100]);
+    t.is(history?.daily_uptime.length, 90);
+    t.is(history?.uptime_percent, Math.floor((1 - 21_600 / (2 * 86_400 + 45_296)) * 100_000) / 1000);
+    t.deepEqual(history?.hourly_latency_ms, [8, ...Array.from({ length: 22 }, () => null), 12]);
+    t.deepEqual(history?.daily_worst_state?.slice(-4), [null, 'up', 'down', 'up']);
+    t.is(history?.median_latency_ms, 10);
+    t.is(history?.last_check_at, Math.floor((hourMs + 61_000) / 1000));
+  },
+);
+
+test.serial(
+  'figures are of the last day and of all monitors together, and of each where that is asked for',
+  async (t) => {
+    const { api } = t.context;
+    const [account, stranger] = await Promise.all([api.account(), api.account()]);
+    const shop = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
+    const blog = await addMonitor(api, account, { createdAtMs: TODAY_MS - 2 * DAY_MS });
+    const dayAgoMs = Math.floor((NOW_MS - DAY_MS) / 1000) * 1000;
+    for (const { id } of [shop, blog])
+      await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
+        [TODAY_MS - 2 * DAY_MS, 'up'],
+        ...(id === shop.id ? ([[NOW_MS - 1000 * 864, 'down']] as [number, 'down'][]) : []),
+      ]);
+    // One that watches both: of four regions each monitor has three.
+    const { rows } = await api.database.pool.query<{ id: string }>(
+      `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no IN ($1, $2)
      GROUP BY a.id HAVING count(*) = 2`,
-    [shop.no, blog.no],
-  );
-  const agent = rows[0]?.id ?? '';
-  await addResults(api, shop.no, [
-    { atMs: NOW_MS - 60_000, agentId: agent, latencyMs: 300 },
-    { atMs: NOW_MS - 30_000, agentId: agent, latencyMs: 300 },
+      [shop.no, blog.no],
+    );
+    const agent = rows[0]?.id ?? '';
+    await addResults(api, shop.no, [
+      { atMs: NOW_MS - 60_000, agentId: agent, latencyMs: 300 },
+      { atMs: NOW_MS - 30_000, agentId: agent, latencyMs: 300 },
+    ]);
+    await addResults(api, blog.no, [{ atMs: NOW_MS - 50_000, agentId: agent, latencyMs: 20 }]);
+    await addAlerts(api, account, { events: ['monitor.down', 'monitor.up', 'report'] });
+    await addAlerts(api, account, { events: ['monitor.down'], atMs: NOW_MS - 2 * DAY_MS });
+    const { json } = await account.reader('GET', '/v1/overview/figures');
+    t.like(json, { from: dayAgoMs / 1000, to: Math.floor(NOW_MS / 1000), uptime_percent: 99.5, alerts: 2 });
+    t.true(Math.abs((json['median_latency_ms'] ?? 0) - 300) < 12, 'within the width of a bucket');
+    t.false('monitors' in json);
+    const each = (await account.reader('GET', '/v1/overview/figures?per_monitor=true')).json['monitors'] ?? [];
+    t.deepEqual(
+      each.map(({ id, last_check_at: at }) => [id, at]).toSorted(),
+      [
+        [shop.id, Math.floor((NOW_MS - 30_000) / 1000)],
+        [blog.id, Math.floor((NOW_MS - 50_000) / 1000)],
+      ].toSorted(),
+    );
+    t.is(each.find(({ id }) => id === blog.id)?.uptime_percent, 100);
+    const { json: theirs } = await stranger.reader('GET', '/v1/overview/figures?per_monitor=true');
+    t.like(theirs, { uptime_percent: null, alerts: 0, median_latency_ms: null, monitors: [] });
+    isError(t, await account.reader('GET', '/v1/overview/figures?per_monitor=maybe'), {
+      status: 400,
+      error: /per_monitor/,
+    });
+  },
+);
+
+test.serial('uptimes of one period are the same wherever they are read, also a moment later', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS - 600_000 });
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
+    [NOW_MS - 600_000, 'up'],
+    [NOW_MS - 120_000, 'down'],
   ]);
-  await addResults(api, blog.no, [{ atMs: NOW_MS - 50_000, agentId: agent, latencyMs: 20 }]);
-  await addAlerts(api, account, { events: ['monitor.down', 'monitor.up', 'report'] });
-  await addAlerts(api, account, { events: ['monitor.down'], atMs: NOW_MS - 2 * DAY_MS });
-  const { json } = await account.reader('GET', '/v1/overview/figures');
-  t.like(json, { from: dayAgoMs / 1000, to: Math.floor(NOW_MS / 1000), uptime_percent: 99.5, alerts: 2 });
-  t.true(Math.abs((json['median_latency_ms'] ?? 0) - 300) < 12, 'within the width of a bucket');
-  t.false('monitors' in json);
-  const each = (await account.reader('GET', '/v1/overview/figures?per_monitor=true')).json['monitors'] ?? [];
-  t.deepEqual(
-    each.map(({ id, last_check_at: at }) => [id, at]).toSorted(),
-    [
-      [shop.id, Math.floor((NOW_MS - 30_000) / 1000)],
-      [blog.id, Math.floor((NOW_MS - 50_000) / 1000)],
-    ].toSorted(),
-  );
-  t.is(each.find(({ id }) => id === blog.id)?.uptime_percent, 100);
-  const { json: theirs } = await stranger.reader('GET', '/v1/overview/figures?per_monitor=true');
-  t.like(theirs, { uptime_percent: null, alerts: 0, median_latency_ms: null, monitors: [] });
-  isError(t, await account.reader('GET', '/v1/overview/figures?per_monitor=maybe'), {
-    status: 400,
-    error: /per_monitor/,
-  });
+  const read = async () => {
+    const { reader } = account;
+    const figures = (await reader('GET', '/v1/overview/figures?per_monitor=true')).json;
+    const { histories } = (await reader('GET', `/v1/overview/history?ids=${id}`)).json;
+    const { days } = (await reader('GET', `/v1/monitors/${id}/uptime?days=1`)).json;
+    return [figures, figures.monitors?.[0], histories[0], days[0]].map((each) => each?.uptime_percent);
+  };
+  t.teardown(() => (clock.ms = NOW_MS));
+  t.deepEqual(await read(), [80, 80, 80, 80]);
+  clock.ms += 6000;
+  t.deepEqual(await read(), [79.207, 79.207, 79.207, 79.207]);
 });
 
 /** A channel with a delivery of each event. */
@@ -109,7 +137,7 @@ async function addAlerts(
     );
 }
 
-test('a history is shown to who the monitor belongs to, for fifty at a time', async (t) => {
+test.serial('a history is shown to who the monitor belongs to, for fifty at a time', async (t) => {
   const { api } = t.context;
   const [account, stranger] = await Promise.all([api.account(), api.account()]);
   const { id } = await addMonitor(api, account, { createdAtMs: NOW_MS });
@@ -127,27 +155,30 @@ test('a history is shown to who the monitor belongs to, for fifty at a time', as
   isError(t, await account.reader('GET', '/v1/overview/history'), { status: 400, error: /ids is required/ });
 });
 
-test('an overview of many monitors is compressed for who takes that, and the same for who does not', async (t) => {
-  const { api } = t.context;
-  const account = await api.account();
-  for (let made = 0; made < 40; made += 1) await addMonitor(api, account, { createdAtMs: NOW_MS });
-  const ask = (coding: string) =>
-    fetch(`${api.url}/v1/overview`, {
-      headers: { Authorization: `Bearer ${account.readerToken}`, 'Accept-Encoding': coding },
+test.serial(
+  'an overview of many monitors is compressed for who takes that, and the same for who does not',
+  async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    for (let made = 0; made < 40; made += 1) await addMonitor(api, account, { createdAtMs: NOW_MS });
+    const ask = (coding: string) =>
+      fetch(`${api.url}/v1/overview`, {
+        headers: { Authorization: `Bearer ${account.readerToken}`, 'Accept-Encoding': coding },
+      });
+    const [plain, zipped] = await Promise.all([ask('identity'), ask('gzip')]);
+    t.is(plain.headers.get('content-encoding'), null);
+    t.is(zipped.headers.get('content-encoding'), 'gzip');
+    t.is(zipped.headers.get('vary'), 'Accept-Encoding');
+    t.true(Number(zipped.headers.get('content-length')) < 4000);
+    t.deepEqual(await zipped.json(), await plain.json());
+    const same = await fetch(`${api.url}/v1/overview`, {
+      headers: {
+        Authorization: `Bearer ${account.readerToken}`,
+        'Accept-Encoding': 'gzip',
+        'Cache-Control': 'max-age=0',
+        'If-None-Match': zipped.headers.get('etag') ?? '',
+      },
     });
-  const [plain, zipped] = await Promise.all([ask('identity'), ask('gzip')]);
-  t.is(plain.headers.get('content-encoding'), null);
-  t.is(zipped.headers.get('content-encoding'), 'gzip');
-  t.is(zipped.headers.get('vary'), 'Accept-Encoding');
-  t.true(Number(zipped.headers.get('content-length')) < 4000);
-  t.deepEqual(await zipped.json(), await plain.json());
-  const same = await fetch(`${api.url}/v1/overview`, {
-    headers: {
-      Authorization: `Bearer ${account.readerToken}`,
-      'Accept-Encoding': 'gzip',
-      'Cache-Control': 'max-age=0',
-      'If-None-Match': zipped.headers.get('etag') ?? '',
-    },
-  });
-  t.is(same.status, 304);
-});
+    t.is(same.status, 304);
+  },
+);

@@ -91,6 +91,7 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
       urgentGapMs: 0,
       maxResults: 100,
       pause: () => Promise.resolve(),
+      now,
     }),
     now,
     waitUntil(atMs) {
@@ -224,10 +225,32 @@ test('a full batch leaves at once and a lonely result after the delay', async (t
     urgentGapMs: 0,
     maxResults: 2,
     pause: () => Promise.resolve(),
+    now: Date.now,
   });
   const result = { monitorNo: 1 } as ResultPayload;
   await Promise.all([batcher.add(result, false), batcher.add(result, false), batcher.add(result, false)]);
   t.deepEqual(sizes, [2, 1]);
+});
+
+test('a batch says when it was complete, also where the queue refuses it at first', async (t) => {
+  let nowMs = SLOT_START_MS;
+  const ready: number[] = [];
+  const batcher = new ResultBatcher({
+    submit(_results, readyAtMs) {
+      ready.push(readyAtMs);
+      return ready.length === 1 ? Promise.reject(new Error('away')) : Promise.resolve();
+    },
+    maxDelayMs: 3_600_000,
+    urgentDelayMs: 1,
+    urgentGapMs: 0,
+    maxResults: 2,
+    pause: (ms) => Promise.resolve(void (nowMs += ms)),
+    now: () => nowMs,
+  });
+  const first = batcher.add({ monitorNo: 1 } as ResultPayload, false);
+  nowMs += 3000;
+  await Promise.all([first, batcher.add({ monitorNo: 2 } as ResultPayload, false)]);
+  t.deepEqual(ready, [SLOT_START_MS + 3000, SLOT_START_MS + 3000]);
 });
 
 test('a result that may be a change takes its batch along at once, where others would wait for company', async (t) => {
@@ -239,6 +262,7 @@ test('a result that may be a change takes its batch along at once, where others 
     urgentGapMs: 0,
     maxResults: 10,
     pause: () => Promise.resolve(),
+    now: Date.now,
   });
   const good = batcher.add({ monitorNo: 1 } as ResultPayload, false);
   await batcher.add({ monitorNo: 2 } as ResultPayload, true);
@@ -255,6 +279,7 @@ test('urgent batches keep their distance: the first leaves at once, what comes s
     urgentGapMs: 100,
     maxResults: 10,
     pause: () => Promise.resolve(),
+    now: Date.now,
   });
   const startedAt = performance.now();
   await batcher.add({ monitorNo: 1 } as ResultPayload, true);
@@ -297,6 +322,7 @@ test('a batch that the queue refuses is offered again until it takes it', async 
     urgentGapMs: 0,
     maxResults: 10,
     pause: (ms) => Promise.resolve(void pauses.push(ms)),
+    now: Date.now,
   });
   await batcher.add({ monitorNo: 1 } as ResultPayload, false);
   t.deepEqual(pauses, [1000, 1000, 1000]);

@@ -1,7 +1,10 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
+import { startEvaluate } from '../../../workers/processes/evaluate.ts';
 import { serveMetrics } from '../../../workers/system/metrics-server.ts';
+import { createWorkerMetrics, EVALUATION_LAG } from '../../../workers/system/metrics.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 test('a worker process is ready until it is stopped, and healthy to its end', async (t) => {
   const runtime = await openTestRuntime(t);
@@ -26,4 +29,28 @@ test('a worker process is ready until it is stopped, and healthy to its end', as
   stopping.abort();
   t.deepEqual(await get('/readyz'), { status: 503, body: { status: 'stopping', database: true, queue: true } });
   t.is((await get('/healthz')).status, 200);
+});
+
+test('evaluation lag begins when a batch is complete, however long its results were collected before', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const registry = new Registry();
+  const evaluating = await startEvaluate({ ...runtime, metrics: createWorkerMetrics(registry) });
+  t.teardown(evaluating.stop);
+  const valueOf = async (end: 'sum' | 'count') =>
+    (await registry.getSingleMetric(EVALUATION_LAG)?.get())?.values.find(
+      (value) => 'metricName' in value && value.metricName === `${EVALUATION_LAG}_${end}`,
+    )?.value ?? 0;
+  const nowMs = Date.now();
+  const measured = {
+    checksVersion: 1,
+    verdict: 'up',
+    cause: null,
+    reason: null,
+    latencyMs: 5,
+    httpStatus: 200,
+  } as const;
+  const result = { ...measured, monitorNo: 1, agentNo: 1, phases: null, answer: null, dueAtMs: nowMs - 3_600_000 };
+  await runtime.queues.enqueueResults([{ ...result, finishedAtMs: nowMs - 3_600_000 }], nowMs);
+  await until(async () => (await valueOf('count')) === 1);
+  t.true((await valueOf('sum')) < 3600);
 });

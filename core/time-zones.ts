@@ -1,0 +1,74 @@
+import { BROWSER_ZONE } from './time.ts';
+
+/** Zones that `Intl` lists by the names that CLDR keeps, and what the IANA time zone database calls them today. */
+const RENAMED: Readonly<Record<string, string>> = {
+  'Africa/Asmera': 'Africa/Asmara',
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'America/Catamarca': 'America/Argentina/Catamarca',
+  'America/Coral_Harbour': 'America/Atikokan',
+  'America/Cordoba': 'America/Argentina/Cordoba',
+  'America/Godthab': 'America/Nuuk',
+  'America/Indianapolis': 'America/Indiana/Indianapolis',
+  'America/Jujuy': 'America/Argentina/Jujuy',
+  'America/Louisville': 'America/Kentucky/Louisville',
+  'America/Mendoza': 'America/Argentina/Mendoza',
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'Pacific/Enderbury': 'Pacific/Kanton',
+  'Pacific/Ponape': 'Pacific/Pohnpei',
+  'Pacific/Truk': 'Pacific/Chuuk',
+};
+
+/** Older names, which no list has, where the database does not write each word with one capital. */
+const ODD_SPELLINGS = (
+  'America/Argentina/ComodRivadavia America/Knox_IN Australia/ACT Australia/LHI Australia/NSW ' +
+  'Brazil/DeNoronha Chile/EasterIsland Mexico/BajaNorte Mexico/BajaSur CET CST6CDT EET EST EST5EDT GB ' +
+  'GB-Eire GMT GMT+0 GMT-0 GMT0 HST MET MST MST7MDT NZ NZ-CHAT PRC PST8PDT ROC ROK UCT UTC W-SU WET'
+).split(' ');
+
+/** Offsets such as `+05:00` are no zones: they know no summer time. */
+const ZONE_NAME = /^[A-Za-z][\w+/-]*$/;
+
+/**
+ * The name of a zone as the IANA time zone database writes it, whatever the case: `Asia/Kolkata` for `asia/kolkata`. An
+ * older name stays one. `browser` is itself; null for everything that is no zone.
+ */
+export function readTimeZone(text: string): string | null {
+  if (text === BROWSER_ZONE) return text;
+  if (!ZONE_NAME.test(text) || resolve(text) === null) return null;
+  const name = text.toLowerCase();
+  const listed = [...Intl.supportedValuesOf('timeZone'), ...Object.values(RENAMED), ...ODD_SPELLINGS];
+  return listed.find((each) => each.toLowerCase() === name) ?? writtenName(name);
+}
+
+/** The zones of this program by their names of today, in order; UTC is not among them. */
+export function listTimeZones(): string[] {
+  const names = Intl.supportedValuesOf('timeZone').map(currentTimeZone);
+  return [...new Set(names)].filter((name) => name !== 'UTC').toSorted();
+}
+
+/** The name of today for a zone that `Intl` gave; the same one where this program knows no newer. */
+export function currentTimeZone(zone: string): string {
+  const renamed = RENAMED[zone];
+  return renamed === undefined || resolve(renamed) === null ? zone : renamed;
+}
+
+function resolve(zone: string): string | null {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone;
+  } catch {
+    return null;
+  }
+}
+
+/** Each word with a capital, but for the two regions that are abbreviations. */
+function writtenName(name: string): string {
+  return name
+    .replaceAll(/(?<=^|[/_-])[a-z]/g, (letter) => letter.toUpperCase())
+    .replace(/^Us\//, 'US/')
+    .replace(/^Etc\/(Gmt|Uct|Utc)/, (text) => `Etc/${text.slice(4).toUpperCase()}`);
+}
