@@ -155,9 +155,7 @@ test.serial(
     await page.goto('/settings/audit-log');
     await page.getByText('renamed the account Northwind').waitFor();
     await page.goto('/settings/members');
-    await page.getByRole('button', { name: 'Leave the account' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Leave account' }).click();
-    await page.getByText('This is the last owner').waitFor();
+    await page.getByRole('button', { name: 'Leave the account', disabled: true }).waitFor();
     t.deepEqual([...complaints, ...guest.complaints], []);
   },
 );

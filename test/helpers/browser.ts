@@ -127,8 +127,8 @@ export async function findBarriers(page: Page, part?: string): Promise<string[]>
 }
 
 /**
- * Lists boxes that scroll sideways, and the elements that stick out of them. They are the page, its main part, a dialog,
- * and any box inside. Code is as wide as its lines, and a bar of tabs slides.
+ * Lists boxes that scroll sideways, and the elements that stick out of them. They are the page, its main part, a
+ * dialog, and any box inside. Code is as wide as its lines, and a bar of tabs slides.
  */
 export async function findSideways(page: Page): Promise<string[]> {
   return (await page.evaluate(`{
