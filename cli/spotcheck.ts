@@ -1,16 +1,8 @@
 import '../config/thread-pool.ts';
 import { Command, CommanderError, Help } from 'commander';
-import { readEnvironment } from '../config/environment.ts';
 import { describeFailure } from '../config/failures.ts';
 import packageJson from '../package.json' with { type: 'json' };
-import { addAgentCommands } from './commands/agents.ts';
-import { addBackupCommand, addMigrateCommand } from './commands/backup.ts';
-import { addKeyCommands } from './commands/keys.ts';
-import { addStartCommand } from './commands/start.ts';
-import { addTenantCommands } from './commands/tenants.ts';
-import { addTokenCommands } from './commands/tokens.ts';
-import { addUserCommands } from './commands/users.ts';
-import { databaseAccess } from './with-database.ts';
+import { addCommands } from './command-line.ts';
 
 /** Exit status: 0 done, 1 refused with one line on standard error, 2 wrong usage. */
 async function main(): Promise<number> {
@@ -20,15 +12,7 @@ async function main(): Promise<number> {
     .showHelpAfterError()
     .exitOverride();
   program.configureHelp({ visibleCommands: listCommands, subcommandTerm: describeUsage });
-  const environment = () => readEnvironment(process.env);
-  addStartCommand(program, {
-    readEnvironment: environment,
-    isRunByNpm: process.env['npm_lifecycle_event'] !== undefined,
-  });
-  addMigrateCommand(program, environment);
-  addBackupCommand(program, environment);
-  for (const add of [addTenantCommands, addUserCommands, addTokenCommands, addAgentCommands, addKeyCommands])
-    add(program, databaseAccess(environment));
+  addCommands(program);
   for (const command of program.commands) inheritExit(command);
   try {
     await program.parseAsync();

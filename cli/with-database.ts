@@ -1,5 +1,4 @@
-import { InvalidArgumentError } from 'commander';
-import type { Environment } from '../config/environment.ts';
+import { readEnvironment, type Environment } from '../config/environment.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
 import type { AuditAction, Author } from '../core/accounts/audit-entry.ts';
 import { authorOf, OPERATOR } from '../models/accounts/audit-log.ts';
@@ -22,18 +21,14 @@ export type CommandContext = {
   nowMs: number;
 };
 
-/** Runs a command on the database of the running service and closes it after. */
-export type WithDatabase = <Result>(work: (context: CommandContext) => Promise<Result>) => Promise<Result>;
-
-/** Makes the way to the database; the environment is read when a command runs, so that asking for help needs none. */
-export function databaseAccess(readEnvironment: () => Environment): WithDatabase {
-  return (work) => runOnDatabase(readEnvironment(), work);
+/** The configuration that a command runs with. */
+export function serviceEnvironment(): Environment {
+  return readEnvironment(process.env);
 }
 
-async function runOnDatabase<Result>(
-  environment: Environment,
-  work: (context: CommandContext) => Promise<Result>,
-): Promise<Result> {
+/** Runs a command on the database of the running service and closes it after. */
+export async function withDatabase<Result>(work: (context: CommandContext) => Promise<Result>): Promise<Result> {
+  const environment = serviceEnvironment();
   const databaseUrl = await findDatabase(environment);
   const secretKeys = environment.secretKeys ?? (await loadOrCreateSecretKeys(environment.dataDir));
   const database = openDatabase({ databaseUrl, secrets: createSecretBox(secretKeys), poolSize: 2 });
@@ -70,11 +65,4 @@ export async function getTenant(database: Database, id: string): Promise<Tenant>
   const tenant = await findTenant(database, id);
   if (tenant === null) throw new Refusal(`There is no tenant ${id}`);
   return tenant;
-}
-
-/** Reads the name of something that a tenant has, as one line: 1 to 255 characters that are not only blanks. */
-export function parseName(text: string): string {
-  if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
-    throw new InvalidArgumentError('Expected 1 to 255 characters, none of them a control character.');
-  return text;
 }

@@ -1,4 +1,4 @@
-import type { StoredAnswers } from '../core/checks/dns/stored-answers.ts';
+import type { StoredAnswers } from '../core/checks/dns/judge.ts';
 import type { Timings, Vote } from '../core/checks/verdict.ts';
 import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
 

@@ -1,39 +1,30 @@
 import { copyFile, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Command } from 'commander';
-import type { Environment } from '../../config/environment.ts';
 import { bootstrap } from '../bootstrap.ts';
 import { backUpCluster } from '../embedded-postgres/backup.ts';
 import { print, Refusal } from '../output.ts';
-import { findDatabase, databaseAccess } from '../with-database.ts';
+import { findDatabase, serviceEnvironment, withDatabase } from '../with-database.ts';
 
 /** Where the generated key ring lies in a data directory. */
 const SECRET_KEYS = 'secret-keys';
 
-/** Adds `backup`: a copy of the data directory while the service runs on it. */
-export function addBackupCommand(program: Command, readEnvironment: () => Environment): void {
-  program
-    .command('backup')
-    .description('copy the data directory of the running service; to restore, start on the copy')
-    .requiredOption('--to <folder>', 'a folder that does not exist yet')
-    .option('--json', 'print JSON')
-    .action(async (options: { to: string; json?: boolean }) => {
-      const environment = readEnvironment();
-      if (environment.databaseUrl !== null)
-        throw new Refusal('DATABASE_URL is set: back that server up with its own programs, such as pg_dump');
-      const databaseUrl = await findDatabase(environment);
-      const to = resolve(options.to);
-      if (await isThere(to)) throw new Refusal(`${to} exists: name a folder that does not`);
-      const dataDir = await realpath(environment.dataDir);
-      // What bears the name that was asked for is complete.
-      const draft = `${to}.incomplete`;
-      await rm(draft, { recursive: true, force: true });
-      await mkdir(draft, { recursive: true, mode: 0o700 });
-      if (environment.secretKeys === null) await copyFile(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
-      await backUpCluster({ databaseUrl, dataDir, to: join(draft, 'postgres') });
-      await rename(draft, to);
-      print({ to }, options);
-    });
+/** `backup`: a copy of the data directory while the service runs on it. */
+export async function backUp(options: { to: string; json?: boolean }): Promise<void> {
+  const environment = serviceEnvironment();
+  if (environment.databaseUrl !== null)
+    throw new Refusal('DATABASE_URL is set: back that server up with its own programs, such as pg_dump');
+  const databaseUrl = await findDatabase(environment);
+  const to = resolve(options.to);
+  if (await isThere(to)) throw new Refusal(`${to} exists: name a folder that does not`);
+  const dataDir = await realpath(environment.dataDir);
+  // What bears the name that was asked for is complete.
+  const draft = `${to}.incomplete`;
+  await rm(draft, { recursive: true, force: true });
+  await mkdir(draft, { recursive: true, mode: 0o700 });
+  if (environment.secretKeys === null) await copyFile(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
+  await backUpCluster({ databaseUrl, dataDir, to: join(draft, 'postgres') });
+  await rename(draft, to);
+  print({ to }, options);
 }
 
 async function isThere(path: string): Promise<boolean> {
@@ -43,28 +34,20 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Adds `migrate`: the schema and the queue's own, brought up to date once per deploy. */
-export function addMigrateCommand(program: Command, readEnvironment: () => Environment): void {
-  program
-    .command('migrate')
-    .description('bring the database up to date; with BOOTSTRAP_TOKEN set, an empty one also gets its first tenant')
-    .option('--json', 'print JSON')
-    .action(async (options: { json?: boolean }) => {
-      const environment = readEnvironment();
-      // No other command needs these, and they take as long to load as all the rest.
-      const [{ migrate }, { migrateQueues }] = await Promise.all([
-        import('../../models/migrate.ts'),
-        import('../../queues/migrate.ts'),
-      ]);
-      const databaseUrl = await findDatabase(environment);
-      const applied: string[] = [];
-      await migrate(databaseUrl, (text) => applied.push(text));
-      await migrateQueues(databaseUrl);
-      const { bootstrapToken: token, bootstrapPassword: password } = environment;
-      if (token !== null)
-        await databaseAccess(() => environment)(({ database, newId, nowMs }) =>
-          bootstrap(database, { newId, nowMs, token, password }),
-        );
-      print({ applied }, options);
-    });
+/** `migrate`: the schema and the queue's own, brought up to date once per deploy. */
+export async function migrateDatabase(options: { json?: boolean }): Promise<void> {
+  const environment = serviceEnvironment();
+  // No other command needs these, and they take as long to load as all the rest.
+  const [{ migrate }, { migrateQueues }] = await Promise.all([
+    import('../../models/migrate.ts'),
+    import('../../queues/migrate.ts'),
+  ]);
+  const databaseUrl = await findDatabase(environment);
+  const applied: string[] = [];
+  await migrate(databaseUrl, (text) => applied.push(text));
+  await migrateQueues(databaseUrl);
+  const { bootstrapToken: token, bootstrapPassword: password } = environment;
+  if (token !== null)
+    await withDatabase(({ database, newId, nowMs }) => bootstrap(database, { newId, nowMs, token, password }));
+  print({ applied }, options);
 }

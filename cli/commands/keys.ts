@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import type { Authored } from '../../models/accounts/audit-log.ts';
 import type { Database } from '../../models/database.ts';
 import {
@@ -10,7 +9,7 @@ import {
   type SealedKind,
 } from '../../models/secrets/sealed-values.ts';
 import { print, Refusal } from '../output.ts';
-import type { WithDatabase } from '../with-database.ts';
+import { withDatabase } from '../with-database.ts';
 
 /** A value that no key of the ring opens; `id` is that of its row, `keyId` that of the key that it names. */
 type Unopened = { kind: SealedKind; id: string; keyId: string };
@@ -104,41 +103,19 @@ function ofEachKind<Value>(valueOf: (kind: SealedKind) => Value): Record<SealedK
   };
 }
 
-const ORDER = `
-While the service runs, in this order:
-  1. Put the new key at the END of SECRET_KEYS (old,new) of every process, and restart them: all can open what it seals.
-  2. Put it in FRONT (new,old) everywhere, and restart them: all seal with it.
-  3. Run this command with the same SECRET_KEYS as in step 2.
-  4. Leave out of SECRET_KEYS what it calls not needed, and restart.
-Embedded, SECRET_KEYS is the file DATA_DIR/secret-keys and there is one process: steps 1 and 2 are one.`;
-
-const LIMITS =
-  'It refuses while it sees a process on the database that is not at step 2. It cannot see one that is stopped, or ' +
-  `that has not
-asked the database for half a minute: such a process finds its secrets unreadable after this, until it is at step 2.
-Killed, or run twice, it goes on with what is left. Exit status 1 where values remain that no key of the ring opens.`;
-
-/** Adds `keys rotate`. */
-export function addKeyCommands(program: Command, withDatabase: WithDatabase): void {
-  const keys = program.command('keys').description('the keys that seal secrets');
-  keys
-    .command('rotate')
-    .description('seal every secret anew with the first key of SECRET_KEYS, while the service runs')
-    .option('--json', 'print JSON')
-    .addHelpText('after', `${ORDER}\n\n${LIMITS}`)
-    .action(async (options: { json?: boolean }) => {
-      const rotation = await withDatabase(async ({ database, author, nowMs }) => {
-        await refuseBesideOtherRings(database);
-        return await rotateKeys(database, {
-          nowMs,
-          author: author('account.keys_rotated'),
-          onProgress: (text) => void process.stderr.write(`${text}\n`),
-        });
-      });
-      print(shown(rotation), options);
-      const problem = problemOf(rotation);
-      if (problem !== null) throw new Refusal(problem);
+/** `keys rotate`: progress goes to standard error. */
+export async function rotate(options: { json?: boolean }): Promise<void> {
+  const rotation = await withDatabase(async ({ database, author, nowMs }) => {
+    await refuseBesideOtherRings(database);
+    return await rotateKeys(database, {
+      nowMs,
+      author: author('account.keys_rotated'),
+      onProgress: (text) => void process.stderr.write(`${text}\n`),
     });
+  });
+  print(shown(rotation), options);
+  const problem = problemOf(rotation);
+  if (problem !== null) throw new Refusal(problem);
 }
 
 async function refuseBesideOtherRings(database: Database): Promise<void> {

@@ -1,5 +1,3 @@
-import type { Command } from 'commander';
-import type { Environment } from '../../config/environment.ts';
 import type { RunningService } from '../start.ts';
 
 /**
@@ -46,34 +44,29 @@ function watchParent(onGone: () => void): void {
   timer.unref();
 }
 
-/** Adds `start`: the whole service in one process, until a signal ends it or npm, where that runs it, is gone. */
-export function addStartCommand(
-  program: Command,
-  { readEnvironment, isRunByNpm }: { readEnvironment: () => Environment; isRunByNpm: boolean },
-): void {
-  program
-    .command('start')
-    .description('run the whole service in this process')
-    .action(async () => {
-      // A full disk behind them must not end the service.
-      for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-      const say = (text: string) => void process.stdout.write(`${text}\n`);
-      const onImpatience = () => {
-        say('Left at once');
-        // The next start mends what that leaves.
-        process.exit(1);
-      };
-      const stopping = awaitStopRequest({ isRunByNpm, onImpatience });
-      // The whole service takes longer to load than any other command to run.
-      const { startService } = await import('../start.ts');
-      const service = await startService(readEnvironment(), say);
-      greet(service, say);
-      await stopping;
-      say('Stopping: finishing what is under way (press Ctrl-C again to leave at once)');
-      await service.stop();
-      say('Stopped');
-      process.exit(0);
-    });
+/** `start`: the whole service in one process, until a signal ends it or npm, where that runs it, is gone. */
+export async function start(env: NodeJS.ProcessEnv): Promise<void> {
+  // A full disk behind them must not end the service.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const say = (text: string) => void process.stdout.write(`${text}\n`);
+  const onImpatience = () => {
+    say('Left at once');
+    // The next start mends what that leaves.
+    process.exit(1);
+  };
+  const stopping = awaitStopRequest({ isRunByNpm: env['npm_lifecycle_event'] !== undefined, onImpatience });
+  // After the signals are heard: the whole service takes longer to load than any other command to run.
+  const [{ readEnvironment }, { startService }] = await Promise.all([
+    import('../../config/environment.ts'),
+    import('../start.ts'),
+  ]);
+  const service = await startService(readEnvironment(env), say);
+  greet(service, say);
+  await stopping;
+  say('Stopping: finishing what is under way (press Ctrl-C again to leave at once)');
+  await service.stop();
+  say('Stopped');
+  process.exit(0);
 }
 
 function greet({ url, firstStart }: RunningService, say: (text: string) => void): void {

@@ -1,4 +1,4 @@
-import type { StoredAnswers } from '../checks/dns/stored-answers.ts';
+import type { StoredAnswers } from '../checks/dns/judge.ts';
 import type { Cause, Timings, Verdict, Vote } from '../checks/verdict.ts';
 import type { AnswerEvidence } from './failure-evidence.ts';
 

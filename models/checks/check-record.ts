@@ -1,4 +1,4 @@
-import type { StoredAnswers } from '../../core/checks/dns/stored-answers.ts';
+import type { StoredAnswers } from '../../core/checks/dns/judge.ts';
 import { decodeCause, VERDICT_CODES, type Timings, type Vote } from '../../core/checks/verdict.ts';
 import { readTimings } from '../../core/incidents/failure-evidence.ts';
 import { DAY_MS } from '../../core/time.ts';

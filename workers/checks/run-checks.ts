@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { toStoredAnswers } from '../../core/checks/dns/stored-answers.ts';
+import { toStoredAnswers } from '../../core/checks/dns/judge.ts';
 import { type ScheduleSlot, planStart, startOffsetMs } from '../../core/checks/slots.ts';
 import { storesTimings, timingsOf } from '../../core/incidents/failure-evidence.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';

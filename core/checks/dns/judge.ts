@@ -1,5 +1,6 @@
-import { quote } from '../../foreign-text.ts';
+import { quote, cleanText } from '../../foreign-text.ts';
 import type { CheckTarget, DnsRecordSpec } from '../../monitors/monitor.ts';
+import type { Observation } from '../observation.ts';
 import type { FixedCause, Judgement } from '../verdict.ts';
 import type { DnsAnswer, DnsAnswers, DnsQueried, DnsFailure, DnsObservation, DnsNotQueried } from './observation.ts';
 import { isDnsRecord, normaliseDnsRecord, type DnsMode, type DnsRecordType } from './records.ts';
@@ -180,4 +181,25 @@ function judgeTheirFailure(failure: DnsFailure): Judgement {
 
 function describe({ resolver, judgement }: { resolver: string; judgement: Judgement }): string {
   return `${resolver}: ${judgement.reason ?? 'as expected'}`;
+}
+
+/**
+ * The answers of a dns check as its result stores them. By type of record these are the records, or why there are none
+ * (`nxdomain`, or how the question failed).
+ */
+export type StoredAnswers = Readonly<Record<string, readonly string[] | string>>;
+
+/** Bounds of what is stored: records of a type, and characters of each. */
+const MOST_RECORDS = 20;
+const MAX_RECORD = 255;
+
+/** What a dns check was answered; undefined for every other observation, and where nothing was queried. */
+export function toStoredAnswers(observation: Observation | null): StoredAnswers | undefined {
+  if (observation?.type !== 'dns' || observation.outcome !== 'queried') return undefined;
+  const stored = Object.entries(observation.answers).map(([type, answer]) => {
+    if (answer.outcome === 'records')
+      return [type, answer.records.slice(0, MOST_RECORDS).map((record) => cleanText(record, MAX_RECORD))] as const;
+    return [type, answer.outcome === 'nxdomain' ? 'nxdomain' : answer.failure] as const;
+  });
+  return Object.fromEntries(stored);
 }

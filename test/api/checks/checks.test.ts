@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { toStoredAnswers } from '../../../core/checks/dns/stored-answers.ts';
+import { toStoredAnswers } from '../../../core/checks/dns/judge.ts';
 import { encodeCause } from '../../../core/checks/verdict.ts';
 import { storeResults } from '../../../models/checks/check-results.ts';
 import { runOn } from '../../../models/sql.ts';
