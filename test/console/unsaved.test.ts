@@ -166,8 +166,9 @@ test.serial('two people who edit one monitor learn of each other, and neither un
   t.is(await nameOf(one).inputValue(), 'Checkout of the shop');
   t.deepEqual(await findBarriers(one.page), []);
 
-  // Without a connection, the service refuses what was made from older settings.
+  // Without a connection, and before the stream is back, the service refuses what was made from older settings.
   await nameOf(one).fill('Till');
+  await one.page.route('**/v1/live', (route) => route.abort());
   await one.page.context().setOffline(true);
   await other.page.goto(`${path}/edit`);
   await nameOf(other).fill('Checkout of Northwind');
