@@ -27,6 +27,7 @@ export function Page({ title, back, actions, lead, isWide = false, children }: P
           href={back.href}
           class="
             -ml-1 mb-1 inline-flex max-w-full items-center gap-0.5 rounded text-[0.8125rem] text-soft hover:text-ink
+            print:hidden
           "
         >
           <Icon name="back" class="size-4" />
@@ -38,7 +39,7 @@ export function Page({ title, back, actions, lead, isWide = false, children }: P
           <h1 class="heading break-words text-xl md:text-2xl">{title}</h1>
           {lead !== undefined && <div class="mt-0.5 text-sm text-soft">{lead}</div>}
         </div>
-        {actions !== undefined && <div class="flex flex-wrap gap-2">{actions}</div>}
+        {actions !== undefined && <div class="flex flex-wrap gap-2 print:hidden">{actions}</div>}
       </div>
       <div class="mt-5 md:mt-6">{children}</div>
     </div>

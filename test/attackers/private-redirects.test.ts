@@ -52,7 +52,7 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
         .reply(STATUSES[index % STATUSES.length], '', { Location: Buffer.from(location).toString('latin1') });
       t.regex(
         await guarded.toUrls[follower](`${PUBLIC}/`),
-        /blocked|no public address|nxdomain|no address in DNS|too_many|HTTP 30/i,
+        /blocked|no public address|nxdomain|does not resolve|too_many|HTTP 30/i,
         location,
       );
       t.true(nock.isDone(), location);

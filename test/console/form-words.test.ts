@@ -80,6 +80,7 @@ test('sentences follow what is chosen', (t) => {
   t.is(latestNotice(draftWith('http'), three), 90);
   t.is(latestNotice(draftWith('heartbeat', { interval: '86400', grace: '0' }), three), 86_400);
   t.is(latestNotice(draftWith('http', { interval: 'x' }), three), null);
+  t.is(latestNotice(draftWith('http', { interval: '5999940' }), three), null, 'longer than the API takes');
   t.deepEqual([90, 3600, 103_680, 0].map(sayDuration), ['1 min 30 s', '1 h', '1 d 4 h 48 min', '0 s']);
   t.deepEqual(
     [

@@ -90,7 +90,9 @@ test.serial('zone and clock are chosen by each person, kept with them, and shown
   await other.page.getByLabel('Time zone').fill('Browser');
   await other.page.keyboard.press('Enter');
   await other.page.getByText(/^Now: .*[AP]M EST$/).waitFor();
+  const stored = other.page.waitForResponse((response) => response.request().method() === 'PATCH');
   await other.page.getByRole('group', { name: 'Clock' }).getByRole('button', { name: 'Browser' }).click();
+  t.true((await stored).ok());
   t.deepEqual([...complaints, ...other.complaints], []);
 });
 

@@ -4,6 +4,7 @@ import { DAY_SECONDS } from '../../../core/time.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
 import type { Draft } from './draft.ts';
+import { LIMITS } from './limits.ts';
 
 /** Describes when the monitor is down, as the draft says; null for impossible values. */
 export function describeDown(draft: Draft, surroundings: Surroundings): string | null {
@@ -52,12 +53,15 @@ export function sayDuration(seconds: number): string {
 
 function numbersOf(draft: Draft, surroundings: Surroundings) {
   const defaults = defaultsOf(draft, surroundings);
-  const read = (text: string, standard: number | null) => (text.trim() === '' ? standard : positive(text));
+  const read = (text: string, standard: number | null, most = Infinity) => {
+    const number = text.trim() === '' ? standard : positive(text);
+    return number !== null && number <= most ? number : null;
+  };
   return {
-    interval: read(draft.interval, defaults.interval),
-    timeout: read(draft.timeout, defaults.timeout),
+    interval: read(draft.interval, defaults.interval, LIMITS.interval_seconds.max),
+    timeout: read(draft.timeout, defaults.timeout, LIMITS.timeout_ms.max),
     failures: read(draft.failures, defaults.failures),
-    grace: draft.grace.trim() === '0' ? 0 : read(draft.grace, defaults.grace),
+    grace: draft.grace.trim() === '0' ? 0 : read(draft.grace, defaults.grace, LIMITS.grace_seconds.max),
   };
 }
 

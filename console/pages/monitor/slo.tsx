@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
+import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Choices } from '../../parts/choice-fields.tsx';
 import { Figure } from '../../parts/facts.tsx';
@@ -25,7 +26,7 @@ const SLO_EVERY_MS = 300_000;
 export function Slo({ monitor }: { monitor: Schemas['Monitor'] }) {
   return monitor.sla_target === null ? (
     <p class="mt-4 border-t border-line pt-3 text-sm text-soft">
-      No uptime target (SLO). Set one, such as 99.9%, to track the error budget.
+      No uptime target (SLO).{canWrite() && ' Set one, such as 99.9%, to track the error budget.'}
     </p>
   ) : (
     <Target monitor={monitor} />

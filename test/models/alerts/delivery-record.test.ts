@@ -50,6 +50,8 @@ test('a delivery is found with its message and every attempt, the one that was c
     channelId: channel.channelId,
     monitorId: 'mon_1',
     monitorName: 'Test delivery',
+    agentId: null,
+    agentName: null,
     incidentId: null,
     event: 'monitor.up',
     outcome: 'pending',
