@@ -89,8 +89,8 @@ async function addChannel(t: ExecutionContext, { page, receiver }: Story): Promi
 }
 
 /**
- * In another browser, and once the first test has left the log, a test is still to be done. Then the list is gone, until
- * no channel takes alerts.
+ * In another browser, and once the first test has left the log, a test is still to be done. Then the list is gone,
+ * until no channel takes alerts.
  */
 async function sendTest(t: ExecutionContext, { page, receiver, databaseUrl }: Story): Promise<void> {
   await withClient(databaseUrl, (client) => client.query('TRUNCATE deliveries CASCADE'));
