@@ -21,7 +21,7 @@ type VirtualListProps<T> = {
 /** Rows that are rendered beyond the edges, so that scrolling finds them there. */
 const OVERSCAN = 4;
 
-/** With more new rows in sight than this, those beyond the edges wait for a pause, in milliseconds. */
+/** With more new visible rows than this, those beyond the edges wait for a pause, in milliseconds. */
 const MOST_FRESH = 8;
 const PAUSE_MS = 100;
 

@@ -7,7 +7,7 @@ export type History = Schemas['OverviewHistory'];
 
 type CachedHistory = { history: Signal<History | null>; requestedAtMs: number };
 
-/** The age at which the history of a row that comes into sight is loaded again, in milliseconds. */
+/** The age at which the history of a row that becomes visible is loaded again, in milliseconds. */
 const FRESH_MS = 15_000;
 /** The delay that skips rows which are only scrolled past. */
 const SETTLE_MS = 90;
