@@ -6,7 +6,7 @@ import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import { EmptyPage } from '../parts/object-page.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { STATUSES } from '../parts/statuses.ts';
-import { formatShort } from '../parts/time.tsx';
+import { clock, formatDuration, formatShort } from '../parts/time.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
 import { UnnotifiedMonitor, useChannels } from './channels/notified.tsx';
 import { Actions } from './monitor/actions.tsx';
@@ -80,7 +80,11 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   const monitor = { ...whole, ...row };
   // A draft was never checked: there is nothing to show.
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
-  const words = wordsOf(answer?.shown ?? shown, formatShort);
+  const words = wordsOf(
+    answer?.shown ?? shown,
+    { now: answer?.to ?? clock.value, createdAt: monitor.created_at },
+    { moment: formatShort, duration: formatDuration },
+  );
   const list = incidents.value.value;
   return (
     <div class="mx-auto w-full max-w-5xl 2xl:max-w-7xl px-4 pb-24 pt-4 md:px-8 md:pb-16 md:pt-6">

@@ -1,7 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
-import { fitZoom, readShown, spanOf } from '../../console/pages/monitor/ranges.ts';
+import { fitZoom, readShown, spanOf, wordsOf } from '../../console/pages/monitor/ranges.ts';
 import { bridgeHoles, listLoners, scaleSpan, stackLines } from '../../console/plots/series.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
@@ -132,7 +132,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   });
   await page.getByRole('button', { name: '1 y', exact: true }).click();
   await page.waitForURL(/range=1y.*view=phases|view=phases.*range=1y/);
-  await page.getByText('the last year:').waitFor();
+  await page.getByText('the 2 d since it was created:').waitFor();
   await page.getByRole('button', { name: /^DNS\s*[\d.]+ ms$/ }).waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
@@ -145,7 +145,7 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   t.is(await plot.count(), 0);
   await page.unroute(ofStatistics);
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText('the last 30 days:').waitFor();
+  await page.getByText('the 2 d since it was created:').waitFor();
 });
 
 test.serial('it is paused, resumed and deleted, and a viewer only looks, on a phone in the dark', async (t) => {
@@ -204,6 +204,19 @@ test('what is wrong in an address is as if it were not there, and a zoom stays w
     from: 125,
     to: 625,
   });
+});
+
+test('a range that began before the monitor says since when it has something to show', (t) => {
+  const format = { moment: (at: number) => `at ${at}`, duration: (seconds: number) => `${seconds} s` };
+  const say = (range: '1h' | '24h', age: number) =>
+    wordsOf({ range, zoom: null }, { now: 1_000_000, createdAt: 1_000_000 - age }, format);
+  t.is(say('1h', 3600), 'the last hour');
+  t.is(say('24h', 3600), 'the 3600 s since it was created');
+  t.is(say('24h', 601), 'the 601 s since it was created');
+  // The axis of a younger one is 10 minutes long.
+  t.is(say('24h', 600), 'the last 10 minutes');
+  const zoom = { from: 1, to: 2 };
+  t.is(wordsOf({ range: '1h', zoom }, { now: 10, createdAt: 9 }, format), 'at 1 to at 2');
 });
 
 test('lines stand one upon the other, without a gap where one of them was not there', (t) => {

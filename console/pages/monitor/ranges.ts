@@ -56,9 +56,16 @@ export function fitZoom({ from, to }: Span, now: number): Span {
   return { from: Math.max(0, end - Math.ceil((2 * half) / 60) * 60), to: end };
 }
 
-/** The range in words, for headings and sentences. */
-export function wordsOf({ range, zoom }: Pick<Shown, 'range' | 'zoom'>, format: (at: number) => string): string {
-  return zoom === null ? RANGES[range].words : `${format(zoom.from)} to ${format(zoom.to)}`;
+/** The range in words, for headings and sentences. One that ends at `now` begins with a younger monitor's creation. */
+export function wordsOf(
+  { range, zoom }: Pick<Shown, 'range' | 'zoom'>,
+  { now, createdAt }: { now: number; createdAt: number },
+  format: { moment: (at: number) => string; duration: (seconds: number) => string },
+): string {
+  if (zoom !== null) return `${format.moment(zoom.from)} to ${format.moment(zoom.to)}`;
+  const age = now - createdAt;
+  if (age >= RANGES[range].seconds) return RANGES[range].words;
+  return age <= SHORTEST_SECONDS ? 'the last 10 minutes' : `the ${format.duration(age)} since it was created`;
 }
 
 /** Finds what is wrong with a custom range, as a sentence; null where nothing is. */

@@ -5,7 +5,7 @@ import { IconButton } from '../../parts/button.tsx';
 import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Card, Section, useWide } from '../../parts/page.tsx';
 import { StripLegend } from '../../parts/status.tsx';
-import { clock, formatAgo, formatShort, TimesIn } from '../../parts/time.tsx';
+import { clock, formatAgo, formatDuration, formatShort, TimesIn } from '../../parts/time.tsx';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { nearestKnown, scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
 import { StatusBand, bandParts, describeBand } from '../../plots/status-band.tsx';
@@ -109,7 +109,11 @@ function Plots({
       }),
     [answer, incidents, span],
   );
-  const words = wordsOf(answer.shown, formatShort);
+  const words = wordsOf(
+    answer.shown,
+    { now: answer.to, createdAt: monitor.created_at },
+    { moment: formatShort, duration: formatDuration },
+  );
   const isOf = JSON.stringify(answer.shown);
   // In another range the same position means another moment.
   useLayoutEffect(() => {
