@@ -28,3 +28,40 @@ export class SharedCalls<Parameters extends readonly unknown[], Result> {
     await Promise.allSettled(this.#underWay.values());
   }
 }
+
+/** A result, and how long it may be kept, in milliseconds. */
+type KeptResult<Result> = { result: Result; keptMs: number };
+
+/**
+ * Keeps the result of a call for each key for as long as the call says, and shares the call that is under way. Of more
+ * than `most` keys the oldest results go.
+ */
+export class KeptCalls<Result> {
+  readonly #kept = new Map<string, { result: Result; untilMs: number }>();
+  readonly #calls: SharedCalls<[key: string], Result>;
+  readonly #now: () => number;
+  readonly #most: number;
+
+  constructor(call: (key: string) => Promise<KeptResult<Result>>, { now, most }: { now: () => number; most: number }) {
+    this.#now = now;
+    this.#most = most;
+    this.#calls = new SharedCalls(
+      async (key: string) => this.#keep(key, await call(key)),
+      (key) => key,
+    );
+  }
+
+  /** The kept result of a key, or that of a call. */
+  async get(key: string): Promise<Result> {
+    const kept = this.#kept.get(key);
+    return kept !== undefined && this.#now() < kept.untilMs ? kept.result : await this.#calls.run(key);
+  }
+
+  #keep(key: string, { result, keptMs }: KeptResult<Result>): Result {
+    this.#kept.delete(key);
+    this.#kept.set(key, { result, untilMs: this.#now() + keptMs });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > this.#most && oldest !== undefined) this.#kept.delete(oldest);
+    return result;
+  }
+}

@@ -1,4 +1,5 @@
 import { isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
+import { isOverdue } from '../../core/checks/slots.ts';
 import { isRecent } from '../../core/incidents/decided-monitor.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { findSourceStatus } from '../../core/monitors/source-status.ts';
@@ -9,7 +10,7 @@ import {
   type SaidAdvisory,
 } from '../../models/alerts/advisories.ts';
 import { findDomain } from '../../models/checks/domains.ts';
-import { listMonitorLocations } from '../../models/monitors/monitor-overview.ts';
+import { listMonitorLocations, readLastChecks } from '../../models/monitors/monitor-overview.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { notFound } from '../api-error.ts';
@@ -17,6 +18,7 @@ import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
+import { secondsOf } from './overview.ts';
 
 type Facts = components['schemas']['MonitorFacts'];
 
@@ -99,8 +101,11 @@ export function getMonitorLocationsHandler({
     const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
     if (found === null) throw notFound('monitor', id);
     const nowMs = now();
-    const { intervalSeconds, downMinSources } = found.monitor;
-    const locations = await listMonitorLocations(database, found.monitor, nowMs);
+    const { no, intervalSeconds, downMinSources } = found.monitor;
+    const [locations, lastChecks] = await Promise.all([
+      listMonitorLocations(database, found.monitor, nowMs),
+      readLastChecks(database, { monitorNos: [no], nowMs }),
+    ]);
     response.json({
       down_min_sources: downMinSources,
       locations: locations.map((location) => {
@@ -114,6 +119,8 @@ export function getMonitorLocationsHandler({
           last_result_at: location.newestAtMs === null ? null : Math.floor(location.newestAtMs / 1000),
         };
       }),
+      last_check_at: secondsOf(lastChecks.get(no)),
+      overdue: isOverdue(found.monitor, lastChecks.get(no), nowMs),
     });
   };
 }

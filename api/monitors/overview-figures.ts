@@ -1,4 +1,4 @@
-import { SharedCalls } from '../../core/shared-calls.ts';
+import { KeptCalls } from '../../core/shared-calls.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { judgeSla, measureStates, sumSeconds, type StateSeconds, type Stretch } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
@@ -16,6 +16,8 @@ import {
   firstDayMs,
   historyOf,
   HOURS,
+  keepAccountChecks,
+  MOST_ACCOUNTS,
   MOST_CHANGES,
   MOST_MONITORS,
   secondsOf,
@@ -25,38 +27,30 @@ import {
 type Schemas = components['schemas'];
 
 /** What is known of an account, and what of each of its monitors. */
-type Figures = { totals: Answer<'getOverviewFigures'>; monitors: Schemas['MonitorFigures'][] };
+type Figures = { totals: Omit<Answer<'getOverviewFigures'>, 'monitors'>; monitors: Schemas['MonitorFigures'][] };
 
 /** What one monitor adds to the figures of its account. */
 type Part = { figures: Schemas['MonitorFigures']; daySeconds: StateSeconds; latency: Histogram };
 
-/** Figures are answered again for this long per statement that they took, in milliseconds, and a minute at most. */
-const FRESH_MS_A_STATEMENT = 1000;
-const MOST_FRESH_MS = MINUTE_MS;
-
-/** The most accounts whose figures are kept. */
-const MOST_KEPT = 200;
+/** Figures are kept for this long per statement that they took, in milliseconds, and a minute at most. */
+const KEPT_MS_A_STATEMENT = 1000;
+const MOST_KEPT_MS = MINUTE_MS;
 
 /** The figures of accounts; the larger an account, the longer they are kept, however many ask. */
 class AccountFigures {
   readonly #parts: Parts<'database' | 'now'>;
-  readonly #kept = new Map<string, { figures: Figures; untilMs: number }>();
-  readonly #calls = new SharedCalls(
-    (tenantId: string) => this.#compute(tenantId),
-    (tenantId) => tenantId,
-  );
+  readonly #kept: KeptCalls<Figures>;
 
   constructor(parts: Parts<'database' | 'now'>) {
     this.#parts = parts;
+    this.#kept = new KeptCalls((tenantId) => this.#compute(tenantId), { now: parts.now, most: MOST_ACCOUNTS });
   }
 
   async of(tenantId: string): Promise<Figures> {
-    const kept = this.#kept.get(tenantId);
-    if (kept !== undefined && this.#parts.now() < kept.untilMs) return kept.figures;
-    return await this.#calls.run(tenantId);
+    return await this.#kept.get(tenantId);
   }
 
-  async #compute(tenantId: string): Promise<Figures> {
+  async #compute(tenantId: string): Promise<{ result: Figures; keptMs: number }> {
     const { database, now } = this.#parts;
     const nowMs = now();
     const dayAgoMs = nowMs - DAY_MS;
@@ -66,7 +60,7 @@ class AccountFigures {
     const parts: Part[] = [];
     for (let start = 0; start < monitors.length; start += MOST_MONITORS)
       parts.push(...(await this.#measure(monitors.slice(start, start + MOST_MONITORS), { gaps, nowMs })));
-    const figures: Figures = {
+    const result: Figures = {
       totals: {
         from: Math.floor(dayAgoMs / 1000),
         to: Math.floor(nowMs / 1000),
@@ -77,11 +71,7 @@ class AccountFigures {
       monitors: parts.map((part) => part.figures),
     };
     const statements = Math.max(1, Math.ceil(monitors.length / MOST_MONITORS));
-    this.#keep(tenantId, {
-      figures,
-      untilMs: now() + Math.min(MOST_FRESH_MS, statements * FRESH_MS_A_STATEMENT),
-    });
-    return figures;
+    return { result, keptMs: Math.min(MOST_KEPT_MS, statements * KEPT_MS_A_STATEMENT) };
   }
 
   async #measure(
@@ -118,23 +108,22 @@ class AccountFigures {
       };
     });
   }
-
-  #keep(tenantId: string, computed: { figures: Figures; untilMs: number }): void {
-    this.#kept.delete(tenantId);
-    this.#kept.set(tenantId, computed);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MOST_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-  }
 }
 
 /** `GET /overview/figures` */
 export function getOverviewFiguresHandler(parts: Parts<'database' | 'now'>): Handler<'getOverviewFigures'> {
   const accounts = new AccountFigures(parts);
+  const checks = keepAccountChecks(parts);
   return async (request, response) => {
-    const { totals, monitors } = await accounts.of(callerOf(response).tenantId);
+    const { tenantId } = callerOf(response);
+    const [{ totals, monitors }, { totals: overdue }] = await Promise.all([
+      accounts.of(tenantId),
+      checks.get(tenantId),
+    ]);
     const isWanted = request.query.per_monitor === 'true';
     await sendCompressedJson(request, response, {
       ...totals,
+      ...overdue,
       ...(isWanted && { monitors }),
     } satisfies Answer<'getOverviewFigures'>);
   };

@@ -64,9 +64,12 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
   useEffect(() => () => polls.current.forEach(clearTimeout), []);
   const pollNewest = () => {
     polls.current.forEach(clearTimeout);
-    polls.current = POLLS_AFTER_MS.map((ms) => setTimeout(() => void newest.refresh(), ms));
+    polls.current = POLLS_AFTER_MS.map((ms) =>
+      setTimeout(() => void Promise.all([newest.refresh(), locations.reload()]), ms),
+    );
   };
-  useTitle(row === null ? 'Monitor' : `${STATUSES[row.status].label} · ${row.name}`);
+  const isOverdue = row?.enabled === 1 && locations.value.value?.overdue === true;
+  useTitle(row === null ? 'Monitor' : `${isOverdue ? 'Overdue' : STATUSES[row.status].label} · ${row.name}`);
   useEffect(() => {
     // The results that changed the status are stored by now.
     if (status !== undefined && newest.checks.peek() !== null) void newest.refresh();
@@ -101,6 +104,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
         before={list === null ? undefined : (list.find((incident) => incident.status === 'resolved') ?? null)}
         checks={newest.checks.value}
         locations={locations.value.value?.locations ?? null}
+        isOverdue={isOverdue}
         onAcknowledged={() => void incidents.reload()}
       />
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">

@@ -13,7 +13,7 @@ import { type PageProps, PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate, setQuery } from '../shell/router.ts';
 import { Controls, density, rowHeightOf, useListLayout } from './overview/controls.tsx';
-import { KeyFigures, useFigures } from './overview/figures.tsx';
+import { KeyFigures, Overdue, useFigures } from './overview/figures.tsx';
 import { FirstRun } from './overview/first-run.tsx';
 import { Histories } from './overview/histories.ts';
 import { MonitorRow, RowHeads } from './overview/row.tsx';
@@ -34,21 +34,28 @@ const cursor = signal<string | null>(null);
 /** The page of all monitors. */
 export function OverviewPage({ query }: PageProps) {
   const { value: all } = monitors;
-  const counts = countStatuses(all ?? []);
-  const title = summarize(counts);
-  useTitle(all === null ? 'Monitors' : title);
-  if (all === null)
-    return monitorsError.value === null ? (
-      <PageSkeleton />
-    ) : (
-      <FailedLoad error={monitorsError.value} onRetry={() => void loadAll()} />
-    );
+  return all === null ? <Loading /> : <Overview all={all} query={query} />;
+}
+
+function Loading() {
+  useTitle('Monitors');
+  return monitorsError.value === null ? (
+    <PageSkeleton />
+  ) : (
+    <FailedLoad error={monitorsError.value} onRetry={() => void loadAll()} />
+  );
+}
+
+function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['query'] }) {
   const selection = {
     status: query['status'] ?? '',
     type: query['type'] ?? '',
     text: query['q'] ?? '',
     sort: query['sort'] ?? 'attention',
   };
+  const figures = useFigures(needsFigures(selection.sort));
+  const title = summarize(countStatuses(all), figures.value.value?.overdue_monitors);
+  useTitle(title);
   return (
     <div class="flex min-h-full w-full flex-col pb-10 pt-4 md:px-5 md:pt-7">
       <div class="flex items-center justify-between gap-4 px-4 md:px-3">
@@ -60,7 +67,7 @@ export function OverviewPage({ query }: PageProps) {
           </div>
         )}
       </div>
-      {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} />}
+      {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} />}
       <FirstRun monitors={all} />
     </div>
   );
@@ -71,7 +78,9 @@ const FIGURES_EVERY_MS = 15_000;
 
 const NO_FIGURES: ReadonlyMap<string, SortFigures> = new Map();
 
-function Listing({ all, selection }: { all: readonly Monitor[]; selection: Selection }) {
+type ListingProps = { all: readonly Monitor[]; selection: Selection; load: ReturnType<typeof useFigures> };
+
+function Listing({ all, selection, load }: ListingProps) {
   const box = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const histories = useMemo(() => new Histories(), []);
@@ -79,7 +88,6 @@ function Listing({ all, selection }: { all: readonly Monitor[]; selection: Selec
   const layout = useListLayout(box);
   const incidents = openIncidents.value;
   const { status, type, text, sort } = selection;
-  const load = useFigures(needsFigures(sort));
   const { value: figures } = load.value;
   // Together, so that figures of the same time agree.
   const reload = async () => {
@@ -128,6 +136,7 @@ function Listing({ all, selection }: { all: readonly Monitor[]; selection: Selec
     });
   return (
     <div ref={box} data-layout={layout}>
+      <Overdue figures={figures} />
       <KeyFigures figures={figures} />
       <div
         class="

@@ -7,7 +7,7 @@ import { formatNumber } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { Empty, useTitle } from '../parts/page.tsx';
-import { StatusMark } from '../parts/status.tsx';
+import { MonitorMark, OverdueWarning, Unchecked } from '../parts/status.tsx';
 import { STATUS_ORDER, STATUSES, type Status } from '../parts/statuses.ts';
 import { formatTime, Since, TimesIn } from '../parts/time.tsx';
 import { summarize } from './overview/selection.ts';
@@ -32,9 +32,9 @@ type Shown = { wall: Wall | null; atMs: number; error: unknown };
 export function WallPage() {
   const shown = useWall();
   const { wall, error, atMs } = shown;
-  const title = wall === null ? 'Wallboard' : summarize(wall.counts);
+  const title = wall === null ? 'Wallboard' : summarize(wall.counts, wall.overdue_monitors);
   useTitle(title);
-  useFavicon(wall === null || error !== null ? null : worstOf(wall.counts));
+  useFavicon(wall === null || error !== null ? null : worstOf(wall));
   if (isRefusal(error)) return <Refused />;
   if (wall === null)
     return error === null ? (
@@ -59,6 +59,9 @@ export function WallPage() {
         <span class="text-sm text-soft">
           Updated {formatTime(atMs)} · <TimesIn />
         </span>
+      </div>
+      <div class="mb-4 empty:hidden md:mb-6">
+        <OverdueWarning overdue={wall.overdue_monitors} since={wall.no_checks_since} />
       </div>
       <ul
         aria-label="Monitors"
@@ -88,15 +91,29 @@ const TILES: Record<Status, string> = {
   paused: 'border-line bg-surface',
 };
 
-function Tile({ monitor: { name, status, state_since: since } }: { monitor: WallMonitor }) {
+function Tile({ monitor }: { monitor: WallMonitor }) {
+  const { name, status, state_since: since, last_check_at: lastCheckAt } = monitor;
   const { label, text } = STATUSES[status];
+  const isOverdue = monitor.overdue === true;
+  const isUnknown = isOverdue && status === 'up';
   return (
-    <li class={`flex min-w-0 items-center gap-3 rounded-lg border px-3.5 py-3 ${TILES[status]}`}>
-      <StatusMark status={status} silent class="size-5" />
+    <li
+      class={
+        'flex min-w-0 items-center gap-3 rounded-lg border px-3.5 py-3 ' +
+        `${isUnknown ? 'border-dashed border-degraded/60 bg-surface' : TILES[status]}`
+      }
+    >
+      <MonitorMark status={status} isOverdue={isOverdue} silent class="size-5" />
       <span class="min-w-0">
         <span class="clipped block font-medium">{name}</span>
-        <span class={`clipped block text-[0.8em] ${text}`}>
-          {label} for <Since at={since} />
+        <span class={`clipped block text-[0.8em] ${isUnknown ? 'text-degraded' : text}`}>
+          {isUnknown || (
+            <>
+              {label} for <Since at={since} />
+            </>
+          )}
+          {isOverdue && !isUnknown && ' · '}
+          {isOverdue && <Unchecked lastCheckAt={lastCheckAt} />}
         </span>
       </span>
     </li>
@@ -147,8 +164,9 @@ function isRefusal(error: unknown): boolean {
   return error instanceof Failure && (error.status === 401 || error.status === 403);
 }
 
-function worstOf(counts: Wall['counts']): Status | null {
-  return STATUS_ORDER.find((status) => counts[status] > 0) ?? null;
+/** The worst status of a wall. Of overdue monitors it is not known: they are as pending at best. */
+function worstOf({ counts, overdue_monitors: overdue = 0 }: Wall): Status | null {
+  return STATUS_ORDER.find((status) => counts[status] > 0 || (status === 'pending' && overdue > 0)) ?? null;
 }
 
 /** Shows a status as the icon of the browser's tab; null = unknown. */

@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../client/shapes.ts';
+import { count } from './figures.ts';
+import { Icon } from './icon.tsx';
 import { STATUSES, type Status } from './statuses.ts';
+import { formatShort, Since } from './time.tsx';
 
 /** The mark of a status; unless `silent`, screen readers announce its name. */
 export function StatusMark({
@@ -23,6 +26,48 @@ export function StatusMark({
     >
       <path d={sign} />
     </svg>
+  );
+}
+
+/** The mark of a monitor: one that is overdue was up, and nobody knows whether it is. */
+export function MonitorMark({ status, isOverdue, ...rest }: Parameters<typeof StatusMark>[0] & { isOverdue: boolean }) {
+  return <StatusMark {...rest} status={isOverdue && status === 'up' ? 'pending' : status} />;
+}
+
+/** Says for how long a monitor was not checked. `lastCheckAt` null: not for days, or never. */
+export function Unchecked({ lastCheckAt }: { lastCheckAt: number | null | undefined }) {
+  if (typeof lastCheckAt !== 'number') return <>No recent check</>;
+  return (
+    <>
+      No checks for <Since at={lastCheckAt} />
+    </>
+  );
+}
+
+/** Warns that monitors are overdue; `since` is the newest check where no monitor is checked any more. */
+export function OverdueWarning({
+  overdue,
+  since,
+  children,
+}: {
+  overdue: number | undefined;
+  since: number | null | undefined;
+  children?: ComponentChildren;
+}) {
+  if (overdue === undefined || overdue === 0) return null;
+  const monitors = count(overdue, 'monitor');
+  return (
+    <p role="status" class="flex items-start gap-2 rounded-md bg-degraded-tint px-3.5 py-2 text-sm text-degraded">
+      <Icon name="warning" class="mt-0.5 size-4" />
+      <span>
+        <span class="font-medium">
+          {typeof since === 'number'
+            ? `No checks since ${formatShort(since)}: ${monitors} overdue.`
+            : `${monitors} overdue: ${overdue === 1 ? 'its checks do' : 'their checks do'} not run on time.`}
+        </span>{' '}
+        The status shown may be out of date. {children}
+      </span>
+    </p>
   );
 }
 

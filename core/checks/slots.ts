@@ -1,3 +1,4 @@
+import { freshnessMs } from '../incidents/quorum.ts';
 import type { Monitor } from '../monitors/monitor.ts';
 
 /** One entry of an agent's schedule: what a job scheduler in the queue stands for. */
@@ -20,6 +21,37 @@ export function noScheduleChange(): ScheduleChange {
  */
 export function isScheduled(monitor: Pick<Monitor, 'enabled' | 'type' | 'target'>): boolean {
   return monitor.enabled && monitor.target !== '' && monitor.type !== 'heartbeat';
+}
+
+/** What decides whether a monitor's checks are overdue. */
+export type ScheduledMonitor = Pick<
+  Monitor,
+  'enabled' | 'type' | 'target' | 'intervalSeconds' | 'createdAt' | 'updatedAt'
+>;
+
+/**
+ * Whether the last check of a monitor is older than a result counts: its status may be untrue (D-455). Without a
+ * check it counts from creation, and after an edit or a pause from then. Only monitors that are being checked can be.
+ */
+export function isOverdue(monitor: ScheduledMonitor, lastCheckAtMs: number | undefined, nowMs: number): boolean {
+  if (!isScheduled(monitor)) return false;
+  const sinceMs = Math.max(lastCheckAtMs ?? 0, monitor.createdAt * 1000, monitor.updatedAt * 1000);
+  return nowMs - sinceMs > freshnessMs(monitor.intervalSeconds);
+}
+
+/**
+ * Counts the overdue monitors. `noChecksSinceMs` is the newest check of all where every monitor that is being checked
+ * is overdue; null where one is not, or none was ever checked.
+ */
+export function summarizeOverdue(
+  monitors: readonly (ScheduledMonitor & { lastCheckAtMs: number | undefined })[],
+  nowMs: number,
+): { overdue: number; noChecksSinceMs: number | null } {
+  const scheduled = monitors.filter(isScheduled);
+  const overdue = scheduled.filter((monitor) => isOverdue(monitor, monitor.lastCheckAtMs, nowMs)).length;
+  const newestMs = scheduled.reduce((newest, { lastCheckAtMs = 0 }) => Math.max(newest, lastCheckAtMs), 0);
+  const isAll = overdue > 0 && overdue === scheduled.length;
+  return { overdue, noChecksSinceMs: isAll && newestMs > 0 ? newestMs : null };
 }
 
 /** Most slots an interval is cut into; with more monitors than slots, monitors of one slot share a job. */

@@ -1,3 +1,4 @@
+import type { ScheduledMonitor } from '../../core/checks/slots.ts';
 import type { Source } from '../../core/incidents/decided-monitor.ts';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
@@ -78,25 +79,26 @@ function monitorOf([
   };
 }
 
-/** The monitors of a tenant, or those of `ids` among them, as far as statistics need them. */
+/** The monitors of a tenant, or those of `ids` among them, as far as statistics and their checks need them. */
 export async function listMeasuredMonitors(
   database: Pick<Database, 'pool'>,
   tenantId: string,
   ids: readonly string[] | null = null,
-): Promise<MeasuredMonitor[]> {
+): Promise<(MeasuredMonitor & ScheduledMonitor)[]> {
   return await runOn(database.pool)(
-    'SELECT no, id, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors WHERE tenant_id = $1' +
-      (ids === null ? '' : ' AND id = ANY($2::text[])'),
+    `SELECT no, id, type, target, enabled, interval_seconds AS "intervalSeconds", sla_target AS "slaTarget",
+       created_at AS "createdAt", updated_at AS "updatedAt"
+     FROM monitors WHERE tenant_id = $1 ${ids === null ? '' : 'AND id = ANY($2::text[])'}`,
     ids === null ? [tenantId] : [tenantId, ids],
   );
 }
 
-/** An interval is a day at most: beyond two nothing is looked for. */
-const LAST_CHECK_MS = 2 * DAY_MS;
+/** An interval is a day at most: what is older than its check may be is overdue, whenever it was. */
+const LAST_CHECK_MS = freshnessMs(DAY_MS / 1000);
 
 /**
  * When each of these monitors was last checked, or its heartbeat pinged. In Unix milliseconds by the monitors' numbers,
- * without those that were not within two days. One index lookup for each source and day.
+ * without those that were not within three days. One index lookup for each source and day.
  */
 export async function readLastChecks(
   database: Pick<Database, 'pool'>,

@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { nearestKnown } from '../../console/plots/series.ts';
 import { pingTokenOf } from '../helpers/api-client.ts';
-import { findBarriers, openPage, signIn, type PageOptions } from '../helpers/browser.ts';
+import { findBarriers, findSideways, openPage, signIn, type PageOptions } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { rdapDomain, startRdapServer } from '../helpers/registry.ts';
@@ -202,6 +202,59 @@ test.serial(
     await page.waitForURL(/slo=7/);
     t.regex(page.url(), /compare=1/);
     t.deepEqual(await findBarriers(page), []);
+    t.deepEqual(complaints, []);
+  },
+);
+
+test.serial(
+  'a monitor that is not checked any more says so in its row and on its page, until a check ran',
+  async (t) => {
+    const { service, databaseUrl } = t.context;
+    const target = await startTarget(t);
+    const id = await create(t, { name: 'Warehouse', target: target.url(), interval_seconds: 18_000 });
+    await until(async () => (await service.call('GET', `/monitors/${id}`)).json['status'] === 'up');
+    // As it is 20 hours after the last check: nothing was due in between.
+    await withClient(databaseUrl, async (client) => {
+      await client.query(
+        'UPDATE monitors SET created_at = created_at - 172800, updated_at = updated_at - 172800 WHERE id = $1',
+        [id],
+      );
+      const ofMonitor = 'monitor_no = (SELECT no FROM monitors WHERE id = $1)';
+      await client.query(`DELETE FROM check_results WHERE ${ofMonitor}`, [id]);
+      await client.query(
+        `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict)
+       SELECT $2::bigint, monitor_no, agent_no, 80, 200, 1 FROM monitor_sources WHERE ${ofMonitor}`,
+        [id, Date.now() - 20 * HOUR_MS],
+      );
+    });
+    const { page, complaints } = await openAt(t, '/');
+    const row = page.getByRole('link', { name: /Warehouse/ });
+    await row.getByText('No checks for 20 h').waitFor();
+    await row.getByText('Overdue', { exact: true }).waitFor();
+    const warning = page.getByRole('status').filter({ hasText: '1 monitor overdue: its checks do not run on time.' });
+    await warning.waitFor();
+    await page.getByRole('heading', { level: 1, name: /1 (overdue|of \d+ monitors overdue)$/ }).waitFor();
+    t.deepEqual(await findBarriers(page), []);
+    for (const width of [320, 820]) {
+      await page.setViewportSize({ width, height: 800 });
+      await row.getByText('No checks for 20 h').waitFor();
+      t.deepEqual(await findSideways(page), []);
+    }
+    await row.click();
+    await page.getByRole('heading', { level: 1, name: 'Warehouse was up at its last check' }).waitFor();
+    await page.getByText('Checks are overdue: last check 20 h ago, expected every 5 hours.').waitFor();
+    await page.getByText('Its status may have changed since.').waitFor();
+    t.regex(await page.title(), /^Overdue · Warehouse/);
+    t.deepEqual(await findBarriers(page), []);
+
+    await page.getByRole('button', { name: 'Check now' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Warehouse is up' }).waitFor();
+    t.is(await page.getByText('Checks are overdue').count(), 0);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole('link', { name: 'Monitors' }).first().click();
+    await row.getByText(/^(just now|\d+ s ago)$/).waitFor();
+    await warning.waitFor({ state: 'detached' });
+    t.is(await row.getByText(/Overdue|No checks/).count(), 0);
     t.deepEqual(complaints, []);
   },
 );

@@ -108,4 +108,8 @@ test('a few words say how it is', (t) => {
   t.is(say('up', 'paused'), '1 of 2 monitors up, none down');
   t.is(say('paused', 'paused'), 'All 2 monitors are paused');
   t.is(say('pending', 'paused'), 'Waiting for first checks');
+  const counts = countStatuses([monitor('a'), monitor('b', { status: 'paused' })]);
+  t.is(summarize(counts, 1), '1 of 2 monitors overdue', 'nobody knows whether it is up');
+  t.is(summarize(countStatuses([monitor('a')]), 1), '1 monitor is overdue');
+  t.is(summarize(countStatuses([monitor('a'), monitor('b', { status: 'down' })]), 2), '1 down, 2 overdue');
 });

@@ -3,6 +3,8 @@ import type { Browser, Page } from 'playwright-core';
 import { readConsole } from '../../api/system/console-files.ts';
 import { consolePages } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/stamp.ts';
+import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+import { createPartitions } from '../../models/system/partitions.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { addPerson, type Person } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
@@ -75,6 +77,64 @@ test('a link shows the wall without a sign-in, says when it is out of date, and 
     ['/v1/wall'],
   );
   t.deepEqual([...complaints, ...screen.complaints], []);
+});
+
+test('where nothing checks any more the wall and the overview say so, until checks come back', async (t) => {
+  const { api } = t.context;
+  const { account, person } = await furnishAccount(api, 'stopped');
+  const { pool } = api.database;
+  const { rows } = await pool.query<{ no: number }>(
+    `UPDATE monitors SET state = 'up', created_at = created_at - 86400, updated_at = updated_at - 86400
+     WHERE tenant_id = $1 RETURNING no`,
+    [account.tenantId],
+  );
+  const numbers = rows.map(({ no }) => no);
+  await pool.query('DELETE FROM check_results WHERE monitor_no = ANY($1::int[])', [numbers]);
+  const addChecks = async (atMs: number) => {
+    await createPartitions(api.database, atMs);
+    await pool.query(
+      `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, verdict)
+       SELECT $2, s.monitor_no, s.agent_no, 80, 1 FROM monitor_sources s
+       WHERE s.monitor_no = ANY($1::int[]) AND NOT EXISTS (SELECT FROM heartbeats h WHERE h.monitor_no = s.monitor_no)`,
+      [numbers, atMs],
+    );
+  };
+  await addChecks(Date.now() - 24 * MINUTE_MS);
+  const wall = await open(t, person);
+  await wall.page.goto('/wall');
+  // A clock that is wrong by an hour judges nothing.
+  const overview = await open(t, person);
+  await overview.page.clock.setFixedTime(Date.now() - HOUR_MS);
+  await overview.page.goto('/');
+  for (const { page } of [wall, overview]) {
+    await page.getByRole('heading', { level: 1, name: '2 of 3 monitors overdue' }).waitFor();
+    t.regex(await page.title(), /^2 of 3 monitors overdue/);
+    await page
+      .getByRole('status')
+      .filter({ hasText: /No checks since \w+ \d+, .*: 2 monitors overdue\./ })
+      .waitFor();
+    t.deepEqual(await findBarriers(page), []);
+  }
+  const tiles = wall.page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
+  const tile = tiles.filter({ hasText: 'http stopped' });
+  t.is(await tile.textContent(), 'http stoppedNo checks for 24 min');
+  t.regex((await tiles.last().textContent()) ?? '', /^heartbeat stoppedUp for /);
+  t.notRegex(await faviconOf(wall.page), /2aa662/, 'the icon is not that of up');
+  await overview.page
+    .getByRole('link', { name: /http stopped/ })
+    .getByText('Overdue')
+    .waitFor();
+
+  await addChecks(Date.now());
+  for (const { page } of [wall, overview]) {
+    await page.getByRole('heading', { level: 1, name: 'All 3 monitors are up' }).waitFor();
+    await page
+      .getByText(/No checks (since|for)|Overdue/)
+      .first()
+      .waitFor({ state: 'detached' });
+  }
+  t.regex(await faviconOf(wall.page), /2aa662/);
+  t.deepEqual([...wall.complaints, ...overview.complaints], []);
 });
 
 test('who is signed in sees the wall without a link, and a viewer can open it', async (t) => {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { SharedCalls } from '../../core/shared-calls.ts';
+import { KeptCalls, SharedCalls } from '../../core/shared-calls.ts';
 
 test('calls that come while one is under way settle as it does, and the next one after it calls anew', async (t) => {
   const made: PromiseWithResolvers<string>[] = [];
@@ -45,4 +45,27 @@ test('calls for different keys do not wait for one another, and all under way ca
   await failure;
   await t.throwsAsync(joined, { message: 'away' });
   await settled;
+});
+
+test('a kept result is given again for as long as its call said, and of too many keys the oldest goes', async (t) => {
+  let nowMs = 0;
+  const calls: string[] = [];
+  const kept = new KeptCalls(
+    async (key) => {
+      calls.push(key);
+      return { result: `${key} at ${nowMs}`, keptMs: 1000 };
+    },
+    { now: () => nowMs, most: 2 },
+  );
+  t.deepEqual(await Promise.all([kept.get('a'), kept.get('a')]), ['a at 0', 'a at 0']);
+  nowMs = 999;
+  t.is(await kept.get('a'), 'a at 0');
+  t.is(await kept.get('b'), 'b at 999');
+  nowMs = 1000;
+  t.is(await kept.get('a'), 'a at 1000');
+  t.deepEqual(calls, ['a', 'b', 'a']);
+  await kept.get('c');
+  await kept.get('a');
+  await kept.get('b');
+  t.deepEqual(calls, ['a', 'b', 'a', 'c', 'b'], 'b was the oldest of three');
 });

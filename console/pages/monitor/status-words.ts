@@ -15,8 +15,12 @@ export function hasLocations({ type }: Pick<Monitor, 'type'>): boolean {
 }
 
 /** The headline of a monitor's page. */
-export function headline({ name, type, target, status }: Monitor, isChecked: boolean): string {
+export function headline(
+  { name, type, target, status }: Monitor,
+  { isChecked, isOverdue }: { isChecked: boolean; isOverdue: boolean },
+): string {
   if (status === 'paused') return `${name} is paused`;
+  if (isOverdue && status === 'up') return `${name} was up at its last check`;
   if (status !== 'pending') return `${name} is ${status}`;
   if (target === '' && type !== 'heartbeat') return `${name} is a draft`;
   if (isChecked) return `The status of ${name} is unknown`;
@@ -26,16 +30,17 @@ export function headline({ name, type, target, status }: Monitor, isChecked: boo
 /** Explains a status that has no incident; `newest` is the last check. */
 export function explain(
   { type, target, status, interval_seconds: interval }: Monitor,
-  newest: Check | undefined,
+  { newest, isOverdue }: { newest: Check | undefined; isOverdue: boolean },
 ): string | null {
   if (status === 'paused')
     return type === 'heartbeat' ? 'No pings expected, no alerts sent.' : 'No checks run, no alerts sent.';
+  if (isOverdue && status === 'up') return 'Its status may have changed since.';
   if (status !== 'pending') return null;
   if (target === '' && type !== 'heartbeat') return 'It has no target yet. Edit it to start monitoring.';
   if (newest === undefined)
     return type === 'heartbeat'
       ? 'Call the ping URL at the end of the job. After that, a missed ping sends an alert.'
-      : `It is checked ${formatEvery(interval)}. The first results will appear in a moment.`;
+      : `It is checked ${formatEvery(interval)}.${isOverdue ? '' : ' The first results will appear in a moment.'}`;
   const said = newest.verdict === 'up' ? null : reasonOf(newest);
   const reason = said === null ? '' : `${said} `;
   return newest.verdict === 'down' || newest.verdict === 'degraded'

@@ -5,9 +5,9 @@ import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { StatusMark } from '../../parts/status.tsx';
+import { MonitorMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
-import { clock, formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
+import { clock, formatDuration, formatEvery, formatShort, Moment, Since } from '../../parts/time.tsx';
 import {
   explain,
   hasLocations,
@@ -35,6 +35,8 @@ type MonitorStatusProps = {
   checks: readonly Check[] | null;
   /** The locations as they are now; null until they are loaded. */
   locations: readonly Location[] | null;
+  /** Whether its last check is overdue. */
+  isOverdue: boolean;
   onAcknowledged: () => void;
 };
 
@@ -44,7 +46,8 @@ const TINTS: Partial<Record<Monitor['status'], string>> = {
 };
 
 /** The status of the monitor: since when, why, and which locations see it. */
-export function MonitorStatus({ monitor, incident, before, checks, locations, onAcknowledged }: MonitorStatusProps) {
+export function MonitorStatus(props: MonitorStatusProps) {
+  const { monitor, incident, before, checks, locations, isOverdue, onAcknowledged } = props;
   const { status } = monitor;
   const isBad = status === 'down' || status === 'degraded';
   const isLost = (id: string | null) => locations?.some((one) => one.id === id && one.status === 'offline') ?? false;
@@ -55,14 +58,14 @@ export function MonitorStatus({ monitor, incident, before, checks, locations, on
   return (
     <div class={`rounded-xl border px-4 py-3.5 md:px-5 md:py-4 ${TINTS[status] ?? 'border-line bg-surface'}`}>
       <div class="flex gap-3">
-        <StatusMark status={status} silent class="mt-1 size-5 md:mt-1.5" />
+        <MonitorMark status={status} isOverdue={isOverdue} silent class="mt-1 size-5 md:mt-1.5" />
         <div class="min-w-0 flex-1">
           <h1
             class={
               'heading break-words text-xl leading-7 md:text-2xl md:leading-8 ' + (isBad ? STATUSES[status].text : '')
             }
           >
-            {headline(monitor, isChecked)}
+            {headline(monitor, { isChecked, isOverdue })}
           </h1>
           <div class="mt-0.5 text-[0.9375rem]" aria-live="polite">
             {isBad && incident !== null ? (
@@ -83,13 +86,13 @@ export function MonitorStatus({ monitor, incident, before, checks, locations, on
                     , since {formatShort(monitor.state_since)}.{' '}
                   </>
                 )}
-                {explain(monitor, checks?.[0]) ?? <Quiet monitor={monitor} before={before} />}
+                {explain(monitor, { newest: checks?.[0], isOverdue }) ?? <Quiet monitor={monitor} before={before} />}
               </p>
             )}
           </div>
           <p class="text-sm text-soft">
             {observers !== null && `${observers}. `}
-            <Freshness monitor={monitor} checks={counted} />
+            <Freshness monitor={monitor} checks={isOverdue ? checks : counted} isOverdue={isOverdue} />
             {status !== 'paused' && locations !== null && <Missing locations={locations} />}
           </p>
           {isBad && incident !== null && <Response incident={incident} onAcknowledged={onAcknowledged} />}
@@ -137,10 +140,33 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
 const ROUND_INTERVALS = 2;
 
 /** When the last check ran, and from how many locations the last round of checks came. */
-function Freshness({ monitor, checks }: { monitor: Monitor; checks: readonly Check[] | null }) {
+function Freshness({
+  monitor,
+  checks,
+  isOverdue,
+}: {
+  monitor: Monitor;
+  checks: readonly Check[] | null;
+  isOverdue: boolean;
+}) {
   if (checks === null) return <span>&nbsp;</span>;
   const isBeat = monitor.type === 'heartbeat';
   const last = isBeat ? lastPing(checks) : checks[0];
+  if (isOverdue)
+    return (
+      <span class="font-medium text-degraded">
+        <Icon name="warning" class="mr-1 inline-block size-4 align-text-bottom" />
+        Checks are overdue:{' '}
+        {last === undefined ? (
+          'none has run'
+        ) : (
+          <>
+            last check <Moment at={Math.floor(last.at)} />
+          </>
+        )}
+        , expected {formatEvery(monitor.interval_seconds)}.
+      </span>
+    );
   if (last === undefined) return isBeat && checks.length > 0 ? <>Waiting for the first ping.</> : null;
   const since = clock.value - ROUND_INTERVALS * monitor.interval_seconds;
   const locations = new Set(checks.filter(({ at }) => at >= since).map(({ source }) => source.id)).size;

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { api } from '../../client/api.ts';
 import { openIncidents } from '../../client/live.ts';
+import { signedIn } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
+import { OverdueWarning } from '../../parts/status.tsx';
 import { formatLatency } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { formatUptime } from './row.tsx';
@@ -14,6 +16,23 @@ export function useFigures(isPerMonitor: boolean): Load<AccountFigures> {
   return useLoad(
     (signal) => api.get('/overview/figures', { query: isPerMonitor ? { per_monitor: 'true' } : {}, signal }),
     [isPerMonitor],
+  );
+}
+
+/** Warns that monitors are overdue, and leads to the reason. */
+export function Overdue({ figures }: { figures: AccountFigures | null }) {
+  const { overdue_monitors: overdue, no_checks_since: since } = figures ?? {};
+  const [href, label] = signedIn().user.is_operator
+    ? [PATHS.fleet, 'Check the system']
+    : [`${PATHS.monitors}?sort=checked-asc`, 'Show the oldest checks'];
+  return (
+    <div class="mx-4 mt-3 empty:hidden md:mx-3">
+      <OverdueWarning overdue={overdue} since={since}>
+        <a href={href} class="font-medium underline underline-offset-2">
+          {label}
+        </a>
+      </OverdueWarning>
+    </div>
   );
 }
 

@@ -1,7 +1,8 @@
 import { useComputed, type ReadonlySignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Incident, Monitor } from '../../client/shapes.ts';
-import { StatusMark } from '../../parts/status.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { MonitorMark, Unchecked } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import { formatLatency, Moment, Since } from '../../parts/time.tsx';
 import { memo, UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
@@ -91,6 +92,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
   }, [isAtCursor]);
   const days = useComputed(() => daysOf(history.value));
   const { value: past } = history;
+  const isOverdue = past?.overdue === true && monitor.status !== 'paused';
   return (
     <a
       ref={link}
@@ -107,12 +109,17 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
         `focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`
       }
     >
-      <StatusMark status={monitor.status} class="row-mark size-3.5" />
+      <MonitorMark status={monitor.status} isOverdue={isOverdue} class="row-mark size-3.5" />
       <span class={`row-name min-w-0 ${isDense ? 'flex items-baseline gap-2.5' : ''}`}>
         <span class={`clipped block text-sm font-medium leading-5 ${isDense ? 'max-w-[60%] shrink-0' : ''}`}>
           {monitor.name}
         </span>
         <span class="clipped block text-xs leading-4 text-soft">
+          {isOverdue && (
+            <span class="font-medium text-degraded">
+              <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
+            </span>
+          )}
           <RowStatus monitor={monitor} incident={incident} />
         </span>
       </span>
@@ -125,9 +132,18 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
       />
       <span class="row-latency text-right text-xs">{formatMedian(past?.median_latency_ms ?? null)}</span>
       <span class="row-checked wide-row widest-row clipped text-right text-xs text-soft">
-        {typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
+        {isOverdue ? <Overdue /> : typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
       </span>
     </a>
+  );
+}
+
+function Overdue() {
+  return (
+    <span class="inline-flex items-center gap-1 font-medium text-degraded">
+      <Icon name="warning" class="size-3.5" />
+      Overdue
+    </span>
   );
 }
 

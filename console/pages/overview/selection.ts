@@ -100,13 +100,14 @@ export function countStatuses(monitors: readonly Monitor[]): Record<Status, numb
   return counts;
 }
 
-/** Summarizes the state of all monitors in a few words. */
-export function summarize(counts: Readonly<Record<Status, number>>): string {
+/** Summarizes the state of all monitors in a few words; of overdue ones nobody knows whether they are up. */
+export function summarize(counts: Readonly<Record<Status, number>>, overdue = 0): string {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const trouble = (['down', 'degraded'] as const)
     .filter((status) => counts[status] > 0)
     .map((status) => `${counts[status]} ${status}`);
-  if (trouble.length > 0) return trouble.join(', ');
+  if (trouble.length > 0) return [...trouble, ...(overdue > 0 ? [`${overdue} overdue`] : [])].join(', ');
+  if (overdue > 0) return total === 1 ? '1 monitor is overdue' : `${overdue} of ${total} monitors overdue`;
   if (total === 0) return 'Monitors';
   if (counts.up === total) return total === 1 ? '1 monitor is up' : `All ${total} monitors are up`;
   if (counts.up > 0) return `${counts.up} of ${total} monitors up, none down`;

@@ -69,5 +69,7 @@ test('a monitor that the service checks itself has no locations', async (t) => {
   t.deepEqual((await owner('GET', `/v1/monitors/${json['id']}/locations`)).json, {
     down_min_sources: 1,
     locations: [],
+    last_check_at: null,
+    overdue: false,
   });
 });

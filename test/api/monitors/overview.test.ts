@@ -117,6 +117,63 @@ test.serial('uptimes of one period are the same wherever they are read, also a m
   t.deepEqual(await read(), [79.207, 79.207, 79.207, 79.207]);
 });
 
+test.serial(
+  'a monitor whose last check is overdue says so wherever it is read, by the clock of the service',
+  async (t) => {
+    const { api } = t.context;
+    const [account, stranger] = await Promise.all([api.account(), api.account()]);
+    const shop = await addMonitor(api, account, { createdAtMs: NOW_MS });
+    const blog = await addMonitor(api, account, { createdAtMs: NOW_MS });
+    await addMonitor(api, account, { createdAtMs: NOW_MS, body: { name: 'Job', type: 'heartbeat', target: '' } });
+    t.teardown(() => (clock.ms = NOW_MS));
+    const read = async () => {
+      const { reader } = account;
+      const { histories } = (await reader('GET', `/v1/overview/history?ids=${shop.id},${blog.id}`)).json;
+      const figures = (await reader('GET', '/v1/overview/figures')).json;
+      const wall = (await reader('GET', '/v1/wall')).json;
+      const locations = (await reader('GET', `/v1/monitors/${shop.id}/locations`)).json;
+      const shown = histories.find(({ id }) => id === shop.id);
+      return {
+        history: [shown?.overdue, shown?.last_check_at],
+        figures: [figures.overdue_monitors, figures.no_checks_since],
+        wall: [wall.overdue_monitors, wall.no_checks_since, wall.monitors.map(({ overdue }) => overdue).toSorted()],
+        page: [locations.overdue, locations.last_check_at],
+      };
+    };
+    const [first = ''] = await listAgentIds(api);
+    await addResults(api, shop.no, [{ atMs: NOW_MS, agentId: first }]);
+    await addResults(api, blog.no, [{ atMs: NOW_MS - 60_000, agentId: first }]);
+    const atMs = Math.floor(NOW_MS / 1000);
+    clock.ms = NOW_MS + 180_000;
+    t.deepEqual(await read(), {
+      history: [false, atMs],
+      figures: [1, null],
+      wall: [1, null, [false, false, true]],
+      page: [false, atMs],
+    });
+    clock.ms = NOW_MS + 24 * 60_000;
+    const stopped = {
+      history: [true, atMs],
+      figures: [2, atMs],
+      wall: [2, atMs, [false, true, true]],
+      page: [true, atMs],
+    };
+    t.deepEqual(await read(), stopped);
+    t.like((await stranger.reader('GET', '/v1/overview/figures')).json, { overdue_monitors: 0, no_checks_since: null });
+    // What is read is shared for five seconds, however many screens ask.
+    await addResults(api, shop.no, [{ atMs: clock.ms, agentId: first }]);
+    t.deepEqual((await read()).figures, stopped.figures);
+    clock.ms += 5000;
+    t.deepEqual((await read()).figures, [1, null]);
+    t.is((await account.owner('POST', `/v1/monitors/${blog.id}/pause`)).status, 200);
+    clock.ms += 5000;
+    t.deepEqual((await read()).figures, [0, null]);
+    t.is((await account.owner('POST', `/v1/monitors/${blog.id}/resume`)).status, 200);
+    clock.ms += 5000;
+    t.deepEqual((await read()).figures, [0, null], 'a resumed one counts from then');
+  },
+);
+
 /** A channel with a delivery of each event. */
 async function addAlerts(
   api: ApiServer,

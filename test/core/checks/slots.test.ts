@@ -4,6 +4,8 @@ import {
   chooseSlot,
   msUntilTick,
   countSlots,
+  isOverdue,
+  summarizeOverdue,
   slotStartMs,
   planStart,
   startOffsetMs,
@@ -101,4 +103,61 @@ test("a monitor's next tick is at its own moment of the interval, and a whole in
   t.is(msUntilTick(tick, 60_000), offsetMs);
   t.is(msUntilTick(tick, 60_000 + offsetMs), 60_000);
   t.is(msUntilTick(tick, 60_001 + offsetMs), 59_999);
+});
+
+const NOW_MS = 1_700_000_000_000;
+const OLD = NOW_MS / 1000 - 30 * 86_400;
+const watched = {
+  type: 'http',
+  target: 'https://shop.example',
+  enabled: true,
+  intervalSeconds: 60,
+  createdAt: OLD,
+  updatedAt: OLD,
+} as const;
+
+const LIMITS = [
+  { intervalSeconds: 1, limitSeconds: 61 },
+  { intervalSeconds: 30, limitSeconds: 90 },
+  { intervalSeconds: 60, limitSeconds: 180 },
+  { intervalSeconds: 86_400, limitSeconds: 259_200 },
+];
+
+for (const { intervalSeconds, limitSeconds } of LIMITS) {
+  test(`checks every ${intervalSeconds} s are overdue more than ${limitSeconds} s after the last one`, (t) => {
+    const lastMs = NOW_MS - limitSeconds * 1000;
+    t.false(isOverdue({ ...watched, intervalSeconds }, lastMs, NOW_MS));
+    t.true(isOverdue({ ...watched, intervalSeconds }, lastMs - 1, NOW_MS));
+  });
+}
+
+test('checks count from creation, and from an edit or a resume, which changes the schedule', (t) => {
+  const nowSeconds = NOW_MS / 1000;
+  t.true(isOverdue(watched, undefined, NOW_MS));
+  t.false(isOverdue({ ...watched, createdAt: nowSeconds - 180, updatedAt: nowSeconds - 180 }, undefined, NOW_MS));
+  t.true(isOverdue({ ...watched, createdAt: nowSeconds - 181, updatedAt: nowSeconds - 181 }, undefined, NOW_MS));
+  t.false(isOverdue({ ...watched, updatedAt: nowSeconds - 10 }, NOW_MS - 3_600_000, NOW_MS));
+  t.false(isOverdue(watched, NOW_MS + 5000, NOW_MS), 'a clock that was ahead');
+});
+
+test('what is not checked is never overdue: paused monitors, drafts and heartbeats', (t) => {
+  for (const other of [{ enabled: false }, { target: '' }, { type: 'heartbeat' }] as const)
+    t.false(isOverdue({ ...watched, ...other }, undefined, NOW_MS));
+});
+
+test('no checks run since the newest one, once every monitor that is being checked is overdue', (t) => {
+  const [older, newer] = [NOW_MS - 900_000, NOW_MS - 600_000];
+  const say = (...lastChecks: (number | undefined)[]) =>
+    summarizeOverdue(
+      [
+        ...lastChecks.map((lastCheckAtMs) => ({ ...watched, lastCheckAtMs })),
+        { ...watched, enabled: false, lastCheckAtMs: NOW_MS },
+        { ...watched, type: 'heartbeat', lastCheckAtMs: NOW_MS },
+      ],
+      NOW_MS,
+    );
+  t.deepEqual(say(older, newer, undefined), { overdue: 3, noChecksSinceMs: newer });
+  t.deepEqual(say(older, NOW_MS - 1000), { overdue: 1, noChecksSinceMs: null });
+  t.deepEqual(say(undefined), { overdue: 1, noChecksSinceMs: null }, 'there was none');
+  t.deepEqual(say(), { overdue: 0, noChecksSinceMs: null });
 });
