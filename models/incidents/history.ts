@@ -91,41 +91,32 @@ export async function resolveDeleted(run: Run, monitorId: string, atMs: number):
   await resolveIncident(run, { monitorId, atMs, resolution: 'deleted' });
 }
 
-/** A tenant's incidents, newest first; `before` is the last one of the page before. */
+/**
+ * A tenant's incidents, newest first; `before` is the last one of the page before. Conditions that are not asked for are
+ * left out, and the statement has no name: the plan is made for what is there, and uses the indexes that it can.
+ */
 export async function listIncidents(
   database: Database,
   query: { tenantId: string; filter?: IncidentFilter; before?: { startedAtMs: number; id: string }; limit: number },
 ): Promise<ListedIncident[]> {
   const { monitorId, status, acknowledged, sinceSeconds, untilSeconds, openSinceSeconds } = query.filter ?? {};
-  // A monitor's have an index of their own, which a condition that may be none would not find.
-  const [name, ofMonitor] =
-    monitorId === undefined ? ['list-incidents', '$2::text IS NULL'] : ['list-monitor-incidents', 'monitor_id = $2'];
+  const bind: (string | number)[] = [];
+  const at = (value: string | number) => `$${bind.push(value)}`;
+  const conditions = [
+    `tenant_id = ${at(query.tenantId)}`,
+    monitorId !== undefined && `monitor_id = ${at(monitorId)}`,
+    status !== undefined && `resolved_at IS ${status === 'open' ? '' : 'NOT '}NULL`,
+    acknowledged !== undefined && `acknowledged_at IS ${acknowledged ? 'NOT ' : ''}NULL`,
+    sinceSeconds !== undefined && `started_at >= ${at(sinceSeconds * 1000)}::bigint`,
+    untilSeconds !== undefined && `started_at <= ${at(untilSeconds * 1000 + 999)}::bigint`,
+    openSinceSeconds !== undefined && `(resolved_at IS NULL OR resolved_at >= ${at(openSinceSeconds * 1000)}::bigint)`,
+    query.before !== undefined &&
+      `(started_at, id) < (${at(query.before.startedAtMs)}::bigint, ${at(query.before.id)}::text)`,
+  ].filter((condition) => condition !== false);
   return await runOn(database.pool)<ListedIncident>(
-    {
-      name,
-      text: `SELECT ${INCIDENT_COLUMNS} FROM incidents
-             WHERE tenant_id = $1
-               AND ${ofMonitor}
-               AND ($3::text IS NULL OR (resolved_at IS NULL) = ($3 = 'open'))
-               AND ($4::bigint IS NULL OR started_at >= $4)
-               AND ($5::bigint IS NULL OR started_at <= $5)
-               AND ($6::bigint IS NULL OR (started_at, id) < ($6, $7::text))
-               AND ($9::boolean IS NULL OR (acknowledged_at IS NOT NULL) = $9)
-               AND ($10::bigint IS NULL OR resolved_at IS NULL OR resolved_at >= $10)
-             ORDER BY started_at DESC, id DESC LIMIT $8`,
-    },
-    [
-      query.tenantId,
-      monitorId ?? null,
-      status ?? null,
-      sinceSeconds === undefined ? null : sinceSeconds * 1000,
-      untilSeconds === undefined ? null : untilSeconds * 1000 + 999,
-      query.before?.startedAtMs ?? null,
-      query.before?.id ?? null,
-      query.limit,
-      acknowledged ?? null,
-      openSinceSeconds === undefined ? null : openSinceSeconds * 1000,
-    ],
+    `SELECT ${INCIDENT_COLUMNS} FROM incidents WHERE ${conditions.join(' AND ')}
+     ORDER BY started_at DESC, id DESC LIMIT ${at(query.limit)}`,
+    bind,
   );
 }
 
