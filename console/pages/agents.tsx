@@ -22,7 +22,8 @@ const COLUMNS: readonly Column<Agent>[] = [
   { head: 'Region', cell: ({ region }) => (region === null ? <None /> : <LongText text={region} />) },
   {
     head: 'Version',
-    cell: ({ version, arch }) => (version === null ? <None /> : [version, arch].filter(Boolean).join(' · ')),
+    cell: ({ version, arch }) =>
+      version === null ? <None /> : <LongText text={[version, arch].filter(Boolean).join(' · ')} />,
     wideOnly: true,
   },
   { head: 'Checks', cell: (agent) => capabilitiesOf(agent)?.join(', ') ?? <None />, wideOnly: true },

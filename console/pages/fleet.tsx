@@ -22,7 +22,7 @@ type Queue = NonNullable<Fleet['queues']>[number];
 const POLL_MS = 10_000;
 
 const PROCESSES: readonly Column<Process>[] = [
-  { head: 'Process', cell: ({ kind }) => <span class="font-medium">{kind}</span> },
+  { head: 'Process', cell: ({ kind }) => <LongText text={kind} class="font-medium" /> },
   {
     head: 'Host',
     cell: ({ host, pid }) => <LongText text={`${host}, ${pid}`} />,
@@ -55,8 +55,13 @@ const PROCESSES: readonly Column<Process>[] = [
 const columnsOfAgents = (retire: (region: string) => void): readonly Column<Agent>[] => [
   { head: 'Agent', cell: ({ name }) => <LongText text={name} class="font-medium" /> },
   { head: 'Status', cell: (agent) => <AgentState agent={agent} /> },
-  { head: 'Region', cell: ({ region }) => region, wideOnly: true },
-  { head: 'Version', cell: ({ version }) => version ?? 'not reported', wideOnly: true, class: 'text-soft' },
+  { head: 'Region', cell: ({ region }) => <LongText text={region} />, wideOnly: true },
+  {
+    head: 'Version',
+    cell: ({ version }) => <LongText text={version ?? 'not reported'} />,
+    wideOnly: true,
+    class: 'text-soft',
+  },
   { head: 'Monitors', cell: ({ monitors }) => formatNumber(monitors), align: 'right' },
   {
     head: 'Last seen',

@@ -82,6 +82,29 @@ test('beside the navigation of a tablet all filters and names are in sight, and 
   t.true(box !== null && box.x + box.width <= 320, 'the button is in sight');
 });
 
+/** An hour late: as wide as such figures become. */
+const LATE = { count: 9, p50: 12.345, p99: 3599.9 };
+
+test('what operators see of the system scrolls sideways nowhere, and all of its tables are there', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  await api.database.pool.query(
+    `INSERT INTO processes (id, kind, version, host, pid, figures, started_at, seen_at)
+     SELECT gen_random_uuid()::text, kind, '0.1.0', repeat('host', 16), 4194304, $1,
+       extract(epoch FROM now())::bigint - 8640000, extract(epoch FROM now())::bigint + 600
+     FROM unnest(ARRAY['web', 'check ' || repeat('region', 10), 'evaluate', 'maintain']) AS kind`,
+    [JSON.stringify({ lateness: LATE, evaluationLag: LATE })],
+  );
+  await api.database.pool.query(`UPDATE agents SET version = repeat('9', 64) WHERE kind = 'first_party'`);
+  const { page, complaints } = await openAs(t, await addPerson(api, tenantId, { isOperator: true }));
+  await page.goto('/fleet');
+  for (const name of ['Processes', 'Shared agents', 'Queues'])
+    await page.getByRole('table', { name }).getByRole('row').nth(1).waitFor();
+  t.deepEqual(await findAtWidths(page, '/fleet'), []);
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
+
 test('the overview has four figures, the last check, columns that sort, dense rows and all the width', async (t) => {
   const { api } = t.context;
   const { account, ids } = await furnishAccount(api, 'sorted');
@@ -272,6 +295,11 @@ async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }
   await pool.query('UPDATE incident_notes SET text = $2, author = $3 WHERE incident_id = $1', [incident, url, name]);
   for (const table of ['channels', 'agents', 'api_tokens'])
     await pool.query(`UPDATE ${table} SET name = $2 WHERE tenant_id = $1`, [tenantId, name]);
+  // As long as a version may be that an agent sends.
+  await pool.query('UPDATE agents SET version = left($2, 64), arch = left($2, 64) WHERE tenant_id = $1', [
+    tenantId,
+    name,
+  ]);
   await pool.query('UPDATE users SET name = $2 WHERE tenant_id = $1', [tenantId, name]);
   await pool.query('UPDATE audit_log SET object_name = $2 WHERE tenant_id = $1', [tenantId, name]);
   await pool.query('UPDATE delivery_attempts SET error = $2, response = $2 WHERE delivery_id = ANY($1::text[])', [
