@@ -5,8 +5,10 @@ import { monitors } from '../../client/live.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField, Choices } from '../../parts/choice-fields.tsx';
+import { Field, inputClass } from '../../parts/field.tsx';
 import { MOST, PERIODS, readPaging, type Paging, FROM_THE_NEWEST, PERIOD_CHOICES } from '../../parts/paging.tsx';
-import { formatDay } from '../../parts/time.tsx';
+import { formatDay, timeZone, TimesIn } from '../../parts/time.tsx';
+import { fromWallTime } from '../../parts/wall-time.ts';
 import { setQuery } from '../../shell/router.ts';
 import { MonitorDialog } from '../channels/monitor-choice.tsx';
 
@@ -14,9 +16,21 @@ export type Incident = Schemas['Incident'];
 
 /**
  * The filter of the list, as the address stores it; an empty string does not filter. `day` is a UTC day, `YYYY-MM-DD`:
- * the incidents that were open at some time of it.
+ * the incidents that were open at some time of it. `from` and `to` are the first and the last day of a custom period, in
+ * the user's zone: the incidents that were open at some time of these.
  */
-export type Filter = { status: string; acknowledged: string; monitorId: string; period: string; day: string } & Paging;
+export type Filter = {
+  status: string;
+  acknowledged: string;
+  monitorId: string;
+  period: string;
+  day: string;
+  from: string;
+  to: string;
+} & Paging;
+
+/** The period that has dates of its own. */
+const CUSTOM = 'custom';
 
 /**
  * `next` is the cursor of older incidents; null if there are none. `hasMoreOpen`: only the newest open ones are here.
@@ -32,24 +46,29 @@ const NOTHING = { answer: { incidents: [] as Incident[] }, next: null };
 
 /** Reads the filter from an address. */
 export function readFilter(query: Readonly<Record<string, string>>): Filter {
+  const period = query['period'] ?? '';
+  const dateOf = (name: string) => (dayStart(query[name] ?? '') === null ? '' : (query[name] ?? ''));
   return {
     status: query['status'] ?? '',
     acknowledged: query['acknowledged'] ?? '',
     monitorId: query['monitor_id'] ?? '',
-    period: query['period'] ?? '',
-    day: dayStart(query['day'] ?? '') === null ? '' : (query['day'] ?? ''),
+    period,
+    day: dateOf('day'),
+    from: period === CUSTOM ? dateOf('from') : '',
+    to: period === CUSTOM ? dateOf('to') : '',
     ...readPaging(query),
   };
 }
 
 /** Whether the filter leaves out anything. */
-export function isNarrow({ status, acknowledged, monitorId, period, day, cursor }: Filter): boolean {
-  return [status, acknowledged, monitorId, period, day, cursor].some((part) => part !== '');
+export function isNarrow({ status, acknowledged, monitorId, period, day, from, to, cursor }: Filter): boolean {
+  const parts = [status, acknowledged, monitorId, period === CUSTOM ? from + to : period, day, cursor];
+  return parts.some((part) => part !== '');
 }
 
 /** Loads the open incidents and a page of the resolved ones. If only open ones are wanted, those are paged instead. */
 export async function findIncidents(
-  { status, acknowledged, monitorId, period, day, cursor, count }: Filter,
+  { status, acknowledged, monitorId, period, day, from, to, cursor, count }: Filter,
   signal: AbortSignal,
 ): Promise<Found> {
   const seconds = PERIODS[period]?.seconds;
@@ -59,6 +78,8 @@ export async function findIncidents(
     ...(monitorId !== '' && { monitor_id: monitorId }),
     ...(seconds !== undefined && { since: Math.floor(Date.now() / 1000) - seconds }),
     ...(start !== null && { open_since: start, until: start + DAY_SECONDS - 1 }),
+    ...(from !== '' && { open_since: secondOf(`${from}T00:00:00`) }),
+    ...(to !== '' && { until: secondOf(`${to}T23:59:59`) }),
   };
   const paged = { limit: count, ...(cursor !== '' && { cursor }) };
   const [open, resolved] = await Promise.all([
@@ -79,6 +100,11 @@ export async function findIncidents(
   };
 }
 
+/** A wall time in the user's zone as Unix seconds. */
+function secondOf(wallTime: string): number {
+  return Math.max(0, fromWallTime(wallTime, timeZone.value) ?? 0);
+}
+
 /** The first second of a UTC day; null if the text is none. */
 function dayStart(day: string): number | null {
   const ms = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN;
@@ -95,6 +121,8 @@ const ACKNOWLEDGED_CHOICES = [
   { value: 'false', label: 'Not acknowledged' },
   { value: 'true', label: 'Acknowledged' },
 ];
+const PERIODS_AND_DATES = [...PERIOD_CHOICES, { value: CUSTOM, label: 'Custom dates' }];
+
 /** The controls of the filter. */
 export function IncidentFilters({ filter }: { filter: Filter }) {
   const isChoosing = useSignal(false);
@@ -115,10 +143,11 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         label="Period"
         hideLabel
         class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto"
-        options={PERIOD_CHOICES}
+        options={PERIODS_AND_DATES}
         value={filter.period}
-        onValue={(period) => change({ period })}
+        onValue={(period) => change({ period, from: '', to: '', ...(period === CUSTOM && { day: '' }) })}
       />
+      {filter.period === CUSTOM && <Dates filter={filter} onChange={change} />}
       <SelectField
         label="Acknowledgement"
         hideLabel
@@ -143,5 +172,44 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         />
       )}
     </div>
+  );
+}
+
+type DatesProps = { filter: Filter; onChange: (part: Readonly<Record<string, string>>) => void };
+
+/** The first and the last day of a custom period; either may be left empty. */
+function Dates({ filter: { from, to }, onChange }: DatesProps) {
+  const isReversed = from !== '' && to !== '' && to < from;
+  return (
+    <>
+      <DateField label="From" value={from} onDate={(date) => onChange({ from: date })} />
+      <DateField
+        label="To"
+        value={to}
+        error={isReversed ? 'Must not be before From' : null}
+        onDate={(date) => onChange({ to: date })}
+      />
+      <span class="text-xs text-soft">
+        <TimesIn />
+      </span>
+    </>
+  );
+}
+
+type DateFieldProps = { label: string; value: string; onDate: (date: string) => void; error?: string | null };
+
+function DateField({ label, value, onDate, error = null }: DateFieldProps) {
+  return (
+    <Field label={label} error={error} class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto">
+      {(input) => (
+        <input
+          {...input}
+          type="date"
+          value={value}
+          onChange={({ currentTarget }) => onDate(currentTarget.value)}
+          class={`${inputClass(input)} h-9`}
+        />
+      )}
+    </Field>
   );
 }

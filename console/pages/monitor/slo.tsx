@@ -112,18 +112,30 @@ function Burn({ label, rate }: { label: string; rate: number | null }) {
   );
 }
 
+/** From this share of the error budget on, a target is at risk. */
+const AT_RISK = 0.75;
+
+/** The used share of the error budget as a bar, and in words what its color means. */
 function Budget({ used, total }: { used: number; total: number }) {
-  const share = total === 0 ? (used > 0 ? 1 : 0) : Math.min(1, used / total);
+  const share = total === 0 ? (used > 0 ? 1 : 0) : used / total;
+  const isSpent = share >= 1;
+  const isAtRisk = share > AT_RISK;
   return (
-    <div
-      class="mt-3 h-2 overflow-hidden rounded-full bg-nothing"
-      role="img"
-      aria-label={`${Math.round(share * 100)}% of the error budget used`}
-    >
-      <span
-        class={`block h-full ${share >= 1 ? 'bg-down-fill' : share > 0.75 ? 'bg-degraded-fill' : 'bg-up-fill'}`}
-        style={{ width: `${share * 100}%` }}
-      />
-    </div>
+    <>
+      <div class="mt-3 h-2 overflow-hidden rounded-full bg-nothing" aria-hidden="true">
+        <span
+          class={`block h-full ${isSpent ? 'bg-down-fill' : isAtRisk ? 'bg-degraded-fill' : 'bg-up-fill'}`}
+          style={{ width: `${Math.min(1, share) * 100}%` }}
+        />
+      </div>
+      <p class="mt-1 text-xs text-soft">
+        {`${Math.floor(Math.min(1, share) * 100)}% of the error budget used`}
+        {isSpent
+          ? ' · exhausted (red)'
+          : isAtRisk
+            ? ` · at risk: over ${AT_RISK * 100}% (amber)`
+            : ` · at risk over ${AT_RISK * 100}%`}
+      </p>
+    </>
   );
 }

@@ -1,0 +1,256 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Browser, Locator } from 'playwright-core';
+import { readConsole } from '../../api/system/console-files.ts';
+import { consolePages } from '../../api/system/console-pages.ts';
+import { DIST } from '../../console/build/stamp.ts';
+import { buildAgentMessage } from '../../core/agents/message.ts';
+import { buildTestMessage } from '../../core/alerts/envelope.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { createInvitation, generateInvitationToken } from '../../models/accounts/invitations.ts';
+import { insertDeliveries } from '../../models/alerts/deliveries.ts';
+import { insertTransitions } from '../../models/incidents/history.ts';
+import { runOn } from '../../models/sql.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import type { Person } from '../api/person.ts';
+import { addTransitions } from '../api/statistics/measured-monitor.ts';
+import { furnishAccount } from '../attackers/furnished-account.ts';
+import { findBarriers, findSideways, openPage, startBrowser, type PageOptions } from '../helpers/browser.ts';
+import { createHarness } from '../helpers/harness.ts';
+
+type Context = { api: ApiServer };
+const test = anyTest as TestFn<Context>;
+const built = await readConsole(DIST);
+withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
+
+let browser: Browser | null = null;
+const { harness, close } = createHarness();
+test.before(async () => {
+  browser = await startBrowser(harness);
+});
+test.after.always(close);
+
+async function open(t: ExecutionContext<Context>, person: Person | null, more: Partial<PageOptions> = {}) {
+  if (browser === null) throw new Error('The browser did not start');
+  const { url } = t.context.api;
+  const opened = await openPage(t, browser, { url, ...more });
+  const [name = '', value = ''] = (person?.headers['Cookie'] ?? '').split('=');
+  if (person !== null) await opened.page.context().addCookies([{ name, value, url }]);
+  return opened;
+}
+
+/** A text with its blanks as they are typed: some formats use narrow ones. */
+async function textOf(place: Locator): Promise<string> {
+  return ((await place.textContent()) ?? '').replaceAll(/\s+/g, ' ');
+}
+
+test('a recovery says that too few locations agree, and when each alert was sent, to the second', async (t) => {
+  const { api } = t.context;
+  const { account, person, agent, ids } = await furnishAccount(api, 'quorum');
+  const [monitor = '', incident = '', channel = ''] = [ids.monitor[0], ids.incident[0], ids.channel[0]];
+  const run = runOn(api.database.pool);
+  const [begun] = await run<{ atMs: number }>('SELECT started_at AS "atMs" FROM incidents WHERE id = $1', [incident]);
+  const endMs = (begun?.atMs ?? 0) + 600_000;
+  const said = { agentNo: agent.no, fresh: true, newestAtMs: endMs, decidedBy: [], streak: [] };
+  const sources = [
+    { ...said, name: 'frankfurt', standing: 'votes', vote: 'up' },
+    { ...said, name: 'virginia', standing: 'votes', vote: 'down' },
+    { ...said, name: 'hanoi', standing: 'offline', vote: 'down', fresh: false },
+  ];
+  await insertTransitions(run, [
+    {
+      monitorId: monitor,
+      tenantId: account.tenantId,
+      sequence: 2,
+      from: 'down',
+      to: 'up',
+      atMs: endMs,
+      detectedAtMs: endMs,
+      cause: null,
+      reason: null,
+      evidence: { sources },
+    },
+  ]);
+  await run(`UPDATE incidents SET resolved_at = $2, resolution = 'recovered' WHERE id = $1`, [incident, endMs]);
+  const sentMs = (begun?.atMs ?? 0) + 5000;
+  const message = { ...buildTestMessage({ nowMs: sentMs, publicUrl: api.url }), detail: { incident_id: incident } };
+  await run(
+    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
+     VALUES ($1, $2, $3, $4, 'monitor.down', $5, $6, $6)`,
+    [api.makeId('dlv'), account.tenantId, channel, monitor, JSON.stringify(message), sentMs],
+  );
+
+  const { page, complaints } = await open(t, person, { timezoneId: 'Asia/Tokyo' });
+  await page.goto(`/incidents/${incident}`);
+  const recovery = page
+    .getByRole('listitem')
+    .filter({ hasText: /^Recovered/ })
+    .first();
+  await recovery.getByText('1 of 2 locations still down: too few to agree').waitFor();
+  t.deepEqual(
+    await recovery.getByRole('list', { name: 'Results by location' }).getByRole('listitem').allTextContents(),
+    ['frankfurt up', 'virginia down', 'hanoi agent offline'],
+  );
+  const inTokyo = new Intl.DateTimeFormat('en-US', {
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+    timeZone: 'Asia/Tokyo',
+  }).format(sentMs);
+  const sent = page.getByRole('table', { name: 'Notifications' }).getByRole('row', { name: /channel quorum/ });
+  await sent.waitFor();
+  t.true((await textOf(sent)).endsWith(inTokyo), `${await textOf(sent)} has ${inTokyo}`);
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
+
+test('a delivery about an agent names it, in the log and by itself', async (t) => {
+  const { api } = t.context;
+  const { account, person, agent, ids } = await furnishAccount(api, 'lab');
+  const [channel = ''] = ids.channel;
+  const nowMs = Date.now();
+  const message = buildAgentMessage({
+    agent: { id: agent.id, name: agent.name, region: null },
+    state: 'offline',
+    atMs: nowMs,
+    lastSeenAt: Math.floor(nowMs / 1000) - 100,
+    publicUrl: api.url,
+  });
+  await insertDeliveries(runOn(api.database.pool), [
+    {
+      id: api.makeId('dlv'),
+      tenantId: account.tenantId,
+      channelId: channel,
+      monitorId: null,
+      message,
+      createdAtMs: nowMs,
+    },
+  ]);
+  const { page, complaints } = await open(t, person);
+  await page.goto(`/channels/${channel}`);
+  const row = page.getByRole('row', { name: /^Agent offline/ });
+  await row.getByRole('link', { name: 'agent lab' }).waitFor();
+  await row.getByRole('link', { name: /Agent offline/ }).click();
+  const dialog = page.getByRole('dialog', { name: 'Agent offline: agent lab' });
+  await dialog.getByRole('link', { name: 'agent lab' }).click();
+  await page.waitForURL(`**/agents/${agent.id}`);
+  t.deepEqual(complaints, []);
+});
+
+test('incidents of some days are found by dates in the zone of the user, also those that began before', async (t) => {
+  const { api } = t.context;
+  const { account, person } = await furnishAccount(api, 'dates');
+  const add = (id: string, startMs: number, endMs: number) =>
+    api.database.pool.query(
+      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+         detected_at, resolved_at, resolution)
+       VALUES ($1, $2, 'mon_gone', $1, 'down', 'HTTP 503', '{}', $3, $3, $4, 'recovered')`,
+      [id, account.tenantId, startMs, endMs],
+    );
+  // In Tokyo 07:15 of the 6th, and a night that ends there at 08:00 of the 6th.
+  await add('inc_morning', Date.UTC(2026, 2, 5, 22, 15), Date.UTC(2026, 2, 5, 22, 20));
+  await add('inc_night', Date.UTC(2026, 2, 4, 10), Date.UTC(2026, 2, 5, 23));
+  await add('inc_later', Date.UTC(2026, 2, 6, 15), Date.UTC(2026, 2, 6, 16));
+  const { page, complaints } = await open(t, person, { timezoneId: 'Asia/Tokyo' });
+  await page.goto('/incidents?status=resolved');
+  const row = (name: string) => page.getByRole('link', { name: new RegExp(name) });
+  await row('inc_later').waitFor();
+  await page.getByLabel('Period').selectOption('Custom dates');
+  await page.getByLabel('From').fill('2026-03-06');
+  await page.getByLabel('To', { exact: true }).fill('2026-03-06');
+  await page.getByLabel('To', { exact: true }).press('Tab');
+  await page.waitForURL(/from=2026-03-06&to=2026-03-06/);
+  await row('inc_later').waitFor({ state: 'detached' });
+  await row('inc_morning').waitFor();
+  await row('inc_night').waitFor();
+  await page.getByText('Times in Asia/Tokyo').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  for (const width of [320, 768, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    t.deepEqual(await findSideways(page), []);
+  }
+  await page.getByLabel('From').fill('2026-03-07');
+  await page.getByLabel('From').press('Tab');
+  await page.getByText('Must not be before From').waitFor();
+  await page.getByLabel('To', { exact: true }).fill('');
+  await page.getByLabel('To', { exact: true }).press('Tab');
+  await row('inc_later').waitFor();
+  t.is(await row('inc_morning').count(), 0);
+  await page.getByLabel('Period').selectOption('Any time');
+  await row('inc_morning').waitFor();
+  t.false(new URL(page.url()).searchParams.has('from'));
+  t.deepEqual(complaints, []);
+});
+
+test('the color of the error budget is said in words: within, at risk and exhausted', async (t) => {
+  const { api } = t.context;
+  const { account, person, ids } = await furnishAccount(api, 'budget');
+  const [id = ''] = ids.monitor;
+  const startMs = Date.now() - 10 * DAY_MS;
+  const { pool } = api.database;
+  await pool.query(`UPDATE monitors SET state = 'up', sla_target = 99, created_at = $2 WHERE id = $1`, [
+    id,
+    Math.floor(startMs / 1000),
+  ]);
+  const { page, complaints } = await open(t, person);
+  // Of ten days 8,640 s may be missed.
+  for (const [downSeconds, words] of [
+    [4000, '46% of the error budget used · at risk over 75%'],
+    [7000, '81% of the error budget used · at risk: over 75% (amber)'],
+    [9000, '100% of the error budget used · exhausted (red)'],
+  ] as const) {
+    await pool.query('DELETE FROM transitions WHERE monitor_id = $1', [id]);
+    await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
+      [startMs, 'up'],
+      [startMs + DAY_MS, 'down'],
+      [startMs + DAY_MS + downSeconds * 1000, 'up'],
+    ]);
+    await page.goto(`/monitors/${id}`);
+    await page.getByText(words, { exact: true }).waitFor();
+  }
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
+
+test('who joins by an invitation learns what is wrong with each field, all at once', async (t) => {
+  const { api } = t.context;
+  const { account, person } = await furnishAccount(api, 'joining');
+  const token = generateInvitationToken();
+  const email = 'newcomer-with-a-long-name@example.org';
+  await createInvitation(api.database, {
+    id: api.makeId('inv'),
+    tenantId: account.tenantId,
+    email,
+    role: 'viewer',
+    token,
+    invitedBy: person.user.id,
+    nowMs: Date.now(),
+    author: null,
+  });
+  const { page, complaints } = await open(t, null);
+  await page.goto(`/invitations/${token}`);
+  const [name, password] = [page.getByLabel('Name'), page.getByLabel('Password')];
+  const join = () => page.getByRole('button', { name: 'Join' }).click();
+  await password.waitFor();
+  await join();
+  await page.getByText('Enter your name').waitFor();
+  await page.getByText('Use 12 to 1024 characters').waitFor();
+  await page.locator('input:focus').and(name).waitFor();
+  t.is(await name.getAttribute('aria-invalid'), 'true');
+  t.deepEqual(await findBarriers(page), []);
+  await name.fill('Nell');
+  await password.fill('elevenchars');
+  await join();
+  await page.getByText('Use 12 to 1024 characters').waitFor();
+  t.is(await page.getByText('Enter your name').count(), 0);
+  await password.fill(email);
+  await join();
+  await page.getByText('Choose something other than your email').waitFor();
+  await page.locator('input:focus').and(password).waitFor();
+  await password.fill('a longer secret than that');
+  await join();
+  await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
+  t.deepEqual(complaints, []);
+});
