@@ -609,6 +609,14 @@ test.serial('a viewer reads and sees to their own account, and changes nothing e
   t.is(refused.json['error'], 'your role viewer does not allow changes: ask an owner of the account');
   t.is((await editor.call('POST', '/v1/monitors', { name: 'x' })).status, 201);
   t.is((await viewer.call('PATCH', '/v1/user', { name: 'Vera', theme: 'dark' })).status, 200);
+  for (const [written, zone] of [
+    ['europe/berlin', 'Europe/Berlin'],
+    ['utc', 'UTC'],
+    ['AMERICA/ARGENTINA/BUENOS_AIRES', 'America/Argentina/Buenos_Aires'],
+  ]) {
+    t.is((await viewer.call('PATCH', '/v1/user', { time_zone: written })).status, 200, written);
+    t.like((await viewer.call('GET', '/v1/session')).json, { user: { time_zone: zone } }, 'as the database writes it');
+  }
   t.is((await viewer.call('PATCH', '/v1/user', { time_zone: 'Asia/Kolkata', clock: '12h' })).status, 200);
   t.like((await viewer.call('GET', '/v1/session')).json, {
     user: { name: 'Vera', theme: 'dark', role: 'viewer', time_zone: 'Asia/Kolkata', clock: '12h' },

@@ -10,6 +10,7 @@ import { addPerson, type Person } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
 import { findBarriers, findSideways, openPage, startBrowser } from '../helpers/browser.ts';
 import { createHarness } from '../helpers/harness.ts';
+import { until } from '../helpers/until.ts';
 
 type Context = { api: ApiServer };
 const test = anyTest as TestFn<Context>;
@@ -76,6 +77,23 @@ test('a link shows the wall without a sign-in, says when it is out of date, and 
     [...new Set(asked.map(({ url }) => new URL(url).pathname))].filter((path) => path.startsWith('/v1/')),
     ['/v1/wall'],
   );
+  t.deepEqual([...complaints, ...screen.complaints], []);
+});
+
+test('the wall of who is signed in has the times of their zone, a link those of the screen', async (t) => {
+  const { api } = t.context;
+  const { person } = await furnishAccount(api, 'zoned');
+  t.is((await person.call('PATCH', '/v1/user', { time_zone: 'asia/tokyo', clock: '24h' })).status, 200);
+  const { page, complaints } = await open(t, person);
+  await page.goto('/wall');
+  await page.getByText('Times in Asia/Tokyo').waitFor();
+  const hour = async () => /Updated (\d\d):/.exec((await page.getByText(/^Updated/).textContent()) ?? '')?.[1];
+  const inTokyo = () => String((new Date().getUTCHours() + 9) % 24).padStart(2, '0');
+  await until(async () => (await hour()) === inTokyo());
+  await page.goto('/');
+  const screen = await open(t, null);
+  await screen.page.goto(await createLink(t, page));
+  await screen.page.getByText('Times in UTC').waitFor();
   t.deepEqual([...complaints, ...screen.complaints], []);
 });
 
