@@ -5,7 +5,7 @@ import { monitors } from '../../client/live.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField, Choices } from '../../parts/choice-fields.tsx';
-import { Field, inputClass } from '../../parts/field.tsx';
+import { Field, inputClass, type FieldProps } from '../../parts/field.tsx';
 import { MOST, PERIODS, readPaging, type Paging, FROM_THE_NEWEST, PERIOD_CHOICES } from '../../parts/paging.tsx';
 import { formatDay, timeZone, TimesIn } from '../../parts/time.tsx';
 import { fromWallTime } from '../../parts/wall-time.ts';
@@ -147,7 +147,6 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         value={filter.period}
         onValue={(period) => change({ period, from: '', to: '', ...(period === CUSTOM && { day: '' }) })}
       />
-      {filter.period === CUSTOM && <Dates filter={filter} onChange={change} />}
       <SelectField
         label="Acknowledgement"
         hideLabel
@@ -156,6 +155,7 @@ export function IncidentFilters({ filter }: { filter: Filter }) {
         value={filter.acknowledged}
         onValue={(acknowledged) => change({ acknowledged })}
       />
+      {filter.period === CUSTOM && <Dates filter={filter} onChange={change} />}
       {filter.day !== '' && (
         <span class="inline-flex items-center text-sm">
           {formatDay(dayStart(filter.day) ?? 0)} (UTC)
@@ -181,26 +181,23 @@ type DatesProps = { filter: Filter; onChange: (part: Readonly<Record<string, str
 function Dates({ filter: { from, to }, onChange }: DatesProps) {
   const isReversed = from !== '' && to !== '' && to < from;
   return (
-    <>
-      <DateField label="From" value={from} onDate={(date) => onChange({ from: date })} />
+    <div class="flex basis-full flex-wrap gap-2">
+      <DateField label="From" value={from} hint={<TimesIn />} onDate={(date) => onChange({ from: date })} />
       <DateField
         label="To"
         value={to}
         error={isReversed ? 'Must not be before From' : null}
         onDate={(date) => onChange({ to: date })}
       />
-      <span class="text-xs text-soft">
-        <TimesIn />
-      </span>
-    </>
+    </div>
   );
 }
 
-type DateFieldProps = { label: string; value: string; onDate: (date: string) => void; error?: string | null };
+type DateFieldProps = Pick<FieldProps, 'label' | 'value' | 'hint' | 'error'> & { onDate: (date: string) => void };
 
-function DateField({ label, value, onDate, error = null }: DateFieldProps) {
+function DateField({ label, value, onDate, hint, error }: DateFieldProps) {
   return (
-    <Field label={label} error={error} class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-auto">
+    <Field {...{ label, hint, error }} class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-44">
       {(input) => (
         <input
           {...input}
