@@ -3,7 +3,7 @@ import type { Schemas } from '../client/shapes.ts';
 import { count } from './figures.ts';
 import { Icon } from './icon.tsx';
 import { STATUSES, type Status } from './statuses.ts';
-import { formatShort, Since } from './time.tsx';
+import { formatShort } from './time.tsx';
 
 /** The mark of a status; unless `silent`, screen readers announce its name. */
 export function StatusMark({
@@ -34,14 +34,12 @@ export function MonitorMark({ status, isOverdue, ...rest }: Parameters<typeof St
   return <StatusMark {...rest} status={isOverdue && status === 'up' ? 'pending' : status} />;
 }
 
-/** Says for how long a monitor was not checked. `lastCheckAt` null: not for days, or never. */
+/**
+ * Says since when a monitor was not checked: the time itself, since this browser's clock may be wrong. `lastCheckAt` null:
+ * not for days, or never.
+ */
 export function Unchecked({ lastCheckAt }: { lastCheckAt: number | null | undefined }) {
-  if (typeof lastCheckAt !== 'number') return <>No recent check</>;
-  return (
-    <>
-      No checks for <Since at={lastCheckAt} />
-    </>
-  );
+  return <>{typeof lastCheckAt === 'number' ? `No checks since ${formatShort(lastCheckAt)}` : 'No recent check'}</>;
 }
 
 /** Warns that monitors are overdue; `since` is the newest check where no monitor is checked any more. */

@@ -156,15 +156,8 @@ function Freshness({
     return (
       <span class="font-medium text-degraded">
         <Icon name="warning" class="mr-1 inline-block size-4 align-text-bottom" />
-        Checks are overdue:{' '}
-        {last === undefined ? (
-          'none has run'
-        ) : (
-          <>
-            last check <Moment at={Math.floor(last.at)} />
-          </>
-        )}
-        , expected {formatEvery(monitor.interval_seconds)}.
+        {last === undefined ? 'No check has run' : `No checks since ${formatShort(last.at)}`}: overdue, expected{' '}
+        {formatEvery(monitor.interval_seconds)}.
       </span>
     );
   if (last === undefined) return isBeat && checks.length > 0 ? <>Waiting for the first ping.</> : null;

@@ -140,7 +140,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
 
 function Overdue() {
   return (
-    <span class="inline-flex items-center gap-1 font-medium text-degraded">
+    <span class="inline-flex items-center gap-1 align-middle font-medium text-degraded">
       <Icon name="warning" class="size-3.5" />
       Overdue
     </span>
