@@ -35,8 +35,8 @@ export function MonitorMark({ status, isOverdue, ...rest }: Parameters<typeof St
 }
 
 /**
- * Says since when a monitor was not checked: the time itself, since this browser's clock may be wrong. `lastCheckAt` null:
- * not for days, or never.
+ * Says since when a monitor was not checked: the time itself, since this browser's clock may be wrong. `lastCheckAt`
+ * null: not for days, or never.
  */
 export function Unchecked({ lastCheckAt }: { lastCheckAt: number | null | undefined }) {
   return <>{typeof lastCheckAt === 'number' ? `No checks since ${formatShort(lastCheckAt)}` : 'No recent check'}</>;

@@ -92,8 +92,8 @@ export async function resolveDeleted(run: Run, monitorId: string, atMs: number):
 }
 
 /**
- * A tenant's incidents, newest first; `before` is the last one of the page before. Conditions that are not asked for are
- * left out, and the statement has no name: the plan is made for what is there, and uses the indexes that it can.
+ * A tenant's incidents, newest first; `before` is the last one of the page before. Conditions that are not asked for
+ * are left out, and the statement has no name: the plan is made for what is there, and uses the indexes that it can.
  */
 export async function listIncidents(
   database: Database,

@@ -16,8 +16,8 @@ export type Incident = Schemas['Incident'];
 
 /**
  * The filter of the list, as the address stores it; an empty string does not filter. `day` is a UTC day, `YYYY-MM-DD`:
- * the incidents that were open at some time of it. `from` and `to` are the first and the last day of a custom period, in
- * the user's zone: the incidents that were open at some time of these.
+ * the incidents that were open at some time of it. `from` and `to` are the first and the last day of a custom period,
+ * in the user's zone: the incidents that were open at some time of these.
  */
 export type Filter = {
   status: string;
