@@ -64,11 +64,13 @@ const READ_BYTES = 16_384;
  * The start of an answer's body, at most 1 kB, as it is stored with an attempt. It is safe to store and show: control
  * characters, NUL above all, and broken UTF-8 are replaced, the given secrets struck out. Null where there is none.
  */
-export function excerptAnswer(body: Buffer, secrets: readonly string[] = []): string | null {
-  const text = strikeOut(new TextDecoder().decode(body.subarray(0, READ_BYTES)), secrets).replaceAll(
-    /[^\P{Cc}\t\n]/gu,
-    '\u{FFFD}',
-  );
+export function excerptAnswer(
+  body: Buffer,
+  secrets: readonly string[] = [],
+  shortSecrets: readonly ShortSecret[] = [],
+): string | null {
+  const read = new TextDecoder().decode(body.subarray(0, READ_BYTES));
+  const text = strikeOutShort(strikeOut(read, secrets), shortSecrets).replaceAll(/[^\P{Cc}\t\n]/gu, '\u{FFFD}');
   const excerpt = new TextDecoder().decode(Buffer.from(text).subarray(0, STORED_BYTES), { stream: true });
   return excerpt === '' ? null : excerpt;
 }
@@ -78,5 +80,41 @@ export function excerptAnswer(body: Buffer, secrets: readonly string[] = []): st
  * part of it.
  */
 export function strikeOut(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, '[secret]')), text);
+  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, STRUCK)), text);
+}
+
+/** What stands in the place of a secret. */
+const STRUCK = '[secret]';
+
+/** A header's value that is too short to be struck out wherever its characters stand. */
+export type ShortSecret = { name: string; value: string };
+
+/** Fewer characters than this are a number or a word too often: `1`, `on`, `dev`. */
+const SHORTEST_WORD = 4;
+
+const LETTER = String.raw`[\p{L}\p{N}]`;
+
+/**
+ * The text without short values (D-460). One of four characters or more, such as a PIN, is struck out where no letter
+ * and no digit goes on before or after it; a shorter one only where it follows its header's name.
+ */
+function strikeOutShort(text: string, secrets: readonly ShortSecret[]): string {
+  const patterns = secrets
+    .filter(({ value }) => value !== '')
+    .toSorted((a, b) => b.value.length - a.value.length)
+    .map(({ name, value }) => {
+      const isWord = value.length >= SHORTEST_WORD;
+      const before = isWord
+        ? `(?<!${LETTER})`
+        : String.raw`(?<=${escapeForPattern(name)}["'\]]?\s{0,4}(?::|=>?)[\s"'[]{0,12})`;
+      return `${before}${escapeForPattern(value)}(?!${LETTER})`;
+    });
+  // What is struck out already is taken first: a value may be the word `secret`.
+  return patterns.length === 0
+    ? text
+    : text.replaceAll(new RegExp([escapeForPattern(STRUCK), ...patterns].join('|'), 'giu'), STRUCK);
+}
+
+function escapeForPattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }

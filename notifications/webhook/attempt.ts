@@ -2,7 +2,13 @@ import type { Agent } from 'node:https';
 import type { WebhookHeaders } from '../../core/alerts/channel.ts';
 import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
-import { excerptAnswer, OUTCOME_OF_FAILURE, type AttemptOutcome, type AttemptResult } from '../attempt-result.ts';
+import {
+  excerptAnswer,
+  OUTCOME_OF_FAILURE,
+  type AttemptOutcome,
+  type AttemptResult,
+  type ShortSecret,
+} from '../attempt-result.ts';
 import { signDelivery } from './signature.ts';
 
 /**
@@ -34,7 +40,7 @@ const RESPONSE_LIMIT = 4096;
 
 /**
  * A part of a URL that is shorter than this, in characters, is struck out of answers only where the whole path is
- * quoted.
+ * quoted, and a header's value as a word of its own.
  */
 const SHORTEST_KEY = 8;
 
@@ -56,7 +62,8 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
     statusCode,
     durationMs,
     error,
-    response: body === null || body.length === 0 ? null : excerptAnswer(body, secretsOf(delivery)),
+    response:
+      body === null || body.length === 0 ? null : excerptAnswer(body, secretsOf(delivery), shortSecretsOf(delivery)),
   };
 }
 
@@ -143,6 +150,13 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
     ...shown,
     ...sent.filter((text) => text.length >= SHORTEST_KEY),
   ].toSorted((a, b) => b.length - a.length);
+}
+
+/** Values of headers that `secretsOf` leaves out, whole and without the scheme before them: `Bearer 1234`. */
+function shortSecretsOf({ headers = {} }: WebhookDelivery): ShortSecret[] {
+  return Object.entries(headers)
+    .flatMap(([name, value]) => [value, value.slice(value.indexOf(' ') + 1)].map((text) => ({ name, value: text })))
+    .filter(({ value }) => value.length < SHORTEST_KEY);
 }
 
 function decoded(text: string): string {

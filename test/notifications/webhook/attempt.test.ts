@@ -222,6 +222,22 @@ test("headers of the webhook's owner go along, replace none of ours, and are str
   t.regex(response ?? '', /1 of 1/);
 });
 
+test('a short value of a header is struck out where it is a word, a shorter one where the header is quoted', async (t) => {
+  const own = { Authorization: 'Bearer p.4s+', 'X-Pin': '4711', 'X-Word': 'secret', 'X-Code': '12', 'X-Empty': '' };
+  const { port } = await receive(t, ({ headers }, response) => {
+    const quoted = Object.keys(own).map((name) => [name, headers[name.toLowerCase()]]);
+    const said = 'PIN 4711 is wrong, not 47110; key p.4s+, word secret; retry in 12 s, X-Code: 12 ';
+    response.end(said + JSON.stringify(Object.fromEntries(quoted), null, 2));
+  });
+  const { response } = await attempt(t, port, { delivery: { headers: own } });
+  t.is(
+    response,
+    'PIN [secret] is wrong, not 47110; key [secret], word [secret]; retry in 12 s, X-Code: [secret] {\n' +
+      '  "Authorization": "[secret]",\n  "X-Pin": "[secret]",\n  "X-Word": "[secret]",\n' +
+      '  "X-Code": "[secret]",\n  "X-Empty": ""\n}',
+  );
+});
+
 test('for a day after a change of the secret a receiver verifies with the old one as well as the new', async (t) => {
   const previousSecret = generateSigningSecret(randomBytes);
   const verified: string[] = [];
