@@ -162,8 +162,14 @@ const SENTENCES: [unknown, string][] = [
   [{ name: 'x'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not only blanks, got 256 characters'],
   [{ name: 7 }, 'name must be a name of 1 to 255 characters that is not only blanks, got 7'],
   [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
-  [{ name: 'x', interval_seconds: '60' }, 'interval_seconds must be a whole number from 1 to 86400, got "60"'],
-  [{ name: 'x', interval_seconds: 59.5 }, 'interval_seconds must be a whole number from 1 to 86400, got 59.5'],
+  [
+    { name: 'x', interval_seconds: '60' },
+    'interval_seconds must be a whole number from 1 to 86400 (24 hours), got "60"',
+  ],
+  [
+    { name: 'x', interval_seconds: 59.5 },
+    'interval_seconds must be a whole number from 1 to 86400 (24 hours), got 59.5',
+  ],
   [{ name: 'x', timeout_ms: 20_000 }, 'timeout_ms must be a whole number from 1 to 10000, got 20000'],
   [{ name: 'x', method: 'FETCH' }, 'method must be one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, got "FETCH"'],
   [
@@ -215,7 +221,7 @@ const SENTENCES: [unknown, string][] = [
   [
     { name: 1, interval_seconds: 0 },
     'name must be a name of 1 to 255 characters that is not only blanks, got 1; interval_seconds must be a whole ' +
-      'number from 1 to 86400, got 0',
+      'number from 1 to 86400 (24 hours), got 0',
   ],
 ];
 for (const [index, [body, error]] of SENTENCES.entries()) {
