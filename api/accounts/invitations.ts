@@ -80,8 +80,14 @@ export function findInvitationHandler({ database, now }: Parts<'database' | 'now
   return async (request, response) => {
     const invitation = await findOpenInvitation(database, idOf(request), now());
     if (invitation === null) throw isOver();
-    const { email, role, tenantName, expiresAt } = invitation;
-    const open: Schemas['OpenInvitation'] = { email, role, tenant: { name: tenantName }, expires_at: expiresAt };
+    const { email, role, tenantName, inviterName, expiresAt } = invitation;
+    const open: Schemas['OpenInvitation'] = {
+      email,
+      role,
+      tenant: { name: tenantName },
+      ...(inviterName !== null && { invited_by: inviterName }),
+      expires_at: expiresAt,
+    };
     response.setHeader('Cache-Control', 'no-store');
     response.json(open);
   };

@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals';
 import { Failure } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import { loadSession } from '../client/session.ts';
-import { useJudgedForm } from '../parts/action.ts';
+import type { Schemas } from '../client/shapes.ts';
+import { required, useJudgedForm } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
 import { TextField, Form, FormError } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
@@ -12,8 +13,7 @@ import { OpenFrame } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
 import { ROLES } from './settings/roles.ts';
 
-/** An invitation, as the API returns it for the token of its link. */
-type Invitation = { email: string; role: 'owner' | 'editor' | 'viewer'; tenant: { name: string } };
+type Invitation = Schemas['OpenInvitation'];
 
 /** The page of an invitation's link: the invited person chooses a password and is signed in. */
 export function InvitationPage({ params }: PageProps) {
@@ -50,8 +50,10 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
     password: (sentence) =>
       sentence.includes('e-mail') ? 'Choose something other than your email' : 'Use 12 to 1024 characters',
   });
+  const { is, access } = ROLES[invitation.role];
+  const { invited_by: inviter } = invitation;
   const judge = () => ({
-    name: name.value.trim() === '' ? 'Enter your name' : null,
+    name: required(name.value.trim(), 'Enter your name'),
     password: Array.from(password.value).length < 12 ? 'Use 12 to 1024 characters' : null,
   });
   const accept = () =>
@@ -64,8 +66,11 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
       navigate('/', { replace: true });
     });
   return (
-    <OpenFrame title={`Join ${invitation.tenant.name}`} lead={`You’re invited as ${ROLES[invitation.role].is}.`}>
-      <Form class="flex flex-col gap-4" noValidate onSubmit={accept}>
+    <OpenFrame
+      title={`Join ${invitation.tenant.name}`}
+      lead={`${inviter === undefined ? 'You’re invited' : `${inviter} invites you`} as ${is}. ${access}.`}
+    >
+      <Form class="flex flex-col gap-4" onSubmit={accept}>
         <TextField label="Email" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
         <TextField
           label="Name"

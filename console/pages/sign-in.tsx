@@ -1,14 +1,16 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { drafts } from '../client/drafts.ts';
-import { Failure, problemsByField } from '../client/failure.ts';
+import { Failure } from '../client/failure.ts';
 import { lostBy } from '../client/session-state.ts';
 import { signIn } from '../client/session.ts';
-import { useFormAction } from '../parts/action.ts';
+import { required, useJudgedForm } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
 import { TextField, Form, FormError } from '../parts/field.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { OpenFrame } from '../shell/open-frame.tsx';
+
+const TEXTS = { email: 'Enter your email', password: 'Enter your password', code: 'Enter a code' } as const;
 
 /** The sign-in page: address and password, then the code if there is a second factor. */
 export function SignInPage() {
@@ -16,11 +18,15 @@ export function SignInPage() {
   const password = useSignal('');
   const code = useSignal('');
   const asksCode = useSignal(false);
-  const { isBusy, error, run } = useFormAction();
+  const form = useJudgedForm(TEXTS);
   useTitle('Sign in');
 
+  const judge = (): Record<string, string | null> =>
+    asksCode.value
+      ? { code: required(code.value.trim(), TEXTS.code) }
+      : { email: required(email.value.trim(), TEXTS.email), password: required(password.value, TEXTS.password) };
   const submit = () =>
-    run(async () => {
+    form.submit(judge(), async () => {
       const outcome = await signIn({
         email: email.value.trim(),
         password: password.value,
@@ -34,15 +40,10 @@ export function SignInPage() {
   const startAnew = () => {
     asksCode.value = false;
     code.value = '';
-    error.value = null;
+    form.clear();
   };
 
-  const { byField, rest } = problemsByField(error.value, {
-    email: 'Enter your email',
-    password: 'Enter your password',
-    code: 'Enter a code',
-  });
-  const isRefused = error.value instanceof Failure && error.value.status === 401;
+  const isRefused = form.failure instanceof Failure && form.failure.status === 401;
   const refusal = asksCode.value ? 'Incorrect code, or it was already used' : 'Incorrect email or password';
   return (
     <OpenFrame
@@ -51,7 +52,7 @@ export function SignInPage() {
     >
       <Form class="flex flex-col gap-4" onSubmit={submit}>
         {asksCode.value ? (
-          <CodeField value={code.value} error={byField['code']} onValue={(value) => (code.value = value)} />
+          <CodeField value={code.value} error={form.problem('code')} onValue={(value) => (code.value = value)} />
         ) : (
           <>
             <TextField
@@ -64,7 +65,7 @@ export function SignInPage() {
               required
               autofocus
               value={email.value}
-              error={byField['email']}
+              error={form.problem('email')}
               onValue={(value) => (email.value = value)}
             />
             <TextField
@@ -73,13 +74,13 @@ export function SignInPage() {
               autocomplete="current-password"
               required
               value={password.value}
-              error={byField['password']}
+              error={form.problem('password')}
               onValue={(value) => (password.value = value)}
             />
           </>
         )}
-        <FormError text={isRefused ? refusal : rest} />
-        <Button type="submit" tone="primary" busy={isBusy.value} class="w-full">
+        <FormError text={isRefused ? refusal : form.rest} />
+        <Button type="submit" tone="primary" busy={form.isBusy.value} class="w-full">
           {asksCode.value ? 'Continue' : 'Sign in'}
         </Button>
         {asksCode.value && (

@@ -43,10 +43,17 @@ export type JudgedForm = {
   problem: (field: string) => string | undefined;
   /** The error of the form as a whole; null if there is none. */
   rest: string | null;
+  /** The failure of the last attempt; null before and while another one runs. */
+  failure: unknown;
   /** Runs `work` unless `judged` has a problem; all of them are shown at once. */
   submit: (judged: Readonly<Record<string, string | null>>, work: () => Promise<void>) => Promise<void>;
   clear: () => void;
 };
+
+/** Judges a field that has to be filled in: `problem` where its text is empty, else null. */
+export function required(text: string, problem: string): string | null {
+  return text === '' ? problem : null;
+}
 
 /** Judges a form first, then sends it; `texts` is what its fields say where the API refuses them all the same. */
 export function useJudgedForm(texts: FieldTexts): JudgedForm {
@@ -61,6 +68,7 @@ export function useJudgedForm(texts: FieldTexts): JudgedForm {
     isBusy,
     problem: (field) => own.value[field] ?? byField[field],
     rest,
+    failure: error.value,
     clear,
     async submit(judged, work) {
       clear();

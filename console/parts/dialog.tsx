@@ -124,8 +124,6 @@ type FormDialogProps = {
   tone?: 'primary' | 'danger';
   isBusy: boolean;
   canSubmit?: boolean;
-  /** The caller judges the fields itself. */
-  noValidate?: boolean;
   /** The error of the form as a whole; null if there is none. */
   error: string | null;
   onSubmit: () => void;
@@ -140,7 +138,6 @@ export function FormDialog({
   tone = 'primary',
   isBusy,
   canSubmit = true,
-  noValidate = false,
   error,
   onSubmit,
   onClose,
@@ -160,7 +157,7 @@ export function FormDialog({
         </>
       }
     >
-      <Form id={id} class="flex flex-col gap-4" noValidate={noValidate} onSubmit={onSubmit}>
+      <Form id={id} class="flex flex-col gap-4" onSubmit={onSubmit}>
         {children}
         <FormError text={error} />
       </Form>

@@ -142,13 +142,14 @@ export function inputClass({ 'aria-invalid': isWrong = false }: { 'aria-invalid'
 type FormProps = {
   id?: string;
   class: string;
-  /** The form judges its fields itself, so that all problems are shown at once and in our words. */
-  noValidate?: boolean;
   onSubmit: () => unknown;
   children: ComponentChildren;
 };
 
-/** A form that is submitted by script; after a refusal the first field with an error gets the focus. */
+/**
+ * A form that is submitted by script and never judged by the browser, which shows one problem at a time and in words of
+ * its own. After a refusal the first field with an error gets the focus.
+ */
 export function Form({ onSubmit, children, ...rest }: FormProps) {
   const box = useRef<HTMLFormElement>(null);
   const isSubmitted = useRef(false);
@@ -162,6 +163,7 @@ export function Form({ onSubmit, children, ...rest }: FormProps) {
     <form
       {...rest}
       ref={box}
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
         isSubmitted.current = true;

@@ -19,8 +19,8 @@ export function OpenFrame({
           <Logo class="size-8" />
           <span class="heading text-lg">Spotcheck</span>
         </div>
-        <h1 class="heading text-2xl">{title}</h1>
-        {lead !== undefined && <p class="mt-1 text-sm text-soft text-pretty">{lead}</p>}
+        <h1 class="heading break-words text-2xl">{title}</h1>
+        {lead !== undefined && <p class="mt-1 break-words text-sm text-soft text-pretty">{lead}</p>}
         <div class="mt-5">{children}</div>
       </div>
     </main>

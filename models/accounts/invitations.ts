@@ -28,6 +28,8 @@ export type OpenInvitation = {
   id: string;
   tenantId: string;
   tenantName: string;
+  /** The name of the member who invites; null where they entered none, for the address is not for strangers. */
+  inviterName: string | null;
   email: string;
   role: Role;
   expiresAt: number;
@@ -201,8 +203,9 @@ export async function acceptInvitation(
 
 async function readOpen(run: Run, token: string, nowMs: number): Promise<OpenInvitation | null> {
   const [invitation] = await run<OpenInvitation>(
-    `SELECT i.id, i.tenant_id AS "tenantId", t.name AS "tenantName", i.email, i.role, i.expires_at AS "expiresAt"
-     FROM invitations i JOIN tenants t ON t.id = i.tenant_id
+    `SELECT i.id, i.tenant_id AS "tenantId", t.name AS "tenantName", nullif(u.name, '') AS "inviterName", i.email,
+       i.role, i.expires_at AS "expiresAt"
+     FROM invitations i JOIN tenants t ON t.id = i.tenant_id LEFT JOIN users u ON u.id = i.invited_by
      WHERE i.fingerprint = $1 AND i.accepted_at IS NULL AND i.expires_at > $2`,
     [fingerprintOf(token), Math.floor(nowMs / 1000)],
   );

@@ -3,7 +3,13 @@ import { Failure } from '../../console/client/failure.ts';
 import { defaultsOf } from '../../console/pages/monitor-form/defaults.ts';
 import { isWatched, unlisted, withComponent, emptyDraft, type Draft } from '../../console/pages/monitor-form/draft.ts';
 import { problemsOf } from '../../console/pages/monitor-form/problems.ts';
-import { suggestName, describeDown, latestNotice, sayDuration } from '../../console/pages/monitor-form/sentences.ts';
+import {
+  suggestName,
+  describeDown,
+  describeTimeout,
+  latestNotice,
+  sayDuration,
+} from '../../console/pages/monitor-form/sentences.ts';
 import { opsOf, RECORDS, TYPE_ORDER } from '../../console/pages/monitor-form/words.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DNS_RECORD_TYPES, parseDnsRecord } from '../../core/checks/dns/records.ts';
@@ -81,7 +87,22 @@ test('sentences follow what is chosen', (t) => {
   t.is(latestNotice(draftWith('heartbeat', { interval: '86400', grace: '0' }), three), 86_400);
   t.is(latestNotice(draftWith('http', { interval: 'x' }), three), null);
   t.is(latestNotice(draftWith('http', { interval: '5999940' }), three), null, 'longer than the API takes');
-  t.deepEqual([90, 3600, 103_680, 0].map(sayDuration), ['1 min 30 s', '1 h', '1 d 4 h 48 min', '0 s']);
+  t.is(latestNotice(draftWith('http', { interval: '1' }), three), 2.5, 'half a second of them is the timeout');
+  t.is(describeTimeout(draftWith('http', { interval: '1' }), three), 'Each check times out after 0.5 s, the default.');
+  t.is(describeTimeout(draftWith('dns'), three), 'Each check times out after 10 s, the default.');
+  t.is(describeTimeout(draftWith('tcp', { timeout: '1250' }), three), 'Each check times out after 1.25 s.');
+  t.is(describeTimeout(draftWith('http', { timeout: '20000' }), three), null);
+  t.is(describeTimeout(draftWith('heartbeat'), three), null);
+  t.deepEqual([90, 3600, 103_680, 0, 2.5, 0.007, 61.2, 59.9].map(sayDuration), [
+    '1 min 30 s',
+    '1 h',
+    '1 d 4 h 48 min',
+    '0 s',
+    '2.5 s',
+    '0.007 s',
+    '1 min 2 s',
+    '1 min',
+  ]);
   t.deepEqual(
     [
       suggestName({ type: 'http', target: 'https://a.example/' }, VENDORS),

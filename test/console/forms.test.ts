@@ -4,6 +4,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
@@ -146,6 +147,92 @@ test.serial('agents, tokens and passwords say what is missing in words of the fo
   await page.getByLabel('Your password').fill('not my password');
   await page.keyboard.press('Enter');
   await page.getByText('Wrong password', { exact: true }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a new channel begins in its URL field, and a choice of another type keeps the focus', async (t) => {
+  const { page, complaints } = await openAt(t, '/channels/new');
+  await isFocused(page.getByLabel('URL', { exact: true }));
+  await page.getByRole('radio', { name: /^Webhook/ }).focus();
+  await page.keyboard.press('ArrowRight');
+  await page.getByText('Telegram isn’t configured').waitFor();
+  await page.keyboard.press('ArrowLeft');
+  await page.getByLabel('URL', { exact: true }).waitFor();
+  await isFocused(page.getByRole('radio', { name: /^Webhook/ }));
+  await page.goto('/channels');
+  await page.getByRole('link', { name: 'New channel' }).first().click();
+  await isFocused(page.getByLabel('URL', { exact: true }));
+  t.deepEqual(complaints, []);
+});
+
+test.serial('no form leaves what is missing to the browser, which would say one thing at a time', async (t) => {
+  const { browser, service, person } = t.context;
+  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  const sent = watchWrites(page);
+  const says = async (fields: readonly Locator[], problems: readonly string[]) => {
+    await page.getByText(problems[0] ?? '', { exact: true }).waitFor();
+    t.deepEqual(await Promise.all(fields.map(problemOf)), problems);
+    for (const field of fields) t.is(await field.getAttribute('aria-invalid'), 'true');
+    await isFocused(page.locator('[aria-invalid="true"]').first());
+    t.deepEqual(await findBarriers(page), []);
+  };
+  await page.goto('/docs?operation=getMonitor');
+  await page.getByRole('button', { name: 'Send request' }).click();
+  await says(
+    [page.getByLabel('API token'), page.getByLabel('id', { exact: true })],
+    ['Enter an API token', 'Enter id'],
+  );
+
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await says([page.getByLabel('Email'), page.getByLabel('Password')], ['Enter your email', 'Enter your password']);
+  t.deepEqual(sent, []);
+  await signIn(page, person);
+
+  await page.getByRole('button', { name: 'Wallboard' }).click();
+  const name = page.getByRole('dialog').getByRole('textbox', { name: 'Name' });
+  await name.fill(' ');
+  await page.getByRole('button', { name: 'Create link' }).click();
+  await says([name], ['Enter a name']);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+
+  await page.goto('/settings/members');
+  const account = page.getByLabel('Account name');
+  await account.fill('');
+  await page.getByRole('button', { name: 'Rename account' }).click();
+  await says([account], ['Enter a name']);
+
+  await page.goto('/settings/account');
+  await page.getByRole('button', { name: 'Turn on' }).click();
+  const password = page.getByLabel('Your password');
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await says([password], ['Enter your password']);
+  await password.fill(person.password);
+  await page.keyboard.press('Enter');
+  const first = page.getByLabel('6-digit code');
+  await first.waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Turn on' }).click();
+  await says([first], ['Enter the code from your app']);
+  const secret = (await page.getByLabel('Secret', { exact: true }).textContent()) ?? '';
+  await first.fill(totpCode(secret, Math.floor(Date.now() / 30_000)));
+  await page.keyboard.press('Enter');
+  const [code = ''] = ((await page.getByLabel('Recovery codes', { exact: true }).textContent()) ?? '').split('\n');
+  await page.getByRole('button', { name: 'I’ve saved them' }).click();
+  for (const [open, send] of [
+    ['New recovery codes', 'Create new codes'],
+    ['Turn off', 'Turn off'],
+  ] as const) {
+    await page.getByRole('button', { name: open }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: send }).click();
+    await says([password, page.getByLabel('Code', { exact: true })], ['Enter your password', 'Enter a code']);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+  }
+  await page.getByRole('button', { name: 'Turn off' }).click();
+  await password.fill(person.password);
+  await page.getByLabel('Code', { exact: true }).fill(code);
+  await page.keyboard.press('Enter');
+  await page.getByText('Two-factor authentication turned off').waitFor();
   t.deepEqual(complaints, []);
 });
 

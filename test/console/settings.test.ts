@@ -113,8 +113,12 @@ test.serial(
   async (t) => {
     const { browser, service, person } = t.context;
     const { page, complaints } = await openPage(t, browser, { url: service.url });
-    await page.goto('/settings/members');
+    await page.goto('/settings/account');
     await signIn(page, person);
+    await page.getByLabel('Name', { exact: true }).fill('Ada Park');
+    await page.getByRole('button', { name: 'Save name' }).click();
+    await page.getByText('Name saved').waitFor();
+    await page.goto('/settings/members');
     t.true(await page.getByRole('button', { name: 'Leave the account' }).isDisabled());
     await page.getByText('Only owner', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Invite' }).click();
@@ -123,11 +127,16 @@ test.serial(
     await page.getByLabel('Email').fill('grace@example.org');
     await page.keyboard.press('Enter');
     const link = await copied(page, 'Invitation link');
+    await page.getByText(/^Others can’t open this link: .*PUBLIC_URL/).waitFor();
+    t.deepEqual(await findBarriers(page), []);
     await page.getByRole('button', { name: 'I’ve sent it' }).click();
     await page.getByRole('row').filter({ hasText: 'grace@example.org' }).getByText('Editor').waitFor();
 
     const guest = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
     await guest.page.goto(new URL(link).pathname);
+    await guest.page.getByRole('heading', { name: 'Join default' }).waitFor();
+    await guest.page.getByText('Ada Park invites you as an editor. Monitors, channels and agents.').waitFor();
+    t.false((await guest.page.content()).includes(person.email), 'the address of who invites is not for strangers');
     await guest.page.getByLabel('Name').fill('Grace Hopper');
     await guest.page.getByLabel('Password').fill('a long pass phrase');
     await guest.page.getByRole('button', { name: 'Join' }).click();

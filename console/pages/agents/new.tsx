@@ -3,7 +3,7 @@ import { api } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useJudgedForm } from '../../parts/action.ts';
+import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button, Spinner } from '../../parts/button.tsx';
 import { CopyText } from '../../parts/copy.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
@@ -43,13 +43,13 @@ function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
   });
   const body = () => ({ name: name.value.trim(), region: region.value.trim() === '' ? null : region.value.trim() });
   const create = () =>
-    form.submit({ name: name.value.trim() === '' ? 'Enter a name' : null }, async () =>
+    form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () =>
       onCreated(await api.post('/agents', { body: body() })),
     );
   return (
     <div class="max-w-2xl">
       <Card>
-        <Form class="flex flex-col gap-5" noValidate onSubmit={create}>
+        <Form class="flex flex-col gap-5" onSubmit={create}>
           <TextField
             label="Name"
             required

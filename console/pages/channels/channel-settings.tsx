@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { useAction, useJudgedForm } from '../../parts/action.ts';
+import { required, useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
@@ -70,14 +70,14 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
     ...(channel.reports !== undefined && { reports: reports.value }),
   });
   const save = () =>
-    form.submit({ name: name.value.trim() === '' ? 'Enter a name' : null }, async () => {
+    form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () => {
       await api.patch('/channels/{id}', { path: { id: channel.id }, body: body() });
       await onChanged();
       toast('Saved');
     });
   return (
     <Card>
-      <Form class="flex flex-col gap-5" noValidate onSubmit={save}>
+      <Form class="flex flex-col gap-5" onSubmit={save}>
         <TextField
           label="Name"
           required

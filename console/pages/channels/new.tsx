@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { SECRET_PLACEHOLDER } from '../../client/curl.ts';
 import type { FieldTexts } from '../../client/failure.ts';
@@ -12,7 +12,7 @@ import { CurlButton } from '../../parts/curl.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
-import { Empty, Card, Page, useArrival } from '../../parts/page.tsx';
+import { Empty, Card, Page, useArrival, useWide } from '../../parts/page.tsx';
 import { ShownOnce } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
@@ -64,11 +64,17 @@ const BACK = { label: 'Channels', href: PATHS.channels };
 export function ChannelNewPage({ query }: PageProps) {
   const created = useSignal<{ type: ChannelType; name: string; result: Created } | null>(null);
   const type = TYPE_ORDER.find((each) => each === query['type']) ?? 'webhook';
+  const box = useRef<HTMLDivElement>(null);
+  const isWide = useWide();
+  // On a phone the keyboard would cover the choice of types.
+  useEffect(() => {
+    if (isWide) box.current?.querySelector<HTMLInputElement>('input[name="url"]')?.focus();
+  }, []);
   if (!canWrite()) return <ViewOnly title="New channel" back={BACK} icon="channels" who="create channels" />;
   if (created.value !== null) return <CreatedChannel {...created.value} />;
   return (
     <Page title="New channel" back={BACK}>
-      <div class="max-w-2xl">
+      <div class="max-w-2xl" ref={box}>
         <TypeChoice type={type} />
         {type === 'webhook' || signedIn().chats[type] ? (
           <ChannelForm type={type} onCreated={(name, result) => (created.value = { type, name, result })} />
@@ -136,7 +142,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
     Object.fromEntries(Object.keys(sentHeaders(webhook.value.headers)).map((header) => [header, SECRET_PLACEHOLDER]));
   return (
     <Card>
-      <Form class="flex flex-col gap-5" noValidate onSubmit={create}>
+      <Form class="flex flex-col gap-5" onSubmit={create}>
         {isWebhook && (
           <WebhookFields
             webhook={webhook.value}

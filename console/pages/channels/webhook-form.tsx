@@ -38,7 +38,7 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
     });
   return (
     <Card>
-      <Form class="flex flex-col gap-5" noValidate onSubmit={save}>
+      <Form class="flex flex-col gap-5" onSubmit={save}>
         <WebhookFields
           webhook={webhook.value}
           onWebhook={(value) => (webhook.value = value)}
@@ -90,6 +90,7 @@ export function WebhookFields({ webhook, onWebhook, problem, storedHost }: Webho
     <>
       <TextField
         label="URL"
+        name="url"
         inputMode="url"
         placeholder={storedHost === null ? 'https://example.com/spotcheck' : `https://${storedHost}/…`}
         autocomplete="off"

@@ -1,11 +1,11 @@
 import { signal, useSignal } from '@preact/signals';
-import { useAction } from '../../parts/action.ts';
+import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextArea, TextField } from '../../parts/field.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatLatency } from '../../parts/time.tsx';
-import type { Operation } from './description.ts';
+import type { Operation, Parameter } from './description.ts';
 import { credentialOf } from './samples.ts';
 
 /** The token that was typed, for all operations; it is gone when the page is left or loaded again. */
@@ -26,20 +26,33 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
   const values = useSignal<Readonly<Record<string, string>>>({});
   const body = useSignal(example === undefined ? '' : JSON.stringify(example, null, 2));
   const result = useSignal<Result | null>(null);
-  const action = useAction((failure) => (problem.value = describeFailure(failure)));
+  const form = useJudgedForm({});
   const problem = useSignal<string | null>(null);
   const inputs = parameters.filter((each) => each.in === 'path' || each.in === 'query');
   const needsToken = credentialOf(operation) === 'token';
-  const send = () =>
-    action.run(async () => {
-      problem.value = null;
-      result.value = null;
-      result.value = await sendRequest(operation, {
-        values: values.value,
-        token: needsToken ? token.value.trim() : null,
-        body: requestBody === undefined || body.value.trim() === '' ? null : body.value,
-      });
+  const judge = () => ({
+    ...(needsToken && { token: required(token.value.trim(), 'Enter an API token') }),
+    ...Object.fromEntries(
+      inputs
+        .filter((input) => input.required === true)
+        .map((input) => [keyOf(input), required(values.value[input.name] ?? '', `Enter ${input.name}`)]),
+    ),
+  });
+  const send = () => {
+    problem.value = null;
+    result.value = null;
+    return form.submit(judge(), async () => {
+      try {
+        result.value = await sendRequest(operation, {
+          values: values.value,
+          token: needsToken ? token.value.trim() : null,
+          body: requestBody === undefined || body.value.trim() === '' ? null : body.value,
+        });
+      } catch (failure) {
+        problem.value = describeFailure(failure);
+      }
     });
+  };
   return (
     <Form class="flex flex-col gap-3 rounded-lg border border-line p-3" onSubmit={send}>
       {needsToken && (
@@ -50,17 +63,20 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
           spellcheck={false}
           placeholder="spk_…"
           hint="Kept in this tab only, until you reload."
+          required
           value={token.value}
+          error={form.problem('token')}
           onValue={(value) => (token.value = value)}
         />
       )}
-      {inputs.map(({ name, in: location, required = false }) => (
+      {inputs.map((input) => (
         <TextField
-          key={`${location} ${name}`}
-          label={required ? name : `${name} (optional)`}
-          required={required}
-          value={values.value[name] ?? ''}
-          onValue={(value) => (values.value = { ...values.value, [name]: value })}
+          key={keyOf(input)}
+          label={input.required === true ? input.name : `${input.name} (optional)`}
+          required={input.required === true}
+          value={values.value[input.name] ?? ''}
+          error={form.problem(keyOf(input))}
+          onValue={(value) => (values.value = { ...values.value, [input.name]: value })}
         />
       ))}
       {requestBody !== undefined && (
@@ -74,7 +90,7 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
         />
       )}
       <div class="flex flex-wrap items-center gap-3">
-        <Button type="submit" tone="primary" size="small" busy={action.isBusy.value}>
+        <Button type="submit" tone="primary" size="small" busy={form.isBusy.value}>
           Send request
         </Button>
         {method !== 'get' && <span class="text-xs text-soft">This changes real data.</span>}
@@ -85,6 +101,11 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
       </div>
     </Form>
   );
+}
+
+/** A path and a query parameter may have the same name. */
+function keyOf({ name, in: location }: Parameter): string {
+  return `${location} ${name}`;
 }
 
 function Shown({ result: { status, durationMs, text, isCut } }: { result: Result }) {

@@ -23,7 +23,7 @@ import { Dependencies, Judgement, Locations } from './judgement.tsx';
 import { Notify, saveChannels } from './notify.tsx';
 import { PreviewCard } from './preview-card.tsx';
 import { NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
-import { suggestName, describeDown, latestNotice, sayDuration } from './sentences.ts';
+import { suggestName, describeDown, describeTimeout, latestNotice, sayDuration } from './sentences.ts';
 import { TypeFields } from './type-fields.tsx';
 import { ChangedElsewhere, useMonitorDraft } from './use-monitor-draft.tsx';
 
@@ -252,6 +252,7 @@ function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
       : draft.type === 'domain'
         ? 'Degraded when expiry is near, down when it has expired.'
         : describeDown(draft, surroundings);
+  const timeout = describeTimeout(draft, surroundings);
   const seconds = latestNotice(draft, surroundings);
   const locations = isAgentChecked(draft.type) ? countLocations(draft, surroundings.sharedLocations) : 1;
   return (
@@ -269,6 +270,7 @@ function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
           .
         </p>
       )}
+      {timeout !== null && <p class="mt-1.5 text-soft">{timeout}</p>}
       {locations === 0 && <p class="mt-1.5 text-degraded">No location checks it yet: select one of your agents.</p>}
     </div>
   );

@@ -22,6 +22,14 @@ export function describeDown(draft: Draft, surroundings: Surroundings): string |
   return `Down when ${quorum} of ${locations} locations agree, each after ${inRow}.`;
 }
 
+/** Describes when a check gives up, and whether the draft says so; null for a heartbeat and for impossible values. */
+export function describeTimeout(draft: Draft, surroundings: Surroundings): string | null {
+  const { timeout } = numbersOf(draft, surroundings);
+  if (draft.type === 'heartbeat' || timeout === null) return null;
+  const after = `Each check times out after ${sayDuration(timeout / 1000)}`;
+  return draft.timeout.trim() === '' ? `${after}, the default.` : `${after}.`;
+}
+
 /** The longest time until an outage is reported, in seconds; null if it cannot be computed. */
 export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
   const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
@@ -29,23 +37,22 @@ export function latestNotice(draft: Draft, surroundings: Surroundings): number |
   if (draft.type === 'heartbeat') return grace === null ? null : interval + grace;
   return timeout === null || failures === null
     ? null
-    : Math.ceil(
-        worstDetectionSeconds({
-          type: draft.type,
-          intervalSeconds: interval,
-          timeoutMs: timeout,
-          downAfterFailures: failures,
-        }),
-      );
+    : worstDetectionSeconds({
+        type: draft.type,
+        intervalSeconds: interval,
+        timeoutMs: timeout,
+        downAfterFailures: failures,
+      });
 }
 
-/** Formats seconds exactly: `1 min 30 s`. */
-export function sayDuration(seconds: number): string {
+/** Formats seconds: `1 min 30 s`, below ten seconds to the millisecond as `2.5 s`, above them rounded up. */
+export function sayDuration(exact: number): string {
+  const seconds = exact < 10 ? Math.round(exact * 1000) / 1000 : Math.ceil(Math.round(exact * 1000) / 1000);
   const parts = [
     [Math.floor(seconds / DAY_SECONDS), 'd'],
     [Math.floor(seconds / 3600) % 24, 'h'],
     [Math.floor(seconds / 60) % 60, 'min'],
-    [Math.round(seconds % 60), 's'],
+    [seconds % 60, 's'],
   ] as const;
   const said = parts.filter(([amount]) => amount > 0).map(([amount, unit]) => `${amount} ${unit}`);
   return said.length === 0 ? '0 s' : said.join(' ');

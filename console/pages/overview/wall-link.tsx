@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import { signedIn } from '../../client/session-state.ts';
-import { useFormAction } from '../../parts/action.ts';
+import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
@@ -41,14 +40,16 @@ const EXPIRIES = [
   { value: '365', label: 'In a year' },
 ] as const;
 
+const LINK_TEXTS = { name: 'Use 1 to 255 characters', expires_at: 'Choose a later date' } as const;
+
 /** A dialog that creates a link to the wallboard and shows it once. */
 function NewWallLink({ onClose }: { onClose: () => void }) {
   const name = useDraft('wallboard name', 'Wallboard');
   const expiry = useDraft('wallboard expiry', '');
   const created = useSignal<string | null>(null);
-  const formAction = useFormAction();
+  const form = useJudgedForm(LINK_TEXTS);
   const create = () =>
-    formAction.run(async () => {
+    form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () => {
       const days = Number(expiry.value);
       const { token } = await api.post('/tokens', {
         body: {
@@ -61,17 +62,14 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
       // Nothing is left to restore.
       [name.value, expiry.value] = ['Wallboard', ''];
     });
-  const { byField, rest } = problemsByField(formAction.error.value, {
-    name: 'Use 1 to 255 characters',
-    expires_at: 'Choose a later date',
-  });
   if (created.value !== null)
     return (
       <ShownOnceDialog
         key="created"
-        title="Wallboard link"
-        question="Saved the link?"
-        text="It is shown only once. Create a new one if you lose it."
+        title="Wallboard link created"
+        question="Copied the link?"
+        text="It is shown only once. If you lose it, revoke it and create another."
+        action="I’ve copied it"
         onClose={onClose}
       >
         <div class="grid grid-cols-1 gap-3 text-sm">
@@ -85,10 +83,10 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog
       key="form"
-      title="Wallboard"
+      title="New wallboard link"
       action="Create link"
-      isBusy={formAction.isBusy.value}
-      error={rest}
+      isBusy={form.isBusy.value}
+      error={form.rest}
       onSubmit={() => void create()}
       onClose={onClose}
     >
@@ -105,14 +103,14 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
         autofocus
         maxLength={255}
         value={name.value}
-        error={byField['name']}
+        error={form.problem('name')}
         onValue={(value) => (name.value = value)}
       />
       <SelectField
         label="Expires"
         options={EXPIRIES}
         value={expiry.value}
-        error={byField['expires_at']}
+        error={form.problem('expires_at')}
         onValue={(value) => (expiry.value = value)}
       />
     </FormDialog>

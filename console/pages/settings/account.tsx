@@ -3,11 +3,11 @@ import { useId } from 'preact/hooks';
 import { listTimeZones, currentTimeZone, readTimeZone } from '../../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
-import { problemsByField, sentenceOf, type FieldTexts } from '../../client/failure.ts';
+import { sentenceOf, type FieldTexts } from '../../client/failure.ts';
 import { session, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useFormAction, useJudgedForm, useAction } from '../../parts/action.ts';
+import { required, useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choice-fields.tsx';
 import { useDraft } from '../../parts/draft.ts';
@@ -51,38 +51,23 @@ export function AccountSettings() {
 
 function Profile() {
   const { user } = signedIn();
-  const name = useDraft('my name', user.name);
-  const formAction = useFormAction();
-  const save = () =>
-    formAction.run(async () => {
-      const changed = await api.patch('/user', { body: { name: name.value.trim() } });
-      session.value = { ...signedIn(), user: changed };
-      name.value = changed.name;
-      toast('Name saved');
-    });
-  const { byField, rest } = problemsByField(formAction.error.value, { name: 'At most 255 characters' });
+  const rename = async (name: string) => {
+    const changed = await api.patch('/user', { body: { name } });
+    session.value = { ...signedIn(), user: changed };
+    toast('Name saved');
+    return changed.name;
+  };
   return (
     <div class="grid max-w-md gap-5">
-      <Form class="flex flex-col gap-3" onSubmit={save}>
-        <TextField
-          label="Name"
-          value={name.value}
-          autocomplete="name"
-          maxLength={255}
-          hint="Shown next to your actions."
-          error={byField['name']}
-          onValue={(value) => (name.value = value)}
-        />
-        <FormError text={rest} />
-        <Button
-          type="submit"
-          class="self-start"
-          busy={formAction.isBusy.value}
-          disabled={name.value.trim() === user.name}
-        >
-          Save name
-        </Button>
-      </Form>
+      <NameForm
+        draft="my name"
+        label="Name"
+        action="Save name"
+        stored={user.name}
+        autocomplete="name"
+        hint="Shown next to your actions."
+        onRename={rename}
+      />
       <dl class="grid gap-x-6 gap-y-3 text-sm md:grid-cols-2">
         <Fact name="Email">{user.email}</Fact>
         <Fact name="Role">{`${ROLES[user.role].label}: ${ROLES[user.role].access}`}</Fact>
@@ -98,6 +83,59 @@ function Profile() {
       </div>
       <TimeSettings />
     </div>
+  );
+}
+
+type NameFormProps = {
+  /** The name of the draft that keeps what is typed. */
+  draft: string;
+  label: string;
+  /** The label of the button. */
+  action: string;
+  hint: string;
+  stored: string;
+  /** Whether there has to be a name. */
+  isRequired?: boolean;
+  autocomplete?: string;
+  /** Stores the name and returns it as it is stored. */
+  onRename: (name: string) => Promise<string>;
+};
+
+/** A form that changes one name. */
+export function NameForm({
+  draft,
+  label,
+  action,
+  hint,
+  stored,
+  isRequired = false,
+  autocomplete = 'off',
+  onRename,
+}: NameFormProps) {
+  const name = useDraft(draft, stored);
+  const form = useJudgedForm({ name: 'Use at most 255 characters, no line breaks' });
+  const typed = name.value.trim();
+  const save = () =>
+    form.submit({ name: isRequired ? required(typed, 'Enter a name') : null }, async () => {
+      name.value = await onRename(typed);
+    });
+  return (
+    <Form class="flex max-w-md flex-col gap-3" onSubmit={save}>
+      <TextField
+        label={label}
+        value={name.value}
+        required={isRequired}
+        autocomplete={autocomplete}
+        maxLength={255}
+        hint={hint}
+        error={form.problem('name')}
+        onValue={(value) => (name.value = value)}
+      />
+      <FormError text={form.rest} />
+      <Button type="submit" class="self-start" busy={form.isBusy.value} disabled={typed === stored}>
+        {action}
+      </Button>
+    </Form>
   );
 }
 
@@ -122,7 +160,7 @@ function PasswordForm() {
   const next = useSignal('');
   const form = useJudgedForm(PASSWORD_TEXTS);
   const judge = () => ({
-    current: current.value === '' ? 'Enter your current password' : null,
+    current: required(current.value, 'Enter your current password'),
     new: Array.from(next.value).length < SHORTEST ? `At least ${SHORTEST} characters` : null,
   });
   const change = () =>
@@ -137,7 +175,7 @@ function PasswordForm() {
       await loadSession();
     });
   return (
-    <Form class="flex max-w-md flex-col gap-4" noValidate onSubmit={change}>
+    <Form class="flex max-w-md flex-col gap-4" onSubmit={change}>
       <p class="text-sm text-soft">
         {user.password_changed_at === null ? (
           'You’re using the initial password.'

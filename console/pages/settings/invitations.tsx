@@ -106,6 +106,11 @@ function isEmail(text: string): boolean {
   return /^[^\s@]+@[^\s@]+$/.test(text.trim());
 }
 
+/** Whether a URL leads each computer to itself. */
+function isLoopback(url: string): boolean {
+  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
 /** A dialog that creates an invitation and shows its link, which the inviting member passes on. */
 function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const email = useDraft('invitation email', '');
@@ -135,6 +140,12 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
             days, for anyone who has it.
           </p>
           <CopyText text={made.value.url} label="Invitation link" />
+          {isLoopback(made.value.url) && (
+            <p class="text-degraded">
+              Others can’t open this link: it leads to their own computer. Your administrator can set PUBLIC_URL to an
+              address they can reach.
+            </p>
+          )}
         </div>
       </ShownOnceDialog>
     );
@@ -146,7 +157,6 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
       action="Create link"
       isBusy={form.isBusy.value}
       error={form.rest}
-      noValidate
       onSubmit={() => void invite()}
       onClose={onClose}
     >

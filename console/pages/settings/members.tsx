@@ -1,21 +1,19 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import { endSession, session, signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction, useFormAction } from '../../parts/action.ts';
+import { useAction } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { useDraft } from '../../parts/draft.ts';
-import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { NameForm } from './account.tsx';
 import { Invitations } from './invitations.tsx';
 import { isRole, ROLES, type Role } from './roles.ts';
 
@@ -43,41 +41,24 @@ export function MemberSettings() {
 /** A form that renames the account. */
 function AccountName() {
   const { tenant } = signedIn();
-  const name = useDraft('account name', tenant.name);
-  const formAction = useFormAction();
-  const save = () =>
-    formAction.run(async () => {
-      const renamed = await api.patch('/account', { body: { name: name.value.trim() } });
-      session.value = { ...signedIn(), tenant: renamed };
-      name.value = renamed.name;
-      toast('Account renamed');
-    });
-  const { byField, rest } = problemsByField(formAction.error.value, {
-    name: 'Use 1 to 255 characters, no line breaks',
-  });
+  const rename = async (name: string) => {
+    const renamed = await api.patch('/account', { body: { name } });
+    session.value = { ...signedIn(), tenant: renamed };
+    toast('Account renamed');
+    return renamed.name;
+  };
   return (
     <Section title="Account">
       <Card>
-        <Form class="flex max-w-md flex-col gap-3" onSubmit={save}>
-          <TextField
-            label="Account name"
-            value={name.value}
-            required
-            maxLength={255}
-            hint="Shown to members and in invitations."
-            error={byField['name']}
-            onValue={(value) => (name.value = value)}
-          />
-          <FormError text={rest} />
-          <Button
-            type="submit"
-            class="self-start"
-            busy={formAction.isBusy.value}
-            disabled={name.value.trim() === tenant.name || name.value.trim() === ''}
-          >
-            Rename account
-          </Button>
-        </Form>
+        <NameForm
+          draft="account name"
+          label="Account name"
+          action="Rename account"
+          stored={tenant.name}
+          isRequired
+          hint="Shown to members and in invitations."
+          onRename={rename}
+        />
       </Card>
     </Section>
   );

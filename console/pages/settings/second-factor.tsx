@@ -1,10 +1,9 @@
-import { useSignal, type Signal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import { signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
-import { useFormAction, type FormAction } from '../../parts/action.ts';
+import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
@@ -16,28 +15,14 @@ const TITLE = 'New recovery codes';
 
 /** A dialog that replaces all recovery codes. */
 function NewCodes({ onClose }: { onClose: () => void }) {
-  const proof = { password: useSignal(''), code: useSignal('') };
   const made = useSignal<readonly string[] | null>(null);
-  const formAction = useFormAction();
-  const renew = () =>
-    formAction.run(async () => {
-      const { recovery_codes: codes } = await api.post('/user/recovery-codes', {
-        body: { password: proof.password.value, code: proof.code.value.trim() },
-      });
-      made.value = codes;
-      await loadSession();
-    });
+  const renew = async (proof: Proof) => {
+    const { recovery_codes: codes } = await api.post('/user/recovery-codes', { body: proof });
+    made.value = codes;
+    await loadSession();
+  };
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
-  return (
-    <ProofDialog
-      title={TITLE}
-      action="Create new codes"
-      proof={proof}
-      formAction={formAction}
-      onSubmit={() => void renew()}
-      onClose={onClose}
-    />
-  );
+  return <ProofDialog title={TITLE} action="Create new codes" onProof={renew} onClose={onClose} />;
 }
 
 const DIALOGS = { start: StartSecondFactor, codes: NewCodes, stop: StopSecondFactor } as const;
@@ -84,23 +69,18 @@ export function SecondFactor() {
 
 /** A dialog that turns off two-factor authentication. */
 function StopSecondFactor({ onClose }: { onClose: () => void }) {
-  const proof = { password: useSignal(''), code: useSignal('') };
-  const formAction = useFormAction();
-  const stop = () =>
-    formAction.run(async () => {
-      await api.delete('/user/totp', { body: { password: proof.password.value, code: proof.code.value.trim() } });
-      await loadSession();
-      toast('Two-factor authentication turned off');
-      onClose();
-    });
+  const stop = async (proof: Proof) => {
+    await api.delete('/user/totp', { body: proof });
+    await loadSession();
+    toast('Two-factor authentication turned off');
+    onClose();
+  };
   return (
     <ProofDialog
       title="Turn off two-factor authentication?"
       action="Turn off"
       tone="danger"
-      proof={proof}
-      formAction={formAction}
-      onSubmit={() => void stop()}
+      onProof={stop}
       onClose={onClose}
     >
       <p class="text-sm text-soft">Signing in takes only your password. Other sessions will be signed out.</p>
@@ -109,27 +89,32 @@ function StopSecondFactor({ onClose }: { onClose: () => void }) {
 }
 
 /** Password and code, which prove the user's identity. */
-type Proof = { password: Signal<string>; code: Signal<string> };
+type Proof = { password: string; code: string };
 
 type ProofDialogProps = {
   title: string;
   action: string;
   tone?: 'primary' | 'danger';
-  proof: Proof;
-  formAction: FormAction;
-  onSubmit: () => void;
+  onProof: (proof: Proof) => Promise<void>;
   onClose: () => void;
   children?: ComponentChildren;
 };
 
 /** A dialog that asks for password and code before a sensitive change. */
-function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProps) {
-  const { byField, rest } = problemsByField(formAction.error.value, {
-    password: 'Wrong password',
-    code: 'Wrong code',
-  });
+function ProofDialog({ onProof, children, ...dialog }: ProofDialogProps) {
+  const password = useSignal('');
+  const code = useSignal('');
+  const form = useJudgedForm({ password: 'Wrong password', code: 'Wrong code' });
+  const submit = () => {
+    const proof = { password: password.value, code: code.value.trim() };
+    const judged = {
+      password: required(proof.password, 'Enter your password'),
+      code: required(proof.code, 'Enter a code'),
+    };
+    return form.submit(judged, () => onProof(proof));
+  };
   return (
-    <FormDialog {...dialog} isBusy={formAction.isBusy.value} error={rest}>
+    <FormDialog {...dialog} isBusy={form.isBusy.value} error={form.rest} onSubmit={() => void submit()}>
       {children}
       <TextField
         label="Your password"
@@ -137,9 +122,9 @@ function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProp
         autocomplete="current-password"
         required
         autofocus
-        value={proof.password.value}
-        error={byField['password']}
-        onValue={(value) => (proof.password.value = value)}
+        value={password.value}
+        error={form.problem('password')}
+        onValue={(value) => (password.value = value)}
       />
       <TextField
         label="Code"
@@ -147,9 +132,9 @@ function ProofDialog({ proof, formAction, children, ...dialog }: ProofDialogProp
         autocomplete="one-time-code"
         required
         maxLength={64}
-        value={proof.code.value}
-        error={byField['code']}
-        onValue={(value) => (proof.code.value = value)}
+        value={code.value}
+        error={form.problem('code')}
+        onValue={(value) => (code.value = value)}
       />
     </FormDialog>
   );

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
 import { loadSession } from '../../client/session.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useFormAction } from '../../parts/action.ts';
+import { required, useJudgedForm } from '../../parts/action.ts';
 import { CopyText } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
@@ -19,23 +18,19 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
   const password = useSignal('');
   const started = useSignal<Started | null>(null);
   const code = useSignal('');
-  const formAction = useFormAction();
+  const form = useJudgedForm({ password: 'Wrong password', code: 'Wrong code' });
   const made = useSignal<readonly string[] | null>(null);
   const start = () =>
-    formAction.run(
-      async () => void (started.value = await api.post('/user/totp', { body: { password: password.value } })),
-    );
+    form.submit({ password: required(password.value, 'Enter your password') }, async () => {
+      started.value = await api.post('/user/totp', { body: { password: password.value } });
+    });
   const finish = () =>
-    formAction.run(async () => {
+    form.submit({ code: required(code.value.trim(), 'Enter the code from your app') }, async () => {
       const { recovery_codes: codes } = await api.post('/user/totp/confirm', { body: { code: code.value.trim() } });
       made.value = codes;
       await loadSession();
       toast('Two-factor authentication turned on');
     });
-  const { byField, rest } = problemsByField(formAction.error.value, {
-    password: 'Wrong password',
-    code: 'Wrong code',
-  });
   if (made.value !== null) return <RecoveryCodes title={TITLE} codes={made.value} onClose={onClose} />;
   const isFirst = started.value === null;
   return (
@@ -44,8 +39,8 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
       key={isFirst ? 'password' : 'code'}
       title={TITLE}
       action={isFirst ? 'Continue' : 'Turn on'}
-      isBusy={formAction.isBusy.value}
-      error={rest}
+      isBusy={form.isBusy.value}
+      error={form.rest}
       onSubmit={() => void (isFirst ? start() : finish())}
       onClose={onClose}
     >
@@ -58,7 +53,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
           required
           autofocus
           value={password.value}
-          error={byField['password']}
+          error={form.problem('password')}
           onValue={(value) => (password.value = value)}
         />
       ) : (
@@ -73,7 +68,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
             autofocus
             maxLength={12}
             value={code.value}
-            error={byField['code']}
+            error={form.problem('code')}
             onValue={(value) => (code.value = value)}
           />
         </>

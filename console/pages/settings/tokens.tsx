@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction, useJudgedForm } from '../../parts/action.ts';
+import { required, useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CopyText } from '../../parts/copy.tsx';
@@ -180,7 +180,7 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
   const made = useSignal<string | null>(null);
   const form = useJudgedForm(TOKEN_TEXTS);
   const make = () =>
-    form.submit({ name: name.value.trim() === '' ? 'Enter a name' : null }, async () => {
+    form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () => {
       const days = Number(expiry.value);
       const { token } = await api.post('/tokens', {
         body: {
@@ -214,7 +214,6 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
       action="Create token"
       isBusy={form.isBusy.value}
       error={form.rest}
-      noValidate
       onSubmit={() => void make()}
       onClose={onClose}
     >

@@ -278,8 +278,12 @@ test.serial(
       email: email.toLowerCase(),
       role: 'editor',
       tenant: { name: account.tenantId },
+      invited_by: 'ada',
       expires_at: made.json['expires_at'],
     });
+    await api.database.pool.query(`UPDATE users SET name = '' WHERE id = $1`, [owner.user.id]);
+    const nameless = await api.anonymous('GET', `/v1/invitations/${token}`);
+    t.false('invited_by' in nameless.json, nameless.text);
     const joined = await api.anonymous('POST', '/v1/invitations/accept', {
       token,
       name: 'Grace',
