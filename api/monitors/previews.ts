@@ -3,7 +3,7 @@ import { isScheduled } from '../../core/checks/slots.ts';
 import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
 import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
-import { isAgentChecked, type CheckTarget, type MonitorType } from '../../core/monitors/monitor.ts';
+import { checkTargetOf, isAgentChecked, type CheckTarget, type MonitorType } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
 import { findWholeMonitor } from '../../models/monitors/monitors.ts';
 import { SERVICE_REGION } from '../../queues/payloads.ts';
@@ -93,27 +93,13 @@ async function readPreview(surroundings: Surroundings, caller: Caller, body: Pre
   requireProbed(settings.type);
   if (!isScheduled({ ...settings, enabled: true }))
     throw badRequest('target is required: without one there is nothing to preview');
-  const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
+  const { type } = settings;
   const hasStoredSecrets = body.monitor_id !== undefined && Object.keys(secrets).length > 0;
   const wanted: Wanted = { caller, agentSources, wanted: body.region, hasStoredSecrets };
   const region = isAgentChecked(type) ? await chooseRegion(surroundings, wanted) : SERVICE_REGION;
   if (region === SERVICE_REGION && body.region !== undefined)
     throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
-  return {
-    region,
-    target: {
-      type,
-      target,
-      timeoutMs,
-      method,
-      expectedStatus,
-      bodyMatch,
-      followRedirects,
-      checkSpec,
-      secrets,
-      isShown: true,
-    },
-  };
+  return { region, target: { ...checkTargetOf(settings, secrets), isShown: true } };
 }
 
 /**

@@ -90,6 +90,15 @@ export type CheckTarget = {
   isShown?: true;
 };
 
+/** What a probe needs of a monitor's settings, with the secrets that are kept apart from them. */
+export function checkTargetOf(
+  settings: Omit<CheckTarget, 'secrets' | 'isShown'>,
+  secrets: MonitorSecrets,
+): CheckTarget {
+  const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;
+  return { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec, secrets };
+}
+
 /**
  * What a customer can set on a monitor, complete: defaults filled in, everything normalised. Secrets are kept apart.
  */

@@ -1,6 +1,6 @@
 import type { ScheduleSlot } from '../../core/checks/slots.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
-import type { CheckTarget, MonitorSecrets } from '../../core/monitors/monitor.ts';
+import { checkTargetOf, type CheckTarget, type MonitorSecrets } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
 
@@ -68,21 +68,16 @@ export async function claimRechecks(
 }
 
 function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
-  const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec, ...rest } = row;
-  const { sealedSecrets: _sealed, ...check } = rest;
+  const { monitorNo, monitorId, tenantId, name, checksVersion, isUp, badVote } = row;
   return {
-    ...check,
-    target: {
-      type,
-      target,
-      timeoutMs,
-      method,
-      expectedStatus,
-      bodyMatch,
-      followRedirects,
-      checkSpec,
-      secrets: secrets ?? {},
-    },
+    monitorNo,
+    monitorId,
+    tenantId,
+    name,
+    checksVersion,
+    isUp,
+    badVote,
+    target: checkTargetOf(row, secrets ?? {}),
     hasItsSecrets: secrets !== null,
   };
 }

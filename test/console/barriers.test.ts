@@ -1,24 +1,18 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { readConsole } from '../../api/system/console-files.ts';
-import { consolePages } from '../../api/system/console-pages.ts';
-import { DIST } from '../../console/build/stamp.ts';
+import type { Locator, Page } from 'playwright-core';
 import type { PageName } from '../../console/paths.ts';
-import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 import { canary } from '../attackers/canary-life.ts';
 import { searchFor } from '../attackers/canary-search.ts';
 import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
-import { findBarriers, findSideways, openPage, startBrowser } from '../helpers/browser.ts';
-import { createHarness } from '../helpers/harness.ts';
+import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { totpCode } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
 import { WALK, type PageView, type WalkedDialog } from './page-walk.ts';
 
-type Context = { api: ApiServer };
-const test = anyTest as TestFn<Context>;
-const built = await readConsole(DIST);
-withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
+const test = anyTest as TestFn<ConsolePages>;
+const openAs = withConsolePages(test);
 
 /** Every second page is seen in the first two, the others in the last two; `ALL_FORMS=1` shows each in all four. */
 const FORMS = [
@@ -39,13 +33,6 @@ const MOST_SHIFT = 0.1;
 const CONTROLS =
   'a[href], button:enabled, input:enabled:not([type="radio"]), input[type="radio"]:enabled:checked, ' +
   'select:enabled, textarea:enabled, summary, [tabindex="0"]';
-
-let browser: Browser | null = null;
-const { harness, close } = createHarness();
-test.before(async () => {
-  browser = await startBrowser(harness);
-});
-test.after.always(close);
 
 test('every page and dialog is accessible, and nothing that was secret is shown again', async (t) => {
   t.timeout(300_000);
@@ -114,16 +101,6 @@ test('two accounts never see each other: not in lists, not by an address, and no
 
 function firstOf(ids: Readonly<Record<Kind, string[]>>): Record<Kind, string> {
   return Object.fromEntries(Object.entries(ids).map(([kind, [id = '']]) => [kind, id])) as Record<Kind, string>;
-}
-
-/** A person who is signed in already. */
-async function openAs(t: ExecutionContext<Context>, { headers }: Person, form: (typeof FORMS)[number]) {
-  if (browser === null) throw new Error('The browser did not start');
-  const opened = await openPage(t, browser, { url: t.context.api.url, ...form });
-  opened.page.setDefaultTimeout(60_000);
-  const [name = '', value = ''] = (headers['Cookie'] ?? '').split('=');
-  await opened.page.context().addCookies([{ name, value, url: t.context.api.url }]);
-  return opened;
 }
 
 /** What is wrong with a page, in one line each. */
@@ -256,7 +233,7 @@ async function readAll(page: Page): Promise<string> {
  * Gives the console every kind of secret that its forms take, keeps those that it shows once, and gives back all of
  * them by name.
  */
-async function giveSecrets(t: ExecutionContext<Context>, person: Person): Promise<Map<string, string>> {
+async function giveSecrets(t: ExecutionContext<ConsolePages>, person: Person): Promise<Map<string, string>> {
   const { page, complaints } = await openAs(t, person, FORMS[0]);
   const secrets = new Map<string, string>();
   const give = (name: string) => {

@@ -1,29 +1,17 @@
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { readConsole } from '../../api/system/console-files.ts';
-import { consolePages } from '../../api/system/console-pages.ts';
-import { DIST } from '../../console/build/stamp.ts';
+import anyTest, { type TestFn } from 'ava';
+import type { Locator, Page } from 'playwright-core';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
-import { withApiServer, type ApiServer } from '../api/api-server.ts';
-import { addPerson, type Person } from '../api/person.ts';
+import type { ApiServer } from '../api/api-server.ts';
+import { addPerson } from '../api/person.ts';
 import { addTransitions } from '../api/statistics/measured-monitor.ts';
 import { furnishAccount, type Furnished, type Kind } from '../attackers/furnished-account.ts';
-import { findBarriers, findSideways, openPage, startBrowser } from '../helpers/browser.ts';
-import { createHarness } from '../helpers/harness.ts';
+import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { until } from '../helpers/until.ts';
 import { WALK } from './page-walk.ts';
 
-type Context = { api: ApiServer };
-const test = anyTest as TestFn<Context>;
-const built = await readConsole(DIST);
-withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
-
-let browser: Browser | null = null;
-const { harness, close } = createHarness();
-test.before(async () => {
-  browser = await startBrowser(harness);
-});
-test.after.always(close);
+const test = anyTest as TestFn<ConsolePages>;
+const openAs = withConsolePages(test);
 
 /** From the narrowest that has to be read (WCAG 1.4.10) over tablets beside the navigation to the largest screens. */
 const WIDTHS = [320, 390, 768, 820, 1024, 1280, 1440, 1920, 2560];
@@ -249,15 +237,6 @@ test('a strip is red for down, amber for degraded and hatched for unknown; a day
 async function clickDay(strip: Locator, daysAgo: number): Promise<void> {
   const { width = 0, height = 0 } = (await strip.boundingBox()) ?? {};
   await strip.click({ position: { x: ((89.5 - daysAgo) * width) / 90, y: height / 2 } });
-}
-
-async function openAs(t: ExecutionContext<Context>, { headers }: Person) {
-  if (browser === null) throw new Error('The browser did not start');
-  const { url } = t.context.api;
-  const opened = await openPage(t, browser, { url });
-  const [name = '', value = ''] = (headers['Cookie'] ?? '').split('=');
-  await opened.page.context().addCookies([{ name, value, url }]);
-  return opened;
 }
 
 async function findAtWidths(page: Page, what: string): Promise<string[]> {

@@ -1,0 +1,40 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import type { Browser } from 'playwright-core';
+import { readConsole } from '../../api/system/console-files.ts';
+import { consolePages } from '../../api/system/console-pages.ts';
+import { DIST } from '../../console/build/stamp.ts';
+import { withApiServer, type ApiServer } from '../api/api-server.ts';
+import type { Person } from '../api/person.ts';
+import { openPage, startBrowser, type OpenPage, type PageOptions } from './browser.ts';
+import { createHarness } from './harness.ts';
+
+/** The API with the console, over a database that the tests fill themselves. */
+export type ConsolePages = { api: ApiServer };
+
+/** Opens an empty page, signed in already where there is a person. */
+export type OpenAs = (
+  t: ExecutionContext<ConsolePages>,
+  person: Person | null,
+  options?: Omit<PageOptions, 'url'>,
+) => Promise<OpenPage>;
+
+const built = await readConsole(DIST);
+
+/** Starts one API and one browser before the tests of a file and ends both after them; returns how a page is opened. */
+export function withConsolePages(test: TestFn<ConsolePages>): OpenAs {
+  withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
+  const { harness, close } = createHarness();
+  let browser: Browser | null = null;
+  test.before(async () => {
+    browser = await startBrowser(harness);
+  });
+  test.after.always(close);
+  return async (t, person, options = {}) => {
+    if (browser === null) throw new Error('The browser did not start');
+    const { url } = t.context.api;
+    const opened = await openPage(t, browser, { ...options, url });
+    const [name = '', value = ''] = (person?.headers['Cookie'] ?? '').split('=');
+    if (person !== null) await opened.page.context().addCookies([{ name, value, url }]);
+    return opened;
+  };
+}
