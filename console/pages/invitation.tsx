@@ -52,6 +52,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
   });
   const { is, access } = ROLES[invitation.role];
   const { invited_by: inviter } = invitation;
+  const role = `${is}: ${access.charAt(0).toLowerCase()}${access.slice(1)}`;
   const judge = () => ({
     name: required(name.value.trim(), 'Enter your name'),
     password: Array.from(password.value).length < 12 ? 'Use 12 to 1024 characters' : null,
@@ -68,7 +69,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
   return (
     <OpenFrame
       title={`Join ${invitation.tenant.name}`}
-      lead={`${inviter === undefined ? 'You’re invited' : `${inviter} invites you`} as ${is}. ${access}.`}
+      lead={`${inviter === undefined ? 'You’re invited' : `${inviter} invites you`} as ${role}.`}
     >
       <Form class="flex flex-col gap-4" onSubmit={accept}>
         <TextField label="Email" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />

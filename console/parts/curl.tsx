@@ -12,10 +12,12 @@ export function CurlButton({ request }: { request: () => ApiRequest }) {
       <Button
         tone="quiet"
         icon="copy"
+        title="Copy as curl"
         onClick={() => (command.value = curlOf(request(), window.location.origin))}
         class="md:ml-auto"
       >
-        Copy as curl
+        {/* On a phone it would take a line of its own in the bar that stays in sight. */}
+        <span class="sr-only sm:not-sr-only">Copy as curl</span>
       </Button>
       {command.value !== null && (
         <Dialog title="Copy as curl" wide onClose={() => (command.value = null)}>

@@ -46,6 +46,9 @@ export function ShownOnceDialog({
   children,
 }: Once & { title: string; onClose: () => void }) {
   const ask = () => askWhetherKept({ question, text, action });
+  const content = useRef<HTMLDivElement>(null);
+  // The first button copies; the browser would choose the one that closes.
+  useEffect(() => content.current?.querySelector('button')?.focus(), []);
   useLeaveGuard({ isNeeded: true, isFree: () => false, ask });
   return (
     <Dialog
@@ -58,7 +61,7 @@ export function ShownOnceDialog({
         </Button>
       }
     >
-      {children}
+      <div ref={content}>{children}</div>
     </Dialog>
   );
 }

@@ -46,6 +46,7 @@ test.serial('everything that is wrong with a monitor is said at once, in the uni
   await page.getByText('Fix 1 error').waitFor();
   t.is(await problemOf(url), 'Enter a URL');
   await isFocused(url);
+  t.is(await problemOf(page.getByLabel('Check every', { exact: true })), 'Default: 1 minute. 1 second to 24 hours.');
 
   await url.fill('localhost:9401');
   const interval = page.getByLabel('Check every', { exact: true });
@@ -150,6 +151,17 @@ test.serial('agents, tokens and passwords say what is missing in words of the fo
   t.deepEqual(complaints, []);
 });
 
+test.serial('on a phone the buttons of the monitor form share one line', async (t) => {
+  const { page } = await openAt(t, '/monitors/new');
+  await page.setViewportSize({ width: 320, height: 640 });
+  const boxes = await Promise.all([
+    page.getByRole('button', { name: 'Create monitor' }).boundingBox(),
+    page.getByRole('button', { name: 'Copy as curl' }).boundingBox(),
+  ]);
+  t.is(new Set(boxes.map((box) => box?.y)).size, 1);
+  t.deepEqual(await findBarriers(page), []);
+});
+
 test.serial('a new channel begins in its URL field, and a choice of another type keeps the focus', async (t) => {
   const { page, complaints } = await openAt(t, '/channels/new');
   await isFocused(page.getByLabel('URL', { exact: true }));
@@ -167,6 +179,8 @@ test.serial('a new channel begins in its URL field, and a choice of another type
 
 test.serial('no form leaves what is missing to the browser, which would say one thing at a time', async (t) => {
   const { browser, service, person } = t.context;
+  // Without a monitor there is no wallboard to link to.
+  await service.call('POST', '/monitors', { name: 'Draft' });
   const { page, complaints } = await openPage(t, browser, { url: service.url });
   const sent = watchWrites(page);
   const says = async (fields: readonly Locator[], problems: readonly string[]) => {
@@ -180,7 +194,7 @@ test.serial('no form leaves what is missing to the browser, which would say one 
   await page.getByRole('button', { name: 'Send request' }).click();
   await says(
     [page.getByLabel('API token'), page.getByLabel('id', { exact: true })],
-    ['Enter an API token', 'Enter id'],
+    ['Enter an API token', 'Enter a value'],
   );
 
   await page.goto('/');

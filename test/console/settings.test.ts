@@ -127,6 +127,7 @@ test.serial(
     await page.getByLabel('Email').fill('grace@example.org');
     await page.keyboard.press('Enter');
     const link = await copied(page, 'Invitation link');
+    await page.getByRole('button', { name: 'Copy', exact: true }).and(page.locator(':focus')).waitFor();
     await page.getByText(/^Others can’t open this link: .*PUBLIC_URL/).waitFor();
     t.deepEqual(await findBarriers(page), []);
     await page.getByRole('button', { name: 'I’ve sent it' }).click();
@@ -135,7 +136,7 @@ test.serial(
     const guest = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
     await guest.page.goto(new URL(link).pathname);
     await guest.page.getByRole('heading', { name: 'Join default' }).waitFor();
-    await guest.page.getByText('Ada Park invites you as an editor. Monitors, channels and agents.').waitFor();
+    await guest.page.getByText('Ada Park invites you as an editor: monitors, channels and agents.').waitFor();
     t.false((await guest.page.content()).includes(person.email), 'the address of who invites is not for strangers');
     await guest.page.getByLabel('Name').fill('Grace Hopper');
     await guest.page.getByLabel('Password').fill('a long pass phrase');

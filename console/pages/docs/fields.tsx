@@ -146,7 +146,7 @@ export function Unfold({
         aria-expanded={isOpen.value}
         aria-controls={id}
         onClick={() => (isOpen.value = !isOpen.value)}
-        class="inline-flex items-center gap-1 rounded text-[0.8125rem] text-accent hover:underline"
+        class="inline-flex items-center gap-1 rounded text-left text-[0.8125rem] text-accent hover:underline"
       >
         <Icon name="chevron" class={`size-3.5 ${isOpen.value ? 'rotate-90' : ''}`} />
         {label}

@@ -35,7 +35,7 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
     ...Object.fromEntries(
       inputs
         .filter((input) => input.required === true)
-        .map((input) => [keyOf(input), required(values.value[input.name] ?? '', `Enter ${input.name}`)]),
+        .map((input) => [keyOf(input), required(values.value[input.name] ?? '', 'Enter a value')]),
     ),
   });
   const send = () => {

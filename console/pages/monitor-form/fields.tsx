@@ -5,7 +5,7 @@ import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { Field, inputClass, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { unitOf, UNITS } from './limits.ts';
+import { formatWhole, unitOf, UNITS } from './limits.ts';
 
 /** A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. */
 export function Collapsible({
@@ -45,7 +45,11 @@ type NumberFieldProps = {
 /** A number with its unit; `standard` is the default of an empty field, null if there is none. */
 export function NumberField({ label, value, onValue, standard, unit, hint, error }: NumberFieldProps) {
   return (
-    <Field label={unit === undefined ? label : `${label} (${unit})`} hint={hint} error={error}>
+    <Field
+      label={unit === undefined ? label : `${label} (${unit})`}
+      hint={hintWith(standard === null ? null : String(standard), hint)}
+      error={error}
+    >
       {(input) => (
         <NumberInput
           {...input}
@@ -56,6 +60,11 @@ export function NumberField({ label, value, onValue, standard, unit, hint, error
       )}
     </Field>
   );
+}
+
+/** The hint of a field after its default, which a placeholder alone would leave to be guessed. */
+function hintWith(standard: string | null, hint = ''): string {
+  return standard === null ? hint : `Default: ${standard}. ${hint}`.trim();
 }
 
 type NumberInputProps = {
@@ -103,7 +112,7 @@ export function DurationField({ label, seconds, onSeconds, standard, hint, error
   const toSeconds = (text: string, times: number) =>
     text.trim() === '' || Number.isNaN(Number(text)) ? text : String(round(Number(text) * times));
   return (
-    <Field {...{ label, hint, error }}>
+    <Field label={label} hint={hintWith(standard === null ? null : formatWhole(standard), hint)} error={error}>
       {(input) => (
         <div class="flex gap-2">
           <NumberInput

@@ -67,6 +67,11 @@ export function formatIntervals(minInterval: number): string {
   return `${formatIn(minInterval, SECONDS)} to ${formatLimit(LIMITS.interval_seconds.max, 3600)}`;
 }
 
+/** Formats a duration in the largest unit that divides it: `5 minutes`. */
+export function formatWhole(seconds: number): string {
+  return formatIn(seconds, unitOf(seconds));
+}
+
 /** Formats a limit in the unit that people use, and in the unit that was typed: `24 hours (1440 minutes)`. */
 function formatLimit(limit: number, typed: number): string {
   const spoken = UNITS.find(({ value }) => limit % Number(value) === 0 && limit > Number(value)) ?? SECONDS;
