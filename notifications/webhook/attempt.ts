@@ -39,8 +39,8 @@ export type WebhookSending = { http: HttpClient; agent: Agent; deadlineMs: numbe
 const RESPONSE_LIMIT = 4096;
 
 /**
- * A part of a URL that is shorter than this, in characters, is struck out of answers only where the whole path is
- * quoted, and a header's value as a word of its own.
+ * A part of a URL that is shorter than this, in characters, is struck out only where the whole path is quoted. So is a
+ * header's value only as a word of its own.
  */
 const SHORTEST_KEY = 8;
 

@@ -222,7 +222,7 @@ test("headers of the webhook's owner go along, replace none of ours, and are str
   t.regex(response ?? '', /1 of 1/);
 });
 
-test('a short value of a header is struck out where it is a word, a shorter one where the header is quoted', async (t) => {
+test('a short value of a header is struck out as a word, a very short one where its header is quoted', async (t) => {
   const own = { Authorization: 'Bearer p.4s+', 'X-Pin': '4711', 'X-Word': 'secret', 'X-Code': '12', 'X-Empty': '' };
   const { port } = await receive(t, ({ headers }, response) => {
     const quoted = Object.keys(own).map((name) => [name, headers[name.toLowerCase()]]);
