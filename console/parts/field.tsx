@@ -147,8 +147,8 @@ type FormProps = {
 };
 
 /**
- * A form that is submitted by script; after a refusal the first field with an error gets the focus. The browser does not
- * judge it: that would show one problem at a time, and in words of its own.
+ * A form that is submitted by script; after a refusal the first field with an error gets the focus. The browser does
+ * not judge it: that would show one problem at a time, and in words of its own.
  */
 export function Form({ onSubmit, children, ...rest }: FormProps) {
   const box = useRef<HTMLFormElement>(null);
