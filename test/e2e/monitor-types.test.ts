@@ -7,6 +7,7 @@ import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startDnsServer } from '../helpers/dns-server.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
+import { OWN_HOST } from '../helpers/listener.ts';
 import { rdapDomain, startRdapServer, startWhoisServer } from '../helpers/registry.ts';
 import { startService } from '../helpers/running-service.ts';
 import { startStatusPage } from '../helpers/status-page.ts';
@@ -46,7 +47,7 @@ async function watchTcp(t: ExecutionContext): Promise<Watched> {
     socket.write('220 mail.exa');
     setImmediate(() => socket.end('mple.test ESMTP\r\n'));
   });
-  const listen = async (port: number) => void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  const listen = async (port: number) => void (await once(server.listen(port, OWN_HOST), 'listening'));
   const close = () => {
     for (const socket of open) socket.destroy();
     server.close();
@@ -56,7 +57,7 @@ async function watchTcp(t: ExecutionContext): Promise<Watched> {
   const { port } = server.address() as AddressInfo;
   const create = {
     type: 'tcp',
-    target: `127.0.0.1:${port}`,
+    target: `${OWN_HOST}:${port}`,
     check_spec: { transport: { expect: '220 mail.example.test' } },
   };
   return { create, cause: 'conn_refused', breakIt: close, mend: () => listen(port) };

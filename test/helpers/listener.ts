@@ -13,7 +13,7 @@ export type Listener = {
 };
 
 /** A loopback address of this process's own, so that no other test's server takes the port of a closed listener. */
-const HOST =
+export const OWN_HOST =
   process.platform === 'linux'
     ? `127.${1 + (process.pid >> 16)}.${(process.pid >> 8) & 255}.${process.pid & 255}`
     : '127.0.0.1';
@@ -28,7 +28,7 @@ export async function startListener(t: Harness): Promise<Listener> {
       connections += 1;
       socket.on('error', () => undefined).destroy();
     });
-    server.listen(port, HOST);
+    server.listen(port, OWN_HOST);
     await once(server, 'listening');
     port = (server.address() as net.AddressInfo).port;
   };
@@ -39,5 +39,5 @@ export async function startListener(t: Harness): Promise<Listener> {
   };
   await open();
   t.teardown(close);
-  return { host: HOST, port, open, close, connections: () => connections };
+  return { host: OWN_HOST, port, open, close, connections: () => connections };
 }
