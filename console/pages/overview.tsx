@@ -136,7 +136,6 @@ function Listing({ all, selection, load }: ListingProps) {
     });
   return (
     <div ref={box} data-layout={layout}>
-      <Overdue figures={figures} />
       <KeyFigures figures={figures} />
       <div
         class="
@@ -188,6 +187,7 @@ function Listing({ all, selection, load }: ListingProps) {
           )}
         />
       )}
+      <Overdue figures={figures} />
     </div>
   );
 }

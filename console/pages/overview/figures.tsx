@@ -19,14 +19,14 @@ export function useFigures(isPerMonitor: boolean): Load<AccountFigures> {
   );
 }
 
-/** Warns that monitors are overdue, and leads to the reason. */
+/** Warns that monitors are overdue, and leads to the reason. At the bottom of the screen, where it moves nothing. */
 export function Overdue({ figures }: { figures: AccountFigures | null }) {
   const { overdue_monitors: overdue, no_checks_since: since } = figures ?? {};
   const [href, label] = signedIn().user.is_operator
     ? [PATHS.fleet, 'Check the system']
     : [`${PATHS.monitors}?sort=checked-asc`, 'Show the oldest checks'];
   return (
-    <div class="mx-4 mt-3 empty:hidden md:mx-3">
+    <div class="sticky bottom-3 z-10 mx-4 mt-3 rounded-md bg-surface shadow-lg empty:hidden md:mx-3">
       <OverdueWarning overdue={overdue} since={since}>
         <a href={href} class="font-medium underline underline-offset-2">
           {label}
