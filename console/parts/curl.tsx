@@ -16,7 +16,7 @@ export function CurlButton({ request }: { request: () => ApiRequest }) {
         onClick={() => (command.value = curlOf(request(), window.location.origin))}
         class="md:ml-auto"
       >
-        {/* On a phone it would take a line of its own in the bar that stays in sight. */}
+        {/* On a phone it would take a line of its own in the bar that stays visible. */}
         <span class="sr-only sm:not-sr-only">Copy as curl</span>
       </Button>
       {command.value !== null && (
