@@ -37,7 +37,7 @@ type KeptResult<Result> = { result: Result; keptMs: number };
  * than `most` keys the oldest results go.
  */
 export class KeptCalls<Result> {
-  readonly #kept = new Map<string, { result: Result; untilMs: number }>();
+  readonly #kept = new Map<string, { result: Result; atMs: number; keptMs: number }>();
   readonly #calls: SharedCalls<[key: string], Result>;
   readonly #now: () => number;
   readonly #most: number;
@@ -54,12 +54,15 @@ export class KeptCalls<Result> {
   /** The kept result of a key, or that of a call. */
   async get(key: string): Promise<Result> {
     const kept = this.#kept.get(key);
-    return kept !== undefined && this.#now() < kept.untilMs ? kept.result : await this.#calls.run(key);
+    if (kept === undefined) return await this.#calls.run(key);
+    // Negative after a clock was set back: nothing is kept for longer than it may be.
+    const ageMs = this.#now() - kept.atMs;
+    return ageMs >= 0 && ageMs < kept.keptMs ? kept.result : await this.#calls.run(key);
   }
 
   #keep(key: string, { result, keptMs }: KeptResult<Result>): Result {
     this.#kept.delete(key);
-    this.#kept.set(key, { result, untilMs: this.#now() + keptMs });
+    this.#kept.set(key, { result, atMs: this.#now(), keptMs });
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > this.#most && oldest !== undefined) this.#kept.delete(oldest);
     return result;

@@ -1,8 +1,5 @@
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { Browser, Locator } from 'playwright-core';
-import { readConsole } from '../../api/system/console-files.ts';
-import { consolePages } from '../../api/system/console-pages.ts';
-import { DIST } from '../../console/build/stamp.ts';
+import anyTest, { type TestFn } from 'ava';
+import type { Locator } from 'playwright-core';
 import { buildAgentMessage } from '../../core/agents/message.ts';
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import { DAY_MS } from '../../core/time.ts';
@@ -10,33 +7,13 @@ import { createInvitation, generateInvitationToken } from '../../models/accounts
 import { insertDeliveries } from '../../models/alerts/deliveries.ts';
 import { insertTransitions } from '../../models/incidents/history.ts';
 import { runOn } from '../../models/sql.ts';
-import { withApiServer, type ApiServer } from '../api/api-server.ts';
-import type { Person } from '../api/person.ts';
 import { addTransitions } from '../api/statistics/measured-monitor.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
-import { findBarriers, findSideways, openPage, startBrowser, type PageOptions } from '../helpers/browser.ts';
-import { createHarness } from '../helpers/harness.ts';
+import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 
-type Context = { api: ApiServer };
-const test = anyTest as TestFn<Context>;
-const built = await readConsole(DIST);
-withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
-
-let browser: Browser | null = null;
-const { harness, close } = createHarness();
-test.before(async () => {
-  browser = await startBrowser(harness);
-});
-test.after.always(close);
-
-async function open(t: ExecutionContext<Context>, person: Person | null, more: Partial<PageOptions> = {}) {
-  if (browser === null) throw new Error('The browser did not start');
-  const { url } = t.context.api;
-  const opened = await openPage(t, browser, { url, ...more });
-  const [name = '', value = ''] = (person?.headers['Cookie'] ?? '').split('=');
-  if (person !== null) await opened.page.context().addCookies([{ name, value, url }]);
-  return opened;
-}
+const test = anyTest as TestFn<ConsolePages>;
+const open = withConsolePages(test);
 
 /** A text with its blanks as they are typed: some formats use narrow ones. */
 async function textOf(place: Locator): Promise<string> {

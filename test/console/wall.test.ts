@@ -1,28 +1,15 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { Browser, Page } from 'playwright-core';
-import { readConsole } from '../../api/system/console-files.ts';
-import { consolePages } from '../../api/system/console-pages.ts';
-import { DIST } from '../../console/build/stamp.ts';
+import type { Page } from 'playwright-core';
 import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
-import { withApiServer, type ApiServer } from '../api/api-server.ts';
-import { addPerson, type Person } from '../api/person.ts';
+import { addPerson } from '../api/person.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
-import { findBarriers, findSideways, openPage, startBrowser } from '../helpers/browser.ts';
-import { createHarness } from '../helpers/harness.ts';
+import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
 import { until } from '../helpers/until.ts';
 
-type Context = { api: ApiServer };
-const test = anyTest as TestFn<Context>;
-const built = await readConsole(DIST);
-withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
-
-let browser: Browser | null = null;
-const { harness, close } = createHarness();
-test.before(async () => {
-  browser = await startBrowser(harness);
-});
-test.after.always(close);
+const test = anyTest as TestFn<ConsolePages>;
+const open = withConsolePages(test);
 
 test('a link shows the wall without a sign-in, says when it is out of date, and can be revoked', async (t) => {
   const { api } = t.context;
@@ -165,7 +152,7 @@ test('who is signed in sees the wall without a link, and a viewer can open it', 
   t.deepEqual(complaints, []);
 });
 
-async function createLink(t: ExecutionContext<Context>, page: Page): Promise<string> {
+async function createLink(t: ExecutionContext<ConsolePages>, page: Page): Promise<string> {
   await page.getByRole('button', { name: 'Wallboard' }).click();
   const dialog = page.getByRole('dialog', { name: 'Wallboard' });
   await dialog.getByRole('textbox', { name: 'Name' }).fill('Corridor');
@@ -179,15 +166,6 @@ async function createLink(t: ExecutionContext<Context>, page: Page): Promise<str
   await shown.waitFor({ state: 'detached' });
   t.false(((await page.evaluate('document.documentElement.outerHTML')) as string).includes('spw_'));
   return link;
-}
-
-async function open(t: ExecutionContext<Context>, person: Person | null) {
-  if (browser === null) throw new Error('The browser did not start');
-  const { url } = t.context.api;
-  const opened = await openPage(t, browser, { url });
-  const [name = '', value = ''] = (person?.headers['Cookie'] ?? '').split('=');
-  if (person !== null) await opened.page.context().addCookies([{ name, value, url }]);
-  return opened;
 }
 
 async function faviconOf(page: Page): Promise<string> {

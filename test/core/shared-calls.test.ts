@@ -68,4 +68,6 @@ test('a kept result is given again for as long as its call said, and of too many
   await kept.get('a');
   await kept.get('b');
   t.deepEqual(calls, ['a', 'b', 'a', 'c', 'b'], 'b was the oldest of three');
+  nowMs = 500;
+  t.is(await kept.get('b'), 'b at 500', 'the clock was set back');
 });

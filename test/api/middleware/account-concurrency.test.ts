@@ -97,8 +97,10 @@ test.serial('what waits of one account has a bound', async (t) => {
   const { api } = t.context;
   const account = await api.account('pro');
   const id = await makeMonitor(account);
-  const { letGo } = await lockRow(t, api, id);
+  const { outside, letGo } = await lockRow(t, api, id);
   const changes = Array.from({ length: 104 }, () => account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop' }));
+  // Before the changes have all slots, reads would be answered instead of waiting.
+  await until(async () => (await countWaiting(outside)) >= 4);
   const reads = Array.from({ length: 110 }, () => account.reader('GET', '/v1/monitors'));
   const refusal = new Promise((resolve) => {
     for (const answer of [...changes, ...reads]) void answer.then(({ status }) => status === 429 && resolve(null));
