@@ -105,7 +105,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
         onStep(step);
       }}
       class={
-        'row-grid h-full items-center border-b border-line px-4 text-ink hover:bg-hover ' +
+        'row-grid h-full scroll-mb-28 items-center border-b border-line px-4 text-ink hover:bg-hover ' +
         `focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`
       }
     >
