@@ -8,7 +8,7 @@ type WorkReader = (items: readonly WorkItem[]) => Promise<Assignment[]>;
 
 const UNOPENED: OpenedSecrets = {
   outcome: 'withheld',
-  inability: "The monitor's secrets do not open with this agent's key",
+  inability: "The monitor's secrets cannot be decrypted with this agent's key",
 };
 const NO_SECRETS: OpenedSecrets = { outcome: 'opened', secrets: {} };
 
@@ -57,15 +57,15 @@ export type Assignment = {
 export type OpenedSecrets = { outcome: 'opened'; secrets: WorkSecrets } | { outcome: 'withheld'; inability: string };
 
 const WITHHELD = {
-  no_key: "The service has no key of this agent to seal the monitor's secrets to",
-  other_key: "The monitor's secrets are sealed to another key than this agent has: it needs a new token",
+  no_key: "The service has no key of this agent to encrypt the monitor's secrets with",
+  other_key: "The monitor's secrets are encrypted for a different key than this agent's: rotate the agent's token",
 } satisfies Record<NonNullable<WorkItem['secretsWithheld']>, string>;
 
 /** Why the service kept the secrets of an item back; null where it did not. */
 function withheldBecause({ secretsWithheld }: WorkItem): string | null {
   return secretsWithheld === undefined
     ? null
-    : (WITHHELD[secretsWithheld] ?? "The service keeps the monitor's secrets back");
+    : (WITHHELD[secretsWithheld] ?? "The service withholds the monitor's secrets");
 }
 
 /** Makes the assignment of an item with what became of its secrets. */

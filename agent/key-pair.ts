@@ -51,7 +51,7 @@ function readKeys(text: string, path: string): Keys {
     });
     return { publicKey: keys.publicKey, privateKey: keys.privateKey };
   }
-  throw new Error(`${path} is damaged; put it back, or remove it and give the agent a new token`);
+  throw new Error(`${path} is damaged: restore it, or delete it and rotate the agent's token`);
 }
 
 function keyPairOf({ publicKey, privateKey }: Keys): KeyPair {

@@ -11,31 +11,32 @@ import type { startAgent as startAgentType } from './program.ts';
 /** What `--help` says. */
 const USAGE = `Usage: npm run agent [-- --help | --version]        (node agent/main.ts)
 
-The customer's agent of Spotcheck: checks from here what the service asks it to, and reports what it sees.
+The private agent of Spotcheck: runs checks from this machine and reports the results to the service.
 
 Environment:
-  SPOTCHECK_URL            address of the service, https://...                          required
-  SPOTCHECK_AGENT_TOKEN    the agent's token, spa_...                                   required
-  DATA_DIR                 where the agent keeps its key, its work and what waits       .data
-                           for the service: a folder of its own in DATA_DIR/agents
-  AGENT_PULL_SECONDS       seconds between two check-ins, 1 to 60                       15
-  AGENT_BUFFER_RESULTS     results that wait for the service, 100 to 100000             10000
-  AGENT_BUFFER_HOURS       and for how many hours, 1 to 24                              24
-  AGENT_CONCURRENCY        checks under way at a time, 1 to 2000                        100
+  SPOTCHECK_URL            URL of the service, https://...                              required
+  SPOTCHECK_AGENT_TOKEN    token of the agent, spa_...                                  required
+  DATA_DIR                 folder for the agent's key, work and unsent results, in a    .data
+                           subfolder of DATA_DIR/agents
+  AGENT_PULL_SECONDS       seconds between check-ins, 1 to 60                           15
+  AGENT_BUFFER_RESULTS     maximum number of unsent results, 100 to 100000              10000
+  AGENT_BUFFER_HOURS       maximum age of unsent results in hours, 1 to 24              24
+  AGENT_CONCURRENCY        maximum number of concurrent checks, 1 to 2000               100
   ALLOW_PRIVATE_NETWORK    false: check public addresses only                           true
-  SELF_CHECK_HOSTS         host:port, commas between: asked when most checks fail       not set
-                           at once, and if none answers the failures do not count
+  SELF_CHECK_HOSTS         host:port, comma-separated: contacted when most checks fail  not set
+                           at once; if none responds, the failures do not count
   LOG_LEVEL                trace, debug, info, warn, error, fatal or silent             info
-  NODE_EXTRA_CA_CERTS      a file of certificate authorities to trust besides
+  NODE_EXTRA_CA_CERTS      file of additional trusted certificate authorities
 
 Signals:
-  SIGTERM, SIGINT          ends checks under way (12 s at most), sends what waits, stops; a second one stops at once
+  SIGTERM, SIGINT          finishes running checks (12 s at most), sends unsent results and stops; a second signal
+                           stops immediately
 
 Exit status:
   0   stopped
-  1   refused: wrong configuration, another agent with this token runs here, or the service does not know the token
+  1   refused: invalid configuration, an agent with this token already runs here, or the service rejected the token
   2   wrong usage
-  70  a fault of the agent's own; start it again
+  70  internal error of the agent; restart it
 `;
 
 /** Exit statuses; docs/agents.md says what each means for a supervisor. */
@@ -124,8 +125,8 @@ async function run({ environment, folder, version, createLogger, startAgent }: L
   log.info({}, 'agent.stopped');
   if (ending !== null) return STOPPED;
   process.stderr.write(
-    'The service does not know this token (401): it is wrong, was revoked, or its agent was deleted; or ' +
-      'SPOTCHECK_URL is not the root of the site\n',
+    'The service rejected this token (401): the token is wrong or revoked, its agent was deleted, or SPOTCHECK_URL ' +
+      'is not the root URL of the service\n',
   );
   return REFUSED;
 }

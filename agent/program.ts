@@ -22,8 +22,8 @@ class FolderInUse extends Error {
 async function lockFolder(folder: string): Promise<() => Promise<void>> {
   const refusal = (pid: number) =>
     new FolderInUse(
-      `Another agent with this token is running here (process ${pid}); stop that one first, or give this one a ` +
-        'token of its own',
+      `Another agent with this token is running here (process ${pid}): stop it first, or give this one its own ` +
+        'token',
     );
   return await lockExclusively(join(folder, 'lock.json'), refusal);
 }

@@ -95,7 +95,7 @@ export function openServiceClient({ serviceUrl, token, version, now }: ServiceCl
   };
 }
 
-const NOT_SPOTCHECK = 'The answer is not what Spotcheck says: something else answers at SPOTCHECK_URL';
+const NOT_SPOTCHECK = 'The response is not from Spotcheck: another server responds at SPOTCHECK_URL';
 
 type Answered = Extract<HttpExchange, { outcome: 'answered' }>;
 

@@ -20,7 +20,7 @@ export class CodeRequired extends ApiError {
   override readonly fields = { code_required: true };
 
   constructor() {
-    super(401, 'the code of the second factor is needed');
+    super(401, 'a two-factor code is required');
   }
 }
 
@@ -40,9 +40,9 @@ export function accept<T>(read: Read<T>): T {
  * characters. How long it may be is said by the description.
  */
 export function requirePlainName(field: string, name: string): string {
-  if (name.trim() === '') throw badRequest(`${field} must be a text with more than blanks`);
+  if (name.trim() === '') throw badRequest(`${field} must not be blank`);
   if (/[\p{Cc}\u2028\u2029]/u.test(name) || !name.isWellFormed())
-    throw badRequest(`${field} must be a text without control characters`);
+    throw badRequest(`${field} must not contain control characters`);
   return name;
 }
 

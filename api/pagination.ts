@@ -47,7 +47,7 @@ export function readPage(request: WrittenRequest & { query: PageQuery }): PageRe
   const { limit, cursor } = request.query;
   const after = cursor === undefined ? null : decodeCursor(cursor);
   if (cursor !== undefined && after === null)
-    throw badRequest('cursor must be one from a Link header, got another text');
+    throw badRequest('cursor must come from the Link header of this list, got a different value');
   return { limit: limit ?? null, after };
 }
 

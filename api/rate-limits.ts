@@ -10,7 +10,7 @@ const READS = {
   counter: 'read',
   points: 10,
   seconds: MINUTE,
-  what: 'previews and reads of status pages that are not in the catalogue were made by this account',
+  what: 'previews and lookups of status pages outside the catalog in this account',
 } as const;
 
 /**
@@ -19,56 +19,56 @@ const READS = {
  */
 const RATE_LIMITS = {
   /** Of one monitor: each is a probe by all of its sources. */
-  check: { counter: 'check', points: 6, seconds: MINUTE, what: 'checks of this monitor were requested' },
+  check: { counter: 'check', points: 6, seconds: MINUTE, what: 'requested checks of this monitor' },
   /** Of one account, over all of its monitors. */
   accountCheck: {
     counter: 'account-check',
     points: 120,
     seconds: MINUTE,
-    what: 'checks of monitors of this account were requested',
+    what: 'requested checks of monitors in this account',
   },
   /** Of one account: checks that begin before their tick because a monitor is new or was changed. */
   earlyCheck: {
     counter: 'early-check',
     points: 60,
     seconds: MINUTE,
-    what: 'checks at once of monitors that are new or were changed',
+    what: 'immediate checks of new or changed monitors in this account',
   },
   /** Of one account: a target that is given freely must not make this a scanner. */
   preview: READS,
   page: READS,
   /** Of one account: test deliveries of webhooks that are created or tested, and test messages to chats. */
-  test: { counter: 'test', points: 60, seconds: MINUTE, what: 'test deliveries were made by this account' },
+  test: { counter: 'test', points: 60, seconds: MINUTE, what: 'test deliveries in this account' },
   /** Of one channel. */
   channelTest: {
     counter: 'channel-test',
     points: 10,
     seconds: MINUTE,
-    what: 'test deliveries were made to this channel',
+    what: 'test deliveries to this channel',
   },
   /** Of one account: deliveries that are sent again one by one. */
   redelivery: {
     counter: 'redelivery',
     points: 60,
     seconds: MINUTE,
-    what: 'deliveries of this account were sent again',
+    what: 'redeliveries in this account',
   },
   /** Of one channel: each is a statement over all that failed there. */
-  replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel were requested' },
+  replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel' },
   /** Of one account: each reads and writes thousands of results. */
-  export: { counter: 'export', points: 10, seconds: MINUTE, what: 'tables of results were exported by this account' },
+  export: { counter: 'export', points: 10, seconds: MINUTE, what: 'CSV exports in this account' },
   /** Of one link that connects Slack: each tries a code there. */
-  connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'tries to connect with this link were made' },
+  connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'attempts to connect with this link' },
   /** Of one account, in characters: RE2 compiles patterns on the event loop, 2 ms for a thousand of them. */
   pattern: {
     counter: 'pattern',
     points: 200_000,
     seconds: MINUTE,
-    what: 'characters of large regular expressions were sent by this account',
+    what: 'characters of large regular expressions in this account',
   },
   /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
-  token: { counter: 'token', points: 100, seconds: DAY_SECONDS, what: 'API tokens were made by this account' },
-  agent: { counter: 'agent', points: 100, seconds: DAY_SECONDS, what: 'agents were made by this account' },
+  token: { counter: 'token', points: 100, seconds: DAY_SECONDS, what: 'new API tokens in this account' },
+  agent: { counter: 'agent', points: 100, seconds: DAY_SECONDS, what: 'new agents in this account' },
 } as const satisfies Record<string, { counter: string; points: number; seconds: number; what: string }>;
 
 type Kind = keyof typeof RATE_LIMITS;
@@ -96,7 +96,7 @@ export function createRateLimits(store: RateLimitStore): RateLimits {
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
     throw new ApiError(
       429,
-      `${most} ${what} within a ${within === DAY_SECONDS ? 'day' : 'minute'}: wait ${seconds} s`,
+      `at most ${most} ${what} per ${within === DAY_SECONDS ? 'day' : 'minute'}: wait ${seconds} s`,
       {
         'Retry-After': String(seconds),
       },

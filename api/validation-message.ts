@@ -143,7 +143,7 @@ function expectation(schema: Schema | undefined): string {
 
 const WORDS: Record<string, (schema: Schema) => string> = {
   string: ({ minLength = 0, maxLength }) =>
-    maxLength === undefined ? 'a text' : `a text of ${minLength} to ${maxLength} characters`,
+    maxLength === undefined ? 'a string' : `a string of ${minLength} to ${maxLength} characters`,
   integer: ({ minimum, maximum }) => `a whole number${range(minimum, maximum)}`,
   number: ({ exclusiveMinimum, maximum }) => {
     const above = exclusiveMinimum === undefined ? '' : ` above ${exclusiveMinimum}`;
@@ -174,7 +174,7 @@ function show(field: string, value: unknown, keyword = ''): string {
   if (typeof value !== 'string') return 'an object';
   if (keyword === 'minLength' || keyword === 'maxLength') return `${value.length} characters`;
   return SECRET_FIELD.test(field)
-    ? 'another text'
+    ? 'a different value'
     : JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value);
 }
 

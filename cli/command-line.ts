@@ -23,121 +23,123 @@ function addServiceCommands(program: Command): void {
     .action(async () => (await import('./commands/start.ts')).start(process.env));
   program
     .command('migrate')
-    .description('bring the database up to date; with BOOTSTRAP_TOKEN set, an empty one also gets its first tenant')
+    .description('migrate the database; with BOOTSTRAP_TOKEN set, also create the first tenant in an empty one')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/backup.ts')).migrateDatabase(options));
   program
     .command('backup')
-    .description('copy the data directory of the running service; to restore, start on the copy')
-    .requiredOption('--to <folder>', 'a folder that does not exist yet')
+    .description('back up the data directory of the running service; to restore, start with the copy as DATA_DIR')
+    .requiredOption('--to <folder>', 'target folder; must not exist yet')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/backup.ts')).backUp(options));
 }
 
 function addTenantCommands(program: Command): void {
-  const tenant = program.command('tenant').description('accounts');
+  const tenant = program.command('tenant').description('manage accounts');
   tenant
     .command('create')
-    .description('make an account with a console user, whose password is shown once')
-    .requiredOption('--name <name>', 'a name of its own')
-    .addOption(new Option('--plan <plan>', 'what it may use').choices(PLANS).default('free'))
-    .option('--email <address>', 'the console user; admin@<name> unless given', parseEmail)
+    .description('create an account and its first console user; the password is shown once')
+    .requiredOption('--name <name>', 'account name; must be unique')
+    .addOption(new Option('--plan <plan>', 'plan of the account').choices(PLANS).default('free'))
+    .option('--email <address>', 'email address of the console user (default: admin@<name>)', parseEmail)
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/tenants.ts')).makeTenant(options));
   tenant
     .command('list')
-    .description('all accounts')
+    .description('list all accounts')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/tenants.ts')).printTenants(options));
 }
 
 function addUserCommands(program: Command): void {
-  const user = program.command('user').description('people who sign in to the console');
+  const user = program.command('user').description('manage console users');
   user
     .command('reset')
-    .description('give a user a new password, shown once; their second factor goes and their sessions end')
-    .requiredOption('--email <address>', 'whose')
+    .description(
+      'reset the password of a user, shown once; also turns off two-factor authentication and ends all sessions',
+    )
+    .requiredOption('--email <address>', 'email address of the user')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/users.ts')).resetUser(options));
   user
     .command('operator')
-    .description('let a user see the fleet page and the queue board, whatever their role')
-    .requiredOption('--email <address>', 'whom')
-    .option('--revoke', 'no longer')
+    .description('give a user access to the system page and the queue board, whatever their role')
+    .requiredOption('--email <address>', 'email address of the user')
+    .option('--revoke', 'remove this access')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/users.ts')).changeOperator(options));
 }
 
 function addTokenCommands(program: Command): void {
-  const token = program.command('token').description('API tokens');
+  const token = program.command('token').description('manage API tokens');
   token
     .command('create')
-    .description('create an API token; it is shown once')
-    .requiredOption('--tenant <id>', 'whose token')
-    .option('--scopes <list>', 'read, or read,write', parseScopes, ['read', 'write'])
-    .option('--expires <duration>', 'such as 12h, 90d or never', parseExpiry, 'never')
-    .option('--name <name>', 'what it is for', parseName, 'Created on the command line')
+    .description('create an API token, shown once')
+    .requiredOption('--tenant <id>', 'account ID')
+    .option('--scopes <list>', 'read or read,write', parseScopes, ['read', 'write'])
+    .option('--expires <duration>', 'duration such as 12h or 90d, or never', parseExpiry, 'never')
+    .option('--name <name>', 'name of the token', parseName, 'Created on the command line')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/tokens.ts')).makeToken(options));
   token
     .command('list')
-    .description("a tenant's tokens, without their values")
-    .requiredOption('--tenant <id>', 'whose tokens')
+    .description('list the tokens of an account, without their values')
+    .requiredOption('--tenant <id>', 'account ID')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/tokens.ts')).printTokens(options));
   token
     .command('revoke')
-    .description('end a token at once')
-    .requiredOption('--id <id>', 'the token')
+    .description('revoke a token immediately')
+    .requiredOption('--id <id>', 'token ID')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/tokens.ts')).revokeToken(options));
 }
 
 function addAgentCommands(program: Command): void {
-  const agent = program.command('agent').description("customers' agents, and the regions of shared ones");
+  const agent = program.command('agent').description('manage private agents and the regions of shared agents');
   agent
     .command('create')
-    .description('make an agent of a tenant; its token is shown once')
-    .requiredOption('--tenant <id>', 'whose agent')
-    .requiredOption('--name <name>', 'what people call it', parseName)
-    .option('--region <region>', 'where it stands', parseName)
+    .description('create a private agent; its token is shown once')
+    .requiredOption('--tenant <id>', 'account ID')
+    .requiredOption('--name <name>', 'agent name', parseName)
+    .option('--region <region>', 'location of the agent', parseName)
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/agents.ts')).makeAgent(options));
   agent
     .command('list')
-    .description('the agents that a tenant may use')
-    .requiredOption('--tenant <id>', 'whose agents')
+    .description('list the agents that an account can use')
+    .requiredOption('--tenant <id>', 'account ID')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/agents.ts')).printAgents(options));
   agent
     .command('revoke')
-    .description("end an agent's token at once; it stays with its monitors")
+    .description('revoke the token of an agent immediately; the agent stays in its monitors')
     .requiredOption('--id <id>', 'the agent')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/agents.ts')).revoke(options));
   agent
     .command('rotate')
     .description(
-      'give an agent a new token, shown once; the old one ends at once, and the key that secrets were sealed to ' +
-        'is forgotten',
+      'replace the token of an agent, shown once; revokes the old token immediately and lets the agent register ' +
+        'a new key for secrets',
     )
     .requiredOption('--id <id>', 'the agent')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/agents.ts')).rotate(options));
   agent
     .command('retire')
-    .description('give up the region of a shared agent: prints what that does to its monitors, and does it with --yes')
+    .description('retire the region of a shared agent: prints what changes for its monitors, and applies it with --yes')
     .requiredOption('--region <region>', 'which region')
     .option(
       '--move-to <region>',
-      'the region that its monitors get instead; without it those that have no other go to one that is alive',
+      'region to move its monitors to; without it, only monitors without another region move, to a running one',
     )
-    .option('--yes', 'do it')
+    .option('--yes', 'apply the plan')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/agents.ts')).retire(options));
   agent
     .command('restore')
-    .description('take back that a region was given up')
+    .description('restore a retired region')
     .requiredOption('--region <region>', 'which region')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/agents.ts')).restore(options));
@@ -145,23 +147,21 @@ function addAgentCommands(program: Command): void {
 
 const ORDER = `
 While the service runs, in this order:
-  1. Put the new key at the END of SECRET_KEYS (old,new) of every process, and restart them: all can open what it seals.
-  2. Put it in FRONT (new,old) everywhere, and restart them: all seal with it.
+  1. Put the new key at the END of SECRET_KEYS (old,new) of every process, and restart them: all can decrypt with it.
+  2. Put it in FRONT (new,old) everywhere, and restart them: all encrypt with it.
   3. Run this command with the same SECRET_KEYS as in step 2.
-  4. Leave out of SECRET_KEYS what it calls not needed, and restart.
-Embedded, SECRET_KEYS is the file DATA_DIR/secret-keys and there is one process: steps 1 and 2 are one.`;
+  4. Remove the keys listed as not_needed from SECRET_KEYS, and restart.
+On the embedded database, SECRET_KEYS is the file DATA_DIR/secret-keys. There is one process, so combine steps 1 and 2.`;
 
-const LIMITS =
-  'It refuses while it sees a process on the database that is not at step 2. It cannot see one that is stopped, or ' +
-  `that has not
-asked the database for half a minute: such a process finds its secrets unreadable after this, until it is at step 2.
-Killed, or run twice, it goes on with what is left. Exit status 1 where values remain that no key of the ring opens.`;
+const LIMITS = `The command refuses to run while a process on the database is not at step 2. It does not detect processes that are
+stopped or have not used the database for 30 seconds: these cannot decrypt secrets afterwards, until they are at step 2.
+If interrupted, run it again: it continues with the rest. Exit status 1: no key decrypts some of the values.`;
 
 function addKeyCommands(program: Command): void {
-  const keys = program.command('keys').description('the keys that seal secrets');
+  const keys = program.command('keys').description('manage the keys that encrypt secrets');
   keys
     .command('rotate')
-    .description('seal every secret anew with the first key of SECRET_KEYS, while the service runs')
+    .description('encrypt every secret again with the first key of SECRET_KEYS, while the service runs')
     .option('--json', 'print JSON')
     .addHelpText('after', `${ORDER}\n\n${LIMITS}`)
     .action(async (options) => (await import('./commands/keys.ts')).rotate(options));
@@ -177,14 +177,14 @@ function parseName(text: string): string {
 /** Reads an e-mail address as the API takes one for an invitation. */
 function parseEmail(text: string): string {
   if (text.length > 320 || !/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text))
-    throw new InvalidArgumentError('Expected an e-mail address.');
+    throw new InvalidArgumentError('Expected an email address.');
   return text;
 }
 
 function parseScopes(text: string): TokenScope[] {
   const scopes = [...new Set(text.split(',').map((scope) => scope.trim()))].toSorted();
   if (scopes.join(',') !== 'read' && scopes.join(',') !== 'read,write')
-    throw new InvalidArgumentError('A token has read, or read,write.');
+    throw new InvalidArgumentError('Expected read or read,write.');
   return scopes as TokenScope[];
 }
 

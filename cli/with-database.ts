@@ -54,7 +54,7 @@ export async function findDatabase(environment: Environment): Promise<string> {
   if (databaseUrl === null) {
     throw new Refusal(
       `No running Spotcheck was found on ${environment.dataDir}: start it with npm start, or set DATABASE_URL or ` +
-        'DATA_DIR to where it runs',
+        'DATA_DIR to those of the running service',
     );
   }
   return databaseUrl;
@@ -63,6 +63,6 @@ export async function findDatabase(environment: Environment): Promise<string> {
 /** The tenant that a command names; throws a `Refusal` where there is none of that id. */
 export async function getTenant(database: Database, id: string): Promise<Tenant> {
   const tenant = await findTenant(database, id);
-  if (tenant === null) throw new Refusal(`There is no tenant ${id}`);
+  if (tenant === null) throw new Refusal(`No tenant ${id} was found`);
   return tenant;
 }

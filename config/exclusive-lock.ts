@@ -21,7 +21,7 @@ export async function lockExclusively(path: string, refusal: (pid: number) => Er
     if (holder !== null && (await identifyProcess(holder.pid)) === holder.identity) throw refusal(holder.pid);
     await putAside(path, holder);
   }
-  throw new Error(`${path} could not be taken over from a process that is gone; remove it by hand`);
+  throw new Error(`${path} belongs to a process that is gone and could not be taken over: delete it by hand`);
 }
 
 /** A link makes the file appear with its content: one that is still empty would look like a dead process's. */

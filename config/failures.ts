@@ -6,7 +6,7 @@ export class ConfigurationError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    super(['The configuration is not usable:', ...problems.map(describeProblem)].join('\n'));
+    super(['Invalid configuration:', ...problems.map(describeProblem)].join('\n'));
     this.name = 'ConfigurationError';
     this.problems = problems;
   }
@@ -30,7 +30,7 @@ function describeProblem({ name, expected, received }: Problem): string {
 export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if ('code' in error && error.code === 'ENOSPC')
-    return `A disk is full: make room on it and try again (${error.message})`;
+    return `The disk is full: free some space and try again (${error.message})`;
   if (error.message !== '') return error.message;
   if (error instanceof AggregateError) return error.errors.map(describeFailure).join('; ');
   return 'original' in error ? describeFailure(error.original) : error.name;
@@ -48,8 +48,8 @@ export function refuseToListen(error: unknown, address: ListenAddress): never {
 export function describePortFailure(error: unknown, { variable, port, host }: ListenAddress): string {
   const code = error instanceof Error && 'code' in error ? error.code : null;
   if (code === 'EADDRINUSE')
-    return `Port ${port} is taken by another program: stop that one, or set ${variable} to a free port`;
-  if (code === 'EACCES') return `Port ${port} may not be opened by this user: set ${variable} to one above 1023`;
-  if (code === 'EADDRNOTAVAIL') return `HOST must be an address of this machine, and ${host} is none`;
+    return `Port ${port} is already in use: stop the program that uses it, or set ${variable} to a free port`;
+  if (code === 'EACCES') return `This user may not open port ${port}: set ${variable} to a port above 1023`;
+  if (code === 'EADDRNOTAVAIL') return `HOST must be an address of this machine, got ${host}`;
   return `Port ${port} cannot be opened: ${describeFailure(error)}`;
 }

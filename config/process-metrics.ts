@@ -25,7 +25,7 @@ export function countClockSteps<Clock extends string>(
 ): (clock: Clock) => void {
   const steps = new Counter({
     name: 'spotcheck_clock_steps_total',
-    help: 'Clocks that were found to have been set, by which it is',
+    help: 'Detected clock changes, by clock',
     labelNames: ['clock'],
     registers: [registry],
   });

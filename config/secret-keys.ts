@@ -30,8 +30,8 @@ export async function loadOrCreateSecretKeys(dataDir: string): Promise<readonly 
   const keys = parseSecretKeys(text.trim());
   if (keys === null)
     throw new Error(
-      `${path} does not hold a key ring (id:base64,...); restore it from a backup, sealed secrets cannot be read ` +
-        'without it',
+      `${path} does not contain a key ring (id:base64,...): restore it from a backup, because encrypted secrets ` +
+        'cannot be read without it',
     );
   return keys;
 }

@@ -103,8 +103,8 @@ async function compareApplied(
       await client.query('UPDATE schema_migrations SET checksum = $2 WHERE name = $1', [name, file.checksum]);
     else if (checksum !== file.checksum)
       throw new Error(
-        `The migration ${name} is not the one that was applied: put its text back, and write what is to change ` +
-          'into a new one',
+        `The migration ${name} was changed after it was applied: restore its text, and put the change in a new ` +
+          'migration',
       );
   }
   return new Set(rows.map(({ name }) => name));

@@ -137,7 +137,7 @@ class Primary {
       return this.#known;
     } catch {
       const reasons = this.#servers.map((server) => `${server.host}:${server.port} ${refusals.get(server)}`);
-      throw new Error(`No server of DATABASE_URL takes writes: ${reasons.join('; ')}`);
+      throw new Error(`No server of DATABASE_URL accepts writes: ${reasons.join('; ')}`);
     }
   }
 }

@@ -5,8 +5,8 @@ import type { ClientClass } from './client.ts';
 const HELD_SESSIONS = 3;
 
 const REFUSAL =
-  'DATABASE_URL leads through a pooler that changes the session with each transaction, where LISTEN, locks and ' +
-  'settings of a session do not work: give Spotcheck a database of PgBouncer with pool_mode = session, or the ' +
+  'DATABASE_URL points to a pooler that changes the session with each transaction, where LISTEN, locks and ' +
+  'session settings do not work: use a PgBouncer database with pool_mode = session, or the ' +
   'address of PostgreSQL itself';
 
 /**

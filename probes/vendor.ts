@@ -74,8 +74,8 @@ export function createVendorPageReader({ store, allowPrivateNetwork, now }: Page
     );
   return async (page, components, tenantId) => {
     const [first = [], ...standIns] = listVendorDocuments(page, components);
-    // What the catalogue names is of use to everybody.
-    const readerTenantId = page.isInCatalogue ? undefined : tenantId;
+    // What the catalog names is of use to everybody.
+    const readerTenantId = page.isInCatalog ? undefined : tenantId;
     const reading = await readGroup(first, readerTenantId);
     if (reading.outcome === 'read') return reading;
     for (const group of standIns) {

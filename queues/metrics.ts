@@ -15,7 +15,7 @@ export function registerQueueMetrics(
   registry.registerMetric(
     new Gauge({
       name: 'spotcheck_queue_available',
-      help: '1 where the queue can be written to, 0 where it is away',
+      help: '1 if the queue accepts writes, 0 if it is unavailable',
       labelNames: ['queue'],
       registers: [],
       async collect() {
@@ -28,7 +28,7 @@ export function registerQueueMetrics(
   registry.registerMetric(
     new Gauge({
       name: 'spotcheck_queue_jobs',
-      help: 'Jobs by queue and state',
+      help: 'Jobs, by queue and state',
       labelNames: ['queue', 'state'],
       registers: [],
       async collect() {

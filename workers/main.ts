@@ -70,7 +70,7 @@ const PROCESSES: Readonly<Record<WorkerName, Start>> = {
 
 async function main(name: string): Promise<void> {
   if (!isWorker(name)) {
-    process.stderr.write(`There is no worker named "${name}"; there are ${Object.keys(PROCESSES).join(', ')}\n`);
+    process.stderr.write(`Unknown worker "${name}": use one of ${Object.keys(PROCESSES).join(', ')}\n`);
     process.exit(2);
   }
   installServiceClock();

@@ -15,7 +15,7 @@ export function updateAccountHandler({ database }: Parts<'database'>): Handler<'
     const { tenant } = personOf(response);
     const name = requirePlainName('name', request.body.name).trim();
     if (!(await renameTenant(database, { id: tenant.id, name, author: authorOf(response) })))
-      throw conflict('another account of this installation has this name: choose a different one');
+      throw conflict('name is already used by another account: choose a different one');
     response.json({ id: tenant.id, name, plan: tenant.plan });
   };
 }

@@ -22,7 +22,7 @@ type Schemas = components['schemas'];
 
 /** Whether it was used, taken back, is past or never was is shown to nobody. */
 const isOver = (): ApiError =>
-  new ApiError(404, 'this invitation was used, taken back, or is older than 7 days: ask for a new one');
+  new ApiError(404, 'this invitation was used or revoked, or is older than 7 days: ask for a new one');
 
 /** `GET /invitations` */
 export function listInvitationsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'listInvitations'> {
@@ -53,13 +53,14 @@ export function createInvitationHandler({
       invitedBy: user.id,
       nowMs: now(),
     });
-    if (created === 'member') throw conflict(`${email} is a member of this account already`);
+    if (created === 'member') throw conflict(`${email} is already a member of this account`);
     if (created === 'full')
       throw conflict(
-        `an account can have at most ${MOST_MEMBERS} people, and with the invitations that are open this one has ` +
-          'them all: remove one first',
+        `an account can have at most ${MOST_MEMBERS} people including pending invitations, and this one ` +
+          'has reached the limit: remove one first',
       );
-    if (created === 'too_many') throw conflict(`${MOST_INVITATIONS} invitations are open: take one back first`);
+    if (created === 'too_many')
+      throw conflict(`this account has reached the limit of ${MOST_INVITATIONS} pending invitations: revoke one first`);
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ ...presentInvitation(created), url: `${config.publicUrl}/invitations/${token}` });
   };
@@ -104,7 +105,7 @@ export function acceptInvitationHandler(
     if (invitation === null) throw isOver();
     requirePlainName('name', name);
     if (normalizeEmail(password) === invitation.email)
-      throw badRequest('password must not be your e-mail address: it is the first guess');
+      throw badRequest('password must not be your email address: it is too easy to guess');
     const user = await acceptInvitation(database, {
       author: authorOf(response),
       token,
@@ -115,10 +116,10 @@ export function acceptInvitationHandler(
     });
     if (user === null) throw isOver();
     if (user === 'taken')
-      throw conflict(`${invitation.email} has an account already: ask to be invited with another address, or sign in`);
+      throw conflict(`${invitation.email} already has an account: ask to be invited with another address, or sign in`);
     // Who comes by an invitation is recorded as that, and not as signed in.
     const caller = await beginSession(dependencies, { request, response }, { user, author: null });
-    if (caller === null) throw conflict('this user was removed meanwhile');
+    if (caller === null) throw conflict('this user has just been removed');
     response.status(201).json(presentSignedIn(caller, 0, dependencies.config));
   };
 }

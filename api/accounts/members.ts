@@ -43,7 +43,7 @@ export function removeMemberHandler({ database, config }: Parts<'database' | 'co
     const { tenantId, user } = personOf(response);
     const id = idOf(request);
     if (id !== user.id && user.role !== 'owner')
-      throw new ApiError(403, `removing others needs the role owner, and you are ${user.role}`);
+      throw new ApiError(403, `removing other members requires the role owner, and yours is ${user.role}`);
     const removed = await removeMember(database, { author: authorOf(response), tenantId, id });
     if (removed === null) throw notFound('member', id);
     if (removed === 'last_owner') throw conflict(LAST_OWNER);

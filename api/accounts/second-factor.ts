@@ -21,9 +21,9 @@ import {
   writeRecoveryCode,
 } from './session/totp.ts';
 
-const isOn = (): ApiError => conflict('the second factor is on already: turn it off first');
-const isOff = (): ApiError => conflict('the second factor is not on: begin with POST /v1/user/totp');
-const WRONG_CODE = 'is wrong, or was used already: the app shows a new one every 30 seconds';
+const isOn = (): ApiError => conflict('two-factor authentication is already on: turn it off first');
+const isOff = (): ApiError => conflict('two-factor authentication is not on: start with POST /v1/user/totp');
+const WRONG_CODE = 'is wrong or has already been used: the app shows a new one every 30 seconds';
 
 /** `POST /user/totp`. */
 export function startTotpHandler({ database, throttle }: Parts<'database' | 'throttle'>): Handler<'startTotp'> {
@@ -62,7 +62,8 @@ export function confirmTotpHandler({
       { author: authorOf(response), userId: user.id, keepSessionId: sessionId },
       { sealed: factor.sealed, step: step ?? 0, codes, nowMs: now() },
     );
-    if (!isConfirmed) throw conflict('the second factor was changed meanwhile: begin again with POST /v1/user/totp');
+    if (!isConfirmed)
+      throw conflict('two-factor authentication has just been changed: start again with POST /v1/user/totp');
     sendCodes(response, codes);
   };
 }

@@ -45,7 +45,7 @@ export function signInHandler(
       throw new CodeRequired();
     }
     if (user.totpConfirmedAt !== null && !(await attempt.verify(() => takeCode(dependencies, user.id, code ?? ''))))
-      throw new ApiError(401, 'the code of the second factor is wrong, or was used already');
+      throw new ApiError(401, 'the two-factor code is wrong or has already been used');
     await attempt.succeed();
 
     const caller = await beginSession(dependencies, { request, response }, { user, author: authorOf(response) });
@@ -66,7 +66,7 @@ function digestOf(email: string): string {
 
 /** Which of the two it was is shown to nobody. */
 function wrong(): ApiError {
-  return new ApiError(401, 'the e-mail address or the password is wrong');
+  return new ApiError(401, 'incorrect email or password');
 }
 
 /** `GET /session`. */

@@ -37,7 +37,7 @@ export function createTokenHandler({
     const { name, scopes, expires_at: expiresAt = null } = request.body;
     const nowMs = now();
     if (expiresAt !== null && expiresAt <= nowMs / 1000)
-      throw badRequest(`expires_at must be a time to come, in Unix seconds, got ${expiresAt}`);
+      throw badRequest(`expires_at must be in the future, in Unix seconds, got ${expiresAt}`);
     await rateLimits.take('token', tenantId);
     const granted = readScopes(scopes);
     // The prefix tells people, and programs that look for leaked secrets, how much a token can do.
@@ -59,7 +59,7 @@ export function createTokenHandler({
     );
     if (created === null)
       throw badRequest(
-        `the ${plan} plan allows at most ${limit} API tokens, and this account has them all: revoke one first`,
+        `the ${plan} plan allows at most ${limit} API tokens, and this account has reached the limit: revoke one first`,
       );
     // The token is in the answer: no cache on the way may keep it.
     response.setHeader('Cache-Control', 'no-store');
@@ -88,7 +88,7 @@ export function revokeTokenHandler({ database, now }: Parts<'database' | 'now'>)
 function readScopes(scopes: readonly TokenScope[]): TokenScope[] {
   if (scopes.includes('wall')) {
     if (scopes.every((scope) => scope === 'wall')) return ['wall'];
-    throw badRequest(`scopes must be ["wall"] alone, or without it, got ${JSON.stringify(scopes)}`);
+    throw badRequest(`scopes must be ["wall"] alone, or must not include wall, got ${JSON.stringify(scopes)}`);
   }
   if (!scopes.includes('read')) throw badRequest('scopes must be ["read"] or ["read", "write"], got ["write"]');
   return scopes.includes('write') ? ['read', 'write'] : ['read'];

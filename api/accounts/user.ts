@@ -30,7 +30,7 @@ export function updateUserHandler({ database }: Parts<'database'>): Handler<'upd
         ...(clock !== undefined && { clock }),
       },
     );
-    if (user === null) throw conflict('this user was removed meanwhile');
+    if (user === null) throw conflict('this user has just been removed');
     response.json(presentUser(user, await recoveryCodesOf({ database }, user)));
   };
 }
@@ -44,9 +44,9 @@ export function changePasswordHandler({
   return async (request, response) => {
     const { current, new: wanted } = request.body;
     const { user, sessionId } = personOf(response);
-    if (wanted === current) throw badRequest('new must be another password than current');
+    if (wanted === current) throw badRequest('new must be another password, not the current one');
     if (normalizeEmail(wanted) === normalizeEmail(user.email))
-      throw badRequest('new must not be your e-mail address: it is the first guess');
+      throw badRequest('new must not be your email address: it is too easy to guess');
     await requireProofs(throttle, { request, response }, [passwordProof(response, 'current', current)]);
     const ended = await changePassword(database, {
       author: authorOf(response),
@@ -56,7 +56,7 @@ export function changePasswordHandler({
       keepSessionId: sessionId,
       nowMs: now(),
     });
-    if (ended === null) throw badRequest('current is not your password any more: it was changed meanwhile');
+    if (ended === null) throw badRequest('current is no longer your password: it was changed meanwhile');
     response.json({ ended_sessions: ended });
   };
 }

@@ -52,7 +52,7 @@ export function deleteAgentHandler(
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const agent = await findAgent(database, key);
     if (agent?.kind === 'first_party')
-      throw new ApiError(403, `agent ${key.id} is shared by everyone and cannot be deleted`);
+      throw new ApiError(403, `agent ${key.id} is shared by all accounts and cannot be deleted`);
     const schedule = agent && (await deleteAgent(database, { ...key, author: authorOf(response) }));
     if (schedule === null) throw notFound('agent', key.id);
     announceSchedule(dependencies, schedule);
@@ -97,8 +97,8 @@ export function createAgentHandler({
     );
     if (agent === null)
       throw badRequest(
-        `the ${plan} plan allows at most ${ownAgents === 1 ? '1 agent' : `${ownAgents} agents`} of your own, and ` +
-          'this account has as many: delete one first',
+        `the ${plan} plan allows at most ${ownAgents === 1 ? '1 private agent' : `${ownAgents} private agents`}, and ` +
+          'this account has reached the limit: delete one first',
       );
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ id: agent.id, name: agent.name, region: agent.region, ...tokenAnswer(config, token) });
@@ -114,7 +114,7 @@ export function rotateAgentTokenHandler({
     const id = idOf(request);
     const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
     if (agent?.kind === 'first_party')
-      throw new ApiError(403, `agent ${id} is shared by everyone, and its token is not yours to change`);
+      throw new ApiError(403, `agent ${id} is shared by all accounts, and its token cannot be rotated here`);
     const token = generateToken('spa');
     if (
       agent === null ||

@@ -76,19 +76,18 @@ function granted<Result extends object>(
 ): Result {
   if (typeof outcome !== 'string') return outcome;
   if (outcome === 'no such region')
-    throw badRequest(`region must be that of a shared agent, got ${JSON.stringify(region)}`);
+    throw badRequest(`region must be the region of a shared agent, got ${JSON.stringify(region)}`);
   if (outcome === 'no such target')
     throw badRequest(
-      `move_to must be another region of a shared agent that is not given up, got ${JSON.stringify(moveTo)}`,
+      `move_to must be another region that has a shared agent and is not retired, got ${JSON.stringify(moveTo)}`,
     );
   if (outcome === 'target is away')
     throw conflict(
-      `no check process of ${moveTo} was seen lately, so that nobody would check monitors moved there: start ` +
-        'one first',
+      `no check process is running in ${moveTo}, so monitors moved there would not be checked: start one first`,
     );
   throw conflict(
-    `some monitors are watched from ${region} alone, and there is no other region alive that they could go to: ` +
-      'start a check process of one first',
+    `some monitors are checked only from ${region}, and no other region is running: start a check process in ` +
+      'another region first',
   );
 }
 

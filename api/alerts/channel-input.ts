@@ -111,7 +111,7 @@ function checkReports(type: ChannelType, reports: boolean | undefined, problems:
     field: 'reports',
     message:
       'reports applies to telegram and slack channels only, got true for a webhook: there is no webhook event ' +
-      'for reports, read GET /reports instead',
+      'for reports, use GET /reports instead',
   });
 }
 
@@ -120,7 +120,7 @@ function checkHeaders(type: ChannelType, headers: WebhookHeadersChange | undefin
   const message =
     type === 'webhook'
       ? findHeadersProblem(headers)
-      : `headers applies to webhook channels only, got it for one of type ${type}`;
+      : `headers applies to webhook channels only, got a channel of type ${type}`;
   if (message !== null) problems.push({ field: 'headers', message });
 }
 
@@ -128,7 +128,7 @@ function checkHeaders(type: ChannelType, headers: WebhookHeadersChange | undefin
 function checkUrl(type: ChannelType, url: string | undefined, problems: Problem[]): void {
   if (type !== 'webhook') {
     if (url !== undefined)
-      problems.push({ field: 'url', message: `url applies to webhook channels only, got it for one of type ${type}` });
+      problems.push({ field: 'url', message: `url applies to webhook channels only, got a channel of type ${type}` });
     return;
   }
   const problem = url === undefined ? 'is required for webhook channels' : findUrlProblem(url);

@@ -71,9 +71,7 @@ export function updateWebhookHandler(
     const key = { tenantId, id: idOf(request) };
     const { type } = await getOwnChannel(dependencies, key);
     if (type !== 'webhook')
-      throw badRequest(
-        `addresses and headers apply to webhook channels only, and channel ${key.id} is of type ${type}`,
-      );
+      throw badRequest(`url and headers apply to webhook channels only, but channel ${key.id} is of type ${type}`);
     const patch = accept(readAddressPatch(request.body));
     const sealed = await findWebhook(database, key, now());
     if (sealed === null) throw notFound('channel', key.id);
@@ -98,7 +96,7 @@ export function updateWebhookHandler(
     });
     if (error !== null) throw badRequest(error);
     if (!(await replaceAddress(database, { ...key, author: authorOf(response) }, { sealed, before: opened, after })))
-      throw conflict(`channel ${key.id} was changed meanwhile: send the change again`);
+      throw conflict(`channel ${key.id} has just been changed by another request: send the change again`);
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };
 }
@@ -109,12 +107,12 @@ function mergeOrRefuse(opened: OpenedWebhook, { url = opened.url, headers = {} }
   const kept = Object.keys(merged).filter((name) => !Object.hasOwn(headers, name));
   if (Object.keys(merged).length > MOST_WEBHOOK_HEADERS)
     throw badRequest(
-      `headers must be at most ${MOST_WEBHOOK_HEADERS} with those that are stored, got ${Object.keys(merged).length}`,
+      `headers must be at most ${MOST_WEBHOOK_HEADERS}, including those already stored, got ${Object.keys(merged).length}`,
     );
   if (kept.length > 0 && new URL(url).origin !== new URL(opened.url).origin)
     throw badRequest(
-      `headers must name ${kept.join(', ')} as well, with a value or null: stored headers are kept only while ` +
-        'scheme, host and port of the url stay',
+      `headers must name ${kept.join(', ')} as well, with a value or null: stored headers are kept only while the ` +
+        'scheme, host and port of url stay the same',
     );
   return merged;
 }
@@ -134,7 +132,7 @@ function openOrRefuse(database: Database, webhook: SealedWebhook): OpenedWebhook
   try {
     return openWebhook(database, webhook);
   } catch {
-    throw badRequest('test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS');
+    throw badRequest('test delivery failed: The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   }
 }
 
@@ -188,11 +186,11 @@ async function sendTo(
 ): Promise<ChatAttempt> {
   if (type === 'telegram')
     return sendTelegram === null
-      ? unsent('This installation has no Telegram bot at the moment')
+      ? unsent('Telegram is not configured on this installation')
       : await sendTelegram(connection, message);
   const webhookUrl = openOrNull(database, { channelId: id, sealedUrl: connection });
   return webhookUrl === null
-    ? unsent('The webhook of the channel cannot be read with the present SECRET_KEYS')
+    ? unsent('The webhook of the channel cannot be decrypted with the current SECRET_KEYS')
     : await sendSlack(webhookUrl, message);
 }
 

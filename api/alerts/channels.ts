@@ -83,7 +83,7 @@ export function createChannelHandler(
 
 function tooManyChannels(): ApiError {
   return badRequest(
-    `an account can have at most ${MOST_CHANNELS} channels, and this one has them all: delete one first`,
+    `an account can have at most ${MOST_CHANNELS} channels, and this one has reached the limit: delete one first`,
   );
 }
 
@@ -133,7 +133,7 @@ export function rotateSecretHandler(dependencies: Parts<'database' | 'now'>): Ha
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const { type } = await getOwnChannel(dependencies, key);
     if (type !== 'webhook')
-      throw badRequest(`signing secrets apply to webhook channels only, and channel ${key.id} is of type ${type}`);
+      throw badRequest(`signing secrets apply to webhook channels only, but channel ${key.id} is of type ${type}`);
     const signingSecret = generateSigningSecret(randomBytes);
     if (!(await rotateSigningSecret(database, { ...key, author: authorOf(response) }, { signingSecret, nowMs: now() })))
       throw notFound('channel', key.id);

@@ -78,7 +78,7 @@ export function redeliverHandler(dependencies: ResendingParts): Handler<'redeliv
     if (delivery === null) throw notFound('delivery', key.id);
     await requireOpenChannel(dependencies, { tenantId: key.tenantId, id: delivery.channelId });
     if (delivery.attemptCount >= MOST_ATTEMPTS)
-      throw conflict(`delivery ${key.id} has had its ${MOST_ATTEMPTS} attempts and is not sent again`);
+      throw conflict(`delivery ${key.id} has reached the limit of ${MOST_ATTEMPTS} attempts and cannot be sent again`);
     await rateLimits.take('redelivery', key.tenantId);
     const reopened = await reopenDelivery(database, { ...key, author: authorOf(response) }, now());
     if (reopened === null)

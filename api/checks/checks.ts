@@ -88,7 +88,7 @@ function readRequest(
   if (since !== undefined && until !== undefined && until < since)
     throw badRequest(`until must be ${since} (since) or later, got ${until}`);
   if (after !== null && !/^\d{1,9}$/.test(after.id))
-    throw badRequest('cursor must be one from a Link header of this list, got another text');
+    throw badRequest('cursor must come from the Link header of this list, got a different value');
   const keptFromMs = nowMs - PLAN_LIMITS[callerOf(response).plan].resultDays * DAY_MS;
   return {
     monitor,
@@ -181,8 +181,8 @@ function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): c
 }
 
 function whyNot({ monitor: { type, enabled, target } }: CheckRequest): string {
-  if (type === 'heartbeat') return 'a heartbeat waits for pings and is not checked: send it one';
+  if (type === 'heartbeat') return 'heartbeat monitors wait for pings and cannot be checked: send a ping instead';
   if (!enabled) return 'the monitor is paused: resume it first';
-  if (target === '') return 'the monitor has no target yet: give it one first';
-  return 'the monitor has no agents to check it: choose some first';
+  if (target === '') return 'the monitor has no target: set target first';
+  return 'the monitor has no agents to check it: set agent_sources first';
 }

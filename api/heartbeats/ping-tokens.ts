@@ -75,14 +75,16 @@ export class PingTokens {
     const counted = this.#counts.get(network);
     if (counted === undefined || counted.endsMs <= this.#now() || counted.count < MOST_UNKNOWN) return;
     const seconds = Math.max(1, Math.ceil((counted.endsMs - this.#now()) / 1000));
-    throw new ApiError(429, 'too many pings with tokens that no heartbeat has came from this address: wait', {
+    throw new ApiError(429, 'too many pings with unknown tokens from this address: wait before you try again', {
       'Retry-After': String(seconds),
     });
   }
 
   async #takeUnverified(ping: TokenPing): Promise<PingOutcome> {
     if (this.#unverified >= MOST_UNVERIFIED)
-      throw new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' });
+      throw new ApiError(503, 'too many pings are waiting for the database: try again in a few seconds', {
+        'Retry-After': '5',
+      });
     this.#unverified += 1;
     try {
       return await this.#take(ping);

@@ -43,7 +43,11 @@ export function createPingBatches(
 
   return (ping) => {
     if (waiting.length >= MOST_WAITING)
-      return Promise.reject(new ApiError(503, 'too many pings are waiting for the database', { 'Retry-After': '5' }));
+      return Promise.reject(
+        new ApiError(503, 'too many pings are waiting for the database: try again in a few seconds', {
+          'Retry-After': '5',
+        }),
+      );
     const { promise, resolve, reject } = Promise.withResolvers<PingOutcome>();
     waiting.push({ ping, resolve, reject });
     if (!isWorking) void work();
@@ -94,7 +98,7 @@ export function pingHandler({
   );
   const count = new Counter({
     name: 'spotcheck_pings_total',
-    help: 'Pings of heartbeats by kind and outcome',
+    help: 'Heartbeat pings, by kind and outcome',
     labelNames: ['kind', 'outcome'],
     registers: [metrics],
   });
@@ -120,14 +124,14 @@ const ANSWERS = {
       .end(OK),
   refused: () => {
     throw badRequest(
-      'this heartbeat takes no reports of failure: set check_spec.heartbeat.failEnabled to true, or ping without ' +
-        '/fail and with exit status 0 only',
+      'this heartbeat does not accept failure reports: set check_spec.heartbeat.failEnabled to true, or send pings ' +
+        'without /fail and with exit status 0 only',
     );
   },
   limited: () => {
     throw new ApiError(
       429,
-      'this heartbeat reports more changes than are stored: the ping counts as a sign of life alone, wait 60 s',
+      'this heartbeat changes status too often: the ping counts only as a sign of life; wait 60 s',
       { 'Retry-After': '60' },
     );
   },
@@ -147,7 +151,7 @@ function readSignal(signal: string): Omit<Ping, 'body'> {
   if (exitStatus <= 255) return { kind: 'exit', exitStatus };
   throw new ApiError(
     404,
-    'there is nothing at this path: after the token comes start, fail, an exit status from 0 to 255, or nothing',
+    'there is no endpoint at this path: after the token, send /start, /fail, an exit status from 0 to 255, or nothing',
   );
 }
 
@@ -170,7 +174,7 @@ async function readPingBody(request: IncomingMessage): Promise<string | null> {
       length += chunk.length;
     }
   } catch {
-    throw badRequest('the body must be as long as Content-Length says');
+    throw badRequest('the length of the body must match Content-Length');
   }
   // As a stream: a character that the cut left incomplete is dropped, not replaced.
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_PING_BODY_BYTES), { stream: true });

@@ -199,5 +199,5 @@ function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly I
 }
 
 function isFull(id: string): Error {
-  return conflict(`incident ${id} has its ${MOST_NOTES} notes: delete one first`);
+  return conflict(`incident ${id} has reached the limit of ${MOST_NOTES} notes: delete one first`);
 }

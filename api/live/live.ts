@@ -54,12 +54,12 @@ export class LiveStreams implements Live {
     this.#beatMs = beatMs;
     this.#gauge = new Gauge({
       name: 'spotcheck_live_streams',
-      help: 'Streams of events that are open',
+      help: 'Open event streams',
       registers: [metrics],
     });
     this.#cuts = new Counter({
       name: 'spotcheck_live_streams_cut_total',
-      help: 'Streams of events cut off because their readers did not keep up',
+      help: 'Event streams closed because the client did not keep up',
       registers: [metrics],
     });
     stopping.addEventListener('abort', () => {

@@ -45,7 +45,7 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
     }
     if (account.waiting.length < MOST_WAITING) account.waiting.push(begin);
     else
-      throw new ApiError(429, `${MOST_WAITING} requests of this account wait already: send fewer at a time`, {
+      throw new ApiError(429, `${MOST_WAITING} requests of this account are already waiting: send fewer at once`, {
         'Retry-After': '1',
       });
   };

@@ -8,7 +8,7 @@ import { MAX_BODY_BYTES } from './json-body.ts';
 
 /** The path is none of ours. */
 export const unknownRoute: RequestHandler = () => {
-  throw new ApiError(404, 'there is nothing at this path');
+  throw new ApiError(404, 'there is no endpoint at this path');
 };
 
 /** The path is ours, for reading only. */
@@ -41,7 +41,7 @@ function send(response: Response, { status, message, headers, fields }: ApiError
 function answerTo(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isDatabaseAway(error))
-    return new ApiError(503, 'the database is not reachable at the moment', { 'Retry-After': '5' });
+    return new ApiError(503, 'the database is unavailable: try again in a few seconds', { 'Retry-After': '5' });
   if (error instanceof PasswordsBusy)
     return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });
   if (error instanceof URIError) return new ApiError(400, 'the path must be percent-encoded UTF-8');
@@ -55,9 +55,9 @@ function answerToBody(error: unknown): ApiError | null {
     case 'entity.too.large':
       return new ApiError(413, `the body must be at most ${limitOf(error)} bytes`);
     case 'entity.parse.failed':
-      return new ApiError(400, 'the body must be JSON, got something that does not parse');
+      return new ApiError(400, 'the body must be valid JSON');
     case 'entity.verify.failed':
-      return new ApiError(400, 'the body must be JSON in UTF-8, got bytes that are no UTF-8');
+      return new ApiError(400, 'the body must be JSON in UTF-8, got invalid UTF-8');
     case 'encoding.unsupported':
       return new ApiError(415, 'Content-Encoding must be gzip, deflate or br, or absent');
     case 'charset.unsupported':
@@ -66,9 +66,9 @@ function answerToBody(error: unknown): ApiError | null {
     // Broken off before a handler began to read it.
     case 'stream.not.readable':
     case 'request.size.invalid':
-      return new ApiError(400, 'the body must be as long as Content-Length says');
+      return new ApiError(400, 'the length of the body must match Content-Length');
     default:
-      return isRefusedBody(error) ? new ApiError(400, 'the body cannot be decoded as its Content-Encoding says') : null;
+      return isRefusedBody(error) ? new ApiError(400, 'the body must match its Content-Encoding') : null;
   }
 }
 

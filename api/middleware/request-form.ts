@@ -43,7 +43,7 @@ export const requirePath: RequestHandler = (request, _response, next) => {
   const written = writtenPath(request);
   const isPlain = isDecodable(written);
   if ((isPlain ? written : escapePercents(written)) !== request.baseUrl + request.path)
-    throw new ApiError(404, 'there is nothing at this path');
+    throw new ApiError(404, 'there is no endpoint at this path');
   if (!isPlain) throw badRequest('the path must be percent-encoded UTF-8');
   next();
 };

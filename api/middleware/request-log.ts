@@ -13,7 +13,7 @@ const BUCKETS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 export function requestLog({ logger, metrics }: Parts<'logger' | 'metrics'>): RequestHandler {
   const durations = new Histogram({
     name: 'spotcheck_http_request_duration_seconds',
-    help: 'Time from the arrival of a request to the end of its answer',
+    help: 'Time from the arrival of a request to the end of its response',
     labelNames: ['method', 'route', 'status'],
     buckets: BUCKETS,
     registers: [metrics],

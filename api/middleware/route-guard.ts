@@ -51,12 +51,11 @@ function authorize(guard: RouteGuard, caller: Caller, method: string): void {
     requireScope(caller, READING_METHODS.has(method) ? 'read' : 'write');
     return;
   }
-  if (caller.kind === 'token')
-    throw new ApiError(403, 'this is for people who are signed in to the console: no API token can do it');
+  if (caller.kind === 'token') throw new ApiError(403, 'API tokens cannot do this: sign in to the console');
   if (guard.isForOperators && !caller.user.isOperator)
-    throw new ApiError(403, 'this is for operators of the installation, whatever role one has in an account');
+    throw new ApiError(403, 'only operators of this installation can do this, whatever their role in the account');
   if (guard.role !== undefined && !isAtLeast(caller.user.role, guard.role))
-    throw new ApiError(403, `this needs the role ${guard.role}, and you are ${caller.user.role}`);
+    throw new ApiError(403, `this requires the role ${guard.role}, and yours is ${caller.user.role}`);
 }
 
 /** Whatever can change something needs the scope `write` (D-02). */
@@ -81,7 +80,7 @@ function refuseAnonymous({ headers: { authorization, cookie } }: Request, guard:
     });
   }
   if (guard.isForPeople || /\bspotcheck=/.test(cookie ?? ''))
-    throw new ApiError(401, 'this request is not signed in, or its session has ended: sign in', {
+    throw new ApiError(401, 'you are not signed in, or your session has ended: sign in', {
       'WWW-Authenticate': challenge,
     });
   throw new ApiError(401, 'the Authorization header must be "Bearer spk_...", got none', {

@@ -49,7 +49,7 @@ export async function loadMonitorContext(
     named.length === 0 ? [] : listVendorMonitorIds(database, tenantId, named),
     findPage(database, write),
   ]);
-  if (page?.isInCatalogue === false) await rateLimits?.takeFor(page.pageUrl, 'page', tenantId);
+  if (page?.isInCatalog === false) await rateLimits?.takeFor(page.pageUrl, 'page', tenantId);
   const shared = agents.filter(({ kind }) => kind === 'first_party');
   return {
     monitorId,

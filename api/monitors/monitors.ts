@@ -95,7 +95,9 @@ export function createMonitorHandler(
       config.planCountLimits ? monitors : null,
     );
     if (stored === null)
-      throw badRequest(`the ${caller.plan} plan allows at most ${monitors} monitors, and this account has them all`);
+      throw badRequest(
+        `the ${caller.plan} plan allows at most ${monitors} monitors, and this account has reached the limit: delete one first`,
+      );
     await announceMonitor(dependencies, stored);
     response.status(201).json(presentMonitorState(stored.monitor));
   };
@@ -162,7 +164,7 @@ async function storePatch(
     const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
     if (locked === null) return null;
     if (ifVersion !== undefined && ifVersion !== settingsVersionOf(locked.monitor, locked.agentIds))
-      throw conflict(`monitor ${monitorId} was changed since it was read: read it again and send the change anew`);
+      throw conflict(`monitor ${monitorId} has changed since it was read: read it again, then send the change again`);
     const page = findPageToPatch(body, locked.monitor);
     if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) return 'vendor_changed';
     const { settings, agentSources, secrets } = accept(readMonitorPatch(body, { current: draftOf(locked), context }));

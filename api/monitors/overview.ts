@@ -141,7 +141,7 @@ export function secondsOf(ms: number | undefined): number | null {
 function readIds(text: string): string[] {
   const ids = [...new Set(text.split(',').map((id) => id.trim()))].filter((id) => id !== '');
   if (ids.length === 0 || ids.length > MOST_MONITORS)
-    throw badRequest(`ids must be 1 to ${MOST_MONITORS} ids separated by commas, got ${ids.length}`);
+    throw badRequest(`ids must be 1 to ${MOST_MONITORS} comma-separated ids, got ${ids.length}`);
   return ids.filter(isId);
 }
 

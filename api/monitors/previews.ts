@@ -28,13 +28,13 @@ export function previewMonitorHandler(
     const { region, target } = await readPreview(dependencies, caller, request.body);
     const outcome = await runPreview(region, { tenantId: caller.tenantId, target }).catch((error: unknown) => {
       logger.warn({ err: error, region }, 'preview.not_queued');
-      throw new ApiError(503, 'the queue is not reachable at the moment: try again', { 'Retry-After': '5' });
+      throw new ApiError(503, 'the queue is unavailable: try again', { 'Retry-After': '5' });
     });
     const sharedRegion = region === SERVICE_REGION ? null : region;
     if (outcome === null)
       throw new ApiError(
         503,
-        `${sharedRegion === null ? 'the service' : `the shared agent of ${sharedRegion}`} did not answer in ` +
+        `${sharedRegion === null ? 'the service' : `the shared agent of ${sharedRegion}`} did not respond in ` +
           'time: try again',
         { 'Retry-After': '5' },
       );
@@ -98,7 +98,7 @@ async function readPreview(surroundings: Surroundings, caller: Caller, body: Pre
   const wanted: Wanted = { caller, agentSources, wanted: body.region, hasStoredSecrets };
   const region = isAgentChecked(type) ? await chooseRegion(surroundings, wanted) : SERVICE_REGION;
   if (region === SERVICE_REGION && body.region !== undefined)
-    throw badRequest(`region must be left out: monitors of type ${type} are checked by the service itself`);
+    throw badRequest(`region must be omitted: monitors of type ${type} are checked by the service itself`);
   return { region, target: { ...checkTargetOf(settings, secrets), isShown: true } };
 }
 
@@ -112,7 +112,7 @@ async function readDraft(
   { monitor_id: id, monitor }: PreviewBody,
 ): Promise<MonitorDraft> {
   if (id === undefined) {
-    if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of one that is there');
+    if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of an existing monitor');
     const context = await loadMonitorContext(
       { ...surroundings, ...COUNTED },
       { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true },
@@ -131,7 +131,7 @@ async function readDraft(
 }
 
 function requireProbed(type: MonitorType): void {
-  if (type === 'heartbeat') throw conflict('a heartbeat waits for pings: there is nothing to preview');
+  if (type === 'heartbeat') throw conflict('heartbeat monitors wait for pings: there is nothing to preview');
 }
 
 /** What a region is chosen by: the sources of the draft, the requested region, and whether stored secrets go there. */
@@ -151,8 +151,8 @@ async function chooseRegion(
   const atWork = shared.filter(({ lastSeenAt }) => lastSeenAt !== null && lastSeenAt >= now() / 1000 - AT_WORK_SECONDS);
   if (wanted === undefined && hasStoredSecrets && !shared.some(({ id }) => agentSources.includes(id))) {
     throw badRequest(
-      'region is required: no shared agent checks this monitor, and its stored secrets go to one only where the ' +
-        'request names it',
+      'region is required: no shared agent checks this monitor, and its stored secrets are sent to one only if ' +
+        'the request names it',
     );
   }
   const regions = shared.flatMap(({ region }) => region ?? []);
@@ -168,8 +168,8 @@ async function chooseRegion(
   if (region === null)
     throw conflict(
       wanted === undefined
-        ? 'no shared agent is at work at the moment: try again later'
-        : `the shared agent of ${wanted} is not at work at the moment: choose another one`,
+        ? 'no shared agent is online: try again later'
+        : `the shared agent of ${wanted} is offline: choose another region`,
     );
   return region;
 }

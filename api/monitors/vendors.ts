@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { VENDORS, type Vendor, type VendorAdapter } from '../../core/checks/vendor/catalogue.ts';
+import { VENDORS, type Vendor, type VendorAdapter } from '../../core/checks/vendor/catalog.ts';
 import {
   type VendorReading,
   listVendorDocuments,
@@ -17,7 +17,7 @@ import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
-/** A vendor of the catalogue as it is listed. */
+/** A vendor of the catalog as it is listed. */
 function presentVendor(vendor: Vendor): Schemas['Vendor'] {
   return { id: vendor.id, name: vendor.name, page_url: pageOf(vendor).pageUrl };
 }
@@ -32,7 +32,7 @@ function presentVendorPage(page: VendorPage, reading: VendorReading): Schemas['V
   const snapshot = reading.outcome === 'read' ? reading.snapshot : null;
   return {
     id: page.vendorId,
-    name: page.isInCatalogue ? page.name : (snapshot?.name ?? page.name),
+    name: page.isInCatalog ? page.name : (snapshot?.name ?? page.name),
     page_url: page.pageUrl,
     lists: LISTS[page.adapter] ?? 'all',
     components: (snapshot?.components ?? []).map(({ id, name, state }) => ({ id, name, state })),
@@ -61,7 +61,7 @@ export function listVendorComponentsHandler({
     const page = findVendorPage(target);
     if (page === null) throw badRequest(unknownVendor(target));
     const { tenantId } = callerOf(response);
-    if (!page.isInCatalogue) await rateLimits.take('page', tenantId);
+    if (!page.isInCatalog) await rateLimits.take('page', tenantId);
     response.json(presentVendorPage(page, await readVendorPage(page, { tenantId, freshMs: FRESH_MS })));
   };
 }
@@ -84,7 +84,7 @@ const POLL_MS = 100;
 
 const UNANSWERED: VendorReading = {
   outcome: 'failed',
-  failure: { kind: 'unreachable', reason: 'The status page was not read in time' },
+  failure: { kind: 'unreachable', reason: 'The status page could not be read in time' },
   latencyMs: null,
 };
 
@@ -105,7 +105,7 @@ export function createVendorLookup({
     if (known?.every(({ record }) => record.failure === null && startedAtMs - (record.fetchedAtMs ?? 0) < freshMs))
       return readingOf(known, startedAtMs);
     try {
-      await enqueueLookup(page.isInCatalogue ? page.vendorId : page.pageUrl, tenantId);
+      await enqueueLookup(page.isInCatalog ? page.vendorId : page.pageUrl, tenantId);
     } catch {
       return UNANSWERED;
     }

@@ -57,7 +57,8 @@ function readWindow(
 
 /** The cursor of another list has an id that is no number. */
 function positionNo(id: string): number {
-  if (!/^\d{1,15}$/.test(id)) throw badRequest('cursor must be one from a Link header, got another text');
+  if (!/^\d{1,15}$/.test(id))
+    throw badRequest('cursor must come from the Link header of this list, got a different value');
   return Number(id);
 }
 

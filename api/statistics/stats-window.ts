@@ -60,7 +60,7 @@ export function readStatsWindow(
       : requested.resolution;
   if (from < keptFrom && STEP_MS[resolution] < STEP_MS.hour) {
     throw badRequest(
-      `resolution must be hour or day where from is before ${keptFrom}, got ${resolution}: single results are ` +
+      `resolution must be hour or day when from is before ${keptFrom}, got ${resolution}: raw results are ` +
         `kept for ${resultDays} days`,
     );
   }
@@ -68,7 +68,7 @@ export function readStatsWindow(
   if (points > MOST_POINTS)
     throw badRequest(
       `resolution must be ${coarserFor({ from, to })} for this window, got ${resolution}: that would be ` +
-        `${points} points, and at most ${MOST_POINTS} are given`,
+        `${points} points, and the limit is ${MOST_POINTS}`,
     );
   const countedFrom = from < keptFrom ? Math.ceil(from / HOUR) * HOUR : from;
   const countedTo = to < keptFrom ? Math.floor(to / HOUR) * HOUR : to;

@@ -77,8 +77,8 @@ function sendMissing(response: Response): void {
     status: 503,
     title: 'The console is not built',
     sentences: [
-      'The service runs, and so does its API. Its operator can build the console with "npm run console" in a ' +
-        'full install and start anew.',
+      'The service and its API are running. To build the console, run "npm run console" in a full install and ' +
+        'restart the service.',
     ],
     link: { label: 'The API’s description', url: '/openapi.json' },
   });

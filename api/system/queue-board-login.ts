@@ -83,8 +83,8 @@ const READING_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
  */
 const PASS_MS = 6 * HOUR_MS;
 
-const FOREIGN_PAGE = 'the queue board is for its own pages only: the Origin of the request is another one';
-const NEEDS_SIGN_IN = 'the queue board is for operators: sign in to the console as one';
+const FOREIGN_PAGE = 'the Origin of the request must be that of the queue board';
+const NEEDS_SIGN_IN = 'the queue board is for operators: sign in to the console as an operator';
 const NEEDS_PASSWORD =
   'the queue board needs the password of QUEUE_BOARD_PASSWORD, or an operator who is signed in to the console';
 

@@ -56,7 +56,7 @@ const REFUSALS: Record<string, Refusal> = {
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, error: 'the request took too long to arrive' },
 };
 const NO_HTTP: Refusal = { status: 400, error: 'the request must be well-formed HTTP/1.1 with a known method' };
-const NO_PROXY: Refusal = { status: 405, error: 'CONNECT is not allowed here: this is no proxy' };
+const NO_PROXY: Refusal = { status: 405, error: 'CONNECT is not allowed: this is not a proxy' };
 const NO_PATH: Refusal = { status: 400, error: 'the target of the request must be a path, such as /v1/monitors' };
 const NO_SUCH_EXPECTATION: Refusal = { status: 417, error: 'Expect must be 100-continue or absent' };
 

@@ -37,8 +37,8 @@ export async function makeAgent(options: CreateOptions): Promise<void> {
     );
     if (agent === null)
       throw new Refusal(
-        `The plan ${tenant.plan} allows ${limit === 1 ? '1 agent' : `${limit} agents`} of its own, and ` +
-          `${tenantId} has as many: delete one first`,
+        `The ${tenant.plan} plan allows at most ${limit === 1 ? '1 private agent' : `${limit} private agents`}, and ` +
+          `${tenantId} has reached the limit: delete one first`,
       );
     return { id: agent.id, token, name, region };
   });
@@ -61,7 +61,7 @@ export async function revoke(options: { id: string; json?: boolean }): Promise<v
   const revoked = await withDatabase(({ database, author, nowMs }) =>
     revokeAgent(database, { id: options.id, nowMs, author: author('agent.revoked') }),
   );
-  if (!revoked) throw new Refusal(`There is no customer's agent ${options.id} with a token that is still good`);
+  if (!revoked) throw new Refusal(`No private agent ${options.id} with a valid token was found`);
   print({ id: options.id, revoked: true }, options);
 }
 
@@ -72,7 +72,7 @@ export async function rotate(options: { id: string; json?: boolean }): Promise<v
   const rotated = await withDatabase(({ database, author }) =>
     rotateAgentToken(database, { ...rotation, author: author('agent.token_rotated') }),
   );
-  if (!rotated) throw new Refusal(`There is no customer's agent ${options.id}`);
+  if (!rotated) throw new Refusal(`No private agent ${options.id} was found`);
   print({ id: options.id, token }, options);
 }
 
@@ -97,10 +97,10 @@ export async function retire(options: RetireOptions): Promise<void> {
       monitors: plan.monitors,
       only_source: plan.onlySource,
       moved: plan.moved,
-      moved_to: moveTo ?? (plan.moved === 0 ? null : 'a region that is alive, chosen for each'),
+      moved_to: moveTo ?? (plan.moved === 0 ? null : 'a running region, chosen for each monitor'),
       down_min_sources_lowered: plan.quorumLowered,
       retired: isRetired,
-      ...(!isRetired && { next: 'nothing is done yet: add --yes' }),
+      ...(!isRetired && { next: 'nothing has changed yet: add --yes to apply' }),
     };
   });
   print(outcome, options);
@@ -109,7 +109,7 @@ export async function retire(options: RetireOptions): Promise<void> {
 /** `agent restore`: takes back that a region was given up. */
 export async function restore(options: { region: string; json?: boolean }): Promise<void> {
   const restored = await withDatabase(({ database }) => restoreRegion(database, options.region));
-  if (!restored) throw new Refusal(`No region ${options.region} is given up`);
+  if (!restored) throw new Refusal(`The region ${options.region} is not retired`);
   print({ region: options.region, restored: true }, options);
 }
 
@@ -119,14 +119,12 @@ function granted<Result extends object>(
 ): Result {
   if (typeof outcome !== 'string') return outcome;
   const reasons = {
-    'no such region': `There is no shared agent of the region ${region}`,
-    'no such target': `--move-to must be another region of a shared agent that is not given up, got ${moveTo}`,
-    'target is away':
-      `No check process of ${moveTo} was seen lately, so that nobody would check monitors moved there: start one ` +
-      'first',
+    'no such region': `There is no shared agent in the region ${region}`,
+    'no such target': `--move-to must be another region that has a shared agent and is not retired, got ${moveTo}`,
+    'target is away': `No check process is running in ${moveTo}, so monitors moved there would not be checked: start one first`,
     'nowhere to go':
-      `Some monitors are watched from ${region} alone, and there is no other region alive that they could go to: ` +
-      'start a check process of one first',
+      `Some monitors are checked only from ${region}, and no other region is running: start a check process in ` +
+      'another region first',
   } as const satisfies Record<RetirementObstacle, string>;
   throw new Refusal(reasons[outcome]);
 }

@@ -12,10 +12,10 @@ const SECRET_KEYS = 'secret-keys';
 export async function backUp(options: { to: string; json?: boolean }): Promise<void> {
   const environment = serviceEnvironment();
   if (environment.databaseUrl !== null)
-    throw new Refusal('DATABASE_URL is set: back that server up with its own programs, such as pg_dump');
+    throw new Refusal('DATABASE_URL is set: back up that server with its own tools, such as pg_dump');
   const databaseUrl = await findDatabase(environment);
   const to = resolve(options.to);
-  if (await isThere(to)) throw new Refusal(`${to} exists: name a folder that does not`);
+  if (await isThere(to)) throw new Refusal(`${to} already exists: choose a folder that does not exist`);
   const dataDir = await realpath(environment.dataDir);
   // What bears the name that was asked for is complete.
   const draft = `${to}.incomplete`;

@@ -85,7 +85,7 @@ async function makePass(database: Database, { onProgress, author }: Options): Pr
       pass.resealed[kind] += batch.resealed;
       pass.unopened.push(...batch.unopened.map((value) => ({ kind, ...value })));
       pass.isQuiet &&= batch.resealed + batch.lost === 0;
-      if (batch.read > 0) onProgress(`${kind}: ${read} of ${total} looked at, ${pass.resealed[kind]} sealed anew`);
+      if (batch.read > 0) onProgress(`${kind}: ${read} of ${total} read, ${pass.resealed[kind]} encrypted again`);
     } while (after !== null);
   }
   return pass;
@@ -123,12 +123,12 @@ async function refuseBesideOtherRings(database: Database): Promise<void> {
   const { lackKey, sealWithOther } = await countForeignSessions(database);
   if (lackKey > 0)
     throw new Refusal(
-      `A running process does not have the key "${key}", and could not open what it seals: add it to SECRET_KEYS ` +
-        'of every process and restart them first',
+      `A running process does not have the key "${key}" and could not decrypt secrets: add it to SECRET_KEYS of ` +
+        'every process and restart them first',
     );
   if (sealWithOther > 0)
     throw new Refusal(
-      `A running process has the key "${key}" but seals with another one: put it first in SECRET_KEYS of every ` +
+      `A running process has the key "${key}" but encrypts with another one: put it first in SECRET_KEYS of every ` +
         'process and restart them first',
     );
 }
@@ -147,14 +147,13 @@ function shown({ key, resealed, sealed, unopened, needed, notNeeded }: Rotation)
 function problemOf({ key, isComplete, unopened }: Rotation): string | null {
   if (!isComplete)
     return (
-      `Secrets were sealed with another key than "${key}" all the while: put it first in SECRET_KEYS of every ` +
+      `Other processes kept encrypting with a key other than "${key}": put it first in SECRET_KEYS of every ` +
       'process, restart them and run this again'
     );
   if (unopened.length === 0) return null;
   const ids = [...new Set(unopened.map(({ keyId }) => `"${keyId}"`))].join(', ');
   return (
-    `${unopened.length === 1 ? '1 secret stays as it is' : `${unopened.length} secrets stay as they are`}, because ` +
-    `no key of SECRET_KEYS opens what was sealed with ${ids}: bring the key back and run this again, or set them ` +
-    'anew'
+    `${unopened.length === 1 ? '1 secret was' : `${unopened.length} secrets were`} not encrypted again, because ` +
+    `SECRET_KEYS lacks the key ${ids}: restore the key and run this again, or enter the secrets again`
   );
 }

@@ -50,7 +50,7 @@ export async function start(env: NodeJS.ProcessEnv): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   const onImpatience = () => {
-    say('Left at once');
+    say('Stopped immediately');
     // The next start mends what that leaves.
     process.exit(1);
   };
@@ -63,7 +63,7 @@ export async function start(env: NodeJS.ProcessEnv): Promise<void> {
   const service = await startService(readEnvironment(env), say);
   greet(service, say);
   await stopping;
-  say('Stopping: finishing what is under way (press Ctrl-C again to leave at once)');
+  say('Stopping: finishing work in progress (press Ctrl-C again to stop immediately)');
   await service.stop();
   say('Stopped');
   process.exit(0);
@@ -73,10 +73,10 @@ function greet({ url, firstStart }: RunningService, say: (text: string) => void)
   if (firstStart !== null) {
     say('');
     const isShown = firstStart.token !== null || firstStart.password !== null;
-    say(`This is the first start.${isShown ? ' Keep these, they are not shown again:' : ''}`);
-    say(`  API token   ${firstStart.token ?? 'the one of BOOTSTRAP_TOKEN'}`);
+    say(`This is the first start.${isShown ? ' Save these credentials, they are shown only once:' : ''}`);
+    say(`  API token   ${firstStart.token ?? 'set by BOOTSTRAP_TOKEN'}`);
     const password =
-      firstStart.password === null ? 'the password of BOOTSTRAP_PASSWORD' : `password ${firstStart.password}`;
+      firstStart.password === null ? 'password set by BOOTSTRAP_PASSWORD' : `password ${firstStart.password}`;
     say(`  Console     ${firstStart.email}, ${password}`);
     say('');
   }

@@ -18,7 +18,7 @@ export async function makeTenant(options: CreateOptions): Promise<void> {
     if ((await listTenants(database)).some((tenant) => tenant.name === name)) throw isThere(name);
     // An account without a user that can sign in would be of no use.
     if ((await findUserByEmail(database, email)) !== null)
-      throw new Refusal(`${email} has an account already: name another person with --email`);
+      throw new Refusal(`${email} already has an account: choose another address with --email`);
     const created = await createTenant(database, {
       id: newId('ten'),
       name,
@@ -53,5 +53,5 @@ export async function printTenants(options: { json?: boolean }): Promise<void> {
 }
 
 function isThere(name: string): Refusal {
-  return new Refusal(`There is a tenant named "${name}" already`);
+  return new Refusal(`A tenant named "${name}" already exists`);
 }

@@ -24,7 +24,7 @@ export async function makeToken(options: CreateOptions): Promise<void> {
     );
     if (created === null)
       throw new Refusal(
-        `The plan ${tenant.plan} allows ${limit} API tokens, and ${tenantId} has as many: revoke one first`,
+        `The ${tenant.plan} plan allows at most ${limit} API tokens, and ${tenantId} has reached the limit: revoke one first`,
       );
     return { id: created.id, token, scopes, expires_at: expiresAt };
   });
@@ -55,6 +55,6 @@ export async function revokeToken(options: { id: string; json?: boolean }): Prom
   const revoked = await withDatabase(({ database, author, nowMs }) =>
     revokeApiToken(database, { id: options.id, nowMs, author: author('token.revoked') }),
   );
-  if (!revoked) throw new Refusal(`There is no usable token ${options.id}`);
+  if (!revoked) throw new Refusal(`No valid token ${options.id} was found`);
   print({ id: options.id, revoked: true }, options);
 }

@@ -43,5 +43,5 @@ export async function changeOperator(options: { email: string; revoke?: boolean;
 }
 
 function unknownUser(email: string): Refusal {
-  return new Refusal(`There is no console user with the address ${JSON.stringify(email)}`);
+  return new Refusal(`No console user with the email address ${JSON.stringify(email)} was found`);
 }

@@ -43,9 +43,7 @@ export async function backUpCluster({ databaseUrl, dataDir, to }: BackupOptions)
 async function copyCluster(client: Client, from: string, to: string): Promise<void> {
   const { rows: settings } = await client.query<{ wal_level: string }>('SHOW wal_level');
   if (settings[0]?.wal_level === 'minimal')
-    throw new Error(
-      'The database was started by an older release: stop the service, start it again, and then make the backup',
-    );
+    throw new Error('The database was started by an older release: restart the service, then back up again');
   // Ends with this session, however that ends; until then no log is removed that the copy needs.
   await client.query(`SELECT pg_create_physical_replication_slot('spotcheck_backup_' || pg_backend_pid(), true, true)`);
   const {

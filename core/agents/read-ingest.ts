@@ -111,7 +111,7 @@ function listOfResults(...[value, field, problems]: Parameters<Check<unknown[]>>
 
 function latency(...[value, field, problems]: Parameters<Check<number>>): number | undefined {
   if (typeof value === 'number' && value >= 0) return Math.min(Math.round(value), MAX_INTEGER);
-  return addProblem(problems, field, { expected: 'milliseconds from 0 on, or null', got: show(value) });
+  return addProblem(problems, field, { expected: 'milliseconds of 0 or more, or null', got: show(value) });
 }
 
 function statusCode(...[value, field, problems]: Parameters<Check<number>>): number | undefined {

@@ -172,7 +172,7 @@ export function readKnownFields<Checks extends Record<string, Check<unknown>>>(
 
 /** A text of any length and content, which is cleaned before it is stored. */
 export const looseText: Check<string> = (value, field, problems) =>
-  typeof value === 'string' ? value : addProblem(problems, field, { expected: 'a text', got: kindOf(value) });
+  typeof value === 'string' ? value : addProblem(problems, field, { expected: 'a string', got: kindOf(value) });
 
 /** Exactly true or false. */
 export const flag: Check<boolean> = (value, field, problems) =>

@@ -86,8 +86,8 @@ export function findHeadersProblem(change: WebhookHeadersChange): string | null 
   const known = new Set<string>();
   for (const name of Object.keys(change)) {
     if (RESERVED.some((reserved) => reserved.test(name)))
-      return `headers.${name} must not be sent: deliveries set this header themselves`;
-    if (known.has(name.toLowerCase())) return `headers must name each header once whatever its case, got ${name} twice`;
+      return `headers.${name} cannot be set: deliveries set this header themselves`;
+    if (known.has(name.toLowerCase())) return `headers must name each header once, ignoring case, got ${name} twice`;
     known.add(name.toLowerCase());
   }
   return null;

@@ -25,7 +25,7 @@ export function parseTarget(type: MonitorType, target: string): Parsed<string> {
   }
   const insteadOfCredentials = CREDENTIALS[type];
   if (insteadOfCredentials !== undefined && hasCredentials(target))
-    return refused(`target must not carry a user name or password: ${insteadOfCredentials}`);
+    return refused(`target must not contain a username or password: ${insteadOfCredentials}`);
   return fits(target)
     ? accepted(target)
     : refused(`target must be ${expected} for ${type} monitors, got ${JSON.stringify(target)}`);
@@ -47,8 +47,8 @@ export function originOf(type: MonitorType, target: string): string | null {
  * (D-17).
  */
 const CREDENTIALS: Readonly<Partial<Record<MonitorType, string>>> = {
-  http: 'they belong into check_spec.request.auth, where they are stored encrypted',
-  vendor: 'status pages are read without',
+  http: 'put them in check_spec.request.auth, where they are stored encrypted',
+  vendor: 'status pages are read without credentials',
 };
 
 const FORMS = {

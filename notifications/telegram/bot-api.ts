@@ -97,7 +97,7 @@ export async function callBot(
     return {
       outcome: 'unreachable',
       statusCode,
-      reason: `The Telegram address responded with ${statusCode}, but not as the Bot API does`,
+      reason: `The server of TELEGRAM_API_URL responded with ${statusCode}, but not like the Bot API`,
       response,
     };
   if (answer.ok) return { outcome: 'done', statusCode, result: answer.result, response };

@@ -177,5 +177,5 @@ export function findUrlProblem(text: string): string | null {
   if (url.protocol !== 'https:') return `must be an https URL, not ${url.protocol.slice(0, -1)}`;
   return url.username === '' && url.password === ''
     ? null
-    : 'must not carry a user or password: the signature authenticates deliveries';
+    : 'must not contain a username or password: the signature authenticates deliveries';
 }

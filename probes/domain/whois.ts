@@ -120,7 +120,10 @@ async function exchange(
     return { result: failed(`The registry's WHOIS service: ${made.reason}`), askAgainAtMs: null };
   const text = decode(Buffer.concat(pieces));
   if (made.end === 'deadline' || text.trim() === '')
-    return { result: failed("The registry's WHOIS service gave no whole answer in time"), askAgainAtMs: null };
+    return {
+      result: failed("The registry's WHOIS service did not send a complete response in time"),
+      askAgainAtMs: null,
+    };
   const reading = readWhoisAnswer(text, name);
   if (reading.outcome !== 'limited') return { result: { outcome: 'answered', text, reading }, askAgainAtMs: null };
   const retryAtMs = now() + PAUSE_MS;

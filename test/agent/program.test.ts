@@ -198,7 +198,7 @@ test('a token that is refused at the first check-in ends the agent with 1 and sa
   fixture.server.state.pull = { status: 401 };
   const program = fixture.start();
   t.is(await program.exited, 1);
-  t.regex(program.errors(), /does not know this token/);
+  t.regex(program.errors(), /rejected this token/);
 });
 
 test('a token revoked later stops all checks at once; the agent asks on, and resumes once it is known', async (t) => {

@@ -126,7 +126,7 @@ test('what answers without being Spotcheck is not believed', async (t) => {
   for (const outcome of [await client.pull({}, null), await client.ingest('{"results":[]}')])
     t.like(outcome, {
       outcome: 'failed',
-      reason: 'The answer is not what Spotcheck says: something else answers at SPOTCHECK_URL',
+      reason: 'The response is not from Spotcheck: another server responds at SPOTCHECK_URL',
     });
 });
 

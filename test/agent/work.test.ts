@@ -67,13 +67,13 @@ test('an item with another target, interval or assertion is another assignment',
 
 const UNABLE: readonly [what: string, overrides: object, inability: RegExp][] = [
   ['whose secrets the service kept back for want of a key', { secretsWithheld: 'no_key' }, /no key of this agent/],
-  ['whose secrets are for another key', { secretsWithheld: 'other_key' }, /another key .* new token/],
+  ['whose secrets are for another key', { secretsWithheld: 'other_key' }, /different key .* rotate/],
   [
     'whose secrets are kept back for a reason of a later version',
     { secretsWithheld: 'later' },
-    /keeps the monitor's secrets back/,
+    /withholds the monitor's secrets/,
   ],
-  ['whose box does not open', { sealedSecrets: 'AAAA' }, /do not open with this agent's key/],
+  ['whose box does not open', { sealedSecrets: 'AAAA' }, /cannot be decrypted with this agent's key/],
   ['of a type of a later version', { type: 'quic' }, /cannot check monitors of type quic/],
   ['with a method of a later version', { method: 'QUERY' }, /type http with method QUERY/],
 ];

@@ -5,7 +5,7 @@ import { withApiServer, type ApiServer } from './api-server.ts';
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
-const NOWHERE = 'there is nothing at this path';
+const NOWHERE = 'there is no endpoint at this path';
 const UNDECODABLE = 'the path must be percent-encoded UTF-8';
 
 /** Asks for paths as they are, which no client that parses URLs would send. */

@@ -17,7 +17,7 @@ type Row = { bound: string; tables: string[]; cause: string; limit: string; file
 
 /** The rows of the table in SECURITY.md. */
 function readRows(): Row[] {
-  const [, section = ''] = readFileSync(new URL('SECURITY.md', ROOT), 'utf8').split(/^## What has a bound$/m);
+  const [, section = ''] = readFileSync(new URL('SECURITY.md', ROOT), 'utf8').split(/^## Limits$/m);
   const [table = ''] = section.split(/^## /m);
   const lines = table
     .split('\n')

@@ -220,7 +220,7 @@ async function write(
     `${operation.id} with ${JSON.stringify(text)} at ${way.join('.')}: ${answer.status} ` +
     `${answer.text.slice(0, 300)}`;
   // Nothing but wrong passwords comes from one address, and after thirty of them it waits.
-  const isForOperators = answer.status === 403 && answer.text.includes('operators of the installation');
+  const isForOperators = answer.status === 403 && answer.text.includes('operators of this installation');
   t.true(
     answer.status < 300 ||
       isForOperators ||

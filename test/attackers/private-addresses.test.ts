@@ -34,7 +34,7 @@ test.after.always(async () => {
 
 /** The error of the guard, or the earlier one that there is no such host. */
 const REFUSED = new RegExp(
-  'blocked|no public address|unsupported|no longer in the catalog|no URL|must be|must not carry|No registry is known|' +
+  'blocked|no public address|unsupported|no longer in the catalog|no URL|must be|must not contain|No registry is known|' +
     'does not resolve|nxdomain',
   'i',
 );

@@ -96,7 +96,7 @@ test.serial('whatever stands where an address should is an unassigned address', 
   for (const strange of ['\0', `${email}\0`, `\0${email}`, '\ud800@example.org', '\u2028', `${email}.`]) {
     const answer = await signIn(api, { email: strange, password: PASSWORD });
     t.is(answer.status, 401, JSON.stringify(strange));
-    t.is(answer.json['error'], 'the e-mail address or the password is wrong');
+    t.is(answer.json['error'], 'incorrect email or password');
   }
 });
 
@@ -411,10 +411,7 @@ test.serial('neither words nor time tell whether an address has an account', asy
     known.push(await timed(person.email));
     unknown.push(await timed(`nobody-${count}@example.org`));
   }
-  t.deepEqual(
-    [...new Set([...known, ...unknown].map(({ said }) => said))],
-    ['401 the e-mail address or the password is wrong'],
-  );
+  t.deepEqual([...new Set([...known, ...unknown].map(({ said }) => said))], ['401 incorrect email or password']);
   const median = (of: typeof known) => of.map(({ ms }) => ms).toSorted((a, b) => a - b)[3] ?? 0;
   // Without the hash of an unknown user such an address takes a tenth of the time.
   t.true(median(unknown) > median(known) * 0.5, `${median(unknown)} ms of ${median(known)} ms`);

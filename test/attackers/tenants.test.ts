@@ -12,7 +12,7 @@ withApiServer(test);
 /** In every text of the account that is attacked, and in nothing else. */
 const CANARY = `canary-${randomBytes(8).toString('hex')}`;
 
-/** Names of fields that are ids without an account: those of the public catalogue of vendors. */
+/** Names of fields that are ids without an account: those of the public catalog of vendors. */
 const PUBLIC_IDS = new Set(['vendorId']);
 
 /** How ids are called. What is called so must say of what kind it is. */

@@ -76,7 +76,7 @@ test.serial(
 
     t.deepEqual(await jsonOf(t, npm('token', 'revoke', '--id', token.id, '--json')), { id: token.id, revoked: true });
     t.is((await call('GET', '/monitors')).status, 401);
-    await isRefused(t, npm('token', 'revoke', '--id', token.id), /^There is no usable token tok_/);
+    await isRefused(t, npm('token', 'revoke', '--id', token.id), /^No valid token tok_/);
     t.is((await npm('token', 'revoke')).status, 2);
     t.is(await service.program.stop(), 0);
     await isRefused(t, npm('tenant', 'list'), /^No running Spotcheck was found on /);
@@ -94,7 +94,11 @@ test('a plan counts usable tokens: expired and revoked ones make room', async (t
   await until(() => first.expires_at < Date.now() / 1000);
   await jsonOf(t, create());
   await jsonOf(t, create());
-  await isRefused(t, create(), /^The plan free allows 2 API tokens, and ten_\S+ has as many: revoke one first$/m);
+  await isRefused(
+    t,
+    create(),
+    /^The free plan allows at most 2 API tokens, and ten_\S+ has reached the limit: revoke one first$/m,
+  );
 });
 
 test('a plan counts agents where the counts are switched on', async (t) => {
@@ -104,7 +108,7 @@ test('a plan counts agents where the counts are switched on', async (t) => {
   await isRefused(
     t,
     run('agent', 'create', '--tenant', id, '--name', 'two'),
-    /^The plan free allows 1 agents? of its own/,
+    /^The free plan allows at most 1 private agent, and /,
   );
 });
 
@@ -116,7 +120,7 @@ test('an agent whose token is revoked can be given a new one, which ends the one
   await isRefused(
     t,
     run('agent', 'revoke', '--id', agent.id, '--json'),
-    /^There is no customer's agent agt_\S+ with a token that is still good$/m,
+    /^No private agent agt_\S+ with a valid token was found$/m,
   );
   const renewed = await jsonOf(t, run('agent', 'rotate', '--id', agent.id, '--json'));
   t.is(renewed.id, agent.id);
@@ -124,7 +128,11 @@ test('an agent whose token is revoked can be given a new one, which ends the one
   t.not(renewed.token, agent.token);
   await jsonOf(t, run('agent', 'revoke', '--id', agent.id, '--json'));
   for (const command of ['revoke', 'rotate'])
-    await isRefused(t, run('agent', command, '--id', 'agt_service'), /^There is no customer's agent agt_service/m);
+    await isRefused(
+      t,
+      run('agent', command, '--id', 'agt_service'),
+      /^No private agent agt_service (?:with a valid token )?was found/m,
+    );
   const { rows } = await withClient(run.databaseUrl, (client) =>
     client.query<{ entry: string }>(
       `SELECT concat_ws(' ', action, actor_kind, object_kind, object_name, changes) AS entry FROM audit_log
@@ -150,7 +158,7 @@ test('an agent whose token is revoked can be given a new one, which ends the one
 test('what cannot be done is exit 1 with one line, on a database of its own too', async (t) => {
   const run = await commandsOnDatabase(t);
   await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
-  await isRefused(t, run('tenant', 'create', '--name', 'acme', '--json'), /^There is a tenant named "acme" already$/m);
+  await isRefused(t, run('tenant', 'create', '--name', 'acme', '--json'), /^A tenant named "acme" already exists$/m);
   await isRefused(t, run('tenant', 'create', '--name', ' '), /^--name must have 1 to 255 characters$/m);
   for (const command of [
     ['token', 'create'],
@@ -158,7 +166,7 @@ test('what cannot be done is exit 1 with one line, on a database of its own too'
     ['agent', 'create', '--name', 'x'],
     ['agent', 'list'],
   ]) {
-    await isRefused(t, run(...command, '--tenant', 'ten_none'), /^There is no tenant ten_none$/m);
+    await isRefused(t, run(...command, '--tenant', 'ten_none'), /^No tenant ten_none was found$/m);
   }
 });
 
@@ -168,12 +176,12 @@ test('no account is made without a user who can sign in, nor one whose name woul
   await isRefused(
     t,
     run('tenant', 'create', '--name', 'a-b', '--json'),
-    /^admin@a-b has an account already: name another person with --email$/m,
+    /^admin@a-b already has an account: choose another address with --email$/m,
   );
   await isRefused(
     t,
     run('tenant', 'create', '--name', 'other', '--email', 'Admin@A-B'),
-    /^Admin@A-B has an account already/m,
+    /^Admin@A-B already has an account/m,
   );
   for (const name of ['two\nlines', 'red\x1b[31m'])
     await isRefused(
@@ -286,13 +294,13 @@ test.serial(
     t.deepEqual(await jsonOf(t, run('agent', 'retire', '--region', 'tokyo', '--json')), {
       ...plan,
       retired: false,
-      next: 'nothing is done yet: add --yes',
+      next: 'nothing has changed yet: add --yes to apply',
     });
-    await isRefused(t, run('agent', 'restore', '--region', 'tokyo'), /^No region tokyo is given up/);
+    await isRefused(t, run('agent', 'restore', '--region', 'tokyo'), /^The region tokyo is not retired/);
     await isRefused(
       t,
       run('agent', 'retire', '--region', 'rome', '--yes'),
-      /^There is no shared agent of the region rome/,
+      /^There is no shared agent in the region rome/,
     );
     await isRefused(
       t,

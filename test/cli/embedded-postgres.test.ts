@@ -71,7 +71,7 @@ test('a first start prepares the cluster and says so, a later one finds its rows
   const dataDir = await newDataDir(t);
   const progress: string[] = [];
   const first = await start(t, dataDir, progress);
-  t.deepEqual(progress, ['preparing the database, this happens once']);
+  t.deepEqual(progress, ['creating the database, this happens only once']);
   await query(first.databaseUrl, 'CREATE TABLE kept AS SELECT 42 AS answer');
   await first.stop();
   const second = await start(t, dataDir, progress);
@@ -172,7 +172,7 @@ test('a server that dies is started again on the same address', async (t) => {
     { timeoutMs: 30_000 },
   );
   t.is(await query(databaseUrl, 'SELECT 1'), 1);
-  t.true(progress.includes('the database stopped unexpectedly, starting it again'));
+  t.true(progress.includes('the database stopped unexpectedly, restarting it'));
 });
 
 test('a server that a full disk took down comes back by itself once there is room, with all its commits', async (t) => {
@@ -190,7 +190,7 @@ test('a server that a full disk took down comes back by itself once there is roo
       // A change needs no room but in the log, of which this begins a new file.
       await query(databaseUrl, 'UPDATE kept SET number = number WHERE number = 1').catch(() => undefined);
       await query(databaseUrl, 'SELECT pg_switch_wal()').catch(() => undefined);
-      return progress.some((text) => text.includes(`There is no room left on the disk of ${dataDir}`));
+      return progress.some((text) => text.includes(`The disk of ${dataDir} is full`));
     },
     { timeoutMs: 60_000 },
   );

@@ -149,9 +149,9 @@ test(
       t.deepEqual([code, stdout], [1, ''], stderr);
       t.regex(stderr, complaint);
     };
-    refusal(/^A running process has the key "k2" but seals with another one: [^\n]+\n$/, await rotate());
+    refusal(/^A running process has the key "k2" but encrypts with another one: [^\n]+\n$/, await rotate());
     await closeDatabase(before);
-    refusal(/^A running process does not have the key "k3", [^\n]+\n$/, await rotate(ringOf(UNKNOWN, NEW, OLD)));
+    refusal(/^A running process does not have the key "k3" and [^\n]+\n$/, await rotate(ringOf(UNKNOWN, NEW, OLD)));
     t.deepEqual(await keysInUse(databaseUrl), { k1: CROWD + 8 }, 'refused before anything was changed');
 
     await withClient(databaseUrl, async (client) => {
@@ -163,7 +163,7 @@ test(
         DATABASE_URL: databaseUrl,
         SECRET_KEYS: both,
       });
-      await outputMatching(killed, /monitor_secrets: 200 of 452 looked at, 200 sealed anew/);
+      await outputMatching(killed, /monitor_secrets: 200 of 452 read, 200 encrypted again/);
       await until(() => isWaiting(databaseUrl));
       await killed.stop('SIGKILL');
       await client.query('ROLLBACK');
@@ -196,7 +196,7 @@ test(
     });
     const again = await running;
     t.is(again.status, 1, again.stderr);
-    t.regex(again.stderr, /1 secret stays as it is, because no key of SECRET_KEYS opens what was sealed with "k0"/);
+    t.regex(again.stderr, /1 secret was not encrypted again, because SECRET_KEYS lacks the key "k0"/);
     t.like(JSON.parse(again.stdout), {
       key: 'k2',
       unopened: [{ kind: 'monitor_secrets', id: 'mon_crowd0007', key: 'k0' }],

@@ -147,7 +147,7 @@ test('an unknown address is exit 1 with one line, no address is wrong usage, and
   t.deepEqual(unknown, {
     status: 1,
     stdout: '',
-    stderr: 'There is no console user with the address "nobody@example.org"\n',
+    stderr: 'No console user with the email address "nobody@example.org" was found\n',
   });
   t.is((await reset('--email', 'ada@example')).status, 1);
   t.is((await reset()).status, 2);

@@ -208,7 +208,7 @@ test('all problems are reported at once, each with its variable, what was expect
   t.is(
     error.message,
     [
-      'The configuration is not usable:',
+      'Invalid configuration:',
       '  PORT: expected a port from 0 to 65535, got "http"',
       '  LOG_LEVEL: expected one of trace, debug, info, warn, error, fatal, silent, got "loud"',
       '  SECRET_KEYS: expected a key ring (id:base64,...), because DATABASE_URL is set',

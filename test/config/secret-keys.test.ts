@@ -31,7 +31,7 @@ test('processes that start at once go on with one key', async (t) => {
 test('a damaged key file is an error and stays as it is', async (t) => {
   const directory = await newDirectory(t);
   await writeFile(join(directory, 'secret-keys'), 'k1:c2hvcnQ=\n');
-  await t.throwsAsync(loadOrCreateSecretKeys(directory), { message: /does not hold a key ring/ });
+  await t.throwsAsync(loadOrCreateSecretKeys(directory), { message: /does not contain a key ring/ });
   t.is(await readFile(join(directory, 'secret-keys'), 'utf8'), 'k1:c2hvcnQ=\n');
 });
 

@@ -166,7 +166,7 @@ test('what the service refuses stands at its field, without names of the API', (
     problemsOf(
       new Failure(
         'check_spec.request.secretHeaders.X-Bad must be a header value of at most 8192 characters without line ' +
-          'breaks (RFC 9110), got another text',
+          'breaks (RFC 9110), got a different value',
         { status: 400 },
       ),
       draftWith('http', { request: { ...emptyDraft('http').request, headers } }),

@@ -70,7 +70,7 @@ test.serial(
       "an installation of one's own is for this machine, unless it is set otherwise",
     );
     t.true(
-      output.indexOf('preparing the database') < output.indexOf('migration ') &&
+      output.indexOf('creating the database') < output.indexOf('migration ') &&
         output.indexOf('migration ') < output.indexOf('API token'),
       output,
     );
@@ -95,7 +95,7 @@ test.serial(
     const dataDir = await newDataDir(t);
     const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0', HOST: '203.0.113.1' });
     t.is(await program.exited, 1);
-    t.is(program.output(), 'HOST must be an address of this machine, and 203.0.113.1 is none\n');
+    t.is(program.output(), 'HOST must be an address of this machine, got 203.0.113.1\n');
     await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
   },
 );
@@ -103,7 +103,7 @@ test.serial(
 test.serial('a start that is told to stop while it prepares the database ends cleanly', async (t) => {
   const dataDir = await newDataDir(t);
   const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: '0' });
-  await outputMatching(program, /preparing the database/);
+  await outputMatching(program, /creating the database/);
   t.is(await program.stop(), 0, program.output());
   t.deepEqual(
     (await readdir(dataDir)).filter((name) => name === 'owner.json' || name === 'runtime.json'),
@@ -145,7 +145,7 @@ test.serial('a taken port is one clear line and exit 1 before anything is prepar
   const port = await takePort(t);
   const program = startProgram(t, START, { DATA_DIR: dataDir, PORT: `${port}` });
   t.is(await program.exited, 1);
-  t.is(program.output(), `Port ${port} is taken by another program: stop that one, or set PORT to a free port\n`);
+  t.is(program.output(), `Port ${port} is already in use: stop the program that uses it, or set PORT to a free port\n`);
   await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
 });
 
@@ -166,7 +166,7 @@ test.serial('a process of a fleet whose port is taken names the variable that sa
   ] as const) {
     const program = startProgram(t, args, env);
     t.is(await program.exited, 1);
-    const last = `Port ${port} is taken by another program: stop that one, or set ${variable} to a free port\n`;
+    const last = `Port ${port} is already in use: stop the program that uses it, or set ${variable} to a free port\n`;
     t.true(program.output().endsWith(last), program.output());
   }
 });
@@ -201,7 +201,7 @@ test.serial(
     t.is(await second.exited, 1);
     t.regex(
       second.output(),
-      new RegExp(`^\\S+ is in use by another Spotcheck \\(process ${first.program.child.pid}\\); [^\\n]+\\n$`),
+      new RegExp(`^\\S+ is in use by another Spotcheck \\(process ${first.program.child.pid}\\): [^\\n]+\\n$`),
     );
     t.is((await first.call('GET', '/monitors')).status, 200);
     t.is(await first.program.stop(), 0);
@@ -297,7 +297,7 @@ test.serial(
     await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 60_000 });
     for (const given of [token, password])
       t.false(program.output().includes(given), 'what the operator gave is in no log');
-    t.regex(program.output(), /the one of BOOTSTRAP_TOKEN[^]*the password of BOOTSTRAP_PASSWORD/);
+    t.regex(program.output(), /set by BOOTSTRAP_TOKEN[^]*password set by BOOTSTRAP_PASSWORD/);
     t.is(await program.stop(), 0, program.output());
   },
 );

@@ -77,7 +77,7 @@ test(
     t.deepEqual(await backup, { status: 0, stdout: `${JSON.stringify({ to: copy })}\n`, stderr: '' });
     t.is((await stat(copy)).mode & 0o777, 0o700);
     const again = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: dataDir });
-    t.deepEqual([again.status, again.stderr], [1, `${copy} exists: name a folder that does not\n`]);
+    t.deepEqual([again.status, again.stderr], [1, `${copy} already exists: choose a folder that does not exist\n`]);
 
     await lost.call('POST', '/monitors', { name: 'Made after the backup' });
     await lost.program.stop('SIGKILL');
@@ -108,7 +108,7 @@ test('a backup of a server is for the programs of the server, and a stopped serv
   });
   t.deepEqual(
     [server.status, server.stderr],
-    [1, 'DATABASE_URL is set: back that server up with its own programs, such as pg_dump\n'],
+    [1, 'DATABASE_URL is set: back up that server with its own tools, such as pg_dump\n'],
   );
   const stopped = await runSpotcheck(['backup', '--to', '/nowhere/backup'], { DATA_DIR: await newDataDir(t) });
   t.is(stopped.status, 1);

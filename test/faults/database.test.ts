@@ -36,7 +36,7 @@ async function showsTheAbsence(t: ExecutionContext, { url, call }: Pick<Fleet, '
   const answers: Answer[] = await Promise.all([call('GET', '/monitors'), call('POST', '/monitors', { name: 'x' })]);
   for (const { status, json, ms } of answers) {
     t.is(status, 503);
-    t.is(json['error'], 'the database is not reachable at the moment');
+    t.is(json['error'], 'the database is unavailable: try again in a few seconds');
     t.regex(String(json['request_id']), /^req_/);
     t.true(ms < WORST_MS, `${ms}`);
   }

@@ -111,5 +111,5 @@ test('a start on a full disk ends at once with a sentence that says so', async (
   await disk.fill();
   const { status, stderr } = await runSpotcheck(['start'], { DATA_DIR: join(disk.path, 'data'), PORT: '0' });
   t.is(status, 1);
-  t.regex(stderr, /^A disk is full: make room on it and try again \(ENOSPC/m);
+  t.regex(stderr, /^The disk is full: free some space and try again \(ENOSPC/m);
 });

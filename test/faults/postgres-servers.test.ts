@@ -74,7 +74,7 @@ if (debianPrograms() === null) {
     t.regex(
       stderr,
       new RegExp(
-        `No server of DATABASE_URL takes writes: 127.0.0.1:${primary.port} connect ECONNREFUSED.*; ` +
+        `No server of DATABASE_URL accepts writes: 127.0.0.1:${primary.port} connect ECONNREFUSED.*; ` +
           `127.0.0.1:${standby.port} is a standby`,
       ),
     );

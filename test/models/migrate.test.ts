@@ -88,8 +88,8 @@ test(
     await query(`UPDATE schema_migrations SET checksum = 'other' WHERE name = '${SCHEMA}'`);
     await t.throwsAsync(migrate(databaseUrl), {
       message:
-        `The migration ${SCHEMA} is not the one that was applied: put its text back, and write what is to change ` +
-        'into a new one',
+        `The migration ${SCHEMA} was changed after it was applied: restore its text, and put the change in a new ` +
+        'migration',
     });
   },
 );

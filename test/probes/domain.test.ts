@@ -364,8 +364,8 @@ test('a registrar that does not answer costs only the expiry', async (t) => {
 });
 
 const BAD_WHOIS: readonly [what: string, answer: string | Buffer | null, reason: RegExp][] = [
-  ['says nothing', '', /no whole answer/],
-  ['never ends', null, /no whole answer/],
+  ['says nothing', '', /did not send a complete response/],
+  ['never ends', null, /did not send a complete response/],
   ['talks of other things', 'hello\r\n', /No registry is known for \.io\d/],
   [
     'does not know the top-level domain',

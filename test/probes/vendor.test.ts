@@ -42,7 +42,7 @@ test('a check waits for a page no longer than its own time-out', async (t) => {
   resolve(READ);
 });
 
-test('a vendor that left the catalogue is reported, not asked', async (t) => {
+test('a vendor that left the catalog is reported, not asked', async (t) => {
   const probe = createVendorProbe(() => Promise.reject(new Error('asked')));
   t.like(await probe(target({ target: 'a-vendor-of-yesterday' })), {
     outcome: 'unread',

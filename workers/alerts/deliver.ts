@@ -227,14 +227,15 @@ async function sendToWebhook(
   { sendWebhook }: DelivererParts,
 ): Promise<ChatAttempt> {
   // The operator can bring the key back, so this is retried.
-  if (webhook === null) return unsent('retry', 'The URL of the channel cannot be read with the present SECRET_KEYS');
+  if (webhook === null)
+    return unsent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   if (isChatOnly(message)) return unsent('failed', `${message.event} is sent to chats only`);
   return { ...NOTHING_MORE, ...(await sendWebhook({ ...webhook, deliveryId, attempt, message })) };
 }
 
 async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChatAttempt> {
   // The operator can bring the bot back.
-  if (sendTelegram === null) return unsent('retry', 'This installation has no Telegram bot at the moment');
+  if (sendTelegram === null) return unsent('retry', 'Telegram is not configured on this installation');
   if (claimed.connection === null) return unsent('failed', 'The channel is not connected to a chat');
   return await sendTelegram(claimed.connection, alertOf(claimed, now()));
 }
@@ -250,7 +251,7 @@ async function sendToSlack(
     webhookUrl = openSlackWebhook(database, { channelId, sealedUrl: connection });
   } catch {
     // The operator can bring the key back.
-    return unsent('retry', 'The webhook of the channel cannot be read with the present SECRET_KEYS');
+    return unsent('retry', 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS');
   }
   return await sendSlack(webhookUrl, alertOf(claimed, now()));
 }

@@ -34,7 +34,7 @@ export type CheckRunnerParts = {
 const MOST_NAMED = 20;
 
 /** An operator's mistake that can be mended, and no fault of the target's. */
-const UNREADABLE = 'The secrets of this monitor cannot be read with the present SECRET_KEYS';
+const UNREADABLE = 'The secrets of this monitor cannot be decrypted with the current SECRET_KEYS';
 
 /**
  * A check and the moment for which it is planned; `intervalSeconds` is null for a recheck between two ticks: a good one

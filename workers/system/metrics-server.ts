@@ -28,7 +28,7 @@ export async function serveMetrics(
         Promise.resolve({
           status: 404,
           type: 'application/json',
-          text: '{"error":"there are /metrics, /healthz and /readyz"}',
+          text: '{"error":"not found: use /metrics, /healthz or /readyz"}',
         }));
     answer().then(
       ({ status, type, text }) => response.writeHead(status, { 'Content-Type': type }).end(text),

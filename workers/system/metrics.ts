@@ -37,37 +37,37 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
   const registers = [registry];
   const checks = new Counter({
     name: 'spotcheck_checks_total',
-    help: 'Checks by monitor type and verdict',
+    help: 'Checks, by monitor type and verdict',
     labelNames: ['type', 'verdict'],
     registers,
   });
   const dropped = new Counter({
     name: 'spotcheck_checks_dropped_total',
-    help: 'Checks left out because the next one of their monitor was nearer, or due already',
+    help: 'Checks skipped because the next check of the monitor was closer or already due',
     registers,
   });
   const lateness = new Histogram({
     name: LATENESS,
-    help: 'Start of a probe minus its due time',
+    help: 'Delay between the due time of a check and the start of its probe',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
     registers,
   });
   const stored = new Counter({ name: 'spotcheck_results_stored_total', help: 'Check results stored', registers });
   const lag = new Histogram({
     name: EVALUATION_LAG,
-    help: 'From a batch of results being complete to its being stored and decided',
+    help: 'Time from a complete batch of results to its evaluation and storage',
     buckets: [0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2.5, 5, 15, 60],
     registers,
   });
   const transitions = new Counter({
     name: 'spotcheck_transitions_total',
-    help: 'Changes of monitor states',
+    help: 'Monitor status changes',
     labelNames: ['to'],
     registers,
   });
   const deliveries = new Counter({
     name: 'spotcheck_delivery_attempts_total',
-    help: 'Delivery attempts by outcome',
+    help: 'Delivery attempts, by outcome',
     labelNames: ['outcome'],
     registers,
   });
@@ -79,74 +79,74 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
   });
   const chores = new Counter({
     name: 'spotcheck_chores_total',
-    help: 'Chores by outcome',
+    help: 'Maintenance chores, by outcome',
     labelNames: ['chore', 'outcome'],
     registers,
   });
   const choreSeconds = new Gauge({
     name: 'spotcheck_chore_seconds',
-    help: 'Duration of the last run of a chore',
+    help: 'Duration of the last run of a maintenance chore',
     labelNames: ['chore'],
     registers,
   });
   const mended = new Counter({
     name: 'spotcheck_schedules_mended_total',
-    help: 'Job schedulers that the reconcile chore added or removed',
+    help: 'Job schedulers added or removed by the reconcile chore',
     registers,
   });
   const rolled = new Counter({
     name: 'spotcheck_rollups_total',
-    help: 'Roll-ups made, each of all checks of one hour',
+    help: 'Hourly roll-ups written',
     registers,
   });
   const rollupLag = createRollupLag(registers, unrolledSinceMs);
   const rollupFailures = new Counter({
     name: 'spotcheck_rollup_failures_total',
-    help: 'Hours of single sources whose roll-up failed, each time',
+    help: 'Failed roll-ups of one hour of one source, including repeated failures',
     registers,
   });
   const setAside = new Gauge({
     name: 'spotcheck_rollups_set_aside',
-    help: 'Hours of single sources that wait for their roll-up to be tried again',
+    help: 'Hours of one source whose failed roll-up will be retried',
     registers,
   });
   const mendedDeliveries = new Counter({
     name: 'spotcheck_deliveries_mended_total',
-    help: 'Overdue deliveries whose jobs the reconcile chore added again',
+    help: 'Overdue deliveries enqueued again by the reconcile chore',
     registers,
   });
   const gaps = new Counter({
     name: 'spotcheck_service_gaps_total',
-    help: 'Stretches in which the service itself stood still, counted when they are noticed',
+    help: 'Monitoring gaps of the service itself, counted when detected',
     labelNames: ['kind'],
     registers,
   });
   const gapSeconds = new Counter({
     name: 'spotcheck_service_gap_seconds_total',
-    help: 'Their length, counted when they end',
+    help: 'Duration of monitoring gaps of the service itself, counted when they end',
     labelNames: ['kind'],
     registers,
   });
   for (const kind of GAP_KINDS) for (const counter of [gaps, gapSeconds]) counter.inc({ kind }, 0);
   const cutOff = new Counter({
     name: 'spotcheck_self_check_failures_total',
-    help: 'How often a check process found itself cut off from its reference hosts',
+    help: 'Failed self-checks: a check process could reach none of its reference hosts',
     registers,
   });
   const missed = new Counter({
     name: 'spotcheck_heartbeats_missed_total',
-    help: 'Deadlines of heartbeats that passed: pings missed and runs too long',
+    help: 'Heartbeat deadlines that passed: missed pings and overlong runs',
     registers,
   });
   const agents = new Counter({
     name: 'spotcheck_agent_changes_total',
-    help: 'Agents that went offline or came back',
+    help: 'Agents that went offline or came back online',
     labelNames: ['to'],
     registers,
   });
   const reopened = new Counter({
     name: 'spotcheck_queue_workers_reopened_total',
-    help: 'Workers on Redis that took no jobs while some waited, and were opened anew',
+    help: 'Redis workers reopened because they took no jobs while jobs were waiting',
     labelNames: ['queue'],
     registers,
   });
@@ -199,7 +199,7 @@ function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (
   let sinceMs: number | null = null;
   const gauge = new Gauge({
     name: 'spotcheck_rollup_lag_seconds',
-    help: 'Since when the oldest hour is over that is not rolled up; 0 = none is',
+    help: 'End of the oldest hour without a roll-up, in Unix seconds; 0 = none',
     registers,
     async collect() {
       if (ask !== undefined)

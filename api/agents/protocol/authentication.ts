@@ -42,7 +42,7 @@ export function agentOf(response: Response): TokenAgent {
 export function invalidAgentToken(): ApiError {
   return new ApiError(
     401,
-    "the token in the Authorization header is no agent's: it is unknown or revoked, or its agent was deleted",
+    'the token in the Authorization header is not a valid agent token: it is unknown or revoked, or its agent was deleted',
     {
       'WWW-Authenticate': 'Bearer realm="spotcheck agents", error="invalid_token"',
     },
@@ -57,8 +57,8 @@ function refusalOf(authorization: string | undefined): ApiError {
   if (!API_TOKEN.test(authorization)) return invalidAgentToken();
   return new ApiError(
     401,
-    'the token in the Authorization header is for the API (spk_...): agents have one of their own, spa_..., ' +
-      'which is shown when the agent is made',
+    'the token in the Authorization header is an API token (spk_...): use the agent token (spa_...) that was shown ' +
+      'when the agent was created',
     {
       'WWW-Authenticate': 'Bearer realm="spotcheck agents", error="invalid_token"',
     },

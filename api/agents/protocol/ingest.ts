@@ -33,7 +33,7 @@ export function ingestHandler({
   const limitResults = createResultLimits(database);
   const count = new Counter({
     name: 'spotcheck_agent_results_total',
-    help: "Results of customers' agents by outcome",
+    help: 'Results received from private agents, by outcome',
     labelNames: ['outcome'],
     registers: [metrics],
   });
@@ -65,7 +65,7 @@ export function ingestHandler({
         logger.warn({ err: error, agent_id: agent.id }, 'agent.results_not_taken');
         throw error instanceof ApiError
           ? error
-          : new ApiError(503, 'the queue is not reachable at the moment: send these results again', {
+          : new ApiError(503, 'the queue is unavailable: send these results again', {
               'Retry-After': '5',
             });
       }

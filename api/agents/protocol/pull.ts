@@ -30,7 +30,7 @@ export function pullHandler({
 }: Parts<'database' | 'logger' | 'metrics' | 'now'>): RequestHandler {
   const count = new Counter({
     name: 'spotcheck_agent_pulls_total',
-    help: "Check-ins of customers' agents by outcome",
+    help: 'Check-ins of private agents, by outcome',
     labelNames: ['outcome'],
     registers: [metrics],
   });
@@ -81,7 +81,7 @@ export function pullHandler({
 async function requireUsableKey({ publicKey }: CheckIn, agent: TokenAgent): Promise<void> {
   if (publicKey === null || agent.publicKey !== null) return;
   if (!(await isUsableKey(publicKey)))
-    throw badRequest('publicKey must be an X25519 public key, got 32 bytes to which nothing can be sealed');
+    throw badRequest('publicKey must be a valid X25519 public key, got 32 bytes that nothing can be encrypted for');
 }
 
 /** Whether an agent can run an item. Withheld secrets do not keep an item back: the agent gets it, marked. */

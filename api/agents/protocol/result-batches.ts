@@ -37,7 +37,7 @@ export function createResultBatches(
   return (results) => {
     if (countResults(waiting) >= MOST_WAITING)
       return Promise.reject(
-        new ApiError(503, 'too many results are waiting for the queue: send these again', { 'Retry-After': '5' }),
+        new ApiError(503, 'too many results are waiting for the queue: send these again later', { 'Retry-After': '5' }),
       );
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     waiting.push({ results, resolve, reject });

@@ -65,7 +65,7 @@ function recordRoute(path: string): RequestHandler {
 }
 
 const requireBody: RequestHandler = (request, _response, next) => {
-  if (request.body === undefined) throw badRequest('the body is required: a JSON object');
+  if (request.body === undefined) throw badRequest('the body is required: send a JSON object');
   next();
 };
 

@@ -148,7 +148,7 @@ const PASSWORD_TEXTS: FieldTexts = {
   new: (sentence) =>
     sentence.includes('another password')
       ? 'Choose a password other than the current one'
-      : sentence.includes('e-mail')
+      : sentence.includes('email')
         ? 'Choose something other than your email'
         : `Use ${SHORTEST} to 1024 characters`,
 };

@@ -33,13 +33,13 @@ const FORMS = {
     expected: 'a preference and a host name such as 10 mail.example.com',
   },
   NS: NAME,
-  TXT: { normalise: (text) => oneLine(unquote(text)), expected: 'a text' },
+  TXT: { normalise: (text) => oneLine(unquote(text)), expected: 'a string' },
   SOA: {
     normalise: (text) =>
       fields(text, [name, name, ...Array.from({ length: 5 }, () => number(UINT32))], { isPrefixEnough: true }),
     expected:
       'a primary name server such as ns1.example.com, then as many of mailbox, serial, refresh, retry, expire ' +
-      'and minimum as shall be compared',
+      'and minimum as should be compared',
   },
   SRV: {
     normalise: (text) => fields(text, [number(UINT16), number(UINT16), number(UINT16), name]),

@@ -17,11 +17,11 @@ export function judgeDomain({
   observation: DomainObservation;
 }): Judgement {
   const { facts, startedAt } = observation;
-  if (facts === null) return unknown('The target has no domain that can be registered');
+  if (facts === null) return unknown('The target has no registrable domain');
   if (!isCurrent(facts, startedAt)) return unknown(explainIgnorance(facts));
   if (isGone(facts)) return { verdict: 'down', cause: 'domain_expired', reason: `${facts.name} is not registered` };
   if (facts.registration === null)
-    return unknown(`The registry does not know ${facts.name}; a second lookup in an hour has to confirm it`);
+    return unknown(`The registry does not know ${facts.name}; a second lookup in an hour must confirm it`);
   return judgeExpiry(facts, { warnDays: target.checkSpec.domain?.warnDays ?? DEFAULT_WARN_DAYS, nowMs: startedAt });
 }
 

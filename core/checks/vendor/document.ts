@@ -74,11 +74,11 @@ export type VendorDocumentStore = {
   save(record: VendorDocumentRecord): Promise<void>;
 };
 
-/** Pages of the catalogue are watched by many; a page that a customer names may be the customer's own. */
-const CATALOGUE_MIN_AGE_MS = 30_000;
+/** Pages of the catalog are watched by many; a page that a customer names may be the customer's own. */
+const CATALOG_MIN_AGE_MS = 30_000;
 const OTHER_MIN_AGE_MS = 5000;
 /** Less is stored of a page that a customer names: its author is unknown. 400 components, which is many, take 40 kB. */
-const CATALOGUE_SIZE = { maxStoredBytes: 512 * 1024 };
+const CATALOG_SIZE = { maxStoredBytes: 512 * 1024 };
 const OTHER_SIZE = { maxStoredBytes: 128 * 1024 };
 
 /** New products come a few times a year. */
@@ -96,11 +96,11 @@ const MOST_FEEDS = 10;
 
 /** The documents to read a page from, in groups: a later group stands in where the one before cannot be read. */
 export function listVendorDocuments(
-  { adapter, pageUrl, probeUrl, isInCatalogue }: VendorPage,
+  { adapter, pageUrl, probeUrl, isInCatalog }: VendorPage,
   components: readonly string[],
 ): VendorDocument[][] {
-  const limits = isInCatalogue
-    ? { minAgeMs: CATALOGUE_MIN_AGE_MS, ...CATALOGUE_SIZE }
+  const limits = isInCatalog
+    ? { minAgeMs: CATALOG_MIN_AGE_MS, ...CATALOG_SIZE }
     : { minAgeMs: OTHER_MIN_AGE_MS, ...OTHER_SIZE };
   switch (adapter) {
     case 'statuspage':

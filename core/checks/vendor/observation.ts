@@ -94,7 +94,7 @@ function eventTitle({ events }: VendorSnapshot, troubled: readonly VendorCompone
 
 function nameOf({ target }: VendorExpectation, { name }: VendorSnapshot): string {
   const page = findVendorPage(target);
-  return cleanText(page?.isInCatalogue ? page.name : (name ?? page?.name ?? target), MAX_NAME);
+  return cleanText(page?.isInCatalog ? page.name : (name ?? page?.name ?? target), MAX_NAME);
 }
 
 function listNames(names: readonly string[]): string {

@@ -1,9 +1,9 @@
 import { parseTarget } from '../../monitors/targets.ts';
-import { type Vendor, type VendorAdapter, VENDORS } from './catalogue.ts';
+import { type Vendor, type VendorAdapter, VENDORS } from './catalog.ts';
 
 /** Where the state of a vendor is read (D-28): what the server fills in from a monitor's `target`. */
 export type VendorPage = {
-  /** The catalogue's id, or the host of a page that is not in the catalogue. */
+  /** The catalog's id, or the host of a page that is not in the catalog. */
   vendorId: string;
   name: string;
   adapter: VendorAdapter;
@@ -12,12 +12,12 @@ export type VendorPage = {
   /** The data behind the page. */
   probeUrl: string;
   /** False for a page that a customer found: that it is a Statuspage is yet to be seen. */
-  isInCatalogue: boolean;
+  isInCatalog: boolean;
 };
 
 /**
  * The page that a target stands for. A vendor's id in any case, or the URL of any page on its host; null where it is
- * neither an id of the catalogue nor a URL.
+ * neither an id of the catalog nor a URL.
  */
 export function findVendorPage(target: string): VendorPage | null {
   const vendor = VENDORS.find(({ id }) => id === target.toLowerCase());
@@ -42,7 +42,7 @@ const PROBE_PATHS = {
 
 const PAGE_PATHS: Readonly<Partial<Record<VendorAdapter, string>>> = { aws: '/health/status', azure: '/en-us/status' };
 
-/** Where the state of a vendor of the catalogue is read. */
+/** Where the state of a vendor of the catalog is read. */
 export function pageOf({ id, name, adapter, hosts: [host] }: Vendor): VendorPage {
   return {
     vendorId: id,
@@ -50,7 +50,7 @@ export function pageOf({ id, name, adapter, hosts: [host] }: Vendor): VendorPage
     adapter,
     pageUrl: `https://${host}${PAGE_PATHS[adapter] ?? ''}`,
     probeUrl: `https://${host}${PROBE_PATHS[adapter]}`,
-    isInCatalogue: true,
+    isInCatalog: true,
   };
 }
 
@@ -62,6 +62,6 @@ function unknownPage(url: URL): VendorPage {
     adapter: 'statuspage',
     pageUrl: base,
     probeUrl: base + PROBE_PATHS.statuspage,
-    isInCatalogue: false,
+    isInCatalog: false,
   };
 }

@@ -45,7 +45,8 @@ export function completeTransport(
   const isHexExpected = input.payloadEncoding === 'hex' && input.expectMode !== 'regex';
   if (isHexExpected && expect !== undefined && !decodePayload(expect, 'hex').ok) {
     addProblem(problems, `${FIELD}.expect`, {
-      expected: 'pairs of hexadecimal digits beside payloadEncoding hex, or a regular expression with expectMode regex',
+      expected:
+        'pairs of hexadecimal digits when payloadEncoding is hex, or a regular expression when expectMode is regex',
       got: 'something else',
     });
   }

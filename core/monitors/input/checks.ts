@@ -46,10 +46,10 @@ export function text({ min = 0, max = Infinity }: { min?: number; max?: number }
     max === Infinity ? (min === 0 ? '' : ` of ${min} characters or more`) : ` of ${min} to ${max} characters`;
   return (value, field, problems) => {
     if (typeof value !== 'string')
-      return addProblem(problems, field, { expected: `a text${length}`, got: kindOf(value) });
+      return addProblem(problems, field, { expected: `a string${length}`, got: kindOf(value) });
     const characters = value.length <= max ? value.length : countCharacters(value);
     if (characters < min || characters > max)
-      return addProblem(problems, field, { expected: `a text${length}`, got: `${characters} characters` });
+      return addProblem(problems, field, { expected: `a string${length}`, got: `${characters} characters` });
     return storable(value, field, problems);
   };
 }
@@ -58,8 +58,8 @@ export function text({ min = 0, max = Infinity }: { min?: number; max?: number }
 function storable(value: string, field: string, problems: Problem[]): string | undefined {
   if (!value.includes('\0') && value.isWellFormed()) return value;
   return addProblem(problems, field, {
-    expected: 'a text of Unicode characters',
-    got: 'one with NUL or half a surrogate pair',
+    expected: 'a string of Unicode characters',
+    got: 'one with NUL or an unpaired surrogate',
   });
 }
 

@@ -86,12 +86,12 @@ function checkTarget(
       problems.push({
         field: 'target',
         message:
-          `target must be a domain that can be registered, such as example.co.uk, got ${show(target)}, a public ` +
+          `target must be a registrable domain, such as example.co.uk, got ${show(target)}, a public ` +
           'suffix: name a domain under it',
       });
     }
   } else if (base.settings.target !== '') {
-    problems.push({ field: 'target', message: 'target must not become empty: pause or delete the monitor instead' });
+    problems.push({ field: 'target', message: 'target cannot be removed: pause or delete the monitor instead' });
   }
 }
 
@@ -226,7 +226,7 @@ function completeDependencies(
   if (settings.type === 'vendor') {
     problems.push({
       field: 'dependencies',
-      message: 'dependencies must not be sent for vendor monitors: a vendor depends on no other monitor',
+      message: 'dependencies must be omitted for vendor monitors: a vendor depends on no other monitor',
     });
     return [];
   }
@@ -250,5 +250,5 @@ function readVendor(
 }
 
 function doesNotApply(field: string, { type, only }: { type: string; only: string }, problems: Problem[]): void {
-  problems.push({ field, message: `${field} applies to ${only} monitors only, got it for one of type ${type}` });
+  problems.push({ field, message: `${field} applies to ${only} monitors only, got a monitor of type ${type}` });
 }

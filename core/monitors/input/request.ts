@@ -91,7 +91,7 @@ function completeSecretHeaders(
     problems.push({
       field: `${FIELD}.headers`,
       message:
-        `${FIELD}.headers and ${FIELD}.secretHeaders must name each header once whatever its case, got ${repeated} ` +
+        `${FIELD}.headers and ${FIELD}.secretHeaders must name each header once, ignoring case, got ${repeated} ` +
         'twice',
     });
   }
@@ -116,12 +116,12 @@ function completeAuth(
     if (!isSent && wanted.includes(key))
       problems.push({
         field,
-        message: `${field} is required for ${type}: there are no such stored credentials to keep`,
+        message: `${field} is required for ${type}: there are no stored credentials of this type to keep`,
       });
   }
   if (sent.username?.includes(':'))
     return addProblem(problems, `${FIELD}.auth.username`, {
-      expected: 'a text without a colon (RFC 7617)',
+      expected: 'a string without a colon (RFC 7617)',
       got: 'one with a colon',
     });
   return sent;

@@ -2,7 +2,8 @@ import type { Problem } from './checks.ts';
 
 /** Refuses to keep a stored secret, `field`, for a target that it was not stored for (D-69). */
 export function refuseMoved(field: string, problems: Problem[]): void {
-  const rule = 'stored secrets are kept only while scheme, host and port of the target and the Host header stay';
+  const rule =
+    'stored secrets are kept only while the scheme, host and port of target and the Host header stay the same';
   problems.push({ field, message: `${field} must be sent again in full: ${rule}` });
 }
 
@@ -27,11 +28,11 @@ export function preserveOrReplace(
   const complain = (key: string, rest: string): undefined => {
     problems.push({ field: `${field}.${key}`, message: `${field}.${key} ${rest}` });
   };
-  if (!isSecret) return preserves ? complain(keys.preserve, `needs ${keys.secret} true`) : undefined;
+  if (!isSecret) return preserves ? complain(keys.preserve, `requires ${keys.secret} to be true`) : undefined;
   if (preserves && value !== undefined)
-    return complain(keys.value, `must not be sent with ${keys.preserve} true, which keeps the stored one`);
+    return complain(keys.value, `must be omitted when ${keys.preserve} is true, which keeps the stored value`);
   if (preserves) return stored ?? complain(keys.preserve, 'has nothing to keep: no secret value is stored');
   return (
-    value ?? stored ?? complain(keys.value, `is required with ${keys.secret} true, unless ${keys.preserve} is true`)
+    value ?? stored ?? complain(keys.value, `is required when ${keys.secret} is true, unless ${keys.preserve} is true`)
   );
 }

@@ -1,4 +1,4 @@
-import { VENDORS } from '../../checks/vendor/catalogue.ts';
+import { VENDORS } from '../../checks/vendor/catalog.ts';
 import { resolveComponent, nearMatches } from '../../checks/vendor/components.ts';
 import type { VendorReading } from '../../checks/vendor/document.ts';
 import { findVendorPage, type VendorPage } from '../../checks/vendor/page.ts';
@@ -93,7 +93,7 @@ export type StoredVendor = { target: string; vendor: CheckSpec['vendor'] };
 
 /**
  * Finds the page that must be read before a write can be judged. Null where none must: where neither target nor
- * components change, where a vendor of the catalogue is watched as a whole, and where the page lists no components to
+ * components change, where a vendor of the catalog is watched as a whole, and where the page lists no components to
  * compare with.
  */
 export function findPageToRead(input: VendorInput, stored: StoredVendor): VendorPage | null {
@@ -103,12 +103,12 @@ export function findPageToRead(input: VendorInput, stored: StoredVendor): Vendor
   if (page === null || (!isNew && input.components === undefined)) return null;
   if (LISTS_NOTHING.has(page.adapter)) return null;
   const hasComponents = (input.components ?? stored.vendor?.components ?? []).length > 0;
-  return hasComponents || (isNew && !page.isInCatalogue) ? page : null;
+  return hasComponents || (isNew && !page.isInCatalog) ? page : null;
 }
 
 /**
  * Completes a vendor monitor from its target (D-28). Components are compared with what its page says, where `read` is
- * of that page (null = nothing was read); a page outside the catalogue must have proved to be one. Adds what is wrong
+ * of that page (null = nothing was read); a page outside the catalog must have proved to be one. Adds what is wrong
  * to `problems`.
  */
 export function completeVendor(
@@ -127,7 +127,7 @@ export function completeVendor(
     return { components: [...components] };
   }
   const reading = read?.page.pageUrl === page.pageUrl ? read.reading : null;
-  if (!page.isInCatalogue && target !== stored.target) checkPage(reading, problems);
+  if (!page.isInCatalog && target !== stored.target) checkPage(reading, problems);
   const { vendorId, pageUrl, probeUrl } = page;
   return { vendorId, pageUrl, probeUrl, components: completeComponents(components, { page, reading }, problems) };
 }
@@ -143,7 +143,7 @@ export function unknownVendor(target: string): string {
   );
   const remedy = near.length === 0 ? '' : `; did you mean ${near.join(', ')}?`;
   return (
-    'target must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got ' +
+    'target must be the id of a vendor in the catalog, such as github, or the URL of a status page, got ' +
     `${JSON.stringify(target)}${remedy}`
   );
 }
@@ -154,15 +154,15 @@ function checkPage(reading: VendorReading | null, problems: Problem[]): void {
     problems.push({
       field: 'target',
       message:
-        'target must be the URL of a status page in the form of Atlassian Statuspage, or the id of a vendor in the ' +
-        `catalogue. ${reading.failure.reason}`,
+        'target must be the URL of an Atlassian Statuspage status page, or the id of a vendor in the catalog. ' +
+        reading.failure.reason,
     });
     return;
   }
   const cause = reading === null ? 'The status page was not read' : reading.failure.reason;
   problems.push({
     field: 'target',
-    message: `target must be a status page that can be read when it is set. ${cause}: try again later`,
+    message: `target must be a status page that can be read. ${cause}: try again later`,
   });
 }
 
@@ -177,7 +177,7 @@ const MOST_UNKNOWN = 5;
 function completeComponents(components: readonly string[], { page, reading }: Given, problems: Problem[]): string[] {
   const complain = (message: string) => void problems.push({ field: 'components', message });
   if (page.adapter === 'azure' && components.length > 0)
-    complain('components must be left out for Azure: its status feed names none');
+    complain('components must be omitted for Azure: its status feed lists none');
   if (page.adapter === 'aws' && components.length === 0)
     complain('components must be at least one service:region, such as ec2:us-east-1, for AWS, got none');
   const resolved = new Set<string>();

@@ -72,7 +72,7 @@ test.serial(
     const owner = await addPerson(api, account.tenantId);
     isError(t, await owner.call('POST', '/v1/tokens', { name: 'third', scopes: ['read'] }), {
       status: 400,
-      error: 'the free plan allows at most 2 API tokens, and this account has them all: revoke one first',
+      error: 'the free plan allows at most 2 API tokens, and this account has reached the limit: revoke one first',
     });
     const { tokens } = (await owner.call('GET', '/v1/tokens')).json;
     t.is((await owner.call('DELETE', `/v1/tokens/${tokens[0]?.id ?? ''}`)).status, 204);
@@ -88,13 +88,13 @@ test.serial('bad tokens are refused with a sentence for the field', async (t) =>
   const owner = await addPerson(api, (await api.account()).tenantId);
   const refused: [object, RegExp][] = [
     [{ scopes: ['read'] }, /^name /],
-    [{ name: '', scopes: ['read'] }, /^name must be a text of 1 to 255 characters/],
-    [{ name: '  ', scopes: ['read'] }, /^name must be a text with more than blanks$/],
-    [{ name: 'a\nb', scopes: ['read'] }, /^name must be a text without control characters$/],
+    [{ name: '', scopes: ['read'] }, /^name must be a string of 1 to 255 characters/],
+    [{ name: '  ', scopes: ['read'] }, /^name must not be blank$/],
+    [{ name: 'a\nb', scopes: ['read'] }, /^name must not contain control characters$/],
     [{ name: 'x', scopes: ['write'] }, /^scopes must be \["read"\] or \["read", "write"\]/],
     [{ name: 'x', scopes: [] }, /^scopes must be a list of 1 to 2 items, got 0 items$/],
     [{ name: 'x', scopes: ['manage'] }, /^scopes\[0\] must be one of read, write/],
-    [{ name: 'x', scopes: ['read'], expires_at: nowSeconds() - 1 }, /^expires_at must be a time to come/],
+    [{ name: 'x', scopes: ['read'], expires_at: nowSeconds() - 1 }, /^expires_at must be in the future/],
     [{ name: 'x', scopes: ['read'], token: 'spk_mine' }, /token/],
   ];
   for (const [body, error] of refused) isError(t, await owner.call('POST', '/v1/tokens', body), { status: 400, error });
@@ -118,9 +118,9 @@ test.serial(
     ] as const) {
       isError(t, await editor.call(method, path, body), {
         status: 403,
-        error: 'this needs the role owner, and you are editor',
+        error: 'this requires the role owner, and yours is editor',
       });
-      isError(t, await account.owner(method, path, body), { status: 403, error: /no API token can do it$/ });
+      isError(t, await account.owner(method, path, body), { status: 403, error: /^API tokens cannot do this/ });
     }
     isError(t, await stranger.call('DELETE', `/v1/tokens/${String(id)}`), {
       status: 404,
@@ -184,15 +184,15 @@ test.serial(
     const stranger = await addPerson(api, (await api.account()).tenantId);
     isError(t, await owner.call('POST', '/v1/agents', { name: 'second' }), {
       status: 400,
-      error: 'the free plan allows at most 1 agent of your own, and this account has as many: delete one first',
+      error: 'the free plan allows at most 1 private agent, and this account has reached the limit: delete one first',
     });
     isError(t, await viewer.call('POST', '/v1/agents', { name: 'x' }), {
       status: 403,
-      error: 'this needs the role editor, and you are viewer',
+      error: 'this requires the role editor, and yours is viewer',
     });
     isError(t, await account.owner('POST', `/v1/agents/${own.id}/rotate`), {
       status: 403,
-      error: /no API token can do it$/,
+      error: /^API tokens cannot do this/,
     });
     isError(t, await stranger.call('POST', `/v1/agents/${own.id}/rotate`), {
       status: 404,
@@ -201,7 +201,7 @@ test.serial(
     const { agents } = (await account.reader('GET', '/v1/agents?kind=first_party')).json;
     isError(t, await owner.call('POST', `/v1/agents/${agents[0]?.id ?? ''}/rotate`), {
       status: 403,
-      error: /is shared by everyone, and its token is not yours to change$/,
+      error: /is shared by all accounts, and its token cannot be rotated here$/,
     });
     t.is((await own.post('pull', { capabilities: ['http'] })).status, 200, 'its token is the old one');
   },
@@ -252,7 +252,7 @@ async function invite(person: Person, body: { email: string; role: string }): Pr
 }
 
 const NEW_PASSWORD = 'correct horse battery staple';
-const OVER = 'this invitation was used, taken back, or is older than 7 days: ask for a new one';
+const OVER = 'this invitation was used or revoked, or is older than 7 days: ask for a new one';
 
 test.serial(
   'who is invited looks at the link, chooses a password, and is in, with the role that was meant; the link is ' +
@@ -316,7 +316,7 @@ test.serial(
     t.deepEqual((await owner.call('GET', '/v1/invitations')).json, { invitations: [] });
     isError(t, await owner.call('POST', '/v1/invitations', { email: email.toUpperCase(), role: 'viewer' }), {
       status: 409,
-      error: /is a member of this account already$/,
+      error: /is already a member of this account$/,
     });
     const { members } = (await page('GET', '/v1/members')).json;
     t.deepEqual(
@@ -390,7 +390,7 @@ test.serial(
         name: 'x',
         password: NEW_PASSWORD,
       }),
-      { status: 409, error: /has an account already/ },
+      { status: 409, error: /already has an account/ },
     );
     t.is(
       (
@@ -431,9 +431,9 @@ test.serial('bad invitations and acceptances are refused with a sentence for the
   isError(t, await accept({ password: 'short' }), { status: 400, error: /^password must be/ });
   isError(t, await accept({ password: email.toUpperCase() }), {
     status: 400,
-    error: /^password must not be your e-mail address/,
+    error: /^password must not be your email address/,
   });
-  isError(t, await accept({ name: ' ' }), { status: 400, error: /^name must be a text with more than blanks$/ });
+  isError(t, await accept({ name: ' ' }), { status: 400, error: /^name must not be blank$/ });
   t.is((await accept({})).status, 201);
 });
 
@@ -449,7 +449,7 @@ test.serial('invitations end at a hundred open ones', async (t) => {
   );
   isError(t, await owner.call('POST', '/v1/invitations', { email: 'one@more.example', role: 'viewer' }), {
     status: 409,
-    error: '100 invitations are open: take one back first',
+    error: 'this account has reached the limit of 100 pending invitations: revoke one first',
   });
   t.is(
     (await owner.call('POST', '/v1/invitations', { email: '7@example.org', role: 'viewer' })).status,
@@ -487,7 +487,7 @@ test.serial('a role that changes counts at once, and ends the sessions that bega
   );
   isError(t, await owner.call('PATCH', path, { role: 'viewer' }), {
     status: 403,
-    error: 'this needs the role owner, and you are viewer',
+    error: 'this requires the role owner, and yours is viewer',
   });
 });
 
@@ -501,11 +501,11 @@ test.serial('a removed member is out at once; every member can leave, and only o
   ];
   isError(t, await editor.call('DELETE', `/v1/members/${viewer.user.id}`), {
     status: 403,
-    error: 'removing others needs the role owner, and you are editor',
+    error: 'removing other members requires the role owner, and yours is editor',
   });
   isError(t, await account.owner('DELETE', `/v1/members/${viewer.user.id}`), {
     status: 403,
-    error: /no API token can do it$/,
+    error: /^API tokens cannot do this/,
   });
   t.is((await owner.call('DELETE', `/v1/members/${editor.user.id}`)).status, 204);
   t.is((await editor.call('GET', '/v1/session')).status, 401);
@@ -582,16 +582,16 @@ test.serial('owners rename the account, which the audit log and every session sh
   t.is((await rename('Northwind')).status, 200);
   isError(t, await rename('Northwind', stranger), {
     status: 409,
-    error: 'another account of this installation has this name: choose a different one',
+    error: 'name is already used by another account: choose a different one',
   });
   const taken = await Promise.all([rename('Contoso'), rename('Contoso', stranger)]);
   t.deepEqual(taken.map(({ status }) => status).toSorted(), [200, 409], 'two at once do not share one');
   for (const [name, error] of [
-    ['', /^name must be a text of 1 to 255 characters/],
-    ['  ', /^name must be a text with more than blanks$/],
-    ['a\nb', /^name must be a text without control characters$/],
-    ['x'.repeat(256), /^name must be a text of 1 to 255 characters/],
-    [7, /^name must be a text/],
+    ['', /^name must be a string of 1 to 255 characters/],
+    ['  ', /^name must not be blank$/],
+    ['a\nb', /^name must not contain control characters$/],
+    ['x'.repeat(256), /^name must be a string of 1 to 255 characters/],
+    [7, /^name must be a string/],
   ] as const)
     isError(t, await rename(name), { status: 400, error });
   isError(t, await rename('Mine', editor), { status: 403, error: /owner/ });

@@ -69,7 +69,7 @@ test('deleting an own agent takes it from its monitors and lowers their quorum t
 test('a shared agent cannot be deleted', async (t) => {
   const { owner } = await t.context.api.account();
   const { agents } = (await owner('GET', '/v1/agents')).json;
-  isError(t, await owner('DELETE', `/v1/agents/${agents[0]?.id}`), { status: 403, error: /is shared by everyone/ });
+  isError(t, await owner('DELETE', `/v1/agents/${agents[0]?.id}`), { status: 403, error: /is shared by all accounts/ });
   t.is((await owner('GET', '/v1/agents')).json.agents.length, 4);
 });
 

@@ -71,9 +71,9 @@ test('an owner who is no operator sees no fleet, nor does a token', async (t) =>
   const { tenantId, owner } = await api.account();
   isError(t, await (await addPerson(api, tenantId)).call('GET', '/v1/fleet'), {
     status: 403,
-    error: /operators of the installation/,
+    error: /operators of this installation/,
   });
-  isError(t, await owner('GET', '/v1/fleet'), { status: 403, error: /no API token/ });
+  isError(t, await owner('GET', '/v1/fleet'), { status: 403, error: /^API tokens cannot do this/ });
   isError(t, await api.anonymous('GET', '/v1/fleet'), { status: 401, error: /signed in/ });
 });
 
@@ -123,19 +123,19 @@ test.serial(
 
     isError(t, await ask({ region: 'rome' }), {
       status: 400,
-      error: 'region must be that of a shared agent, got "rome"',
+      error: 'region must be the region of a shared agent, got "rome"',
     });
     isError(t, await ask({ move_to: 'hanoi' }), {
       status: 400,
-      error: 'move_to must be another region of a shared agent that is not given up, got "hanoi"',
+      error: 'move_to must be another region that has a shared agent and is not retired, got "hanoi"',
     });
     isError(t, await owner.call('POST', '/v1/fleet/retirements', { region: 'hanoi', confirmed: true }), {
       status: 403,
-      error: /operators of the installation/,
+      error: /operators of this installation/,
     });
     isError(t, await account.owner('POST', '/v1/fleet/retirements', { region: 'hanoi', confirmed: true }), {
       status: 403,
-      error: /no API token/,
+      error: /^API tokens cannot do this/,
     });
 
     t.like((await ask({ move_to: 'singapore', confirmed: true })).json, { retired: true, left: 0 });

@@ -92,17 +92,17 @@ const REFUSED: [unknown, string | RegExp][] = [
   [{ type: 'webhook' }, 'url is required for webhook channels'],
   [{ type: 'webhook', url: 'http://s3cret.example/' }, 'url must be an https URL, not http'],
   [{ type: 'webhook', url: 's3cret' }, 'url must be an absolute https URL'],
-  [{ type: 'webhook', url: 'https://a:s3cret@hooks.example/' }, /^url must not carry a user or password/],
+  [{ type: 'webhook', url: 'https://a:s3cret@hooks.example/' }, /^url must not contain a username or password/],
   [
     { type: 'slack', url: 'https://s3cret.example/' },
-    'url applies to webhook channels only, got it for one of type slack',
+    'url applies to webhook channels only, got a channel of type slack',
   ],
   [{ type: 'email' }, 'type must be one of telegram, slack, webhook, got "email"'],
   [{ name: 'x'.repeat(256) }, /^name must be a name of at most 255 characters/],
-  [{ name: 'a\0' }, /^name must be a text of Unicode characters/],
+  [{ name: 'a\0' }, /^name must be a string of Unicode characters/],
   [{ enabled: false }, 'enabled is not a known field'],
   [{ all_monitors: 1 }, 'all_monitors must be true or false, got 1'],
-  [{ monitor_ids: ['mon_nowhere', 7] }, /^monitor_ids\[1\] must be a text/],
+  [{ monitor_ids: ['mon_nowhere', 7] }, /^monitor_ids\[1\] must be a string/],
   [{ status: 'connected' }, 'status is not a known field'],
 ];
 for (const [index, [body, error]] of REFUSED.entries()) {
@@ -168,7 +168,7 @@ test('names are trimmed, and a blank name of a channel is the default one of its
   t.is((await owner('GET', `/v1/monitors/${String(monitor)}`)).json['name'], 'Shop');
   isError(t, await owner('POST', '/v1/monitors', { name: '   ' }), {
     status: 400,
-    error: /^name must be a name of 1 to 255 characters that is not only blanks/,
+    error: /^name must be a name of 1 to 255 characters that is not blank/,
   });
 });
 
@@ -252,7 +252,8 @@ test('stored headers do not go to another host, and the audit log has no value',
   const url = 'https://attacker.example/';
   isError(t, await change({ url, headers: { 'X-Team': 'other' } }), {
     status: 400,
-    error: /^headers must name Authorization as well, with a value or null: stored headers are kept only while scheme/,
+    error:
+      /^headers must name Authorization as well, with a value or null: stored headers are kept only while the scheme/,
   });
   t.false(api.testDeliveries.some((delivery) => delivery.url === url));
   t.is((await change({ url, headers: { AUTHORIZATION: null, 'x-team': 'other' } })).status, 200);
@@ -279,17 +280,17 @@ const many = (count: number) =>
 const REFUSED_ADDRESSES: [unknown, string | RegExp][] = [
   [{}, /^the body must have at least one of url, headers$/],
   [{ url: 'http://hooks.example/' }, 'url must be an https URL, not http'],
-  [{ url: 7 }, /^url must be a text/],
-  [{ headers: { Host: 's3cret' } }, 'headers.Host must not be sent: deliveries set this header themselves'],
-  [{ headers: { 'x-service-signature': 's3cret' } }, /^headers\.x-service-signature must not be sent/],
+  [{ url: 7 }, /^url must be a string/],
+  [{ headers: { Host: 's3cret' } }, 'headers.Host cannot be set: deliveries set this header themselves'],
+  [{ headers: { 'x-service-signature': 's3cret' } }, /^headers\.x-service-signature cannot be set/],
   [
     { headers: { 'X-A': 's3cret', 'x-a': 's3cret' } },
-    'headers must name each header once whatever its case, got x-a twice',
+    'headers must name each header once, ignoring case, got x-a twice',
   ],
   [{ headers: { 'X-A': 's3cret\r\nHost: x' } }, /^headers\.X-A must be a header value of at most 1024 characters/],
   [{ headers: { 'X-A': 's3cret'.repeat(200) } }, /^headers\.X-A must be a header value of at most 1024 characters/],
   [{ headers: { 'X A': 's3cret' } }, /^headers must have header names/],
-  [{ headers: many(19) }, 'headers must be at most 20 with those that are stored, got 21'],
+  [{ headers: many(19) }, 'headers must be at most 20, including those already stored, got 21'],
   [{ headers: many(41) }, 'headers must have at most 40 entries, got 41'],
   [{ name: 'x' }, 'name is not a known field'],
 ];
@@ -313,11 +314,11 @@ test('a chat has neither address nor headers', async (t) => {
   const { json } = await owner('POST', '/v1/channels', { name: 'x' });
   isError(t, await owner('PATCH', `/v1/channels/${json.id}/webhook`, { url: 'https://hooks.example/' }), {
     status: 400,
-    error: `addresses and headers apply to webhook channels only, and channel ${json.id} is of type telegram`,
+    error: `url and headers apply to webhook channels only, but channel ${json.id} is of type telegram`,
   });
   isError(t, await owner('POST', '/v1/channels', { headers: { 'X-A': 'b' } }), {
     status: 400,
-    error: 'headers applies to webhook channels only, got it for one of type telegram',
+    error: 'headers applies to webhook channels only, got a channel of type telegram',
   });
 });
 
@@ -445,7 +446,7 @@ test('a test whose secrets cannot be opened says what the operator has to do', a
   const base = await api.another({ database: rekeyed });
   isError(t, await owner('POST', `/v1/channels/${id}/test`, undefined, {}, base), {
     status: 400,
-    error: 'test delivery failed: The URL of the channel cannot be read with the present SECRET_KEYS',
+    error: 'test delivery failed: The URL of the channel cannot be decrypted with the current SECRET_KEYS',
   });
 });
 
@@ -483,7 +484,7 @@ test('only a webhook has a secret to change', async (t) => {
   } = await owner('POST', '/v1/channels', { type: 'slack' });
   isError(t, await owner('POST', `/v1/channels/${id}/rotate-secret`), {
     status: 400,
-    error: `signing secrets apply to webhook channels only, and channel ${id} is of type slack`,
+    error: `signing secrets apply to webhook channels only, but channel ${id} is of type slack`,
   });
 });
 
@@ -512,7 +513,7 @@ test('an account makes sixty test deliveries a minute, ten to one channel; a ref
   const refused = await create(owner, 50);
   isError(t, refused, {
     status: 429,
-    error: /^60 test deliveries were made by this account within a minute: wait \d+ s$/,
+    error: /^at most 60 test deliveries in this account per minute: wait \d+ s$/,
   });
   t.true(Number(refused.headers.get('retry-after')) > 0);
   t.is((await owner('POST', `/v1/channels/${id}/test`)).status, 429);
@@ -534,7 +535,7 @@ test('an account can have a thousand channels, however many requests come at onc
   t.deepEqual(answers.map(({ status }) => status).toSorted(), [201, 201, 400, 400, 400, 400]);
   isError(t, await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://full.example/' }), {
     status: 400,
-    error: /^an account can have at most 1000 channels, and this one has them all: delete one first$/,
+    error: /^an account can have at most 1000 channels, and this one has reached the limit: delete one first$/,
   });
   t.false(api.testDeliveries.some(({ url }) => url === 'https://full.example/'));
 });

@@ -114,7 +114,7 @@ test.serial("nothing is sent where nothing is connected, to a stranger's channel
   t.is(await testChat(await addChannel('telegram', {})), null);
   t.is(await testChat({ ...connected, tenantId: 'ten_other' }), null);
   t.like(await testChat(connected, { ...BOT, botToken: null }), {
-    error: 'test delivery failed: This installation has no Telegram bot at the moment',
+    error: 'test delivery failed: Telegram is not configured on this installation',
     attempt: { statusCode: null },
   });
 });
@@ -124,7 +124,7 @@ test.serial('a webhook whose key has left the ring says what the operator has to
   const rekeyed: Database = { ...database, secrets: createSecretBox([{ id: 'k2', key: randomBytes(32) }]) };
   t.is(
     (await testChat(channel, BOT, rekeyed))?.error,
-    'test delivery failed: The webhook of the channel cannot be read with the present SECRET_KEYS',
+    'test delivery failed: The webhook of the channel cannot be decrypted with the current SECRET_KEYS',
   );
 });
 

@@ -134,7 +134,7 @@ test('a delivery that has had a hundred attempts is not sent again', async (t) =
   await api.database.pool.query('UPDATE deliveries SET attempts = 100 WHERE id = $1', [id]);
   isError(t, await account.owner('POST', `/v1/deliveries/${id}/redeliver`), {
     status: 409,
-    error: `delivery ${id} has had its 100 attempts and is not sent again`,
+    error: `delivery ${id} has reached the limit of 100 attempts and cannot be sent again`,
   });
 });
 

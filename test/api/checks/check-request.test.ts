@@ -93,7 +93,7 @@ test('what is not checked at present is a conflict that says what would help', a
   for (const [id, error] of [
     [paused, /is paused/],
     [draft, /no target/],
-    [heartbeat, /waits for pings/],
+    [heartbeat, /wait for pings/],
     [withoutAgents, /no agents/],
   ] as const) {
     isError(t, await account.owner('POST', `/v1/monitors/${id}/check`), { status: 409, error });
@@ -115,7 +115,7 @@ test("only who may write asks for a check of the account's own monitors, and six
   });
   for (let turn = 0; turn < 6; turn += 1) t.is((await account.owner('POST', `/v1/monitors/${id}/check`)).status, 202);
   const refused = await account.owner('POST', `/v1/monitors/${id}/check`);
-  isError(t, refused, { status: 429, error: /^6 checks of this monitor were requested within a minute: wait \d+ s$/ });
+  isError(t, refused, { status: 429, error: /^at most 6 requested checks of this monitor per minute: wait \d+ s$/ });
   t.regex(refused.headers.get('retry-after') ?? '', /^\d+$/);
   t.is((await account.owner('POST', `/v1/monitors/${await makeMonitor(account)}/check`)).status, 202);
 });

@@ -377,11 +377,11 @@ test('what cannot be asked for is a 400 that names it', async (t) => {
   await refused('verdict=sideways', 'verdict must be one of up, degraded, down, none, got "sideways"');
   await refused('since=yesterday', /^since must be/);
   await refused('since=10&until=9', 'until must be 10 (since) or later, got 9');
-  await refused('source=', /^source must be a text/);
-  await refused('cursor=nonsense', /^cursor must be/);
+  await refused('source=', /^source must be a string/);
+  await refused('cursor=nonsense', /^cursor must come from/);
   await refused(
     `cursor=${Buffer.from('1763720000.mon_1').toString('base64url')}`,
-    /^cursor must be one from a Link header of this list/,
+    /^cursor must come from the Link header of this list/,
   );
   await refused('agent=1', 'agent is not a known query parameter here');
 });

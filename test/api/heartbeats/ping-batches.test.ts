@@ -61,7 +61,9 @@ test('while the database does not answer 5,000 pings are gathered: the others ar
   const held = ping(pingOf('held'));
   await until(() => batches.length === 1);
   const waiting = Array.from({ length: 5000 }, (_, index) => ping(pingOf(index)));
-  await t.throwsAsync(ping(pingOf('one too many')), { message: 'too many pings are waiting for the database' });
+  await t.throwsAsync(ping(pingOf('one too many')), {
+    message: 'too many pings are waiting for the database: try again in a few seconds',
+  });
   batches[0]?.finish(['taken']);
   for (let batch = 1; batch <= 10; batch += 1) {
     await until(() => batches.length === batch + 1);

@@ -128,7 +128,7 @@ test('what follows the token must be a known word or an exit status', async (t) 
     isError(t, await api.anonymous('GET', `/ping/${token}/${part}`), {
       status: 404,
       error:
-        /^there is nothing at this path: after the token comes start, fail, an exit status from 0 to 255, or nothing$/,
+        /^there is no endpoint at this path: after the token, send \/start, \/fail, an exit status from 0 to 255, or nothing$/,
     });
   }
   isError(t, await api.anonymous('GET', `/ping/${token}/start/now`), {
@@ -154,7 +154,7 @@ test('failures are refused with the remedy where the heartbeat takes none, and e
   for (const path of ['/fail', '/1', '/255'])
     isError(t, await api.anonymous('POST', `/ping/${token}${path}`), {
       status: 400,
-      error: /^this heartbeat takes no reports of failure: set check_spec\.heartbeat\.failEnabled to true/,
+      error: /^this heartbeat does not accept failure reports: set check_spec\.heartbeat\.failEnabled to true/,
     });
   for (const path of ['', '/start', '/0']) t.is((await api.anonymous('POST', `/ping/${token}${path}`)).status, 200);
   t.is((await pings()).length, 3);
@@ -341,7 +341,7 @@ test('while the database is away a ping is 503 with the time to come back, and t
   t.is((await ping()).status, 200);
   await link.cut();
   const away = await ping();
-  isError(t, away, { status: 503, error: 'the database is not reachable at the moment' });
+  isError(t, away, { status: 503, error: 'the database is unavailable: try again in a few seconds' });
   t.is(away.headers.get('retry-after'), '5');
   await link.mend();
   t.is((await ping()).status, 200);
@@ -402,8 +402,7 @@ test(
     const limited = await api.anonymous('POST', `/ping/${token}/fail`);
     isError(t, limited, {
       status: 429,
-      error:
-        /^this heartbeat reports more changes than are stored: the ping counts as a sign of life alone, wait 60 s$/,
+      error: /^this heartbeat changes status too often: the ping counts only as a sign of life; wait 60 s$/,
     });
     t.is(limited.headers.get('retry-after'), '60');
     t.true((await dueAt()) >= started);
@@ -468,7 +467,7 @@ test(
     const refused = await from('2001:db8:1:2:ffff::1', made(700));
     isError(t, refused, {
       status: 429,
-      error: /^too many pings with tokens that no heartbeat has came from this address: wait$/,
+      error: /^too many pings with unknown tokens from this address: wait before you try again$/,
     });
     t.true(Number(refused.headers.get('retry-after')) > 0);
     t.is(

@@ -329,7 +329,7 @@ test('notes keep their line breaks and lose what cannot be seen, come oldest fir
   t.is((await account.reader('GET', `/v1/incidents/${id}`)).json['notes'].length, 1);
   isError(t, await account.owner('POST', path, { text: ' \u0007\n ' }), {
     status: 400,
-    error: /^text must be a text of 1 to 4000 characters/,
+    error: /^text must be a string of 1 to 4000 characters/,
   });
   isError(t, await account.owner('POST', path, { text: 'x'.repeat(4001) }), { status: 400, error: /^text must/ });
   isError(t, await account.owner('POST', path, {}), { status: 400, error: 'text is required' });
@@ -353,7 +353,7 @@ test('an incident with five hundred notes takes no more', async (t) => {
      FROM generate_series(1, 500) n`,
     [id],
   );
-  const error = `incident ${id} has its 500 notes: delete one first`;
+  const error = `incident ${id} has reached the limit of 500 notes: delete one first`;
   isError(t, await account.owner('POST', `/v1/incidents/${id}/notes`, { text: 'a' }), { status: 409, error });
   isError(t, await account.owner('POST', `/v1/incidents/${id}/acknowledge`, { note: 'a' }), { status: 409, error });
   t.is((await account.owner('POST', `/v1/incidents/${id}/acknowledge`)).status, 200);

@@ -110,5 +110,5 @@ test.serial('what waits of one account has a bound', async (t) => {
   const refused = (await Promise.all([...changes, ...reads])).filter(({ status }) => status !== 200);
   t.true(refused.length > 0 && refused.length <= 10, `${refused.length} were refused`);
   for (const answer of refused)
-    isError(t, answer, { status: 429, error: '200 requests of this account wait already: send fewer at a time' });
+    isError(t, answer, { status: 429, error: '200 requests of this account are already waiting: send fewer at once' });
 });

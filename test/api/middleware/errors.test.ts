@@ -60,17 +60,20 @@ test('the scheme of the header may be written in any case', async (t) => {
 
 test('unknown paths are 404 in the same shape, below /v1 and elsewhere', async (t) => {
   const { owner } = await t.context.api.account();
-  isError(t, await owner('GET', '/v1/nothing'), { status: 404, error: 'there is nothing at this path' });
-  isError(t, await owner('GET', '/v1/monitors/a/b/c'), { status: 404, error: 'there is nothing at this path' });
-  isError(t, await t.context.api.anonymous('GET', '/nothing'), { status: 404, error: 'there is nothing at this path' });
+  isError(t, await owner('GET', '/v1/nothing'), { status: 404, error: 'there is no endpoint at this path' });
+  isError(t, await owner('GET', '/v1/monitors/a/b/c'), { status: 404, error: 'there is no endpoint at this path' });
+  isError(t, await t.context.api.anonymous('GET', '/nothing'), {
+    status: 404,
+    error: 'there is no endpoint at this path',
+  });
 });
 
 test('a path in other letters than described is none of ours: it must not be routed past the validator', async (t) => {
   const { owner } = await t.context.api.account();
   for (const path of ['/V1/monitors', '/v1/Monitors', '/V1/monitors?limit=x'])
-    isError(t, await owner('GET', path), { status: 404, error: 'there is nothing at this path' });
+    isError(t, await owner('GET', path), { status: 404, error: 'there is no endpoint at this path' });
   for (const path of ['/V1/monitors', '/v1/MONITORS', '/V1/channels'])
-    isError(t, await owner('POST', path, 'null'), { status: 404, error: 'there is nothing at this path' });
+    isError(t, await owner('POST', path, 'null'), { status: 404, error: 'there is no endpoint at this path' });
 });
 
 test('a wrong method is 405 and names the right ones', async (t) => {
@@ -95,7 +98,7 @@ test('a body that is no JSON, too large, of another type or missing is refused b
   const { owner } = await t.context.api.account();
   isError(t, await owner('POST', '/v1/monitors', '{"name":'), {
     status: 400,
-    error: 'the body must be JSON, got something that does not parse',
+    error: 'the body must be valid JSON',
   });
   isError(t, await owner('POST', '/v1/monitors', JSON.stringify({ name: 'x'.repeat(262_144) })), {
     status: 413,
@@ -111,7 +114,7 @@ test('a body that is no JSON, too large, of another type or missing is refused b
   });
   isError(t, await owner('POST', '/v1/monitors', '{}', { 'Content-Encoding': 'gzip' }), {
     status: 400,
-    error: /cannot be decoded/,
+    error: /must match its Content-Encoding/,
   });
   isError(t, await owner('POST', '/v1/monitors'), { status: 400, error: 'the body is required' });
   isError(t, await owner('PATCH', '/v1/monitors/mon_1'), { status: 400, error: 'the body is required' });
@@ -158,9 +161,9 @@ const SENTENCES: [unknown, string][] = [
   [{}, 'name is required'],
   [{ name: 'x', intervall: 1 }, 'intervall is not a known field'],
   [{ name: 'x', id: 'mon_1', created_at: 1 }, 'id is read-only; created_at is read-only'],
-  [{ name: '' }, 'name must be a name of 1 to 255 characters that is not only blanks, got 0 characters'],
-  [{ name: 'x'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not only blanks, got 256 characters'],
-  [{ name: 7 }, 'name must be a name of 1 to 255 characters that is not only blanks, got 7'],
+  [{ name: '' }, 'name must be a name of 1 to 255 characters that is not blank, got 0 characters'],
+  [{ name: 'x'.repeat(256) }, 'name must be a name of 1 to 255 characters that is not blank, got 256 characters'],
+  [{ name: 7 }, 'name must be a name of 1 to 255 characters that is not blank, got 7'],
   [{ name: 'x', type: 'ftp' }, 'type must be one of http, tcp, icmp, udp, domain, heartbeat, dns, vendor, got "ftp"'],
   [
     { name: 'x', interval_seconds: '60' },
@@ -179,7 +182,7 @@ const SENTENCES: [unknown, string][] = [
   [{ name: 'x', sla_target: 0 }, 'sla_target must be a number above 0 and at most 100 or null, got 0'],
   [{ name: 'x', follow_redirects: 'yes' }, 'follow_redirects must be true, false or a number, got "yes"'],
   [{ name: 'x', agent_sources: 'agt_1' }, 'agent_sources must be a list of at most 100 items, got "agt_1"'],
-  [{ name: 'x', agent_sources: [1] }, 'agent_sources[0] must be a text of 0 to 64 characters, got 1'],
+  [{ name: 'x', agent_sources: [1] }, 'agent_sources[0] must be a string of 0 to 64 characters, got 1'],
   [
     { name: 'x', check_spec: { assertions: [{ source: 'text_body', op: 'gt', value: '1' }] } },
     'check_spec.assertions[0].op must be one of contains, not_contains, matches, got "gt"',
@@ -199,15 +202,15 @@ const SENTENCES: [unknown, string][] = [
   [
     { name: 'x', check_spec: { request: { secretHeaders: { A: 'hush\n' } } } },
     'check_spec.request.secretHeaders.A must be a header value of at most 8192 characters without line breaks ' +
-      '(RFC 9110), got another text',
+      '(RFC 9110), got a different value',
   ],
   [
     { name: 'x', check_spec: { request: { auth: { type: 'bearer', token: 7 } } } },
-    'check_spec.request.auth.token must be printable ASCII text of 1 to 8192 characters without blanks, got a number',
+    'check_spec.request.auth.token must be printable ASCII of 1 to 8192 characters without spaces, got a number',
   ],
   [
     { name: 'x', type: 'udp', check_spec: { transport: { payload: 4711, payloadSecret: true } } },
-    'check_spec.transport.payload must be a text of 0 to 65536 characters, got a number',
+    'check_spec.transport.payload must be a string of 0 to 65536 characters, got a number',
   ],
   [
     { name: 'x', type: 'tcp', check_spec: { transport: { expect: '(?:.{30}){30}'.repeat(40), expectMode: 'regex' } } },
@@ -220,7 +223,7 @@ const SENTENCES: [unknown, string][] = [
   ],
   [
     { name: 1, interval_seconds: 0 },
-    'name must be a name of 1 to 255 characters that is not only blanks, got 1; interval_seconds must be a whole ' +
+    'name must be a name of 1 to 255 characters that is not blank, got 1; interval_seconds must be a whole ' +
       'number from 1 to 86400 (24 hours), got 0',
   ],
 ];

@@ -45,8 +45,7 @@ for (const target of UNREGISTRABLE) {
     ]) {
       isError(t, answer, {
         status: 400,
-        error:
-          /^target must be a domain that can be registered, such as example\.co\.uk, got .*: name a domain under it$/,
+        error: /^target must be a registrable domain, such as example\.co\.uk, got .*: name a domain under it$/,
       });
     }
     t.is((await owner('GET', `/v1/monitors/${id}`)).json['target'], 'example.com');

@@ -434,7 +434,7 @@ test('a change made from older settings is refused where it says so, and changes
   const [first = ''] = versions;
   isError(t, await patch({ name: 'Late', if_settings_version: first }), {
     status: 409,
-    error: `monitor ${id} was changed since it was read: read it again and send the change anew`,
+    error: `monitor ${id} has changed since it was read: read it again, then send the change again`,
   });
   t.is((await read()).name, 'Till');
   isError(t, await patch({ if_settings_version: '' }), { status: 400, error: /^if_settings_version / });

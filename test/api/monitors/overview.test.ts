@@ -207,11 +207,11 @@ test.serial('a history is shown to who the monitor belongs to, for fifty at a ti
   const many = Array.from({ length: 51 }, (_, index) => `mon_${index}`).join(',');
   isError(t, await account.reader('GET', `/v1/overview/history?ids=${many}`), {
     status: 400,
-    error: 'ids must be 1 to 50 ids separated by commas, got 51',
+    error: 'ids must be 1 to 50 comma-separated ids, got 51',
   });
   isError(t, await account.reader('GET', '/v1/overview/history?ids=%2C'), {
     status: 400,
-    error: 'ids must be 1 to 50 ids separated by commas, got 0',
+    error: 'ids must be 1 to 50 comma-separated ids, got 0',
   });
   isError(t, await account.reader('GET', '/v1/overview/history'), { status: 400, error: /ids is required/ });
 });

@@ -96,8 +96,8 @@ test('neither a preview nor a PATCH takes stored secrets to another target', asy
   });
   const monitor = { target: 'https://evil.example/', check_spec: { request: { auth: { type: 'bearer' } } } };
   const error =
-    'check_spec.request.auth must be sent again in full: stored secrets are kept only while scheme, host and ' +
-    'port of the target and the Host header stay';
+    'check_spec.request.auth must be sent again in full: stored secrets are kept only while the scheme, host and ' +
+    'port of target and the Host header stay the same';
   isError(t, await owner('POST', '/v1/trials', { monitor_id: id, monitor }), { status: 400, error });
   isError(t, await owner('PATCH', `/v1/monitors/${String(id)}`, monitor), { status: 400, error });
   t.deepEqual(madeOf('https://evil.example/'), []);
@@ -145,9 +145,9 @@ test('what creation or PATCH would refuse, or cannot be previewed, is refused in
     [{}, 400, /^monitor is required/],
     [{ monitor: {} }, 400, /^target is required/],
     [{ monitor: { target: 'ftp://x.example' } }, 400, /^target must/],
-    [{ monitor: { type: 'heartbeat' } }, 409, /waits for pings/],
+    [{ monitor: { type: 'heartbeat' } }, 409, /wait for pings/],
     [{ monitor: { target: 'https://x.example' }, region: 'atlantis' }, 400, /^region must be one of .*hanoi/],
-    [{ monitor: { type: 'domain', target: 'example.org' }, region: 'hanoi' }, 400, /^region must be left out/],
+    [{ monitor: { type: 'domain', target: 'example.org' }, region: 'hanoi' }, 400, /^region must be omitted/],
     [{ monitor_id: id }, 400, /^monitor_id must be/],
   ];
   for (const [body, status, error] of cases) isError(t, await owner('POST', '/v1/trials', body), { status, error });
@@ -168,15 +168,15 @@ test('an account has ten previews a minute over all people and tokens; an agent 
   const editor = await addPerson(api, tenantId, { role: 'editor' });
   isError(t, await owner('POST', '/v1/trials', { monitor: { target: 'https://silent.example/' } }), {
     status: 503,
-    error: /^the shared agent of \w+ did not answer in time/,
+    error: /^the shared agent of \w+ did not respond in time/,
   });
   for (let turn = 1; turn < 10; turn += 1)
     t.is((await editor.call('POST', '/v1/trials', { monitor: { target: 'https://ten.example/' } })).status, 200);
   const refusal = {
     status: 429,
     error: new RegExp(
-      '^10 previews and reads of status pages that are not in the catalogue were made by this account ' +
-        String.raw`within a minute: wait \d+ s$`,
+      String.raw`^at most 10 previews and lookups of status pages outside the catalog in this account per minute: ` +
+        String.raw`wait \d+ s$`,
     ),
   };
   for (const call of [editor.call, owner])
@@ -187,6 +187,6 @@ test('an account has ten previews a minute over all people and tokens; an agent 
 test('where the queue takes no draft the answer says to come back', async (t) => {
   const { owner } = await t.context.api.account();
   const answer = await owner('POST', '/v1/trials', { monitor: { target: 'https://no-queue.example/' } });
-  isError(t, answer, { status: 503, error: 'the queue is not reachable at the moment: try again' });
+  isError(t, answer, { status: 503, error: 'the queue is unavailable: try again' });
   t.is(answer.headers.get('retry-after'), '5');
 });

@@ -3,7 +3,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createVendorLookup } from '../../../api/monitors/vendors.ts';
-import { VENDORS } from '../../../core/checks/vendor/catalogue.ts';
+import { VENDORS } from '../../../core/checks/vendor/catalog.ts';
 import { listVendorDocumentRecords } from '../../../models/checks/vendor-pages.ts';
 import { startServiceCheck } from '../../../workers/processes/check.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
@@ -153,12 +153,12 @@ test('a site that is no status page, and one that does not answer, are a 400 tha
   site.instead = { status: 200, body: '<h1>Hello</h1>' };
   isError(t, await owner('POST', '/v1/monitors', create(site.url)), {
     status: 400,
-    error: /^target must be the URL of a status page .*it is not JSON$/,
+    error: /^target must be the URL of an Atlassian Statuspage .*it is not JSON$/,
   });
   site.instead = { status: 500 };
   isError(t, await owner('POST', '/v1/monitors', create(`${site.url}/shop`)), {
     status: 400,
-    error: /^target must be a status page that can be read .*HTTP 500: try again later$/,
+    error: /^target must be a status page that can be read\. .*HTTP 500: try again later$/,
   });
   isError(t, await owner('POST', '/v1/monitors', create('http://127.0.0.1:9')), {
     status: 400,
@@ -236,7 +236,7 @@ test('a PATCH that is overtaken whenever it has read the page still ends, its co
   t.like(await vendorOf(owner, id), { pageUrl: urlOf(3), components: ['api'] });
 });
 
-test('a vendor of the catalogue is stored at once as a whole; an unknown one is a 400 with near matches', async (t) => {
+test('a vendor of the catalog is stored at once as a whole; an unknown one is a 400 with near matches', async (t) => {
   const { owner } = await openVendorApi(t);
   const created = await owner('POST', '/v1/monitors', create('github'));
   t.is(created.status, 201, created.text);
@@ -273,14 +273,14 @@ test('AWS components are held against what AWS has, without asking it', async (t
   t.false(wanted.includes('aws'));
 });
 
-test('while no worker answers, a vendor of the catalogue is stored as sent and an unknown page is a 400', async (t) => {
+test('while no worker answers, a vendor of the catalog is stored as sent and an unknown page is a 400', async (t) => {
   const { owner } = await openVendorApi(t);
   const created = await owner('POST', '/v1/monitors', create('cloudflare', { components: ['Workers'] }));
   t.is(created.status, 201, created.text);
   t.like(await vendorOf(owner, created.json['id']), { vendorId: 'cloudflare', components: ['Workers'] });
   isError(t, await owner('POST', '/v1/monitors', create('https://status.shop.example')), {
     status: 400,
-    error: /^target must be a status page that can be read when it is set\. .*: try again later$/,
+    error: /^target must be a status page that can be read\. .*: try again later$/,
   });
 });
 
@@ -310,7 +310,7 @@ test('the vendor that a read shows can be sent back and changes nothing', async 
   t.is(page.requests.length, 1);
 });
 
-test('the vendors of the catalogue are listed by name, for every reader', async (t) => {
+test('the vendors of the catalog are listed by name, for every reader', async (t) => {
   const { reader } = await openVendorApi(t);
   const { vendors } = (await reader('GET', '/v1/vendors')).json;
   t.deepEqual(vendors.map(({ id }) => id).toSorted(), VENDORS.map(({ id }) => id).toSorted());
@@ -365,14 +365,14 @@ test('a page that cannot be read, or is none, is answered with the reason; what 
     id: 'cloudflare',
     name: 'Cloudflare',
     components: [],
-    failure: 'The status page was not read in time',
+    failure: 'The status page could not be read in time',
   });
   isError(t, await ask('cloudflair'), { status: 400, error: /got "cloudflair"; did you mean cloudflare/ });
   isError(t, await reader('GET', '/v1/vendors/components'), { status: 400, error: /target/ });
 });
 
 test(
-  'pages that are not in the catalogue are read ten times a minute for one account, those that are as often as ' +
+  'pages that are not in the catalog are read ten times a minute for one account, those that are as often as ' +
     'they like',
   async (t) => {
     const page = await startStatusPage(t);
@@ -407,7 +407,7 @@ test(
     const refused = await owner('POST', '/v1/monitors', create(`${page.url}/12`));
     isError(t, refused, {
       status: 429,
-      error: /^10 previews and reads of status pages .* within a minute: wait \d+ s$/,
+      error: /^at most 10 previews and lookups of status pages .* per minute: wait \d+ s$/,
     });
     t.true(Number(refused.headers.get('retry-after')) > 0);
     t.is((await owner('POST', '/v1/trials', { monitor: { target: 'https://shop.example/' } })).status, 429);

@@ -64,7 +64,7 @@ test('the scope of the wallboard goes with no other, and owners alone give it', 
   const owner = await addPerson(api, account.tenantId);
   isError(t, await owner.call('POST', '/v1/tokens', { name: 'x', scopes: ['read', 'wall'] }), {
     status: 400,
-    error: 'scopes must be ["wall"] alone, or without it, got ["read","wall"]',
+    error: 'scopes must be ["wall"] alone, or must not include wall, got ["read","wall"]',
   });
   const editor = await addPerson(api, account.tenantId, { role: 'editor' });
   t.is((await editor.call('POST', '/v1/tokens', { name: 'x', scopes: ['wall'] })).status, 403);

@@ -56,8 +56,8 @@ test.serial(
       ['?from=0x10', /^from must be a whole number/],
       ['?to=-1', /^to must be/],
       ['?kind=clock', /kind/],
-      ['?cursor=abc', /^cursor must be one from a Link header/],
-      [`?cursor=${Buffer.from('12.inc_1').toString('base64url')}`, /^cursor must be one from a Link header/],
+      ['?cursor=abc', /^cursor must come from the Link header/],
+      [`?cursor=${Buffer.from('12.inc_1').toString('base64url')}`, /^cursor must come from the Link header/],
     ];
     for (const [query, error] of refused)
       isError(t, await account.reader('GET', `/v1/service/gaps${query}`), { status: 400, error });

@@ -70,21 +70,21 @@ test('a window that cannot be given is refused with what would help', (t) => {
   );
   t.is(
     refusalOf({ from: NOW - 10 * DAY, resolution: 'minute' }),
-    'resolution must be hour or coarser for this window, got minute: that would be 14401 points, and at most ' +
-      '1500 are given',
+    'resolution must be hour or coarser for this window, got minute: that would be 14401 points, and the ' +
+      'limit is 1500',
   );
   t.is(
     refusalOf({ from: NOW - 4 * DAY, resolution: 'minute' }),
-    'resolution must be five_minutes or coarser for this window, got minute: that would be 5761 points, and at ' +
-      'most 1500 are given',
+    'resolution must be five_minutes or coarser for this window, got minute: that would be 5761 points, and the ' +
+      'limit is 1500',
   );
   t.is(
     refusalOf({ from: NOW - 100 * DAY, resolution: 'hour' }),
-    'resolution must be day for this window, got hour: that would be 2401 points, and at most 1500 are given',
+    'resolution must be day for this window, got hour: that would be 2401 points, and the limit is 1500',
   );
   t.is(
     refusalOf({ from: NOW - 31 * DAY, to: NOW - 31 * DAY + 60, resolution: 'minute' }),
-    `resolution must be hour or day where from is before ${NOW - 30 * DAY}, got minute: single results are kept ` +
+    `resolution must be hour or day when from is before ${NOW - 30 * DAY}, got minute: raw results are kept ` +
       'for 30 days',
   );
 });

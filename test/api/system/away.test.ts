@@ -113,7 +113,7 @@ test('a database that cannot store is away as well: without room, without connec
       isError(
         t,
         await api.anonymous('POST', '/v1/monitors', { name: 'x' }, { Authorization: `Bearer ${token}` }, base),
-        { status: 503, error: 'the database is not reachable at the moment' },
+        { status: 503, error: 'the database is unavailable: try again in a few seconds' },
       );
     t.like(
       await api.anonymous('GET', '/readyz', undefined, {}, base),
@@ -139,7 +139,10 @@ test('while the database is away requests are 503 in the usual shape, and work a
 
   t.is((await call('/v1/monitors')).status, 200);
   await wire.cut();
-  isError(t, await call('/v1/monitors'), { status: 503, error: 'the database is not reachable at the moment' });
+  isError(t, await call('/v1/monitors'), {
+    status: 503,
+    error: 'the database is unavailable: try again in a few seconds',
+  });
   t.like(await call('/readyz'), { status: 503, json: { database: false, queue: true } });
   t.is((await call('/healthz')).status, 200);
   await wire.mend();

@@ -129,7 +129,7 @@ test('a target of 2048 characters is taken, one more is not', (t) => {
 for (const type of ['http', 'vendor'] as const) {
   test(`${type} refuses a URL with credentials and does not repeat them`, (t) => {
     const parsed = parseTarget(type, 'https://user:hunter2@example.com/');
-    t.regex(parsed.ok ? '' : parsed.message, /^target must not carry a user name or password: /);
+    t.regex(parsed.ok ? '' : parsed.message, /^target must not contain a username or password: /);
     t.false(!parsed.ok && parsed.message.includes('hunter2'));
   });
 }

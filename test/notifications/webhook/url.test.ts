@@ -19,8 +19,8 @@ const BAD: readonly [string, RegExp][] = [
   ['http://hooks.example/', /not http$/],
   ['ftp://hooks.example/', /not ftp$/],
   ['javascript:alert(1)', /not javascript$/],
-  ['https://user:pass@hooks.example/', /user or password/],
-  ['https://user@hooks.example/', /user or password/],
+  ['https://user:pass@hooks.example/', /username or password/],
+  ['https://user@hooks.example/', /username or password/],
 ];
 for (const [bad, problem] of BAD) {
   test(`"${bad}" cannot be a webhook's URL`, (t) => {

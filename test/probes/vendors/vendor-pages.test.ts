@@ -7,7 +7,7 @@ import { createVendorPageReader } from '../../../probes/vendor.ts';
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());
 
-/** Reads the page of a vendor of the catalogue once, with nothing known of it. */
+/** Reads the page of a vendor of the catalog once, with nothing known of it. */
 async function read(id: string, components: string[] = []) {
   const records = new Map<string, VendorDocumentRecord>();
   const store: VendorDocumentStore = {
@@ -16,7 +16,7 @@ async function read(id: string, components: string[] = []) {
     save: async (record) => void records.set(record.url, record),
   };
   const page = findVendorPage(id);
-  if (page === null) throw new Error(`${id} is not in the catalogue`);
+  if (page === null) throw new Error(`${id} is not in the catalog`);
   return await createVendorPageReader({ store, allowPrivateNetwork: true, now: Date.now })(page, components);
 }
 

@@ -231,7 +231,7 @@ test('a delivery to Telegram waits for the bot while the installation has none, 
   const { deliver } = await prepare(t, (_request, response) => void response.end());
   const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
   t.deepEqual(await deliver(channelId), { retry: 1 });
-  t.is((await attemptsOf(id))[0]?.error, 'This installation has no Telegram bot at the moment');
+  t.is((await attemptsOf(id))[0]?.error, 'Telegram is not configured on this installation');
 });
 
 test('a channel that is gone has nothing to deliver', async (t) => {

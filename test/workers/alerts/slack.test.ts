@@ -131,7 +131,7 @@ test.serial('a webhook whose key is missing is retried, for the operator can bri
   const id = await addDelivery(channelId);
   const keyless = { ...database, secrets: createSecretBox([{ id: 'other', key: randomBytes(32) }]) };
   t.deepEqual(await prepare({ database: keyless }).deliver(channelId), { retry: 1 });
-  t.is((await attemptsOf(id))[0].error, 'The webhook of the channel cannot be read with the present SECRET_KEYS');
+  t.is((await attemptsOf(id))[0].error, 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS');
   t.is((await channelOf(channelId)).status, 'connected');
 });
 

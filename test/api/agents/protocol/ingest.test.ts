@@ -290,18 +290,18 @@ const BAD: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'a monitor that is none',
     { results: [{ ...GOOD, monitorId: '' }] },
-    /^results\[0\]\.monitorId must be a text of 1 to 64 characters, got 0 characters$/,
+    /^results\[0\]\.monitorId must be a string of 1 to 64 characters, got 0 characters$/,
   ],
   ['NUL in an id', { results: [{ ...GOOD, monitorId: 'mon\u0000' }] }, /^results\[0\]\.monitorId must be/],
   [
     'a cause that is no text',
     { results: [{ ...GOOD, cause: 5 }] },
-    /^results\[0\]\.cause must be a text, got a number$/,
+    /^results\[0\]\.cause must be a string, got a number$/,
   ],
   [
     'a negative latency',
     { results: [{ ...GOOD, latencyMs: -1 }] },
-    /^results\[0\]\.latencyMs must be milliseconds from 0 on, or null, got -1$/,
+    /^results\[0\]\.latencyMs must be milliseconds of 0 or more, or null, got -1$/,
   ],
   [
     'a status that is none',
@@ -317,7 +317,7 @@ const BAD: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'a reason that is a list',
     { results: [{ ...GOOD, reason: ['x'] }] },
-    /^results\[0\]\.reason must be a text, got a list$/,
+    /^results\[0\]\.reason must be a string, got a list$/,
   ],
   [
     'a detail that is a text',
@@ -439,7 +439,7 @@ test('while the queue is away results are not taken, and the agent is asked to c
   });
   const results = [{ monitorId: id, ok: true, ts: nowSeconds() }];
   const refused = await agent.post('ingest', { results }, {}, away);
-  isError(t, refused, { status: 503, error: 'the queue is not reachable at the moment: send these results again' });
+  isError(t, refused, { status: 503, error: 'the queue is unavailable: send these results again' });
   t.is(refused.headers.get('retry-after'), '5');
   t.is((await agent.post('ingest', { results: [] }, {}, away)).status, 200);
   const metrics = await (await fetch(`${away}/metrics`)).text();

@@ -111,13 +111,13 @@ const REFUSED: readonly (readonly [string, unknown, RegExp])[] = [
     /capabilities must be a list with at least one of http, cert, tcp, icmp, udp, got others only/,
   ],
   ['capabilities that are no list', { capabilities: 'http' }, /capabilities must be a list, got a string/],
-  ['a capability that is no text', { capabilities: ['http', 5] }, /capabilities\[1\] must be a text/],
+  ['a capability that is no text', { capabilities: ['http', 5] }, /capabilities\[1\] must be a string/],
   [
     'too many capabilities',
     { capabilities: Array.from({ length: 1001 }, () => 'http') },
     /at most 1000 items, got 1001/,
   ],
-  ['a version that is no text', { version: 7 }, /version must be a text, got a number/],
+  ['a version that is no text', { version: 7 }, /version must be a string, got a number/],
   [
     'a key that is too short',
     { publicKey: randomBytes(31).toString('base64') },
@@ -127,7 +127,7 @@ const REFUSED: readonly (readonly [string, unknown, RegExp])[] = [
   [
     'a key that nothing can be sealed to',
     { publicKey: Buffer.alloc(32).toString('base64') },
-    /publicKey must be .* nothing can be sealed/,
+    /publicKey must be .* nothing can be encrypted/,
   ],
   ['a list', [], /the body must be an object, got a list/],
 ];

@@ -9,7 +9,7 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 const UNKNOWN =
-  "the token in the Authorization header is no agent's: it is unknown or revoked, or its agent was deleted";
+  'the token in the Authorization header is not a valid agent token: it is unknown or revoked, or its agent was deleted';
 
 for (const path of ['pull', 'ingest'] as const) {
   test(`${path} asks for an agent's token and says what was wrong with another`, async (t) => {
@@ -26,7 +26,7 @@ for (const path of ['pull', 'ingest'] as const) {
     t.is(missing.headers.get('www-authenticate'), 'Bearer realm="spotcheck agents"');
     t.is(missing.headers.get('ratelimit-limit'), '600', 'strangers count for their address');
     const ofApi = await post(`Bearer ${ownerToken}`);
-    isError(t, ofApi, { status: 401, error: /is for the API \(spk_\.\.\.\): agents have one of their own, spa_/ });
+    isError(t, ofApi, { status: 401, error: /is an API token \(spk_\.\.\.\): use the agent token \(spa_/ });
     t.is(ofApi.headers.get('www-authenticate'), 'Bearer realm="spotcheck agents", error="invalid_token"');
     for (const wrong of [`Bearer ${generateToken('spa')}`, 'Bearer spa_', 'Basic spa_x', 'Bearer spa_\u00e9', ''])
       isError(t, await post(wrong), { status: 401, error: UNKNOWN });
@@ -50,7 +50,7 @@ test('what an agent of another make discovered is taken, whatever it is, and dro
         body: {},
         headers: { Authorization: `Bearer ${account.ownerToken}` },
       }),
-      { status: 401, error: /is for the API/ },
+      { status: 401, error: /is an API token/ },
     );
     isError(
       t,
@@ -113,12 +113,12 @@ test('an agent that is deleted while it pulls is told nothing but that it is no 
 test('bodies are JSON of at most 1 MiB', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
-  isError(t, await agent.post('pull', '{', {}), { status: 400, error: /the body must be JSON/ });
+  isError(t, await agent.post('pull', '{', {}), { status: 400, error: /the body must be valid JSON/ });
   isError(t, await agent.post('pull', 'x', { 'Content-Type': 'text/plain' }), {
     status: 415,
     error: 'Content-Type must be application/json, got text/plain',
   });
-  isError(t, await agent.post('pull', undefined), { status: 400, error: 'the body is required: a JSON object' });
+  isError(t, await agent.post('pull', undefined), { status: 400, error: 'the body is required: send a JSON object' });
   isError(t, await agent.post('pull', 'null'), { status: 400, error: 'the body must be an object, got null' });
   isError(t, await agent.post('ingest', `{"x":"${'a'.repeat(1_048_576)}"}`), {
     status: 413,
@@ -143,7 +143,7 @@ test('other methods and paths are answered as everywhere', async (t) => {
     t.is(answer.headers.get('allow'), 'POST');
   }
   for (const path of ['', '/', '/Pull', '/pull/', '/push'])
-    isError(t, await call('POST', path), { status: 404, error: 'there is nothing at this path' });
+    isError(t, await call('POST', path), { status: 404, error: 'there is no endpoint at this path' });
 });
 
 test('an agent has 300 requests a minute over all processes, counted apart from others', async (t) => {

@@ -67,7 +67,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
     {
       verdict: 'none',
       cause: 'domain_unknown',
-      reason: 'The registry does not know shop.example; a second lookup in an hour has to confirm it',
+      reason: 'The registry does not know shop.example; a second lookup in an hour must confirm it',
     },
   ],
   [
@@ -92,7 +92,7 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
   [
     'no registrable domain is no vote',
     null,
-    { verdict: 'none', cause: 'domain_unknown', reason: 'The target has no domain that can be registered' },
+    { verdict: 'none', cause: 'domain_unknown', reason: 'The target has no registrable domain' },
   ],
 ];
 for (const [what, facts, expected] of CASES) {

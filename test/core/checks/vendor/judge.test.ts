@@ -121,7 +121,7 @@ test('where only trouble is listed, what is not listed is well; trouble of a reg
   });
 });
 
-test('a page outside the catalogue is called what it calls itself', (t) => {
+test('a page outside the catalog is called what it calls itself', (t) => {
   t.is(
     judge({ overall: 'major', name: 'Shop' }, [], 'https://status.shop.example').reason,
     'Shop reports a major outage',

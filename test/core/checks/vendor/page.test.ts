@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { VENDORS } from '../../../../core/checks/vendor/catalogue.ts';
+import { VENDORS } from '../../../../core/checks/vendor/catalog.ts';
 import { listVendorDocuments } from '../../../../core/checks/vendor/document.ts';
 import { findVendorPage } from '../../../../core/checks/vendor/page.ts';
 import { parseTarget } from '../../../../core/monitors/targets.ts';
 
-test('the catalogue has at least 60 vendors, each with an id that a target can be and a host of its own', (t) => {
+test('the catalog has at least 60 vendors, each with an id that a target can be and a host of its own', (t) => {
   t.true(VENDORS.length >= 60);
   t.is(new Set(VENDORS.map(({ id }) => id)).size, VENDORS.length);
   const hosts = VENDORS.flatMap((vendor) => vendor.hosts);
@@ -24,7 +24,7 @@ test('every vendor has pages that can be asked for', (t) => {
   return t.pass();
 });
 
-test('the documents list the whole catalogue', async (t) => {
+test('the documents list the whole catalog', async (t) => {
   const text = await readFile(new URL('../../../../docs/monitors.md', import.meta.url), 'utf8');
   t.deepEqual(
     VENDORS.map(({ id }) => id).filter((id) => !text.includes(`\`${id}\``)),

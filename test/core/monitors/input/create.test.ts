@@ -144,8 +144,8 @@ test('the server fills in where a vendor tells of itself, and ignores what it is
 });
 
 const BAD: [CreateBody, string][] = [
-  [{ name: 'a\0b' }, 'name must be a text of Unicode characters, got one with NUL or half a surrogate pair'],
-  [{ name: 'a\ud800b' }, 'name must be a text of Unicode characters, got one with NUL or half a surrogate pair'],
+  [{ name: 'a\0b' }, 'name must be a string of Unicode characters, got one with NUL or an unpaired surrogate'],
+  [{ name: 'a\ud800b' }, 'name must be a string of Unicode characters, got one with NUL or an unpaired surrogate'],
   [
     { name: 'x', target: 'example.com' },
     'target must be a URL with http or https, such as https://example.com/health, for http monitors, got "example.com"',
@@ -160,36 +160,36 @@ const BAD: [CreateBody, string][] = [
     'down_min_sources must be a whole number from 1 to 3 (the number of its agents), got 4',
   ],
   [{ name: 'x', type: 'dns', down_min_sources: 2 }, 'down_min_sources must be 1 (dns monitors have one source), got 2'],
-  [{ name: 'x', grace_seconds: 60 }, 'grace_seconds applies to heartbeat monitors only, got it for one of type http'],
+  [{ name: 'x', grace_seconds: 60 }, 'grace_seconds applies to heartbeat monitors only, got a monitor of type http'],
   [
     { name: 'x', agent_sources: ['agt_a', 'agt_x', 'agt_y'] },
     'agent_sources must be ids of your agents or of shared ones, got unknown agt_x, agt_y',
   ],
   [
     { name: 'x', type: 'dns', agent_sources: ['agt_a'] },
-    'agent_sources applies to http, tcp, icmp and udp monitors only, got it for one of type dns',
+    'agent_sources applies to http, tcp, icmp and udp monitors only, got a monitor of type dns',
   ],
   [
     { name: 'x', type: 'tcp', warn_days: 3 },
-    'warn_days applies to http and domain monitors only, got it for one of type tcp',
+    'warn_days applies to http and domain monitors only, got a monitor of type tcp',
   ],
   [
     { name: 'x', type: 'domain', target: 'co.uk' },
-    'target must be a domain that can be registered, such as example.co.uk, got "co.uk", a public suffix: name a ' +
+    'target must be a registrable domain, such as example.co.uk, got "co.uk", a public suffix: name a ' +
       'domain under it',
   ],
   [
     { name: 'x', type: 'domain', warn_days: 0 },
     'warn_days must be a whole number from 1 to 3650 for domain monitors, got 0',
   ],
-  [{ name: 'x', components: [] }, 'components applies to vendor monitors only, got it for one of type http'],
+  [{ name: 'x', components: [] }, 'components applies to vendor monitors only, got a monitor of type http'],
   [
     { name: 'x', type: 'vendor', target: 'aws' },
     'components must be at least one service:region, such as ec2:us-east-1, for AWS, got none',
   ],
   [
     { name: 'x', type: 'vendor', dependencies: [] },
-    'dependencies must not be sent for vendor monitors: a vendor depends on no other monitor',
+    'dependencies must be omitted for vendor monitors: a vendor depends on no other monitor',
   ],
   [
     { name: 'x', check_spec: { dns: {} } },

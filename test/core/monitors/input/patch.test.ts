@@ -66,7 +66,7 @@ test('without preserve flags the secret headers go, and what a read says of body
   const sentBack = patched(FULL, { check_spec: { request: FULL.settings.checkSpec.request } });
   t.deepEqual(sentBack.secrets, { auth: FULL.secrets.auth, body: 's3cret-body' });
   t.deepEqual(messages(created({}), { check_spec: { request: { bodySecret: true } } }), [
-    'check_spec.request.body is required with bodySecret true, unless preserveBody is true',
+    'check_spec.request.body is required when bodySecret is true, unless preserveBody is true',
   ]);
   const after = patched(FULL, { check_spec: { request: { auth: { type: 'basic' } } } });
   t.deepEqual(after.secrets, { auth: { username: 'ann', password: 's3cret-password' } });
@@ -129,8 +129,8 @@ test('a secret udp payload is kept under preservePayload and never shown', (t) =
 });
 
 const AGAIN =
-  'must be sent again in full: stored secrets are kept only while scheme, host and port of the target and the ' +
-  'Host header stay';
+  'must be sent again in full: stored secrets are kept only while the scheme, host and port of target and the ' +
+  'Host header stay the same';
 const KEEP_HEADERS = { preserveSecretHeaders: true };
 const KEPT_PARTS: [string, RequestInput, string][] = [
   ['secret headers', KEEP_HEADERS, `check_spec.request.secretHeaders ${AGAIN}`],
@@ -240,7 +240,7 @@ const REFUSED: [string, MonitorBody, string][] = [
     { interval_seconds: 5, timeout_ms: undefined },
     'timeout_ms must be less than interval_seconds x 1000 (5000), got 10000',
   ],
-  ['an empty target', { target: '' }, 'target must not become empty: pause or delete the monitor instead'],
+  ['an empty target', { target: '' }, 'target cannot be removed: pause or delete the monitor instead'],
   [
     'fewer agents than the quorum that is asked for',
     { agent_sources: ['agt_a'], down_min_sources: 2 },
@@ -249,7 +249,7 @@ const REFUSED: [string, MonitorBody, string][] = [
   [
     'credentials of the other kind to keep',
     { check_spec: { request: { auth: { type: 'bearer' } } } },
-    'check_spec.request.auth.token is required for bearer: there are no such stored credentials to keep',
+    'check_spec.request.auth.token is required for bearer: there are no stored credentials of this type to keep',
   ],
   [
     'credentials that do not apply',
@@ -259,22 +259,22 @@ const REFUSED: [string, MonitorBody, string][] = [
   [
     'a colon in the user name',
     { check_spec: { request: { auth: { type: 'basic', username: 'a:b', password: '' } } } },
-    'check_spec.request.auth.username must be a text without a colon (RFC 7617), got one with a colon',
+    'check_spec.request.auth.username must be a string without a colon (RFC 7617), got one with a colon',
   ],
   [
     'preserveBody without bodySecret',
     { check_spec: { request: { preserveBody: true } } },
-    'check_spec.request.preserveBody needs bodySecret true',
+    'check_spec.request.preserveBody requires bodySecret to be true',
   ],
   [
     'a body beside preserveBody',
     { check_spec: { request: { preserveBody: true, bodySecret: true, body: 'x' } } },
-    'check_spec.request.body must not be sent with preserveBody true, which keeps the stored one',
+    'check_spec.request.body must be omitted when preserveBody is true, which keeps the stored value',
   ],
   [
     'a header name twice',
     { check_spec: { request: { headers: { 'X-A': '1' }, secretHeaders: { 'x-a': '2' } } } },
-    'check_spec.request.headers and check_spec.request.secretHeaders must name each header once whatever its ' +
+    'check_spec.request.headers and check_spec.request.secretHeaders must name each header once, ignoring ' +
       'case, got x-a twice',
   ],
   [

@@ -68,8 +68,8 @@ test('beside a payload in hex what is expected is hex, or a pattern', (t) => {
     transport: { payloadEncoding: 'hex', expect: '^ok', expectMode: 'regex' },
   });
   t.deepEqual(write({ payload: '00', payloadEncoding: 'hex', expect: 'ok' }), [
-    'check_spec.transport.expect must be pairs of hexadecimal digits beside payloadEncoding hex, or a regular ' +
-      'expression with expectMode regex, got something else',
+    'check_spec.transport.expect must be pairs of hexadecimal digits when payloadEncoding is hex, or a regular ' +
+      'expression when expectMode is regex, got something else',
   ]);
 });
 
@@ -99,6 +99,6 @@ test('nothing is kept where nothing is stored', (t) => {
     'check_spec.transport.preservePayload has nothing to keep: no secret value is stored',
   ]);
   t.deepEqual(write({ payloadSecret: true }), [
-    'check_spec.transport.payload is required with payloadSecret true, unless preservePayload is true',
+    'check_spec.transport.payload is required when payloadSecret is true, unless preservePayload is true',
   ]);
 });

@@ -52,8 +52,8 @@ function complete(input: VendorInput, stored: StoredVendor, reading: VendorReadi
 }
 
 const NEEDS_A_READING: [what: string, input: VendorInput, stored: StoredVendor, expected: string | null][] = [
-  ['a vendor of the catalogue as a whole', { target: 'github' }, NOTHING, null],
-  ['a vendor of the catalogue with components', { target: 'github', components: ['Actions'] }, NOTHING, 'github'],
+  ['a vendor of the catalog as a whole', { target: 'github' }, NOTHING, null],
+  ['a vendor of the catalog with components', { target: 'github', components: ['Actions'] }, NOTHING, 'github'],
   ['an unknown page', { target: PAGE }, NOTHING, 'status.shop.example'],
   ['a draft with components', { components: ['Actions'] }, NOTHING, null],
   ['a change of nothing', {}, GITHUB, null],
@@ -120,11 +120,11 @@ test('components are never held against another page than the one they are of', 
   completeVendor({ target: PAGE }, { stored: NOTHING, read }, problems);
   t.deepEqual(
     problems.map(({ message }) => message),
-    ['target must be a status page that can be read when it is set. The status page was not read: try again later'],
+    ['target must be a status page that can be read. The status page was not read: try again later'],
   );
 });
 
-test('a vendor of the catalogue is taken with its components while its page cannot be read', (t) => {
+test('a vendor of the catalog is taken with its components while its page cannot be read', (t) => {
   for (const reading of [GONE, NONE, null]) {
     const { vendor, messages } = complete({ target: 'github', components: ['Anything'] }, NOTHING, reading);
     t.deepEqual(messages, []);
@@ -132,18 +132,18 @@ test('a vendor of the catalogue is taken with its components while its page cann
   }
 });
 
-test('a page outside the catalogue must have been seen to be one', (t) => {
+test('a page outside the catalog must have been seen to be one', (t) => {
   t.deepEqual(complete({ target: PAGE }, NOTHING, READ), {
     vendor: { vendorId: 'status.shop.example', pageUrl: PAGE, probeUrl: `${PAGE}/api/v2/summary.json`, components: [] },
     messages: [],
   });
   t.regex(
     complete({ target: PAGE }, NOTHING, NONE).messages[0] ?? '',
-    /^target must be the URL of a status page .*HTTP 404$/,
+    /^target must be the URL of an Atlassian Statuspage .*HTTP 404$/,
   );
   t.regex(
     complete({ target: PAGE }, NOTHING, GONE).messages[0] ?? '',
-    /^target must be a status page that can be read .*HTTP 503: try again later$/,
+    /^target must be a status page that can be read\. .*HTTP 503: try again later$/,
   );
   t.regex(complete({ target: PAGE }, NOTHING, null).messages[0] ?? '', /was not read: try again later$/);
 });
@@ -159,7 +159,7 @@ test('a change that speaks neither of target nor components keeps what is stored
 const REFUSED: [VendorInput, string][] = [
   [
     { target: 'gihub' },
-    'target must be the id of a vendor in the catalogue, such as github, or the URL of a status page, got ' +
+    'target must be the id of a vendor in the catalog, such as github, or the URL of a status page, got ' +
       '"gihub"; did you mean github?',
   ],
   [{ target: 'aws' }, 'components must be at least one service:region, such as ec2:us-east-1, for AWS, got none'],
@@ -182,7 +182,7 @@ const REFUSED: [VendorInput, string][] = [
     'components must be parts of AWS: AWS has no region "us-esat-1"; did you mean us-east-1, us-west-1, ' +
       'us-east-2, us-west-2?',
   ],
-  [{ target: 'azure', components: ['Storage'] }, 'components must be left out for Azure: its status feed names none'],
+  [{ target: 'azure', components: ['Storage'] }, 'components must be omitted for Azure: its status feed lists none'],
 ];
 for (const [input, message] of REFUSED)
   test(`${JSON.stringify(input)} is refused with the remedy`, (t) =>

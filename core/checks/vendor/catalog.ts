@@ -9,7 +9,7 @@ export type Vendor = { id: string; name: string; adapter: VendorAdapter; hosts: 
 
 type Row = readonly [id: string, name: string, host: string, ...former: string[]];
 
-const CATALOGUE = {
+const CATALOG = {
   statuspage: [
     ['1password', '1Password', '1password.statuspage.io'],
     ['anthropic', 'Anthropic', 'status.claude.com', 'status.anthropic.com'],
@@ -124,7 +124,7 @@ const CATALOGUE = {
   azure: [['azure', 'Azure', 'azure.status.microsoft', 'status.azure.com']],
 } as const satisfies Record<VendorAdapter, readonly Row[]>;
 
-/** Every vendor of the catalogue, by adapter. The cast is for the keys, which `Object.entries` forgets. */
-export const VENDORS: readonly Vendor[] = (Object.entries(CATALOGUE) as [VendorAdapter, readonly Row[]][]).flatMap(
+/** Every vendor of the catalog, by adapter. The cast is for the keys, which `Object.entries` forgets. */
+export const VENDORS: readonly Vendor[] = (Object.entries(CATALOG) as [VendorAdapter, readonly Row[]][]).flatMap(
   ([adapter, rows]) => rows.map(([id, name, ...hosts]) => ({ id, name, adapter, hosts })),
 );
