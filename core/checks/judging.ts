@@ -36,13 +36,13 @@ export function notJudgedAgainYet({ reason }: Judgement): Judgement {
 
 /** No vote for a check that could not be judged because too many others take long to judge. */
 export const CROWDED_OUT: Judgement = noVote(
-  'There was no computing time left to evaluate this check: too many checks are slow to evaluate. Simplify its ' +
+  'There was no CPU time left to evaluate this check: too many checks are slow to evaluate. Simplify its ' +
     'patterns, or request smaller responses',
 );
 
 /** One sentence on a budget that was over, and what helps. */
 function explainOverBudget(where: string, remedy: string): string {
-  return `The check used up its ${JUDGING_BUDGET_MS} ms of computing time at ${where}: ${remedy}`;
+  return `The check used up its ${JUDGING_BUDGET_MS} ms of CPU time at ${where}: ${remedy}`;
 }
 
 /** Which assertion the budget was over at, and what helps. */

@@ -20,9 +20,9 @@ export function findSourceStatus(
 
 const SAYINGS = {
   offline: { one: 'is offline', many: 'are offline' },
-  silent: { one: 'is silent', many: 'are silent' },
-  undecided: { one: 'has not decided yet', many: 'have not decided yet' },
-  unable: { one: 'cannot tell', many: 'cannot tell' },
+  silent: { one: 'is not reporting', many: 'are not reporting' },
+  undecided: { one: 'has no verdict yet', many: 'have no verdict yet' },
+  unable: { one: 'cannot run the check', many: 'cannot run the check' },
 } as const satisfies Record<Exclude<SourceStatus, 'votes'>, { one: string; many: string }>;
 
 const NOT_COUNTED = ['offline', 'silent', 'undecided', 'unable'] as const satisfies readonly (keyof typeof SAYINGS)[];
@@ -32,7 +32,7 @@ const MOST_NAMED = 5;
 const MAX_NAME = 60;
 
 /**
- * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are silent`; empty where all
+ * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are not reporting`; empty where all
  * vote.
  */
 export function describeNotCounted(sources: readonly { name: string; status: SourceStatus }[]): string {

@@ -187,7 +187,7 @@ type DocumentParser = (body: Buffer, document: VendorDocument, nowMs: number) =>
 const ON_THE_LOOP_BYTES = 32 * 1024;
 
 const TOO_BUSY: Parsed<VendorSnapshot> = refused(
-  'there was no computing time to read it: too many other pages take long to be read',
+  'there was no CPU time left to read it: too many other pages take long to read',
 );
 
 /**

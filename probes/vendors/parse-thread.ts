@@ -15,7 +15,7 @@ export type ParsingTask = { body: Uint8Array; document: VendorDocument; nowMs: n
  */
 const BUDGET_MS = 1000;
 
-const TOO_LONG: Parsed<VendorSnapshot> = refused(`reading it takes more than ${BUDGET_MS} ms of computing`);
+const TOO_LONG: Parsed<VendorSnapshot> = refused(`reading it takes more than ${BUDGET_MS} ms of CPU time`);
 
 giveWay();
 

@@ -252,7 +252,7 @@ for (const [what, { body, checkSpec }] of Object.entries(JUDGED)) {
     const target = httpTarget({ target: `http://127.0.0.1:${await startAttacker(t, page(body))}/`, checkSpec });
     const check = await withstand(t, probing, { target, bounds: { holdMs: 100, grownMb: 160 } });
     t.is(check.verdict, 'none');
-    t.regex(check.reason ?? '', /^The check used up its 50 ms of computing time at/);
+    t.regex(check.reason ?? '', /^The check used up its 50 ms of CPU time at/);
   });
 }
 

@@ -65,7 +65,7 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
     ...DOWN,
     event: 'monitor.unknown',
     state: 'unknown',
-    reason: 'Only 1 of 3 locations have reported in time: frankfurt is offline, hanoi is silent',
+    reason: 'Only 1 of 3 locations have reported in time: frankfurt is offline, hanoi is not reporting',
     detail: { ...SAMPLES, sources_down: [], sources_silent: ['frankfurt', 'hanoi'] },
   },
   'advisory.domain_expiry': buildAdvisoryMessage({

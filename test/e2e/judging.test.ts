@@ -49,7 +49,7 @@ test('patterns that take long to search for hold up no other check, be it of a p
   t.regex(
     String(json['reason']),
     new RegExp(
-      '^The check used up its 50 ms of computing time at text_body matches ' +
+      '^The check used up its 50 ms of CPU time at text_body matches ' +
         String.raw`"a\[ab\]\{300\}\[cd\]": simplify the pattern, or use fewer$`,
     ),
   );
@@ -65,7 +65,7 @@ test('patterns that take long to search for hold up no other check, be it of a p
   await until(async () => (await checksOf(stored)).length >= 3, { timeoutMs: 25_000, intervalMs: 100 });
   for (const { verdict, reason } of await checksOf(stored)) {
     t.is(verdict, 'none');
-    t.regex(reason ?? '', /used up its 50 ms of computing time at text_body matches/);
+    t.regex(reason ?? '', /used up its 50 ms of CPU time at text_body matches/);
   }
   t.is((await call('GET', `/monitors/${stored}`)).json['status'], 'pending');
   t.is((await call('GET', `/monitors/${shop}`)).json['status'], 'up');

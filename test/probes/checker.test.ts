@@ -77,7 +77,7 @@ test('a check that takes long to judge is no vote, and says where', async (t) =>
   const target = { ...httpTarget({ target: 'http://127.0.0.1:9/' }), checkSpec: { assertions: HOSTILE_ASSERTIONS } };
   const { judgement } = await check({ target });
   t.is(judgement.verdict, 'none');
-  t.regex(judgement.reason ?? '', /^The check used up its 50 ms of computing time at text_body matches/);
+  t.regex(judgement.reason ?? '', /^The check used up its 50 ms of CPU time at text_body matches/);
 });
 
 test('of a first failing answer is kept what may be; of a good, a known or a discounted one nothing', async (t) => {

@@ -243,7 +243,7 @@ test('after a stand-still of our own a source whose results are not there yet ha
     from: 'down',
     to: 'up',
     atMs: nowMs,
-    reason: 'Working as far as we know: source-1 is silent',
+    reason: 'Working as far as we know: source-1 is not reporting',
   });
 });
 
@@ -392,7 +392,7 @@ test('a monitor that its sources cannot check says why once it becomes unknown, 
     reason,
   });
   const silent = reconsider(monitor, { nowMs: START_MS + 3_600_000, silenceCounts: true });
-  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: source-1 is silent' });
+  t.like(silent, { to: 'unknown', cause: null, reason: 'No location has reported in time: source-1 is not reporting' });
 });
 
 /** Five sources that said up at the beginning, of which only the first goes on reporting. */
@@ -417,7 +417,8 @@ test(
       to: 'unknown',
       atMs: START_MS + 241_000,
       cause: null,
-      reason: 'Only 1 of 5 locations have reported in time: source-2, source-3, source-4 and source-5 are silent',
+      reason:
+        'Only 1 of 5 locations have reported in time: source-2, source-3, source-4 and source-5 are not reporting',
     });
     const unknown = { ...monitor, state: 'unknown' as const, stateSinceMs: START_MS + 241_000 };
     t.is(reconsider(unknown, { nowMs: START_MS + 251_000, silenceCounts: true }), null);

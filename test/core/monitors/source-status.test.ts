@@ -102,13 +102,13 @@ test('who does not vote is reported by what keeps it from voting, in order', (t)
   ] as const;
   t.is(
     describeNotCounted(sources),
-    'hanoi is offline, lima and oslo are silent, quito has not decided yet, paris cannot tell',
+    'hanoi is offline, lima and oslo are not reporting, quito has no verdict yet, paris cannot run the check',
   );
   t.is(describeNotCounted([{ name: 'tokyo', status: 'votes' }]), '');
 });
 
 test('of many sources five are named and the rest counted, and long names are cut', (t) => {
   const sources = Array.from({ length: 8 }, (_, index) => ({ name: `source-${index}`, status: 'silent' as const }));
-  t.is(describeNotCounted(sources), 'source-0, source-1, source-2, source-3, source-4 and 3 more are silent');
+  t.is(describeNotCounted(sources), 'source-0, source-1, source-2, source-3, source-4 and 3 more are not reporting');
   t.is(describeNotCounted([{ name: 'x'.repeat(255), status: 'offline' }]), `${'x'.repeat(60)} is offline`);
 });

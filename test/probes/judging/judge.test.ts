@@ -78,7 +78,7 @@ test(
     t.regex(
       judgement.reason ?? '',
       new RegExp(
-        '^The check used up its 50 ms of computing time at text_body matches ' +
+        '^The check used up its 50 ms of CPU time at text_body matches ' +
           String.raw`"a\[ab\]\{3\d\d\}\[cd\]": simplify the pattern, or use fewer$`,
       ),
     );
@@ -95,7 +95,7 @@ test('a megabyte of lists is no vote for paths that ask for all of it', async (t
   t.true((await longestHold(judging)) < 100);
   t.regex(
     (await judging).judgement.reason ?? '',
-    /computing time at json_body "\$" exists: narrow the path or request a smaller document, or use fewer$/,
+    /CPU time at json_body "\$" exists: narrow the path or request a smaller document, or use fewer$/,
   );
 });
 
@@ -112,7 +112,7 @@ test('a text that is made to be found late, fifty times, stays within the budget
   t.true((await longestHold(judging)) < 100);
   t.regex(
     (await judging).judgement.reason ?? '',
-    /computing time at text_body not_contains "a+\.\.\.": request a smaller response, or use fewer$/,
+    /CPU time at text_body not_contains "a+\.\.\.": request a smaller response, or use fewer$/,
   );
 });
 
@@ -161,7 +161,7 @@ test('a preview shows what was judged before the budget was over, and goes on af
     conditions.slice(0, 3).map(({ outcome }) => outcome),
     ['missing', 'holds', 'unjudged'],
   );
-  t.regex(conditions[2]?.reason ?? '', /computing time at text_body matches/);
+  t.regex(conditions[2]?.reason ?? '', /CPU time at text_body matches/);
 });
 
 test('who was over budget is not judged again soon, unless the monitor changed or fails otherwise', async (t) => {
@@ -170,7 +170,7 @@ test('who was over budget is not judged again soon, unless the monitor changed o
   t.true((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).isOverBudget);
   t.regex(
     (await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by })).judgement.reason ?? '',
-    /^Not evaluated again yet\. The check used up its 50 ms of computing time .* simplify the pattern, or use fewer$/,
+    /^Not evaluated again yet\. The check used up its 50 ms of CPU time .* simplify the pattern, or use fewer$/,
   );
   t.like((await judgeAnswer(HOSTILE_ASSERTIONS, { check: '7 1', by, expectedStatus: '404' })).judgement, {
     verdict: 'down',
@@ -194,7 +194,7 @@ test('fifty hostile monitors of one account do not keep the checks of another fr
     t.deepEqual(judgement, { verdict: 'up', cause: null, reason: null });
   t.true(judged < 25, `${judged} of the other account's checks came first`);
   for (const { judgement } of await Promise.all(hostile))
-    t.regex(`${judgement.verdict} ${judgement.reason}`, /^none The check used up its 50 ms of computing time at/);
+    t.regex(`${judgement.verdict} ${judgement.reason}`, /^none The check used up its 50 ms of CPU time at/);
 });
 
 test('an answer over udp and records of DNS have the same budget', async (t) => {
@@ -214,8 +214,7 @@ test('an answer over udp and records of DNS have the same budget', async (t) => 
   });
   t.like((await judge.judge({ target, observation: udp, account: 'ten_1', check: null })).judgement, {
     verdict: 'none',
-    reason:
-      'The check used up its 50 ms of computing time at the expected response "a[ab]{300}[cd]": simplify the pattern',
+    reason: 'The check used up its 50 ms of CPU time at the expected response "a[ab]{300}[cd]": simplify the pattern',
   });
   const answers = {
     A: {
@@ -244,7 +243,7 @@ test('an answer over udp and records of DNS have the same budget', async (t) => 
   t.true((await longestHold(judging)) < 100);
   t.like((await judging).judgement, {
     verdict: 'none',
-    reason: 'The check used up its 50 ms of computing time at its records: expect fewer of them',
+    reason: 'The check used up its 50 ms of CPU time at its records: expect fewer of them',
   });
 });
 

@@ -184,7 +184,7 @@ test(
     t.like((await transitionsOf(runtime, monitor.id)).at(-1), {
       from_state: 'up',
       at: nowMs + 240 * SECOND,
-      reason: 'Not checked in time: local had more checks than could be run. The fault is ours',
+      reason: 'Not checked in time: local had more checks than could be run. The target is not at fault',
     });
     t.deepEqual(
       await sweepOverloaded(runtime, { agentNo, fromMs: nowMs + 250 * SECOND, seconds: 350 }),
@@ -200,7 +200,7 @@ test(
       from_state: 'unknown',
       to_state: 'unknown',
       at: nowMs + 790 * SECOND,
-      reason: 'No location has reported in time: local is silent',
+      reason: 'No location has reported in time: local is not reporting',
     });
     t.deepEqual(await alertsOf(runtime), [
       ['webhook', 'monitor.unknown'],
