@@ -45,7 +45,7 @@ const PROBES_END_WITHIN_MS = 12_000;
 const LAST_FLUSH_WITHIN_MS = 5000;
 
 const SUMMARY_EVERY_MS = 60_000;
-/** What makes the agent's parts one: checks in, measures what it is given, and hands on what it saw. */
+/** Connects the agent's parts: checks in, runs its checks, and hands on the results. */
 export class Agent {
   readonly #parts: AgentParts;
   readonly #tally = createTally();
@@ -59,8 +59,8 @@ export class Agent {
   readonly #connection;
   readonly #refused = Promise.withResolvers<void>();
   /**
-   * What this agent saw last of each monitor that it has now: another up changes nothing, another failure of the same
-   * kind not the first.
+   * The last result of each current monitor: another up changes nothing, and another failure of the same kind is not a
+   * first one.
    */
   readonly #newest = new Map<string, { assignment: Assignment; verdict: Vote }>();
   #monitors = 0;
@@ -121,7 +121,7 @@ export class Agent {
     return this.#refused.promise;
   }
 
-  /** Goes on with the work of an earlier run, and checks in. */
+  /** Continues the work of an earlier run, and checks in. */
   async start(): Promise<void> {
     const { saved, log } = this.#parts;
     if (saved !== null) {
@@ -133,7 +133,7 @@ export class Agent {
   }
 
   /**
-   * Takes no new tick, lets running probes end, sends what waits and writes down what is left; both waits are bounded.
+   * Starts no new check, waits for running probes, sends waiting results and stores the rest; both waits are bounded.
    */
   async stop(): Promise<void> {
     clearInterval(this.#summing);
@@ -156,7 +156,7 @@ export class Agent {
     const latenessMs = startedAtMs - plannedAtMs;
     this.#tally.checked(verdict, latenessMs);
     const before = this.#newest.get(monitorId);
-    // The answer goes along with the first failure only; a monitor that was edited meanwhile begins anew.
+    // Only the first failure carries its response; an edited monitor starts over.
     const isFirst = before?.assignment !== assignment || before.verdict !== verdict;
     this.#outbox.add(resultOf(isFirst ? measurement : { ...measurement, answer: null }), {
       isUrgent: verdict !== 'up' || before?.verdict !== 'up',
@@ -263,13 +263,13 @@ export class Agent {
     }
   }
 
-  /** Results of monitors that were just taken away are nothing to worry about; those of another time are. */
+  /** Declined results of monitors that were just removed are normal; a wrong clock is not. */
   #logDeclined({ dropped = 0, droppedBecause }: IngestAnswer): void {
     if (dropped === 0) return;
     this.#tally.declined(dropped);
     const { future = 0, tooOld = 0, notAssigned = 0, tooMany = 0 } = droppedBecause ?? {};
     const fields = { not_assigned: notAssigned, future, too_old: tooOld, too_many: tooMany };
-    // The work is another by now.
+    // The work has changed meanwhile.
     if (notAssigned > 0) this.#checkIn.hasten();
     if (future > 0)
       this.#parts.log.warn(
@@ -291,7 +291,7 @@ export class Agent {
   }
 }
 
-/** A result as it may be logged: what a target sent does not belong there. */
+/** A result for the log, without what a target sent. */
 function withoutAnswer(line: string): string {
   return JSON.stringify(JSON.parse(line, (key, value) => (key === 'answer' ? undefined : value)));
 }

@@ -38,10 +38,10 @@ const URGENT_DELAY_MS = 30;
 const URGENT_GAP_MS = 300;
 const DELAY_MS = 3000;
 
-/** What has not left by then is written down. */
+/** Results that were not sent by then are written to disk. */
 const JOURNAL_DELAY_MS = 500;
 
-/** The service takes 1 MiB. */
+/** The largest batch that the service accepts is 1 MiB. */
 const MAX_BODY_BYTES = 1024 * 1024 - 1024;
 
 /**
@@ -56,7 +56,7 @@ export class Outbox {
   #failures = 0;
   /** When the oldest of what waits is to leave; infinite where nothing waits. */
   #leavesAtMs = Number.POSITIVE_INFINITY;
-  /** Not before this, after a failure. */
+  /** Earliest time of the next request, after a failure. */
   #notBeforeMs = 0;
   #isWaitRequested = false;
   /** When the last batch left, and how many results waited then. */
@@ -103,7 +103,7 @@ export class Outbox {
     this.#sendSoon.at(this.#leavesAtMs);
   }
 
-  /** While held nothing leaves: the service does not know this agent. */
+  /** While held, nothing is sent: the service does not know this agent. */
   hold(isHeld: boolean): void {
     if (isHeld === this.#isHeld) return;
     this.#isHeld = isHeld;

@@ -74,7 +74,7 @@ import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
 import { listServiceGapsHandler } from './statistics/service-gaps.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './statistics/stats.ts';
 
-/** What serves an operation, and its path as the description writes it. */
+/** The handler of an operation, and its path as in the description. */
 type Served<Id extends OperationId> = {
   path: keyof paths;
   handler: (dependencies: HandlerDependencies) => Handler<Id>;

@@ -39,10 +39,10 @@ const READ_ONLY_FIELDS: readonly string[] = [
   'agent_sources_unable',
 ];
 
-/** How many sentences one answer has at most: long lists are not read. */
+/** The most sentences in one response: nobody reads long lists. */
 const MOST_SENTENCES = 8;
 
-/** How many complaints are looked at: a hostile body can draw a hundred thousand. */
+/** The most complaints evaluated: a hostile body can cause a hundred thousand. */
 const MOST_COMPLAINTS = 200;
 
 /**

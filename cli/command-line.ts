@@ -151,11 +151,13 @@ While the service runs, in this order:
   2. Put it in FRONT (new,old) everywhere, and restart them: all encrypt with it.
   3. Run this command with the same SECRET_KEYS as in step 2.
   4. Remove the keys listed as not_needed from SECRET_KEYS, and restart.
-On the embedded database, SECRET_KEYS is the file DATA_DIR/secret-keys. There is one process, so combine steps 1 and 2.`;
+With the embedded database, SECRET_KEYS is the file DATA_DIR/secret-keys. As there is one process, combine steps 1 and
+2.`;
 
-const LIMITS = `The command refuses to run while a process on the database is not at step 2. It does not detect processes that are
-stopped or have not used the database for 30 seconds: these cannot decrypt secrets afterwards, until they are at step 2.
-If interrupted, run it again: it continues with the rest. Exit status 1: no key decrypts some of the values.`;
+const LIMITS = `The command refuses to run while a process on the database is not at step 2. It does not detect
+processes that are stopped or have not used the database for 30 seconds: these cannot decrypt secrets afterwards, until
+they are at step 2. If interrupted, run it again: it continues with the rest. Exit status 1: some values have no key
+that decrypts them.`;
 
 function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('manage the keys that encrypt secrets');

@@ -46,7 +46,7 @@ export type Environment = Readonly<{
   agentRegion: string | null;
   /** Resolvers of a dns monitor's cross check (D-26), `address` or `address:port`; at least three. */
   dnsResolvers: readonly string[];
-  /** Tells the WHOIS server of a top-level domain (D-27). */
+  /** The WHOIS server that refers to the server of a top-level domain (D-27). */
   whoisServer: HostAndPort;
   /** Where IANA's registry of RDAP services is read (D-27). */
   rdapBootstrapUrl: string;
@@ -60,8 +60,7 @@ export type Environment = Readonly<{
   /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
   /**
-   * How long a web process that stops goes on serving after it has said at `/readyz` that it stops. Null = as its
-   * process sees fit.
+   * How long a stopping web process continues to serve after `/readyz` reports it. Null = the default of its process.
    */
   stopGraceSeconds: number | null;
   logLevel: LogLevel;
@@ -74,7 +73,7 @@ const RETRY_MAX_SECONDS = 86_400;
 const MAX_RETRIES = 3;
 /** Process supervisors kill processes that take longer to stop. */
 const STOP_GRACE_MAX_SECONDS = 600;
-/** Of two that disagree none is right (D-26); each more is one more question for every record. */
+/** Two that disagree prove nothing (D-26); each more costs one more query for every record. */
 const MIN_DNS_RESOLVERS = 3;
 const MAX_DNS_RESOLVERS = 10;
 
@@ -153,7 +152,7 @@ const VARIABLES = z.object({
   LOG_LEVEL: logLevel.default('info'),
 });
 
-/** What only some processes cannot do without. */
+/** Variables that only some processes require. */
 export type Required = 'DATABASE_URL' | 'AGENT_REGION';
 
 const REQUIRED_FOR = {
@@ -230,7 +229,7 @@ function missing(given: Record<string, string>, required: readonly Required[]): 
     .map((name) => ({ name, expected: REQUIRED_FOR[name], received: null }));
 }
 
-/** The same, for processes of a fleet: what they cannot do without is there. */
+/** The same for processes of a fleet: the variables they require are set. */
 export function readFleetEnvironment(
   env: NodeJS.ProcessEnv,
   required: readonly Required[] = [],

@@ -31,22 +31,22 @@ import {
 import { glimpseBody, readBody, type ResponseBody } from './response-body.ts';
 import { Timeline, type Timings } from './timeline.ts';
 
-/** One request; redirects are the caller's business. */
+/** One request; the caller handles redirects. */
 export type HttpRequest = {
-  /** http or https; its user and password are not used. */
+  /** http or https; its username and password are not used. */
   url: URL;
   method: string;
-  /** Values in Latin-1 without control characters; Host and Content-Length come by themselves. */
+  /** Values in Latin-1 without control characters; Host and Content-Length are added automatically. */
   headers: Readonly<Record<string, string>>;
   body?: string | Buffer;
-  /** Milliseconds for the whole exchange, the body of the answer included. */
+  /** Timeout of the whole exchange in milliseconds, including the body of the response. */
   deadlineMs: number;
   /**
-   * How many bytes of the decoded body to keep, once the head of the answer is known. After 0 the connection is closed
-   * without reading on.
+   * How many bytes of the decoded body to keep, known once the head of the response is there. With 0 the connection is
+   * closed without reading on.
    */
   bodyLimit: (status: number, headers: IncomingHttpHeaders) => number;
-  /** How many decoded bytes to look at of a body that is not read, once the answer is there. Absent or 0: none. */
+  /** How many decoded bytes to sample of a body that is not read, after the response. Absent or 0: none. */
   glimpseLimit?: (status: number, headers: IncomingHttpHeaders) => number;
   /** False: the body is kept as it comes, whatever Content-Encoding says. */
   decodes?: boolean;
@@ -73,7 +73,7 @@ export type HttpAnswer = {
   glimpse?: Promise<Buffer>;
 };
 
-/** An answer whose head came, but whose body was not read to its end, and what came of it. */
+/** A response whose head arrived but whose body was not read to its end, and the failure. */
 export type BegunAnswer = { status: number; body: Buffer };
 
 type Outcome = HttpAnswer | ({ outcome: 'failed'; begun: BegunAnswer | null } & Failure);
@@ -86,8 +86,8 @@ export type HttpExchange = Outcome & {
 };
 
 /**
- * Sends one HTTP/1.1 request. Whatever the other side does is a value; it rejects only when our own machine lacks
- * something (descriptors, ports, memory for bodies).
+ * Sends one HTTP/1.1 request. Failures of the other side are values; it rejects only if our own machine lacks resources
+ * (descriptors, ports, memory for bodies).
  */
 export type HttpClient = (request: HttpRequest) => Promise<HttpExchange>;
 
@@ -95,8 +95,8 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * The most answers of 1xx before the final one. Servers send two or three; one that never ends them would keep us busy
- * until the deadline.
+ * The most 1xx responses before the final one. Servers send two or three; an endless series would keep us busy until
+ * the deadline.
  */
 const MAX_INFORMATIONAL = 100;
 
@@ -112,7 +112,7 @@ export type HttpClientOptions = { allowPrivateNetwork: boolean; purpose?: string
 /** The owner of bodies that neither serve a purpose nor belong to work of an account. */
 const NO_ACCOUNT = 'nobody';
 
-/** Opens the one way to the network; without `allowPrivateNetwork` it leads to public addresses only (D-30). */
+/** Opens the only way to the network; without `allowPrivateNetwork` it reaches public addresses only (D-30). */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const findDestination = createDestinations(options);
   return (request) =>
@@ -141,7 +141,7 @@ class RunningExchange {
   readonly #account: string;
   /** Ends whatever is still open when the deadline passes. */
   #abandon: () => void = () => {};
-  /** What has come of an answer whose body is being read. */
+  /** State of a response whose body is being read. */
   #begun: () => BegunAnswer | null = () => null;
   /**
    * Known while the certificate of a failed verification is being fetched: a deadline then ends the explanation only.
@@ -171,7 +171,7 @@ class RunningExchange {
     this.#callOffDeadline = startDeadline(deadlineMs, () => this.#passDeadline());
     clientRequest.once('socket', (socket) => this.#timeline.watch(socket, destination.isNamed));
     clientRequest.once('response', (response) => this.#receive(response));
-    // A 101 is an answer like any other; the protocol that it opens is not spoken, so that it has no body.
+    // A 101 is a response like any other; we do not speak the protocol it opens, so it has no body.
     clientRequest.once('upgrade', (response) => this.#receiveHead(response));
     let informational = 0;
     clientRequest.on('information', () => {
@@ -208,7 +208,7 @@ class RunningExchange {
     else this.#receiveHead(response);
   }
 
-  /** Completes the answer with its head: nothing that the body does can change it any more. */
+  /** Completes the response with its head: the body can no longer change it. */
   #receiveGlimpse(response: IncomingMessage, limit: number): void {
     const { socket } = response;
     this.#markAnswer(socket);
@@ -224,7 +224,7 @@ class RunningExchange {
   }
 
   async #receiveBody(response: IncomingMessage, limit: number): Promise<void> {
-    // Once the answer has ended, node takes the socket of a connection that could be kept away from it.
+    // Once the response has ended, node detaches the socket of a connection that could be kept alive.
     const { socket } = response;
     this.#markAnswer(socket);
     const coming = readBody(response, { limit, decodes: this.#request.decodes ?? true, charge: () => charge });

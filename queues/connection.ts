@@ -10,18 +10,15 @@ export type QueueBackendOptions = {
   /** PostgreSQL that holds the queues when there is no Redis. */
   databaseUrl: string;
   /**
-   * As `REDIS_URL` has it: a server, the nodes of a Cluster with commas between, or sentinels; null means queues in
+   * The value of `REDIS_URL`: a server, comma-separated nodes of a Cluster, or sentinels. Null means queues in
    * PostgreSQL.
    */
   redisUrl: string | null;
-  /** First part of every Redis key; default `spotcheck`. PostgreSQL needs none: a database holds one installation. */
+  /** Prefix of every Redis key; default `spotcheck`. PostgreSQL needs none: a database holds one installation. */
   prefix?: string;
-  /**
-   * Called with connection errors, of those of a kind once in ten seconds; BullMQ goes on by itself when the backend is
-   * back.
-   */
+  /** Called with connection errors, at most once in ten seconds for each kind. BullMQ reconnects by itself. */
   onError: (error: Error) => void;
-  /** Called with each worker on Redis that took no jobs while some waited, and was opened anew. */
+  /** Called with each Redis worker that was reopened because it took no jobs while some waited. */
   onWorkerReopened?: (queue: string) => void;
 };
 
@@ -29,9 +26,8 @@ export type QueueBackendOptions = {
 export type JobProcessor<Data> = (job: Job<Data>, token: string | undefined) => Promise<unknown>;
 
 /**
- * Options of a worker; everything else is the same for all workers. A lock is renewed at half its time for as
- * long as its worker lives, so that `lockDurationMs` is not how long a job may take, but how soon a killed worker's job
- * is free for another.
+ * Options of a worker; everything else is the same for all workers. A live worker renews its lock at half its time. So
+ * `lockDurationMs` does not limit a job; it is how soon the job of a killed worker is free for another.
  */
 export type JobWorkerOptions<Data> = {
   concurrency: number;
@@ -40,64 +36,62 @@ export type JobWorkerOptions<Data> = {
   onFailed: (job: Job<Data> | undefined, error: Error) => void;
 };
 
-/** A worker while it works; `close` takes no new job and lets those in hand finish. */
+/** A running worker; `close` takes no new job and lets the current ones finish. */
 export type JobWorker = { close(): Promise<void> };
 
-/** The one place that knows where queues live: both backends behave alike behind it. */
+/** The only place that knows where queues live: both backends behave alike behind it. */
 export type QueueBackend = {
   kind: 'postgres' | 'redis';
-  /**
-   * A connection for other counters in Redis, which puts all keys behind a tag of their own; null on PostgreSQL.
-   */
+  /** A connection for other counters in Redis, which puts all keys behind its own tag; null on PostgreSQL. */
   readonly redis: Redis | null;
   createQueue<Data>(name: string): Queue<Data>;
   createWorker<Data>(name: string, processor: JobProcessor<Data>, options: JobWorkerOptions<Data>): JobWorker;
   /**
-   * Runs a change of job schedulers by itself, apart from all other changes. On PostgreSQL two changes of one scheduler
-   * at once can leave two jobs; Redis runs each as one script.
+   * Runs a change of job schedulers apart from all other changes. On PostgreSQL, two simultaneous changes of one
+   * scheduler can leave two jobs; Redis runs each as one script.
    */
   exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   /**
-   * Lets no lock last longer than one that is renewed at `nowMs`. After the time was set back, a killed worker's job
-   * would wait for the old one. Redis measures locks by itself.
+   * Limits every lock to one renewed at `nowMs`. After the time was set back, a killed worker's job would wait for its
+   * old lock. Redis measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
   /**
-   * How often a producer's connection has come about: a server that was reached anew may have lost the latest of what
-   * it was reported. Always 0 on PostgreSQL.
+   * Counts how often a producer has connected: a server that was reached again may have lost the latest writes. Always
+   * 0 on PostgreSQL.
    */
   countConnections(): number;
   /**
-   * Names of this process's queues that do not answer within a second, or refuse what they are given, as a Redis
-   * without room does. Empty when none is.
+   * Names of this process's queues that do not respond within a second, or refuse writes, like a Redis without memory.
+   * Empty if all work.
    */
   findAway(): Promise<string[]>;
-  /** Closes the connections; queues and workers are closed before. */
+  /** Closes the connections; close queues and workers first. */
   close(): Promise<void>;
 };
 
-/** Failed jobs stay on the board for two days, at most this many of a queue. */
+/** Failed jobs stay on the board for two days, at most this many per queue. */
 const KEEP_FAILED = { age: 2 * DAY_SECONDS, count: 500 };
 
 /**
- * How often expired locks are polled for, in milliseconds: with the lock itself this is what a kill delays an alert by.
- * A poll costs PostgreSQL 0.4 ms, so that all queues of an idle installation together stay far below a thousandth of a
+ * Interval of checks for expired locks, in milliseconds; with the lock itself it is the delay of an alert after a kill.
+ * A check costs PostgreSQL 0.4 ms, so all queues of an idle installation together use far less than a thousandth of a
  * core.
  */
 const STALLED_INTERVAL_MS = 5000;
 
-/** No worker of ours locks a job for longer at a time, in milliseconds. */
+/** The longest lock of any worker, in milliseconds. */
 const LONGEST_LOCK_MS = 60_000;
 
 /**
- * After this a statement of the queue's is given up with its connection: a server that was cut off never answers it, in
- * milliseconds.
+ * Timeout of a queue statement, in milliseconds; its connection is closed with it, because a server that was cut off
+ * never responds.
  */
 const QUERY_TIMEOUT_MS = 15_000;
 
 /**
- * Sessions of the queue's. Their commits do not wait for the disk: what a crash takes back of a queue is made again
- * from the rows, as if Redis had lost it.
+ * Session settings of the queue. Commits do not wait for the disk: what a crash loses is restored from the rows, as if
+ * Redis had lost it.
  */
 const SESSION: SessionSettings = {
   application_name: 'spotcheck queue',
@@ -119,7 +113,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const pools: Pool[] = [];
   const names = new Set<string>();
   let isClosing = false;
-  // Connections that break while we part from them change nothing.
+  // Errors of connections that are being closed do not matter.
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
   };
@@ -150,8 +144,8 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
     },
     createWorker: <Data>(name: string, processor: JobProcessor<Data>, own: JobWorkerOptions<Data>) => {
       names.add(name);
-      // Without a timeout: BullMQ remembers a first connection that timed out for good, and its worker then asks again
-      // without a pause.
+      // Without a timeout: BullMQ keeps a first connection that timed out forever, and its worker then retries without
+      // a pause.
       const worker = new Worker(
         name,
         processor,
@@ -216,8 +210,8 @@ function redisBackend({
     },
     createQueue: <Data>(name: string) => {
       const tag = tagOf(name);
-      // BullMQ asks for the version once, and where that takes longer than a producer waits its queue refuses
-      // everything for good. Workers ask as well, and wait.
+      // BullMQ queries the version once. If that takes longer than a producer waits, its queue refuses everything from
+      // then on. Workers query it as well, and wait.
       const queue = new Queue<Data>(name, {
         connection: producerOf(tag),
         prefix: tag,
@@ -267,7 +261,7 @@ function redisBackend({
   };
 }
 
-/** Of those that only read, one that was replaced answers as well, and one without room. */
+/** Read-only statuses: a replaced server responds as well, and so does one without memory. */
 async function takesWrites(redis: Redis, tag: string): Promise<void> {
   await redis.set(`${tag}:ready`, '1', 'EX', 60);
 }
@@ -282,9 +276,7 @@ async function hasJob(redis: Redis, queue: string): Promise<boolean> {
   return waiting + due > 0;
 }
 
-/**
- * How long a message is not repeated, in milliseconds: connections break by the dozen, and each tries again and again.
- */
+/** How long a message is not repeated, in milliseconds: connections break by the dozen, and each retries many times. */
 const REPEATED_AFTER_MS = 10_000;
 
 /** Messages remembered at most. */
@@ -294,7 +286,7 @@ function withoutRepeats(onError: (error: Error) => void): (error: Error) => void
   const reportedAtMs = new Map<string, number>();
   return (error) => {
     const nowMs = Date.now();
-    // What differs in an address or a job alone is the same.
+    // Messages that differ only in an address or a job are the same.
     const message = error.message.replaceAll(/\S*\d\S*/g, '#');
     if (nowMs - (reportedAtMs.get(message) ?? 0) < REPEATED_AFTER_MS) return;
     if (reportedAtMs.size >= REMEMBERED) reportedAtMs.clear();
@@ -320,10 +312,7 @@ async function holdingLock<Result>(pool: Pool, work: () => Promise<Result>): Pro
   }
 }
 
-/**
- * Takes leave of a Redis that listens; a connection that is away or does not answer is dropped, or the stop would wait
- * for it.
- */
+/** Disconnects from Redis cleanly; drops a connection that does not respond, because the stop would wait for it. */
 async function leaveRedis(client: Redis): Promise<void> {
   if (client.status === 'ready') await answersInTime(client.quit());
   client.disconnect();
@@ -337,11 +326,11 @@ function workerOptions({
   return {
     concurrency,
     lockDuration: lockDurationMs,
-    // A job of a killed worker comes back; how often is for the processor to limit, which knows what it already did.
+    // A job of a killed worker returns; its processor limits how often, because it knows what it already did.
     maxStalledCount: 10,
     stalledInterval: STALLED_INTERVAL_MS,
-    // Jobs announce themselves; this is how often an idle worker polls all the same, in seconds. A wait that begins
-    // while PostgreSQL goes away hangs on a listener that is gone: nothing wakes it but this, and alerts wait for it.
+    // Jobs announce themselves; this is how often an idle worker polls anyway, in seconds. A wait that begins while
+    // PostgreSQL goes away hangs on a dead listener: nothing else wakes it, and alerts wait for it.
     drainDelay: 10,
     runRetryDelay: 1000,
     removeOnComplete: { count: keepCompleted },

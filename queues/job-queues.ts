@@ -31,7 +31,7 @@ export const CHORES = [
 ] as const;
 export type Chore = (typeof CHORES)[number];
 
-/** Results are stored nowhere else yet: while PostgreSQL is away their jobs wait for it, ten minutes long. */
+/** Results are stored nowhere else yet: while PostgreSQL is unavailable, their jobs wait for up to ten minutes. */
 const EVALUATE_OPTIONS = { attempts: 300, backoff: { type: 'fixed', delay: 2000 }, removeOnComplete: true };
 
 /** Jobs that are over, and an age that all of them have, whatever time they ended at; in milliseconds. */
@@ -181,8 +181,8 @@ export class JobQueues {
   }
 
   /**
-   * Has a vendor target looked up, once for all who ask while the lookup waits or runs. What came of it is stored as
-   * the page's, and counts for the tenant.
+   * Enqueues the lookup of a vendor target, once for all who request it while it waits or runs. The result is stored
+   * with the page, and counts for the tenant.
    */
   async enqueueLookup(target: string, tenantId: string): Promise<void> {
     const jobId = createHash('sha256').update(target).digest('hex');
@@ -237,15 +237,13 @@ export class JobQueues {
   }
 }
 
-/**
- * Does something with every delayed job but those of job schedulers; one that is not delayed any more is left as it is.
- */
+/** Runs a function on every delayed job except those of job schedulers; skips jobs that are no longer delayed. */
 async function eachDelayed(queue: Queue, act: (job: Job) => Promise<void>): Promise<void> {
   const delayed = await queue.getJobs(['delayed']);
   for (const job of delayed) if (job.repeatJobKey === undefined) await act(job).catch(() => undefined);
 }
 
-/** Who waits for a preview takes it; an untaken one is gone after this, in seconds. */
+/** How long an outcome that nobody fetched is kept, in seconds. */
 const KEEP_PREVIEWS = { age: 60 };
 
 function previewJobId(previewId: string): string {
@@ -270,9 +268,7 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
   };
 }
 
-/**
- * Puts a running job back for `delayMs`, without counting a failure. Always throws: it is the last word of a processor.
- */
+/** Puts a running job back for `delayMs`, without counting a failure. Always throws, so it ends a processor. */
 export async function postponeJob(job: Job, token: string | undefined, delayMs: number): Promise<never> {
   await job.moveToDelayed(Date.now() + delayMs, token);
   throw new DelayedError();

@@ -107,7 +107,8 @@ function mergeOrRefuse(opened: OpenedWebhook, { url = opened.url, headers = {} }
   const kept = Object.keys(merged).filter((name) => !Object.hasOwn(headers, name));
   if (Object.keys(merged).length > MOST_WEBHOOK_HEADERS)
     throw badRequest(
-      `headers must be at most ${MOST_WEBHOOK_HEADERS}, including those already stored, got ${Object.keys(merged).length}`,
+      `headers must be at most ${MOST_WEBHOOK_HEADERS}, including those already stored, got ` +
+        String(Object.keys(merged).length),
     );
   if (kept.length > 0 && new URL(url).origin !== new URL(opened.url).origin)
     throw badRequest(

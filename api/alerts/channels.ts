@@ -160,7 +160,7 @@ async function filterOwnMonitors(
   return monitorIds.length === 0 ? [] : await listOwnMonitorIds(database, tenantId, monitorIds.filter(isId));
 }
 
-/** How a new channel is connected: what is stored of it, and what its owner is shown once. */
+/** How a new channel is connected: what is stored, and what its owner is shown once. */
 type Connection = {
   stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode' | 'tested'>;
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
@@ -169,8 +169,8 @@ type Connection = {
 type Connected = { type: ChannelType; url: string | null; headers: WebhookHeaders; nowMs: number };
 
 /**
- * Connects a webhook by a test delivery (D-52), or makes the links by which a Telegram or Slack channel is connected
- * later (D-55). Throws 400 when the test delivery is not answered with 2xx.
+ * Connects a webhook by a test delivery (D-52), or creates the links that connect a Telegram or Slack channel later
+ * (D-55). Throws 400 unless the test delivery gets a 2xx response.
  */
 async function connectChannel(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,
@@ -222,7 +222,7 @@ async function connectWebhook(
   };
 }
 
-/** A channel as it is shown; of a webhook's address only the host appears. */
+/** A channel as reads show it; only the host of a webhook's URL appears. */
 export function presentChannel(channel: Channel): components['schemas']['Channel'] {
   return {
     id: channel.id,

@@ -96,7 +96,8 @@ export function createMonitorHandler(
     );
     if (stored === null)
       throw badRequest(
-        `the ${caller.plan} plan allows at most ${monitors} monitors, and this account has reached the limit: delete one first`,
+        `the ${caller.plan} plan allows at most ${monitors} monitors, and this account has reached the limit: delete ` +
+          'one first',
       );
     await announceMonitor(dependencies, stored);
     response.status(201).json(presentMonitorState(stored.monitor));

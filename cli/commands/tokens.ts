@@ -24,7 +24,8 @@ export async function makeToken(options: CreateOptions): Promise<void> {
     );
     if (created === null)
       throw new Refusal(
-        `The ${tenant.plan} plan allows at most ${limit} API tokens, and ${tenantId} has reached the limit: revoke one first`,
+        `The ${tenant.plan} plan allows at most ${limit} API tokens, and ${tenantId} has reached the limit: revoke ` +
+          'one first',
       );
     return { id: created.id, token, scopes, expires_at: expiresAt };
   });

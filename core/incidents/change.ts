@@ -82,7 +82,7 @@ export function explain(
 export function explainOverload(locations: readonly string[]): { cause: null; reason: string } {
   return {
     cause: null,
-    reason: `Not checked in time: ${enumerate(locations)} had more checks than could be run. The target is not at fault`,
+    reason: `Not checked in time: ${enumerate(locations)} had too many checks. The target is not at fault`,
   };
 }
 

@@ -32,8 +32,8 @@ const MOST_NAMED = 5;
 const MAX_NAME = 60;
 
 /**
- * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are not reporting`; empty where all
- * vote.
+ * Who does not vote and why, as the end of a sentence: `hanoi is offline, lima and oslo are not reporting`; empty if
+ * all vote.
  */
 export function describeNotCounted(sources: readonly { name: string; status: SourceStatus }[]): string {
   return NOT_COUNTED.flatMap((status) => {

@@ -57,7 +57,7 @@ async function countOwnAgents(database: Database, tenantId: string, transaction:
   return await database.records.agents.count({ where: { tenantId, revokedAt: null }, transaction });
 }
 
-/** A customer's agent to be; the token is known by its fingerprint only. */
+/** A private agent to store; its token is stored as a fingerprint only. */
 export type NewAgent = {
   id: string;
   tenantId: string;
@@ -67,7 +67,7 @@ export type NewAgent = {
   nowMs: number;
 };
 
-/** Stores a customer's agent, in the caller's transaction or in none. */
+/** Stores a private agent, in the caller's transaction or in none. */
 export async function createAgent(database: Database, agent: NewAgent, transaction?: Transaction): Promise<Agent> {
   const { nowMs, ...values } = agent;
   return agentOf(
@@ -101,8 +101,8 @@ export async function createAgentWithin(
 }
 
 /**
- * Deletes a customer's own agent: it leaves its monitors, whose `down_min_sources` fall to the sources left, never
- * below 1 (D-12). Null when the tenant has no such agent of its own.
+ * Deletes a private agent: it leaves its monitors, whose `down_min_sources` drop to the remaining sources, never below
+ * 1 (D-12). Null if the tenant has no such agent.
  */
 export async function deleteAgent(
   database: Database,
@@ -142,8 +142,8 @@ export async function deleteAgent(
 }
 
 /**
- * Ends the token of a customer's agent at once; the agent stays with its monitors. False when there is no agent of that
- * id whose token was still good.
+ * Revokes the token of a private agent at once; the agent stays with its monitors. False if there is no agent of that
+ * id with a valid token.
  */
 export async function revokeAgent(
   database: Database,
@@ -156,8 +156,8 @@ export async function revokeAgent(
 }
 
 /**
- * Gives a customer's agent another token. Its key is forgotten, so that the next one that it shows is pinned. One that
- * was revoked begins anew: its silence is not reported. False when there is no such agent.
+ * Rotates the token of a private agent and forgets its key, so that the next one is pinned. A revoked agent starts
+ * over: its past silence is not reported. False if there is no such agent.
  */
 export async function rotateAgentToken(
   database: Database,

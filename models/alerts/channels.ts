@@ -12,8 +12,7 @@ import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
 import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
 
 /**
- * A channel to be stored. `webhook` comes in clear and is sealed here; `connectCode` is what its connect link carries
- * (D-55).
+ * A channel to store. `webhook` comes in clear and is encrypted here; `connectCode` is part of its connect link (D-55).
  */
 export type NewChannel = {
   id: string;
@@ -27,7 +26,7 @@ export type NewChannel = {
   wantsReports?: boolean;
   webhook?: NewWebhook;
   connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
-  /** The test by which its webhook was connected: the first delivery of its log. */
+  /** The test delivery that connected its webhook: the first delivery of its log. */
   tested?: Omit<TestedDelivery, 'channelId'>;
   nowMs: number;
 };
@@ -47,7 +46,7 @@ export type Route = { monitorId: string; channelId: string; type: ChannelType };
 type ChannelKey = { tenantId: string; id: string };
 
 /**
- * What an account can have, on any plan: a bound of what one change can cost, far above any real need (D-60 has
+ * The most channels of an account, on any plan: it limits what one change can cost, far above any real need (D-60 has
  * none).
  */
 export const MOST_CHANNELS = 1000;
@@ -55,7 +54,7 @@ export const MOST_CHANNELS = 1000;
 /** Says that a tenant has `MOST_CHANNELS`. */
 export class TooManyChannels extends Error {}
 
-/** The sealed columns stay in the database wherever a channel is only shown. */
+/** Columns for reads that only show a channel: without encrypted values. */
 const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret', 'sealedHeaders'] };
 
 /** How many channels a tenant has. */
@@ -167,7 +166,7 @@ export async function updateChannel(
     if (record === null) return null;
     const routing = (await listRouting(run, [key.id])).get(key.id);
     const before = channelOf(record, routing);
-    // What is wrong with it stays: only what arrives there, or connecting it anew, ends that.
+    // Its last error stays until something arrives there or it is connected again.
     await record.update(fields, { transaction });
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
     await recordChange(run, author, {

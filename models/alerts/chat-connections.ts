@@ -9,8 +9,8 @@ import { insertLossDeliveries, type LossTools, type LostChannel } from './channe
 import type { NewDelivery } from './deliveries.ts';
 
 /**
- * A channel whose chat can be reached no more: `connection` is what the failed attempt used, `problem` why, as a
- * sentence for its owner.
+ * A channel whose chat can no longer be reached: `connection` is what the failed attempt used, `problem` the reason, as
+ * a sentence for its owner.
  */
 export type LostConnection = { channelId: string; connection: string; problem: string };
 
@@ -26,7 +26,7 @@ export type TakenCode = { outcome: 'taken' | 'used'; channel: CodedChannel } | {
 type CodedRow = CodedChannel & { usedAt: number | null; expiresAt: number };
 type LostRow = LostChannel & { tookAlerts: boolean };
 
-/** What owners read of why a chat's own people ended its alerts. */
+/** The reasons that owners see after a chat's members ended its alerts. */
 const ENDED = {
   stopped: 'A member sent /stop in the chat',
   removed: 'The bot was blocked in the chat or removed from it',
@@ -161,7 +161,7 @@ export async function applyChatUpdate(run: Run, update: ChatUpdate, tools: LossT
 
 const SILENT: AppliedUpdate = { outcome: { outcome: 'silent' }, deliveries: [] };
 
-/** Lets the Telegram channels of a chat follow it to its new id. */
+/** Moves the Telegram channels of a chat to its new id. */
 export async function moveChat(run: Run, { from, to }: { from: string; to: string }): Promise<void> {
   await run(`UPDATE channels SET chat_id = $2 WHERE chat_id = $1 AND type = 'telegram'`, [from, to]);
 }

@@ -6,7 +6,7 @@ import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
-/** One attempt that its holder alone may make. */
+/** One claimed attempt, which only its holder may send. */
 export type ClaimedAttempt = {
   deliveryId: string;
   tenantId: string;
@@ -15,9 +15,9 @@ export type ClaimedAttempt = {
   channelType: ChannelType;
   event: StoredMessage['event'];
   message: StoredMessage;
-  /** From 1; attempts that were cut short by the end of their worker count. */
+  /** From 1; attempts interrupted by the end of their worker count. */
   attempt: number;
-  /** Attempts of earlier rounds: 0 unless the delivery was asked for again after it had ended. */
+  /** Attempts of earlier rounds: 0 unless the delivery was redelivered. */
   attemptsBefore: number;
   /** Null where there is none, or where its key is missing from the ring. */
   webhook: OpenedWebhook | null;
@@ -26,7 +26,7 @@ export type ClaimedAttempt = {
    * where nothing is connected.
    */
   connection: string | null;
-  /** Why the channel takes nothing any more; null = it does. */
+  /** Why the channel no longer accepts deliveries; null = it does. */
   refusal: string | null;
   /**
    * Whether a chat would be notified of a monitor about which there is a newer change by now, or which is gone. Never
@@ -42,7 +42,7 @@ export type ClaimedAttempt = {
  */
 export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
 
-/** What came of an attempt, as it is stored. `nextAttemptAtMs` is null unless the outcome is `retry`. */
+/** The stored outcome of an attempt. `nextAttemptAtMs` is null unless the outcome is `retry`. */
 export type RecordedAttempt = {
   deliveryId: string;
   attempt: number;
@@ -130,7 +130,7 @@ async function fillSummaries(
   return filled;
 }
 
-/** Drops a claimed delivery that turned out to have nothing left to say, and its attempt, which was not made. */
+/** Drops a claimed delivery that has nothing left to report, and its attempt, which was not sent. */
 async function supersedeClaimed(
   run: Run,
   claimed: { deliveryId: string; attempt: number; nowMs: number },
@@ -217,7 +217,7 @@ function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'req
   };
 }
 
-/** A missing key is an operator's mistake that can be mended: the attempt fails, the delivery is retried. */
+/** An operator can restore a missing key: the attempt fails, and the delivery is retried. */
 function openSecrets(
   database: Database,
   row: Pick<ClaimedRow, 'channelId' | 'sealedUrl' | 'sealedSigningSecret' | 'sealedPreviousSecret' | 'sealedHeaders'>,

@@ -5,7 +5,7 @@ import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
-/** What became of a delivery so far. */
+/** The outcome of a delivery so far. */
 export type DeliveryOutcome = 'pending' | 'delivered' | 'failed' | 'superseded';
 
 /** A delivery as it stands. Times are Unix milliseconds. */
@@ -147,7 +147,7 @@ export async function insertTestDelivery(
   );
 }
 
-/** What is sent so often, all rounds together, is not sent again: its record shall end somewhere. */
+/** The most attempts of a delivery, all rounds together: its log must end somewhere. */
 export const MOST_ATTEMPTS = 100;
 
 /** A delivery that is pending again, and the number of its next attempt. */

@@ -29,12 +29,12 @@ import type { MonitorKey } from './monitors.ts';
 import type { MonitorColumns } from './record.ts';
 
 /**
- * The monitor that is changed, and when. With `holdsRechecks` the rechecks of the change are the caller's to plan once
- * it is committed: else they are planned with it.
+ * The monitor to change, and when. With `holdsRechecks`, the caller plans the rechecks after the commit; otherwise they
+ * are planned with the change.
  */
 export type ChangeKey = MonitorKey & { nowMs: number; holdsRechecks?: boolean } & Authored;
 
-/** A monitor to be stored; `agentIds` are the sources, already checked to be visible to the tenant. */
+/** A monitor to store; `agentIds` are its sources, already checked to be visible to the tenant. */
 export type NewMonitor = ChangeKey & {
   settings: MonitorSettings;
   secrets: MonitorSecrets;
@@ -44,7 +44,7 @@ export type NewMonitor = ChangeKey & {
 /** What a change of a monitor may set; an absent part stays. */
 export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
 
-/** A monitor as it was stored, and what the queue is to learn of its schedule. */
+/** A stored monitor, and what the queue must learn of its schedule. */
 export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
 
 /**
@@ -59,7 +59,7 @@ export async function createMonitor(
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     if (limit !== null) {
-      // Of many requests at once none counts before the one ahead of it has stored its monitor.
+      // Of simultaneous requests, each counts only after the one before has stored its monitor.
       await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
       if ((await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit) return null;
     }
@@ -86,13 +86,13 @@ export async function createMonitor(
   });
 }
 
-/** Where a monitor is changed, and in whose name; `holdsRechecks` as in `ChangeKey`. */
+/** Where a monitor is changed, and by whom; `holdsRechecks` as in `ChangeKey`. */
 type UpdateParts = { database: Database; run: Run; nowMs: number; holdsRechecks?: boolean } & Authored;
 
 /** A monitor that is locked until the transaction ends: what it is, and the row to write its change to. */
 export type LockedMonitor = WholeMonitor & { row: MonitorColumns };
 
-/** Locks a monitor, to be changed in the same transaction; null when the tenant has no such monitor. */
+/** Locks a monitor for a change in the same transaction; null if the tenant has no such monitor. */
 export async function lockMonitor(database: Database, run: Run, key: MonitorKey): Promise<LockedMonitor | null> {
   const locked = await lockRow(run, key);
   return locked && { ...locked, monitor: monitorOf(locked.row), secrets: openSecrets(database, locked.row) };
@@ -185,8 +185,8 @@ export async function deleteMonitor(
 }
 
 /**
- * On its own, before the vendor is locked: dependents and vendor in one transaction would lock monitors in another
- * order than the evaluator.
+ * Runs separately, before the vendor is locked: dependents and vendor in one transaction would lock monitors in a
+ * different order than the evaluator.
  */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
   await runOn(database.pool)(
@@ -274,7 +274,7 @@ async function lockRow(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns
   return { row, agentIds: agents.map(({ id }) => id).toSorted() };
 }
 
-/** Writes those fields of a locked row that differ, and gives what it became. */
+/** Writes the changed fields of a locked row and returns the new row. */
 async function writeChanges(run: Run, row: MonitorColumns, fields: Partial<MonitorColumns>): Promise<MonitorColumns> {
   const changed = COLUMNS.filter((name) => fields[name] !== undefined && !isDeepStrictEqual(fields[name], row[name]));
   const assignments = changed.map((name, index) => `${columnOf(name)} = $${index + 2}`);
@@ -299,7 +299,7 @@ async function scheduleChecks(
   { monitor, agentIds, isChanged, nowMs, holdsRechecks = false }: ScheduledMonitor,
 ): Promise<ScheduleChange> {
   await updateHeartbeat(run, monitor, nowMs);
-  // What no agent checks has the service itself for its one source.
+  // A monitor that no agent checks has the service itself as its only source.
   const agents = isAgentChecked(monitor.type)
     ? await run<{ no: number }>({ name: 'number-agents', text: 'SELECT no FROM agents WHERE id = ANY($1::text[])' }, [
         agentIds,
@@ -345,6 +345,6 @@ function measuresDifferently(current: Monitor, change: MonitorChange, secrets: M
   if (current.type === 'heartbeat') return false;
   const before = [...MEASURED.map((field) => current[field]), secrets];
   const after = [...MEASURED.map((field) => change.settings[field]), change.secrets];
-  // PostgreSQL has an order of its own for the keys of a document.
+  // PostgreSQL stores the keys of a document in its own order.
   return !isDeepStrictEqual(before, after);
 }

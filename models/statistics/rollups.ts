@@ -5,7 +5,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
 import { makeWithoutFaulty, setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
 import { storedTimings, timingsOfCheck } from './timing-sums.ts';
 
-/** Name of the mark that says how far checks are rolled up: what ends before it is, hours and days. */
+/** Name of the mark up to which checks are rolled up, in hours and days. */
 const MARK = 'rollups';
 
 /** Name of the mark that is there while runs fail as a whole, and says since when. */
@@ -40,7 +40,7 @@ const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL wo
 const IS_AMONG_KEYS =
   'monitor_no = ANY ($3::int[]) AND (monitor_no, agent_no) IN (SELECT * FROM unnest($3::int[], $4::int[]))';
 
-/** What is to be made: one hour or day, of every monitor and source, or of these only. */
+/** The hour or day to roll up, of every monitor and source, or of these only. */
 export type RollupScope = { atMs: number; only?: readonly SourceKey[] };
 
 /**
@@ -80,7 +80,7 @@ export async function unrolledSinceMs(run: Run): Promise<number | null> {
 }
 
 /**
- * Records that a whole run failed at `nowMs`, unless the run before it did so already, or that one went through. Unix
+ * Records that a whole run failed at `nowMs`, unless the previous one did already, or that a run succeeded. Unix
  * milliseconds.
  */
 export async function recordRollupRun(run: Run, { failed, nowMs }: { failed: boolean; nowMs: number }): Promise<void> {
@@ -92,7 +92,7 @@ export async function recordRollupRun(run: Run, { failed, nowMs }: { failed: boo
   else await run('DELETE FROM service_marks WHERE name = $1', [FAILING_MARK]);
 }
 
-/** Since when every run has failed, in Unix milliseconds; null where the last one went through. */
+/** Since when every run has failed, in Unix milliseconds; null if the last one succeeded. */
 export async function rollupsFailingSinceMs(run: Run): Promise<number | null> {
   const [row] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [FAILING_MARK]);
   return row?.at ?? null;
@@ -182,7 +182,7 @@ export function uniqueSources<Key extends SourceKey>(keys: readonly Key[]): Key[
   return [...new Map(keys.map((key) => [`${key.monitorNo}/${key.agentNo}`, key])).values()];
 }
 
-/** Without what may be broken in them. */
+/** The columns that cannot be broken. */
 async function listSourcesOfHour(run: Run, atMs: number): Promise<SourceKey[]> {
   return await run<SourceKey>(
     `SELECT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM check_results WHERE due_at >= $1 AND due_at < $2

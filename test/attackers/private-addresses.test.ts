@@ -34,8 +34,8 @@ test.after.always(async () => {
 
 /** The error of the guard, or the earlier one that there is no such host. */
 const REFUSED = new RegExp(
-  'blocked|no public address|unsupported|no longer in the catalog|no URL|must be|must not contain|No registry is known|' +
-    'does not resolve|nxdomain',
+  'blocked|no public address|unsupported|no longer in the catalog|no URL|must be|must not contain|No registry is ' +
+    'known|does not resolve|nxdomain',
   'i',
 );
 

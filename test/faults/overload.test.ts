@@ -208,7 +208,7 @@ for (const backend of listQueueBackends()) {
         `SELECT reason FROM transitions WHERE monitor_id = $1 AND to_state = 'unknown' ORDER BY sequence DESC LIMIT 1`,
         [lost.id],
       );
-      t.is(rows[0]?.reason, 'Not checked in time: small had more checks than could be run. The target is not at fault');
+      t.is(rows[0]?.reason, 'Not checked in time: small had too many checks. The target is not at fault');
       const nowMs = shifted.now();
       const sla = await seconds(lost, { fromMs: overloadMs, toMs: nowMs, nowMs });
       const { rows: unchecked } = await database.pool.query<{ seconds: number }>(

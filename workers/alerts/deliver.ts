@@ -40,7 +40,7 @@ export type DelivererParts = {
   /** Null while the installation has no bot. */
   sendTelegram: ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null;
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
-  /** Milliseconds within which an attempt ends by itself. */
+  /** Timeout of an attempt, in milliseconds. */
   deadlineMs: number;
   /** The wait before each retry, in seconds. */
   retrySeconds: readonly number[];
@@ -59,7 +59,7 @@ export type DelivererParts = {
  */
 const CLAIM_MARGIN_MS = 7000;
 
-/** An attempt that is over: what came of it, and what follows. */
+/** A finished attempt: its outcome, and what follows. */
 type MadeAttempt = ChatAttempt &
   RecordedAttempt & {
     channelId: string;
@@ -234,7 +234,7 @@ async function sendToWebhook(
 }
 
 async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChatAttempt> {
-  // The operator can bring the bot back.
+  // The operator can configure the bot again.
   if (sendTelegram === null) return unsent('retry', 'Telegram is not configured on this installation');
   if (claimed.connection === null) return unsent('failed', 'The channel is not connected to a chat');
   return await sendTelegram(claimed.connection, alertOf(claimed, now()));

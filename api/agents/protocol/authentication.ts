@@ -42,7 +42,8 @@ export function agentOf(response: Response): TokenAgent {
 export function invalidAgentToken(): ApiError {
   return new ApiError(
     401,
-    'the token in the Authorization header is not a valid agent token: it is unknown or revoked, or its agent was deleted',
+    'the token in the Authorization header is not a valid agent token: it is unknown or revoked, or its agent was ' +
+      'deleted',
     {
       'WWW-Authenticate': 'Bearer realm="spotcheck agents", error="invalid_token"',
     },

@@ -18,8 +18,8 @@ const UNITS = [
 ] as const;
 
 /**
- * A length of time in words, in its greatest unit and the one below it, rounded down: `3 minutes 20 seconds`, `1 day`.
- * Below a second, negative ones included, `less than a second`.
+ * Formats a duration in its two largest units, rounded down: `3 minutes 20 seconds`, `1 day`. Below a second, including
+ * negative values, `less than a second`.
  */
 export function formatDuration(seconds: number): string {
   const first = UNITS.findIndex((unit) => seconds >= unit.seconds);
@@ -33,7 +33,7 @@ export function formatDuration(seconds: number): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-/** Longer lists are counted: the message is for one look at a phone. */
+/** Longer lists are counted: the message must be readable at a glance. */
 const MOST_NAMED = 5;
 
 const STATES = {
@@ -59,21 +59,18 @@ const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as cons
   string
 >;
 
-/**
- * What an attempt knows beyond its message. It may have been requested again after it had ended, and there may be a
- * newer change of its monitor by now.
- */
+/** What an attempt knows beyond its message: whether it was redelivered, and whether the monitor has changed since. */
 export type AlertContext = { isSentAgain: boolean; isOvertaken: boolean };
 
-/** Until when lengths of time count (Unix seconds): the sending, or the event where that is what is sent. */
+/** The end of durations (Unix seconds): the time of sending, or of the event if that is what is sent. */
 type Until = { seconds: number; isPast: boolean };
 
 const FIRST_SENT: AlertContext = { isSentAgain: false, isOvertaken: false };
 
 /**
- * Builds what a chat says of a stored event at the time of the attempt (D-55). That is state and name, the reason, who
- * sees it, since when and for how long, and where to look. What is out of date says so first, has no mark of a state,
- * and tells how it was when it happened.
+ * Builds the chat message of a stored event at the time of the attempt (D-55): status and name, reason, failing
+ * locations, start, duration and link. An outdated message says so first, has no status mark, and shows the status at
+ * its time.
  */
 export function buildAlert(message: StoredMessage, nowMs: number, context = FIRST_SENT): ChatMessage {
   const { isSentAgain, isOvertaken } = context;
@@ -92,7 +89,7 @@ export function buildAlert(message: StoredMessage, nowMs: number, context = FIRS
   };
 }
 
-/** When it was known (Unix seconds), which is what it was reported as. */
+/** When the event was detected (Unix seconds), the time it is reported with. */
 function knownAt(message: StoredMessage): number {
   return 'detail' in message && 'detected_at' in message.detail ? message.detail.detected_at : message.event_at;
 }
@@ -189,7 +186,7 @@ function buildChannelAlert({ channel, reason, detail, url }: ChannelMessage, unt
   };
 }
 
-/** Who wrote /stop meant it: that is no error. */
+/** A /stop is intended, so it shows no error. */
 function buildLossAlert({ channel, state, reason, detail, event_at: eventAt, url }: ChannelLossMessage): ChatMessage {
   const facts = [
     ...fact('At', formatMoment(eventAt)),

@@ -9,7 +9,8 @@ const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 const UNKNOWN =
-  'the token in the Authorization header is not a valid agent token: it is unknown or revoked, or its agent was deleted';
+  'the token in the Authorization header is not a valid agent token: it is unknown or revoked, or its agent was ' +
+  'deleted';
 
 for (const path of ['pull', 'ingest'] as const) {
   test(`${path} asks for an agent's token and says what was wrong with another`, async (t) => {
