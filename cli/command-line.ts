@@ -129,7 +129,7 @@ function addAgentCommands(program: Command): void {
   agent
     .command('retire')
     .description('retire the region of a shared agent: prints what changes for its monitors, and applies it with --yes')
-    .requiredOption('--region <region>', 'which region')
+    .requiredOption('--region <region>', 'name of the region')
     .option(
       '--move-to <region>',
       'region to move its monitors to; without it, only monitors without another region move, to a running one',
@@ -140,7 +140,7 @@ function addAgentCommands(program: Command): void {
   agent
     .command('restore')
     .description('restore a retired region')
-    .requiredOption('--region <region>', 'which region')
+    .requiredOption('--region <region>', 'name of the region')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/agents.ts')).restore(options));
 }
@@ -151,13 +151,13 @@ While the service runs, in this order:
   2. Put it in FRONT (new,old) everywhere, and restart them: all encrypt with it.
   3. Run this command with the same SECRET_KEYS as in step 2.
   4. Remove the keys listed as not_needed from SECRET_KEYS, and restart.
-With the embedded database, SECRET_KEYS is the file DATA_DIR/secret-keys. As there is one process, combine steps 1 and
-2.`;
+With the embedded database, SECRET_KEYS is the file DATA_DIR/secret-keys. There is only one process: combine steps 1
+and 2.`;
 
-const LIMITS = `The command refuses to run while a process on the database is not at step 2. It does not detect
-processes that are stopped or have not used the database for 30 seconds: these cannot decrypt secrets afterwards, until
-they are at step 2. If interrupted, run it again: it continues with the rest. Exit status 1: some values have no key
-that decrypts them.`;
+const LIMITS = `The command refuses to run while a process on the database is not at step 2.
+It does not detect processes that are stopped or have not used the database for 30 seconds: these cannot decrypt secrets
+afterwards, until they are at step 2.
+If interrupted, run it again: it continues with the rest. Exit status 1: some values have no key that decrypts them.`;
 
 function addKeyCommands(program: Command): void {
   const keys = program.command('keys').description('manage the keys that encrypt secrets');

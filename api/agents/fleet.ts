@@ -82,7 +82,7 @@ function granted<Result extends object>(
       `move_to must be another region that has a shared agent and is not retired, got ${JSON.stringify(moveTo)}`,
     );
   if (outcome === 'target is away')
-    throw conflict(`no check process is running in ${moveTo}, so monitors moved there would not be checked: start one`);
+    throw conflict(`no check process is running in ${moveTo}: start one before you move monitors there`);
   throw conflict(
     `some monitors are checked only from ${region}, and no other region is running: start a check process in ` +
       'another region first',

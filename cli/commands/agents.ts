@@ -121,7 +121,7 @@ function granted<Result extends object>(
   const reasons = {
     'no such region': `There is no shared agent in the region ${region}`,
     'no such target': `--move-to must be another region that has a shared agent and is not retired, got ${moveTo}`,
-    'target is away': `No check process is running in ${moveTo}, so monitors moved there would not be checked: start one`,
+    'target is away': `No check process is running in ${moveTo}: start one before you move monitors there`,
     'nowhere to go':
       `Some monitors are checked only from ${region}, and no other region is running: start a check process in ` +
       'another region first',
