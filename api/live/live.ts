@@ -18,7 +18,7 @@ export type LiveDependencies = {
   now: () => number;
   logger: Logger;
   metrics: Registry;
-  /** Aborted once this process is to stop. */
+  /** Aborted when this process stops. */
   stopping: AbortSignal;
 };
 
@@ -34,8 +34,8 @@ const MOST_STREAMS = 20;
 const BEAT_MS = 15_000;
 
 /**
- * The streams of a process. While there are any, one connection listens to the changes of all tenants; without any it
- * costs nothing.
+ * The streams of a process. While there are any, one connection listens to the changes of all tenants; without streams
+ * there is none.
  */
 export class LiveStreams implements Live {
   readonly #dependencies: LiveDependencies;
@@ -136,7 +136,10 @@ export class LiveStreams implements Live {
     if (this.#beat !== null) clearInterval(this.#beat);
   }
 
-  /** The connection listens: readers that wait are greeted, and those from before an interruption get a gap. */
+  /**
+   * Called once the connection listens: sends `ready` to waiting readers, and a gap to those from before an
+   * interruption.
+   */
   #resume(): void {
     this.#isListening = true;
     const waiting = new Set([...this.#opened].filter(({ isGreeted }) => !isGreeted));
@@ -166,7 +169,7 @@ export class LiveStreams implements Live {
     await this.#endOver([...this.#opened]);
   }
 
-  /** Ends the streams of those readers whose session or token is over, and says why. */
+  /** Ends the streams of readers whose session or token has ended, with the reason. */
   async #endOver(readers: readonly Opened[]): Promise<void> {
     if (readers.length === 0) return;
     const { database, now, logger } = this.#dependencies;

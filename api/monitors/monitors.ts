@@ -131,7 +131,7 @@ export function updateMonitorHandler(
   };
 }
 
-/** The most times that a patch starts anew because the vendor changed while the page of the last one was read. */
+/** The most times that a patch starts over because the vendor changed while the previous page was read. */
 const MOST_ATTEMPTS = 3;
 
 /** `ifVersion`: the settings that the change was made from; absent = any. */
@@ -213,7 +213,7 @@ function switchMonitor(dependencies: AnnouncingParts, change: Switch): Handler<'
     if (stored === null) throw notFound('monitor', key.id);
     await announceMonitor(dependencies, stored);
     const found = await findMonitor(database, key);
-    // Deleted by another request in the meantime: then this is what the caller will find too.
+    // Deleted by another request meanwhile: the caller gets the same 404.
     if (found === null) throw notFound('monitor', key.id);
     await answerWithDetail(database, found, response);
   };

@@ -23,14 +23,14 @@ export type Session = {
 /** The person and the account of a session. */
 export type SessionHolder = { sessionId: string; user: User; tenant: Tenant };
 
-/** A session is over this long after its last request, and at the latest this long after it began, in seconds. */
+/** A session ends this long after its last request, and at the latest this long after it began, in seconds. */
 export const IDLE_SECONDS = 14 * DAY_SECONDS;
 export const LIFETIME_SECONDS = 90 * DAY_SECONDS;
 
-/** `last_seen_at` is written once in this many seconds at the most. */
+/** `last_seen_at` is written at most once in this many seconds. */
 const LAST_SEEN_SECONDS = 60;
 
-/** A person with more sessions loses the oldest: who signs in by a program and never out would fill the table. */
+/** The most sessions of a person; the oldest go first. Programs that sign in and never out would fill the table. */
 const SESSIONS_PER_USER = 50;
 
 const SECRET_BYTES = 32;
@@ -51,9 +51,8 @@ export type NewSession = {
 };
 
 /**
- * Stores a session and tidies up the person's old ones. False, and nothing is stored, when the person has gone
- * meanwhile, or has another password or second factor by now: changing those ends sessions, and this one would
- * have slipped through.
+ * Stores a session and removes the person's old ones. Returns false, and stores nothing, if the person was removed
+ * meanwhile or has a new password or second factor: such a change ends sessions, and this one would survive it.
  */
 export async function createSession(
   database: Pick<Database, 'pool'>,
@@ -159,7 +158,7 @@ export async function endSession(
   });
 }
 
-/** Ends all sessions of a person but the one that they ask from, and records it. How many it were. */
+/** Ends all sessions of a person except the current one, and records it; returns how many. */
 export async function endSessionsElsewhere(
   database: Pick<Database, 'pool'>,
   { userId, keepSessionId, author }: { userId: string; keepSessionId: string } & Authored,
@@ -180,9 +179,7 @@ export async function endSessionOf(database: Pick<Database, 'pool'>, secret: str
   if (ended !== undefined) await notifySessionsEnded(run, ended.user_id);
 }
 
-/**
- * Forgets sessions that are over, of whomever: who never signs in again tidies up none of their own. Returns how many.
- */
+/** Deletes ended sessions of all users, because people who never return do not trigger it. Returns how many. */
 export async function deleteOverSessions(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const now = Math.floor(nowMs / 1000);
   const [row] = await runOn(database.pool)<{ deleted: number }>(

@@ -9,18 +9,18 @@ import type { IdPrefix } from '../secrets/ids.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /**
- * A region that is to be given up, and the region that its monitors go to. Null: only those without another location go
- * to one, which is alive.
+ * A region to retire, and the region that its monitors move to. Null: only monitors without another location move, to a
+ * running region.
  */
 export type Retirement = { region: string; moveTo: string | null; nowMs: number };
 
-/** Why a region cannot be given up as asked. */
+/** Why a region cannot be retired as requested. */
 export type RetirementObstacle = 'no such region' | 'no such target' | 'target is away' | 'nowhere to go';
 
 /**
- * What giving up a region would do. `monitors`: how many it watches. `onlySource`: how many of them nothing else
- * watches. `moved`: how many get another location for it. `quorumLowered`: of how many `down_min_sources` falls to the
- * locations left (D-12). `isGivenUp`: it was before, and these monitors are what is left of it.
+ * The plan for retiring a region. `monitors`: how many it checks. `onlySource`: for how many it is the only source.
+ * `moved`: how many move to another location. `quorumLowered`: for how many `down_min_sources` drops to the remaining
+ * locations (D-12). `isGivenUp`: it is retired already, and these monitors are left.
  */
 export type RetirementPlan = {
   region: string;
@@ -38,7 +38,7 @@ const BATCH = 100;
 type RegionAgent = { no: number; id: string; region: string; lastSeenAt: number | null; retiredAt: number | null };
 type Move = { retired: RegionAgent; target: RegionAgent | null; others: readonly RegionAgent[] };
 
-/** Says what giving up a region would do, or why it cannot be done; changes nothing. */
+/** Plans the retirement of a region, or returns why it is not possible; changes nothing. */
 export async function planRetirement(
   database: Pick<Database, 'pool'>,
   retirement: Retirement,
@@ -111,8 +111,7 @@ export async function retireRegion(
 }
 
 /**
- * Takes back that a region was given up: it can be chosen again, and gets new monitors. False where no region of that
- * name is given up.
+ * Restores a retired region: it can be chosen again, and gets new monitors. False if no region of that name is retired.
  */
 export async function restoreRegion(database: Pick<Database, 'pool'>, region: string): Promise<boolean> {
   const { rowCount } = await database.pool.query(
@@ -176,7 +175,7 @@ async function moveBatch(
   );
   for (const monitor of monitors) {
     const before = sources.filter(({ monitor_no: no }) => no === monitor.no).map(({ no, id }) => ({ no, id }));
-    // Its owner was quicker.
+    // Its owner changed it first.
     if (!before.some(({ no }) => no === retired.no)) continue;
     const remaining = before.filter(({ no }) => no !== retired.no);
     const [chosen] = chooseDefaultSources(

@@ -17,7 +17,7 @@ import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
 export type TokenPing = { token: string; ping: Ping };
 
 /**
- * What became of a ping. `taken`: committed. `refused`: a failure that this heartbeat does not take. `limited`: it
+ * The outcome of a ping. `taken`: committed. `refused`: a failure that this heartbeat does not accept. `limited`: it
  * would change something but exceeds the rate limit, and only moves the deadline. `unknown`: no heartbeat has its
  * token.
  */
@@ -26,10 +26,10 @@ export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
 /** A heartbeat as it comes; the marks of its rates are there where they are asked for. */
 type HeartbeatRow = Heartbeat & Partial<PingMarks> & { monitorNo: number; tokenFingerprint: Buffer };
 
-/** A ping that is to be written. */
+/** A ping to write. */
 type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
 
-/** What is left of a body for which there is no room, in characters. */
+/** How much is kept of a body that has no room, in characters. */
 const SHORT_BODY = 200;
 
 const COLUMNS = `monitor_no AS "monitorNo", token_fingerprint AS "tokenFingerprint",
@@ -87,7 +87,7 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
             nowMs,
           );
     if (room?.hasRow === false && taken.mayChangeState) {
-      // A sign of life all the same: who pings too often is not called missed.
+      // It still counts as a sign of life: too many pings must not look like a missed one.
       entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
       return 'limited';
     }

@@ -194,7 +194,7 @@ export async function updateNotCounted(
   );
 }
 
-/** Writes the states of monitors after their transitions, with one statement. */
+/** Writes the states of monitors after their transitions, in one statement. */
 export async function storeMonitorStates(
   run: Run,
   monitors: readonly { no: number; state: MonitorState; stateSinceMs: number; sequence: number }[],
@@ -207,7 +207,7 @@ export async function storeMonitorStates(
   );
 }
 
-/** A stretch of the monitors, in the order of their numbers; `lastNo` is null at their end. */
+/** A page of monitors, in the order of their numbers; `lastNo` is null at the end. */
 export type StalePage = { stale: number[]; lastNo: number | null };
 
 /** The largest number that a monitor can have. */

@@ -8,7 +8,7 @@ import { secretsContext } from '../monitors/monitor-rows.ts';
 import { runOn } from '../sql.ts';
 import { keyIdOf } from './secret-box.ts';
 
-/** All that is sealed at rest (D-17), by what it is. */
+/** Everything that is encrypted at rest (D-17), by kind. */
 export const SEALED_KINDS = [
   'monitor_secrets',
   'webhook_url',
@@ -79,13 +79,13 @@ const SEALED_COLUMNS = {
   totp_secret: { table: 'users', column: 'sealed_totp_secret', only: 'true', order: 'id', contextOf: totpContext },
 } as const satisfies Record<SealedKind, SealedColumn>;
 
-/** Rows that one statement changes, and whose locks others may wait for: some 10 ms. */
+/** The most rows of one statement, whose locks others may wait for: some 10 ms. */
 const BATCH = 200;
 
 /**
- * What came of a batch. `read` values were looked at, `resealed` of them changed; `lost` were changed by another
- * process meanwhile and are left to them; `unopened` are those that no key of the ring opens: the id of the row, and of
- * the key that the value names. `last` is the id to go on after, null = there are no more.
+ * The outcome of a batch. `read`: values that were read; `resealed`: those changed. `lost`: values that another process
+ * changed meanwhile, left as they are. `unopened`: values that no key of the ring decrypts, by the id of the row and of
+ * the key. `last`: the id to continue after, null = there are no more.
  */
 export type ResealedBatch = {
   read: number;
@@ -170,7 +170,7 @@ function openOrNull(database: Database, sealed: string, context: string): string
   }
 }
 
-/** How many values of each kind there are, by the id of the key that they are sealed with. */
+/** Counts the values of each kind by the id of the key that encrypts them. */
 export async function countSealedValues(database: Database): Promise<Record<SealedKind, ReadonlyMap<string, number>>> {
   const count = async (kind: SealedKind) => {
     const { table, column, only } = SEALED_COLUMNS[kind];
@@ -191,7 +191,7 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
   };
 }
 
-/** Drops the signing secrets of before a change whose day is over: they sign nothing any more. */
+/** Drops previous signing secrets whose day is over: they no longer sign. */
 export async function forgetPreviousSecrets(database: Database, nowMs: number): Promise<void> {
   await runOn(database.pool)(
     'UPDATE channels SET sealed_previous_secret = NULL, previous_secret_until = NULL WHERE previous_secret_until <= $1',

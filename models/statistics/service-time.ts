@@ -15,7 +15,7 @@ const TIME = { corrected: 'time', agreed: 'time agreed', set: 'time set' } as co
 
 const DATABASE_MS = '(extract(epoch FROM clock_timestamp()) * 1000)::double precision';
 
-/** How long after a setting times of before it may still be written, in milliseconds. */
+/** How long after a change old times may still be written, in milliseconds. */
 const AFTERMATH_MS = 60_000;
 
 /** Reads PostgreSQL's clock and the marks of the service's time, with one statement. */
@@ -44,7 +44,7 @@ export async function readTime(database: Pick<Database, 'pool'>): Promise<TimeRe
 }
 
 /**
- * Records that this process agrees with the reading. Not forced to disk: a row that a crash loses is older than the
+ * Records that this process agrees with the reading. Not forced to disk: a row lost in a crash is only older than the
  * truth.
  */
 export async function recordAgreement(database: Pick<Database, 'pool'>, { databaseMs }: TimeReading): Promise<void> {
@@ -150,8 +150,8 @@ export async function findSetBack(run: Run, nowMs: number): Promise<boolean> {
 }
 
 /**
- * The shortest jump of the time that is suspect, in milliseconds. A setting of the clock, or a standstill of ours, may
- * have been a mistake that is soon mended.
+ * The shortest suspect jump of the time, in milliseconds. A change of the clock, or a standstill of the service, may be
+ * a mistake that is soon corrected.
  */
 const SUSPECT_JUMP_MS = HOUR_MS;
 

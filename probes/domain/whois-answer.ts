@@ -53,7 +53,7 @@ function normaliseKey(key: string): string {
     .trim();
 }
 
-/** A server that knows more, as `host` or `host:port`. */
+/** The server to query next, as `host` or `host:port`. */
 export type WhoisServer = { host: string; port: number };
 
 /**
@@ -130,7 +130,7 @@ const EXPIRY_KEYS = [
 
 const FREE = /^(?:free|available|no object found|not found|unregistered|unassigned|not registered)\b/i;
 
-/** What a server says that it has none of. */
+/** Words for what a server has not found. */
 const ENTRIES = '(?:data|entries|entry|information|objects?|records?|domains?)';
 
 const NOT_FOUND = new RegExp(
@@ -152,7 +152,7 @@ const NOT_FOUND = new RegExp(
   'i',
 );
 
-/** What a server counts. */
+/** Words for what a server limits. */
 const QUESTIONS = '(?:connections|queries|requests)';
 
 const LIMITED = new RegExp(

@@ -15,7 +15,7 @@ import { escapeHtml } from '../../system/plain-page.ts';
 import { drawKey, drawLatency, drawStrip } from './plot.ts';
 import { REPORT_STYLE } from './style.ts';
 
-/** What the page is made of. Without `details` it has no plots and no incidents. */
+/** The data of the page. Without `details` it has no plots and no incidents. */
 export type ReportPage = {
   report: {
     period: ReportPeriod;
@@ -200,7 +200,7 @@ function renderIncidents(incidents: readonly ReportIncident[]): string {
   return `<table class="incidents"><thead>${head}</thead><tbody>${rows.join('')}</tbody></table>${note}`;
 }
 
-/** A foreign text, kept from rearranging the line around it. */
+/** Isolates a foreign text, so that it cannot rearrange the line around it. */
 function isolated(text: string): string {
   return `<bdi>${escapeHtml(text)}</bdi>`;
 }
@@ -210,7 +210,7 @@ function formatBudget(seconds: number | null): string {
   return seconds < 0 ? `−${formatLength(-seconds)}` : formatLength(seconds);
 }
 
-/** `2 d 3 h`, `5 min 20 s`, `0 s`: the greatest unit and the one below it, rounded down. */
+/** Formats a duration in its two largest units, rounded down: `2 d 3 h`, `5 min 20 s`, `0 s`. */
 function formatLength(seconds: number): string {
   const units = [
     ['d', DAY_SECONDS],

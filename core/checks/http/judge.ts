@@ -15,7 +15,7 @@ import type { AssertionOp } from './assertions.ts';
 import { DEFAULT_EXPECTED_STATUS, matchesStatus, parseExpectedStatus } from './expected-status.ts';
 import type { HttpAnswered, HttpObservation } from './observation.ts';
 
-/** An assertion that an answer did not meet, and how. */
+/** A failed assertion, and how it failed. */
 type FailedAssertion = {
   assertion: Assertion;
   outcome: Exclude<AssertionOutcome, 'holds'>;
@@ -23,8 +23,8 @@ type FailedAssertion = {
 };
 
 /**
- * One sentence on a failed assertion. It says what was expected and never what was found in a body or header: a target
- * may echo the secrets of its request (D-17).
+ * Explains a failed assertion in one sentence. It says what was expected, never what was found in a body or header: a
+ * target may echo the secrets of its request (D-17).
  */
 function explainAssertion(failed: FailedAssertion): string {
   return SENTENCES[failed.assertion.source](failed);
@@ -69,8 +69,8 @@ function explainExpiry({ assertion: { op, value }, asserted: { answer } }: Faile
 }
 
 /**
- * What the verdict on an http answer depends on. Where the answer `isShown`, all conditions are judged, also after one
- * that failed.
+ * The inputs of the verdict on an http response. If the response `isShown`, all conditions are judged, also after a
+ * failed one.
  */
 export type HttpExpectation = Pick<CheckTarget, 'expectedStatus' | 'bodyMatch' | 'checkSpec' | 'isShown'>;
 
@@ -95,7 +95,7 @@ export function conditionsOf({ bodyMatch, checkSpec }: Pick<HttpExpectation, 'bo
   return [...match, ...(checkSpec.assertions ?? [])];
 }
 
-/** True where conditions are looked at: there is an answer, and its status does not decide alone. */
+/** True if conditions are evaluated: there is a response, and its status does not decide alone. */
 export function reachesConditions(target: HttpExpectation, observation: HttpObservation): observation is HttpAnswered {
   return observation.outcome === 'answered' && (target.isShown === true || expectsStatus(target, observation.status));
 }

@@ -10,12 +10,12 @@ import { completeVendor, type PageReading } from './vendor.ts';
 /** The longest warning of a domain monitor, in days. */
 const MAX_DOMAIN_WARN_DAYS = 3650;
 
-/** What the account around a monitor allows and knows. */
+/** The limits and objects of the account of a monitor. */
 export type MonitorContext = {
   monitorId: string;
   /** The plan's shortest interval (D-60). */
   minIntervalSeconds: number;
-  /** Agents of the service, which every account may use. */
+  /** Shared agents, which every account may use. */
   sharedAgentIds: readonly string[];
   /** Those of them that are alive, of which a monitor gets some whose owner names none. */
   aliveAgentIds: readonly string[];
