@@ -1,7 +1,6 @@
 import type { AgentCapability } from '../core/agents/capability.ts';
-import { openAgentProbe } from '../probes/agent-probe.ts';
 import type { EchoNotice } from '../probes/icmp.ts';
-import type { Probe } from '../probes/probe.ts';
+import { openAgentProbe, type Probe } from '../probes/probe.ts';
 
 /** The probe of this machine, and what it can measure. */
 export type MachineProbe = { probe: Probe; capabilities: AgentCapability[]; close: () => Promise<void> };

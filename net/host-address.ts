@@ -1,8 +1,8 @@
 import dns, { type LookupAddress } from 'node:dns';
 import net from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
-import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
+import { startDeadline } from './timeline.ts';
 
 /**
  * The addresses of a host, at least one, in the order in which the system prefers them (RFC 6724). `dnsMs` is null for

@@ -1,10 +1,4 @@
-import http, {
-  type Agent,
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
+import http, { type Agent, type ClientRequest, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
@@ -16,7 +10,6 @@ import {
   readCertificate,
   type Certificate,
 } from './certificate.ts';
-import { startDeadline } from './deadline.ts';
 import { connect, createDestinations, type Destination } from './destination.ts';
 import {
   BLOCKED,
@@ -28,8 +21,9 @@ import {
   UNSENDABLE,
   type Failure,
 } from './failure.ts';
+import { FreshRequest, type ComingAnswer, type RequestEvents } from './fresh-request.ts';
 import { glimpseBody, readBody, type ResponseBody } from './response-body.ts';
-import { Timeline, type Timings } from './timeline.ts';
+import { startDeadline, Timeline, type Timings } from './timeline.ts';
 
 /** One request; the caller handles redirects. */
 export type HttpRequest = {
@@ -114,27 +108,74 @@ const NO_ACCOUNT = 'nobody';
 
 /** Opens the only way to the network; without `allowPrivateNetwork` it reaches public addresses only (D-30). */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
+  return createClient(options, openWithNode);
+}
+
+/**
+ * Opens the same way for checks, by a client of our own that takes less CPU than Node's. Checks never use a connection
+ * again: their requests have no `agent`.
+ */
+export function createProbeClient(options: HttpClientOptions): HttpClient {
+  return createClient(options, (destination, request, events) => new FreshRequest(destination, request, events));
+}
+
+function createClient(options: HttpClientOptions, open: OpenRequest): HttpClient {
   const findDestination = createDestinations(options);
   return (request) =>
     new Promise((resolve, reject) => {
       const scope = bodyScope();
       const account = options.purpose ?? scope?.account ?? NO_ACCOUNT;
-      new RunningExchange({ request, scope, account, resolve, reject }).start(findDestination(request.url));
+      new RunningExchange({ request, open, scope, account, resolve, reject }).start(findDestination(request.url));
     });
 }
+
+/** Sends a request by Node's own client, which can keep connections for later requests. */
+function openWithNode(destination: Destination, request: HttpRequest, events: RequestEvents): ClientRequest {
+  const { url, method, headers, agent, body } = request;
+  const options: RequestOptions = {
+    ...destination,
+    protocol: url.protocol,
+    defaultPort: destination.isSecure ? 443 : 80,
+    method,
+    path: url.pathname + url.search,
+    headers: body === undefined ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) },
+    maxHeaderSize: MAX_HEADER_BYTES,
+  };
+  if (agent !== undefined) options.agent = agent;
+  else options.createConnection = () => connect(destination);
+  const opened = destination.isSecure ? https.request(options) : http.request(options);
+  opened.once('socket', events.onSocket);
+  opened.once('response', events.onAnswer);
+  // A 101 is an answer like any other; the protocol that it opens is not spoken, so that it has no body.
+  opened.once('upgrade', events.onAnswer);
+  opened.on('information', events.onInformational);
+  opened.on('error', events.onError);
+  return opened.end(body);
+}
+
+/** A request under way: its socket, where it has one, and how to end it. */
+type OpenedRequest = { socket: Socket | null; destroy: () => void };
+type OpenRequest = (destination: Destination, request: HttpRequest, events: RequestEvents) => OpenedRequest;
 
 type Settlement = { resolve: (exchange: HttpExchange) => void; reject: (error: Error) => void };
 
 /** `account` is whose its body is. */
-type ExchangeStart = Settlement & { request: HttpRequest; scope: BodyScope | undefined; account: string };
+type ExchangeStart = Settlement & {
+  request: HttpRequest;
+  open: OpenRequest;
+  scope: BodyScope | undefined;
+  account: string;
+};
 
 class RunningExchange {
   readonly #request: HttpRequest;
+  readonly #open: OpenRequest;
   readonly #resolve: Settlement['resolve'];
   readonly #reject: Settlement['reject'];
   readonly #timeline: Timeline;
   #callOffDeadline: () => void = () => {};
   #isSettled = false;
+  #informational = 0;
   #certificate: Certificate | null = null;
   /** Where the body stays counted once it is complete; undefined where it is not kept for long. */
   readonly #scope: BodyScope | undefined;
@@ -148,8 +189,9 @@ class RunningExchange {
    */
   #failure: Failure | null = null;
 
-  constructor({ request, scope, account, resolve, reject }: ExchangeStart) {
+  constructor({ request, open, scope, account, resolve, reject }: ExchangeStart) {
     this.#request = request;
+    this.#open = open;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#scope = request.keepsBody === true ? scope : undefined;
@@ -159,48 +201,31 @@ class RunningExchange {
 
   start(destination: Destination | null): void {
     if (destination === null) return this.#fail(BLOCKED);
-    const { deadlineMs, body } = this.#request;
-    let clientRequest: ClientRequest;
+    let opened: OpenedRequest;
     try {
-      clientRequest = this.#open(destination);
+      opened = this.#open(destination, this.#request, {
+        onSocket: (socket) => this.#timeline.watch(socket, destination.isNamed),
+        onInformational: () => this.#passInformational(),
+        onAnswer: (answer) => this.#receive(answer),
+        onError: (error) => this.#lose(error, { socket: opened.socket, destination }),
+      });
     } catch (error) {
       if (!isUnsendable(error)) throw error;
       return this.#fail(UNSENDABLE);
     }
-    this.#abandon = () => clientRequest.destroy();
-    this.#callOffDeadline = startDeadline(deadlineMs, () => this.#passDeadline());
-    clientRequest.once('socket', (socket) => this.#timeline.watch(socket, destination.isNamed));
-    clientRequest.once('response', (response) => this.#receive(response));
-    // A 101 is a response like any other; we do not speak the protocol it opens, so it has no body.
-    clientRequest.once('upgrade', (response) => this.#receiveHead(response));
-    let informational = 0;
-    clientRequest.on('information', () => {
-      informational += 1;
-      if (informational > MAX_INFORMATIONAL) this.#giveUp(NEVER_FINAL);
-    });
-    clientRequest.on('error', (error) => this.#lose(error, { clientRequest, destination }));
-    clientRequest.end(body);
+    this.#abandon = () => opened.destroy();
+    this.#callOffDeadline = startDeadline(this.#request.deadlineMs, () => this.#passDeadline());
   }
 
-  #open(destination: Destination): ClientRequest {
-    const { url, method, headers, agent, body } = this.#request;
-    const options: RequestOptions = {
-      ...destination,
-      protocol: url.protocol,
-      defaultPort: destination.isSecure ? 443 : 80,
-      method,
-      path: url.pathname + url.search,
-      headers: body === undefined ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) },
-      maxHeaderSize: MAX_HEADER_BYTES,
-    };
-    if (agent !== undefined) options.agent = agent;
-    else options.createConnection = () => connect(destination);
-    return destination.isSecure ? https.request(options) : http.request(options);
+  #passInformational(): void {
+    this.#informational += 1;
+    if (this.#informational > MAX_INFORMATIONAL) this.#giveUp(NEVER_FINAL);
   }
 
-  #receive(response: IncomingMessage): void {
+  #receive(response: ComingAnswer): void {
     const { bodyLimit, glimpseLimit } = this.#request;
     const { statusCode = 0, headers } = response;
+    if (statusCode === 101) return this.#receiveHead(response);
     const limit = bodyLimit(statusCode, headers);
     if (limit > 0) return void this.#receiveBody(response, limit);
     const glimpsed = glimpseLimit?.(statusCode, headers) ?? 0;
@@ -209,7 +234,7 @@ class RunningExchange {
   }
 
   /** Completes the response with its head: the body can no longer change it. */
-  #receiveGlimpse(response: IncomingMessage, limit: number): void {
+  #receiveGlimpse(response: ComingAnswer, limit: number): void {
     const { socket } = response;
     this.#markAnswer(socket);
     const withinMs = Math.max(0, Math.min(GLIMPSE_MS, this.#request.deadlineMs - this.#timeline.elapsedMs()));
@@ -217,13 +242,13 @@ class RunningExchange {
     this.#answer(response, { bytes: EMPTY, truncated: false }, glimpse);
   }
 
-  #receiveHead(response: IncomingMessage): void {
+  #receiveHead(response: ComingAnswer): void {
     this.#markAnswer(response.socket);
     this.#answer(response, { bytes: EMPTY, truncated: false });
     response.socket.destroy();
   }
 
-  async #receiveBody(response: IncomingMessage, limit: number): Promise<void> {
+  async #receiveBody(response: ComingAnswer, limit: number): Promise<void> {
     // Once the response has ended, node detaches the socket of a connection that could be kept alive.
     const { socket } = response;
     this.#markAnswer(socket);
@@ -247,15 +272,12 @@ class RunningExchange {
     if (socket instanceof TLSSocket) this.#certificate = readCertificate(socket);
   }
 
-  #lose(
-    error: Error,
-    { clientRequest, destination }: { clientRequest: ClientRequest; destination: Destination },
-  ): void {
+  #lose(error: Error, { socket, destination }: { socket: Socket | null; destination: Destination }): void {
     if (this.#isSettled || this.#failure !== null) return;
     const failure = failureOf(error, this.#timeline.step());
     if (failure === null) {
       this.#rejectWith(error);
-    } else if (isVerificationError(clientRequest.socket)) {
+    } else if (isVerificationError(socket)) {
       void this.#explain(failure, destination);
     } else {
       this.#fail(failure);
@@ -281,7 +303,7 @@ class RunningExchange {
     this.#abandon();
   }
 
-  #answer(response: IncomingMessage, { bytes, truncated }: ResponseBody, glimpse?: Promise<Buffer>): void {
+  #answer(response: ComingAnswer, { bytes, truncated }: ResponseBody, glimpse?: Promise<Buffer>): void {
     this.#settle({
       outcome: 'answered',
       status: response.statusCode ?? 0,

@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import { FREE_BODY_BYTES, type BodyCharge } from './body-budget.ts';
+import type { ComingAnswer } from './fresh-request.ts';
 
 /** The start of a body with its content coding undone; `truncated` when there was more than the limit. */
 export type ResponseBody = { bytes: Buffer; truncated: boolean };
@@ -49,7 +49,7 @@ type Reading = { limit: number; decodes: boolean; charge?: () => BodyCharge };
  * Reads at most `limit` bytes of a body. With `decodes` its content coding is undone; one that is not known is left as
  * it came. The connection stays open after a truncated body: the caller closes it.
  */
-export function readBody(response: IncomingMessage, options: Reading): ComingBody {
+export function readBody(response: ComingAnswer, options: Reading): ComingBody {
   const { promise, resolve } = Promise.withResolvers<BodyOutcome>();
   const reading = new BodyReader(response, options, resolve);
   return { ended: promise, soFar: () => reading.buffer.body().bytes, giveUp: () => reading.finish('out_of_memory') };
@@ -60,7 +60,7 @@ export function readBody(response: IncomingMessage, options: Reading): ComingBod
  * breaks off or goes on for ever by then is all the same. Never rejects. The caller closes the connection.
  */
 export function glimpseBody(
-  response: IncomingMessage,
+  response: ComingAnswer,
   { limit, withinMs }: { limit: number; withinMs: number },
 ): Promise<Buffer> {
   const { promise, resolve } = Promise.withResolvers<Buffer>();
@@ -77,7 +77,7 @@ export function glimpseBody(
 /** Reads a body and reports once how that ended, unless it is stopped before. */
 class BodyReader {
   readonly buffer: BodyBuffer;
-  readonly #response: IncomingMessage;
+  readonly #response: ComingAnswer;
   readonly #limit: number;
   readonly #createDecoder: CreateDecoder | undefined;
   readonly #onEnd: (outcome: BodyOutcome) => void;
@@ -86,7 +86,7 @@ class BodyReader {
   #wireBytes = 0;
   #isOver = false;
 
-  constructor(response: IncomingMessage, { limit, decodes, charge }: Reading, onEnd: (outcome: BodyOutcome) => void) {
+  constructor(response: ComingAnswer, { limit, decodes, charge }: Reading, onEnd: (outcome: BodyOutcome) => void) {
     const coding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
     const createDecoder = decodes ? DECODERS.get(coding) : undefined;
     this.#response = response;
@@ -140,7 +140,8 @@ class BodyReader {
       .on('drain', () => this.#response.resume())
       .on('end', () => this.#finishBody())
       .on('error', () => this.finish('undecodable'));
-    if (!this.#decoder.write(chunk, onDecoded)) this.#response.pause();
+    // A copy, for it is decoded after the next chunk has come into the same memory.
+    if (!this.#decoder.write(Buffer.from(chunk), onDecoded)) this.#response.pause();
   }
 
   /** The decoder may still be at what came before: what that holds counts. */

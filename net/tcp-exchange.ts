@@ -1,9 +1,8 @@
 import net, { type Socket } from 'node:net';
 import { isRefusedAddress, type Guard, createGuardedLookup } from './address-guard.ts';
-import { startDeadline } from './deadline.ts';
 import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
 import { ADDRESS_ATTEMPT_MS, type HostPort } from './host-address.ts';
-import { Timeline, type Timings } from './timeline.ts';
+import { startDeadline, Timeline, type Timings } from './timeline.ts';
 
 /** One connection: made, perhaps spoken over and listened to, and closed. */
 export type TcpRequest = HostPort & {

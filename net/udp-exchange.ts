@@ -1,9 +1,9 @@
 import dgram from 'node:dgram';
 import type { LookupAddress } from 'node:dns';
 import type { Guard } from './address-guard.ts';
-import { startDeadline } from './deadline.ts';
 import { failureOf, type Failure } from './failure.ts';
 import { resolveHost, type HostPort } from './host-address.ts';
+import { startDeadline } from './timeline.ts';
 
 /** One datagram, which may be empty, and the wait for its reply. */
 export type UdpRequest = HostPort & {

@@ -2,7 +2,7 @@ import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { HttpObservation } from '../core/checks/http/observation.ts';
 import { STORED_BODY_BYTES } from '../core/incidents/answer-evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
-import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
+import { createProbeClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { HttpJourney } from './http/journey.ts';
 import { followRedirect, MAX_REDIRECTS, redirectTarget } from './http/redirect.ts';
 import { buildFirstHop, carriesSecrets, type Hop } from './http/request.ts';
@@ -17,7 +17,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
  * judged (D-21). The probe rejects only where our own machine lacks something.
  */
 export function createHttpProbe(environment: ProbeEnvironment): (target: CheckTarget) => Promise<HttpObservation> {
-  const send = createHttpClient(environment);
+  const send = createProbeClient(environment);
   return (target) => new HttpCheck(target, send).run();
 }
 

@@ -4,8 +4,7 @@ import { dispatch, type OpenProbe } from './probe.ts';
 import { createVendorProbe, type VendorPageReader } from './vendor.ts';
 
 export type { ProbeEnvironment } from './http.ts';
-export type { OpenProbe, Probe } from './probe.ts';
-export { openAgentProbe } from './agent-probe.ts';
+export { openAgentProbe, type OpenProbe, type Probe } from './probe.ts';
 
 /** Opens the probe of what the service itself checks. */
 export function openServiceProbe(

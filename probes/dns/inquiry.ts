@@ -1,7 +1,7 @@
 import type { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsAnswers } from '../../core/checks/dns/observation.ts';
 import type { DnsRecordType } from '../../core/checks/dns/records.ts';
-import { startDeadline } from '../../net/deadline.ts';
+import { startDeadline } from '../../net/timeline.ts';
 import { ask } from './ask.ts';
 import type { ResolverPool } from './resolver-pool.ts';
 

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsOpinion } from '../../core/checks/dns/observation.ts';
 import { within } from '../../core/time.ts';
-import { startDeadline } from '../../net/deadline.ts';
+import { startDeadline } from '../../net/timeline.ts';
 import { ask } from './ask.ts';
 import { inquire, type DnsQuestion } from './inquiry.ts';
 import type { ResolverPool } from './resolver-pool.ts';

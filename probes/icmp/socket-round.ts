@@ -1,5 +1,5 @@
-import { startDeadline } from '../../net/deadline.ts';
 import { failureOf } from '../../net/failure.ts';
+import { startDeadline } from '../../net/timeline.ts';
 import { gapMs, type EchoOutcome, type EchoRound } from './echo-means.ts';
 import type { EchoSocket } from './echo-socket.ts';
 

@@ -1,13 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import nock from 'nock';
+import { openPublicHost, PUBLIC_HOST } from '../helpers/public-host.ts';
 import { until } from '../helpers/until.ts';
 import { DISGUISED_URLS, ELSEWHERE, LOOPBACK, NAMES } from './address-forms.ts';
 import { startWatchman, takeOverResolver, type Resolver, type Watchman } from './private-network.ts';
 import { openWaysIn, type WaysIn } from './ways-in.ts';
 
-/** The first hop has to be a public host, which no test can have of its own. */
-const PUBLIC = 'http://public.example';
+const PUBLIC = `http://${PUBLIC_HOST}`;
 const NOWHERE = { host: '127.0.0.1', port: 9 };
 
 let watchman: Watchman;
@@ -18,13 +17,11 @@ let unguarded: WaysIn;
 test.before(async () => {
   watchman = await startWatchman();
   resolver = takeOverResolver();
-  nock.enableNetConnect();
   guarded = openWaysIn({ allowPrivateNetwork: false, timeoutMs: 5000, root: NOWHERE, refer: () => undefined });
   unguarded = openWaysIn({ allowPrivateNetwork: true, timeoutMs: 300, root: NOWHERE, refer: () => undefined });
 });
 
 test.after.always(async () => {
-  nock.restore();
   await guarded.close();
   await unguarded.close();
   resolver.restore();
@@ -46,27 +43,25 @@ for (const [follower, path] of Object.entries(FOLLOWERS) as [keyof typeof FOLLOW
 
   test.serial(`no redirect of a public host to any private address is followed by ${follower}`, async (t) => {
     const before = watchman.connections();
+    const { redirects, asked } = await openPublicHost(t);
     for (const [index, location] of locations(watchman.port).entries()) {
-      nock(PUBLIC)
-        .get(path)
-        .reply(STATUSES[index % STATUSES.length], '', { Location: Buffer.from(location).toString('latin1') });
+      redirects.set(path, { status: STATUSES[index % STATUSES.length] ?? 302, location });
       t.regex(
         await guarded.toUrls[follower](`${PUBLIC}/`),
         /blocked|no public address|nxdomain|does not resolve|too_many|HTTP 30/i,
         location,
       );
-      t.true(nock.isDone(), location);
+      t.deepEqual(asked.splice(0), [path], location);
     }
     await turn();
     t.is(watchman.connections(), before);
   });
 
   test.serial(`without the guard such a redirect is followed by ${follower}`, async (t) => {
+    const { redirects } = await openPublicHost(t);
     for (const host of ['127.0.0.1', '127.1', 'loopback.example']) {
       const before = watchman.connections();
-      nock(PUBLIC)
-        .get(path)
-        .reply(302, '', { Location: `http://${host}:${watchman.port}/` });
+      redirects.set(path, { status: 302, location: `http://${host}:${watchman.port}/` });
       await unguarded.toUrls[follower](`${PUBLIC}/`);
       t.true(await until(() => watchman.connections() > before), host);
     }
@@ -78,10 +73,9 @@ test.serial(
   async (t) => {
     const before = watchman.connections();
     resolver.answers.set('public.example', [['127.0.0.1']]);
-    nock(PUBLIC).get('/').reply(302, '', { Location: '/next' });
-    nock(PUBLIC)
-      .get('/next')
-      .reply(307, '', { Location: `http://public.example:${watchman.port}/` });
+    const { redirects } = await openPublicHost(t);
+    redirects.set('/', { status: 302, location: '/next' });
+    redirects.set('/next', { status: 307, location: `${PUBLIC}:${watchman.port}/` });
     t.is(await guarded.toUrls.http(`${PUBLIC}/`), 'blocked_target');
     t.is(watchman.connections(), before);
   },

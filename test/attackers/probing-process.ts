@@ -3,11 +3,11 @@ import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/check
 import type { Vote } from '../../core/checks/verdict.ts';
 import { extractAnswerEvidence } from '../../core/incidents/answer-evidence.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
-import { openAgentProbe } from '../../probes/agent-probe.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';
 import { openServiceProbe } from '../../probes/index.ts';
 import { Judge } from '../../probes/judging/judge.ts';
+import { openAgentProbe } from '../../probes/probe.ts';
 import { createVendorPageReader } from '../../probes/vendor.ts';
 
 /** Checks to run at once, and the registries that domains are looked up at. */

@@ -3,10 +3,10 @@ import { judgeObservation } from '../../core/checks/judge.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
-import { openAgentProbe } from '../../probes/agent-probe.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import { openServiceProbe } from '../../probes/index.ts';
 import { createPatternSearch } from '../../probes/pattern-search.ts';
+import { openAgentProbe } from '../../probes/probe.ts';
 import { createVendorPageReader } from '../../probes/vendor.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
-import { startDeadline } from '../../net/deadline.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { createTcpClient } from '../../net/tcp-exchange.ts';
+import { startDeadline } from '../../net/timeline.ts';
 import { createUdpClient } from '../../net/udp-exchange.ts';
 
 const GUARD = { allowPrivateNetwork: true };

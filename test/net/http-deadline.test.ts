@@ -1,9 +1,9 @@
 import test from 'ava';
-import { createHttpClient } from '../../net/http-client.ts';
+import { createProbeClient } from '../../net/http-client.ts';
 import { expectFailure, requestTo, startCannedServer } from '../helpers/exchange.ts';
 import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 
-const send = createHttpClient({ allowPrivateNetwork: true });
+const send = createProbeClient({ allowPrivateNetwork: true });
 
 const SILENCES: Record<string, { text: string; reason: RegExp }> = {
   'nothing at all': { text: '', reason: /waiting for the response/ },

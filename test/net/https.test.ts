@@ -1,6 +1,6 @@
 import net from 'node:net';
 import test from 'ava';
-import { createHttpClient } from '../../net/http-client.ts';
+import { createProbeClient } from '../../net/http-client.ts';
 import { TestAuthority } from '../helpers/certificates.ts';
 import { bodyOf, expectFailure, requestTo } from '../helpers/exchange.ts';
 import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
@@ -10,7 +10,7 @@ const HOSTS = ['localhost', '127.0.0.1'];
 const authority = await TestAuthority.create();
 authority.trust();
 const stranger = await TestAuthority.create();
-const send = createHttpClient({ allowPrivateNetwork: true });
+const send = createProbeClient({ allowPrivateNetwork: true });
 
 test('a verified certificate is reported with its names and dates, over a name and over an address', async (t) => {
   const { port } = await startHttpServer(

@@ -1,0 +1,244 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** The head of a final or informational answer, its names in lower case and repeated headers joined as Node does. */
+export type AnswerHead = { status: number; headers: IncomingHttpHeaders };
+
+/** What a parser tells, in this order; informational answers come before the final one. */
+export type AnswerHandlers = {
+  onInformational: () => void;
+  onHead: (head: AnswerHead) => void;
+  /** Bytes of the body; they belong to the chunk that was taken, and change with it. */
+  onBody: (bytes: Buffer) => void;
+  onEnd: () => void;
+};
+
+/** Says that a server does not speak HTTP. The codes are those of Node's own parser. */
+export class InvalidAnswer extends Error {
+  readonly code: 'HPE_INVALID_RESPONSE' | 'HPE_HEADER_OVERFLOW';
+
+  constructor(code: InvalidAnswer['code'] = 'HPE_INVALID_RESPONSE') {
+    super('The response is not valid HTTP');
+    this.code = code;
+  }
+}
+
+const MAX_HEADER_BYTES = 64 * 1024;
+/** Bytes of a line that says how long a chunk is, its extensions included. */
+const MAX_CHUNK_LINE_BYTES = 16 * 1024;
+/** The longest body, and the longest chunk, in bytes: nobody will read it to its end. */
+const MAX_LENGTH = 2 ** 64;
+const LINE_FEED = 10;
+
+const STATUS_LINE = /^HTTP\/(?:0\.9|1\.0|1\.1|2\.0) (\d{3})(?: [^\0\r\n]*)?$/;
+/** What a status line must begin with, as long as it is shorter. */
+const STATUS_LINE_STARTS = ['HTTP/1.1 ', 'HTTP/1.0 ', 'HTTP/2.0 ', 'HTTP/0.9 '];
+const HEADER_LINE = /^([!#$%&'*+\-.^_`|~\w]+):[\t ]*([\t -~\x80-\xff]*)$/;
+const CHUNK_LINE = /^([\da-f]+)(?:;[\t -~\x80-\xff]+)?$/i;
+const CHUNK_LINE_START = /^[\da-f]+(?:[;\r]|$)/i;
+const DIGITS = /^\d+$/;
+
+/** Headers of which the first counts, where others of a name are joined (as `message.headers` of Node documents). */
+const SINGLE = new Set(
+  `age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since
+  last-modified location max-forwards proxy-authorization referer retry-after server user-agent`.split(/\s+/),
+);
+
+/** Where in an answer the next byte is. */
+type State = 'status' | 'headers' | 'length' | 'close' | 'chunk_size' | 'chunk' | 'chunk_end' | 'trailers' | 'ended';
+
+/**
+ * Reads the one answer of a connection that serves one request: its head in one pass, then as much of its body as
+ * comes. What follows the answer is no matter. Strict where Node's parser is, so that a server is judged alike.
+ */
+export class AnswerParser {
+  readonly #handlers: AnswerHandlers;
+  readonly #isHead: boolean;
+  #state: State = 'status';
+  /** The start of a line whose end has not come. */
+  #line = '';
+  /** Bytes of the present head, or of the trailers. */
+  #headerBytes = 0;
+  #status = 0;
+  #headers = newHeaders();
+  /** Bytes of the body, or of the chunk, that are still to come. */
+  #remaining = 0;
+
+  /** An answer to a `method` of HEAD has no body. */
+  constructor(method: string, handlers: AnswerHandlers) {
+    this.#isHead = method === 'HEAD';
+    this.#handlers = handlers;
+  }
+
+  /** Reads the next bytes that came. Throws `InvalidAnswer`, after which nothing may be taken. */
+  take(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && this.#state !== 'ended') at = this.#step(chunk, at);
+  }
+
+  /** The connection was closed: true where the answer is complete with that. Throws as `take` does. */
+  close(): boolean {
+    if (/\r[^]/.test(this.#line)) throw new InvalidAnswer();
+    if (this.#state === 'close') this.#end();
+    return this.#state === 'ended';
+  }
+
+  /** Reads one line or one piece of body from a place in a chunk; returns the place behind it. */
+  #step(chunk: Buffer, at: number): number {
+    switch (this.#state) {
+      case 'length':
+      case 'chunk':
+        return this.#takeBody(chunk, at);
+      case 'close':
+        this.#handlers.onBody(chunk.subarray(at));
+        return chunk.length;
+      default:
+        return this.#takeLine(chunk, at);
+    }
+  }
+
+  #takeLine(chunk: Buffer, at: number): number {
+    const end = chunk.indexOf(LINE_FEED, at);
+    const next = end === -1 ? chunk.length : end + 1;
+    this.#count(next - at);
+    this.#line += chunk.toString('latin1', at, next);
+    if (end === -1) {
+      this.#expectStart();
+      return next;
+    }
+    const line = this.#line;
+    this.#line = '';
+    // Some servers send an empty line too many.
+    if (this.#state === 'status' && /^\r*\n$/.test(line)) return next;
+    if (!line.endsWith('\r\n')) throw new InvalidAnswer();
+    this.#readLine(line.slice(0, -2));
+    return next;
+  }
+
+  #count(bytes: number): void {
+    this.#headerBytes += bytes;
+    if (this.#state === 'chunk_size' || this.#state === 'chunk_end') {
+      if (this.#headerBytes > MAX_CHUNK_LINE_BYTES) throw new InvalidAnswer();
+    } else if (this.#headerBytes > MAX_HEADER_BYTES) throw new InvalidAnswer('HPE_HEADER_OVERFLOW');
+  }
+
+  /** What speaks another protocol is known by the first bytes of a line, which may never end. */
+  #expectStart(): void {
+    const line = this.#line;
+    const isExpected =
+      this.#state === 'chunk_size'
+        ? CHUNK_LINE_START.test(line)
+        : this.#state !== 'status' ||
+          /^\r+$/.test(line) ||
+          STATUS_LINE_STARTS.some((start) => line.startsWith(start.slice(0, line.length)));
+    if (!isExpected) throw new InvalidAnswer();
+  }
+
+  #readLine(line: string): void {
+    switch (this.#state) {
+      case 'status':
+        return this.#readStatus(line);
+      case 'headers':
+        return line === '' ? this.#endHead() : this.#readHeader(line);
+      case 'chunk_size':
+        return this.#readChunkSize(line);
+      case 'chunk_end':
+        if (line !== '') throw new InvalidAnswer();
+        return this.#expectChunk();
+      default:
+        if (line === '') return this.#end();
+        if (!HEADER_LINE.test(line)) throw new InvalidAnswer();
+    }
+  }
+
+  #readStatus(line: string): void {
+    const status = STATUS_LINE.exec(line)?.[1];
+    if (status === undefined) throw new InvalidAnswer();
+    this.#status = Number(status);
+    this.#headers = newHeaders();
+    this.#state = 'headers';
+  }
+
+  #readHeader(line: string): void {
+    const [, name, text] = HEADER_LINE.exec(line) ?? [];
+    if (name === undefined || text === undefined) throw new InvalidAnswer();
+    const key = name.toLowerCase();
+    const value = text.trimEnd();
+    const headers = this.#headers;
+    const before = headers[key];
+    if (key === 'content-length') this.#readLength(value);
+    if (key === 'set-cookie') (headers['set-cookie'] ??= []).push(value);
+    else if (before === undefined) headers[key] = value;
+    else if (!SINGLE.has(key)) headers[key] = `${String(before)}${key === 'cookie' ? '; ' : ', '}${value}`;
+    this.#expectOneFraming();
+  }
+
+  // Two ways to say where the body ends are a way to smuggle another answer in.
+  #expectOneFraming(): void {
+    const { 'content-length': length, 'transfer-encoding': codings } = this.#headers;
+    if (length !== undefined && codings !== undefined) throw new InvalidAnswer();
+  }
+
+  #readLength(value: string): void {
+    this.#remaining = DIGITS.test(value) ? Number(value) : Number.NaN;
+    if (this.#headers['content-length'] !== undefined || !(this.#remaining <= MAX_LENGTH)) throw new InvalidAnswer();
+  }
+
+  #endHead(): void {
+    const status = this.#status;
+    const headers = this.#headers;
+    this.#headerBytes = 0;
+    if (isInformational(status) && status !== 101) {
+      this.#state = 'status';
+      return this.#handlers.onInformational();
+    }
+    this.#state = this.#framing();
+    this.#handlers.onHead({ status, headers });
+    if (this.#state === 'ended') this.#handlers.onEnd();
+  }
+
+  /** How the body ends (RFC 9112, 6.3). */
+  #framing(): State {
+    const { 'content-length': length, 'transfer-encoding': codings } = this.#headers;
+    if (this.#isHead || isInformational(this.#status) || this.#status === 204 || this.#status === 304) return 'ended';
+    if (codings !== undefined) return /(?:^|[\t ,])chunked$/i.test(codings) ? 'chunk_size' : 'close';
+    if (length === undefined) return 'close';
+    return this.#remaining === 0 ? 'ended' : 'length';
+  }
+
+  #takeBody(chunk: Buffer, at: number): number {
+    const next = Math.min(chunk.length, at + this.#remaining);
+    this.#remaining -= next - at;
+    this.#handlers.onBody(chunk.subarray(at, next));
+    if (this.#remaining > 0) return next;
+    if (this.#state === 'length') this.#end();
+    else this.#state = 'chunk_end';
+    return next;
+  }
+
+  #expectChunk(): void {
+    this.#state = 'chunk_size';
+    this.#headerBytes = 0;
+  }
+
+  #readChunkSize(line: string): void {
+    const size = Number.parseInt(CHUNK_LINE.exec(line)?.[1] ?? '', 16);
+    if (!(size <= MAX_LENGTH)) throw new InvalidAnswer();
+    this.#headerBytes = 0;
+    this.#remaining = size;
+    this.#state = size === 0 ? 'trailers' : 'chunk';
+  }
+
+  #end(): void {
+    this.#state = 'ended';
+    this.#handlers.onEnd();
+  }
+}
+
+function isInformational(status: number): boolean {
+  return status >= 100 && status < 200;
+}
+
+/** Without what every object has by itself, for a header may have any name. */
+function newHeaders(): IncomingHttpHeaders {
+  return Object.create(null) as IncomingHttpHeaders;
+}

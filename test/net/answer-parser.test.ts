@@ -1,0 +1,235 @@
+import http from 'node:http';
+import { Duplex } from 'node:stream';
+import test from 'ava';
+import * as fc from 'fast-check';
+import { AnswerParser } from '../../net/answer-parser.ts';
+
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** What a parser made of an answer: its status, headers and body, or that it is none. */
+type Read = { status: number; headers: http.IncomingHttpHeaders; body: string; isWhole: boolean } | 'invalid';
+
+/** What our parser makes of the bytes, which come in pieces, before the connection is closed. */
+function readOurselves(method: string, pieces: readonly Buffer[]): Read {
+  let status = 0;
+  let headers: http.IncomingHttpHeaders = {};
+  let body = '';
+  const parser = new AnswerParser(method, {
+    onInformational: () => {},
+    onHead: (head) => ({ status, headers } = head),
+    onBody: (bytes) => (body += bytes.toString('latin1')),
+    onEnd: () => {},
+  });
+  try {
+    for (const piece of pieces) parser.take(piece);
+    const isWhole = parser.close();
+    return { status, headers: { ...headers }, body, isWhole };
+  } catch {
+    return 'invalid';
+  }
+}
+
+/** The same by Node's client. */
+async function readWithNode(method: string, pieces: readonly Buffer[]): Promise<Read> {
+  const { promise, resolve } = Promise.withResolvers<Read>();
+  const connection = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+  const request = http.request({
+    method,
+    createConnection: () => connection as never,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+  let status = 0;
+  let headers: http.IncomingHttpHeaders = {};
+  let body = '';
+  const end = (isWhole: boolean) => resolve({ status, headers: { ...headers }, body, isWhole });
+  let answered: http.IncomingMessage | null = null;
+  request.once('response', (response) => {
+    answered = response;
+    status = response.statusCode ?? 0;
+    headers = response.headers;
+    response.on('data', (bytes: Buffer) => (body += bytes.toString('latin1')));
+    response.once('end', () => end(true));
+    response.once('error', () => undefined);
+    response.once('close', () => end(response.complete));
+  });
+  request.once('upgrade', (response) => {
+    status = response.statusCode ?? 0;
+    headers = response.headers;
+    end(true);
+  });
+  request.once('error', (error: NodeJS.ErrnoException) => {
+    // What comes after a whole answer is invalid to Node; nobody reads it.
+    if (answered?.complete === true) return;
+    if (error.code?.startsWith('HPE_') !== true) end(false);
+    else resolve('invalid');
+  });
+  request.end();
+  for (const piece of pieces) connection.push(piece);
+  connection.push(null);
+  return await promise;
+}
+
+const spaces = fc.constantFrom('', ' ', '  ', '\t', ' \t ');
+const nameText = fc.constantFrom(
+  'X-A',
+  'x-a',
+  'Set-Cookie',
+  'Content-Type',
+  'Location',
+  'Via',
+  'Cookie',
+  'Age',
+  'X_b',
+  'Constructor',
+  'X~!#$%&*+.^`|1',
+  'bad name',
+  'bäd',
+  'bad\x01',
+  '',
+  'X-A ',
+  ' X-A',
+);
+const valueText = fc.oneof(
+  fc.constantFrom(
+    '',
+    'a',
+    'a b',
+    'a,b',
+    'größe',
+    'a\x01b',
+    'a\tb',
+    'a\x7fb',
+    'a\0b',
+    'a\rb',
+    'a\nb',
+    '\xff',
+    ' folded',
+  ),
+  fc.string({ maxLength: 20 }),
+);
+const header = fc
+  .tuple(nameText, spaces, valueText, spaces)
+  .map(([name, before, value, after]) => `${name}:${before}${value}${after}`);
+const framing = fc.constantFrom(
+  'Content-Length: 3',
+  'Content-Length: 0',
+  'Content-Length: 10',
+  'Content-Length: 03',
+  'Content-Length: +3',
+  'Content-Length: 3 ',
+  'Content-Length: 3, 3',
+  'Content-Length: ',
+  'Content-Length: 0x3',
+  'Content-Length: 99999999999999999999999',
+  'Transfer-Encoding: chunked',
+  'Transfer-Encoding: CHUNKED',
+  'Transfer-Encoding: gzip, chunked',
+  'Transfer-Encoding: gzip',
+  'Transfer-Encoding: chunked, gzip',
+  'Transfer-Encoding: xchunked',
+  'Transfer-Encoding: chunked ',
+  'Connection: close',
+  'Connection: keep-alive',
+  'Connection: upgrade',
+  'Upgrade: websocket',
+);
+const statusLine = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom('HTTP/1.1 200 OK', 'HTTP/1.1 200', 'HTTP/1.1 200 ', 'HTTP/1.0 404 Not Found'),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      'HTTP/1.1 204 No',
+      'HTTP/1.1 304 No',
+      'HTTP/1.1 101 Now',
+      'HTTP/1.1 599 größe',
+      'HTTP/1.1 199 x',
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      'HTTP/2.0 200 OK',
+      'HTTP/3.0 200 OK',
+      'HTTP/1.2 200 OK',
+      'HTTP/0.9 200 OK',
+      'http/1.1 200 OK',
+      'HTTP/1.1  200 OK',
+      'HTTP/1.1 20 OK',
+      'HTTP/1.1 2000 OK',
+      'HTTP/1.1 20x OK',
+      'HTTP/1.1 099 OK',
+      'HTTP/1.1\t200 OK',
+      ' HTTP/1.1 200 OK',
+      'ICY 200 OK',
+      'HTTP/1.1 200\tOK',
+      'HTTP/1.1 200 a\x01b',
+      'HTTP/1.1 200 a\rb',
+      '',
+    ),
+  },
+);
+const chunk = fc.constantFrom(
+  '3\r\nabc\r\n',
+  '1;x=y\r\na\r\n',
+  '1 ; x="y z"\r\na\r\n',
+  '1 \r\na\r\n',
+  'A\r\n0123456789\r\n',
+  '0003\r\nabc\r\n',
+  '3\nabc\r\n',
+  '3\r\nabc\n',
+  '3\r\nabcd\r\n',
+  'g\r\n',
+  '-1\r\n',
+  '\r\n',
+  '1;\r\na\r\n',
+  'fffffffffffffffff\r\n',
+);
+const body = fc.oneof(
+  fc.constantFrom('', 'abc', 'ab', 'abcdefghij'),
+  fc
+    .tuple(
+      fc.array(chunk, { maxLength: 3 }),
+      fc.constantFrom('0\r\n\r\n', '0\r\nX-T: 1\r\n\r\n', '0;x\r\n\r\n', '', '0\r\n'),
+    )
+    .map(([chunks, end]) => chunks.join('') + end),
+);
+const informational = fc.constantFrom(
+  '',
+  '',
+  '',
+  'HTTP/1.1 100 Continue\r\n\r\n',
+  'HTTP/1.1 103 Hints\r\nX-A: b\r\n\r\n',
+);
+const lineEnd = fc.oneof(
+  { weight: 20, arbitrary: fc.constant('\r\n') },
+  { weight: 1, arbitrary: fc.constantFrom('\n', '\r', '\r\r\n') },
+);
+
+const answer = fc
+  .tuple(informational, statusLine, fc.array(fc.oneof(header, framing), { maxLength: 5 }), lineEnd, lineEnd, body)
+  .map(([before, status, headers, end, last, text]) =>
+    Buffer.from(`${before}${[status, ...headers].map((line) => `${line}${end}`).join('')}${last}${text}`, 'latin1'),
+  );
+
+function cut(bytes: Buffer, size: number): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
+  return pieces;
+}
+
+test("our parser reads and refuses the answers that Node's does, however they come in pieces", async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('GET', 'HEAD'),
+      answer,
+      fc.constantFrom(1, 2, 7, 1000),
+      async (method, bytes, size) => {
+        t.deepEqual(readOurselves(method, cut(bytes, size)), await readWithNode(method, cut(bytes, size)));
+      },
+    ),
+    { numRuns: 3000 },
+  );
+});
