@@ -1,9 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { Registry } from 'prom-client';
 import { serveApi, type RunningApi, openApiDatabase } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
-import { describePortFailure } from '../config/failures.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
@@ -25,7 +22,6 @@ import { type RunningProcess, type Runtime, stopAll } from '../workers/runtime.t
 import { openRuntime } from '../workers/system/open-runtime.ts';
 import { bootstrap, type FirstStart } from './bootstrap.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
-import { Refusal } from './output.ts';
 
 /** What the workers finish within when the service stops, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 20_000;
@@ -40,7 +36,6 @@ export type RunningService = { url: string; firstStart: FirstStart | null; stop:
  */
 export async function startService(environment: Environment, say: (text: string) => void): Promise<RunningService> {
   installServiceClock();
-  await refuseTakenPort(environment);
   const closing: (() => Promise<void>)[] = [];
   const close = async () => {
     for (const step of closing.toReversed()) await step();
@@ -171,16 +166,4 @@ async function listen({
     slack,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
   });
-}
-
-/** Before any work: a database is not prepared for a service that cannot listen. */
-async function refuseTakenPort({ port, host }: Environment): Promise<void> {
-  const server = createServer().listen({ port, ...(host !== null && { host }) });
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new Refusal(describePortFailure(error, { variable: 'PORT', port, host }));
-  }
-  server.close();
-  await once(server, 'close');
 }

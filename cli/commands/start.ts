@@ -1,3 +1,11 @@
+import { once } from 'node:events';
+import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { enableCompileCache, flushCompileCache } from 'node:module';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { readEnvironment, type Environment } from '../../config/environment.ts';
+import { describePortFailure } from '../../config/failures.ts';
+import { Refusal } from '../output.ts';
 import type { RunningService } from '../start.ts';
 
 /**
@@ -8,6 +16,8 @@ const ECHO_MS = 500;
 
 /** How often a service that npm runs polls whether npm is still there, in milliseconds. */
 const WATCH_INTERVAL_MS = 500;
+
+const ABSENT = { throwIfNoEntry: false } as const;
 
 /**
  * Resolves when the service shall stop. With the first SIGINT or SIGTERM, or, where npm runs it, when npm was ended
@@ -55,13 +65,15 @@ export async function start(env: NodeJS.ProcessEnv): Promise<void> {
     process.exit(1);
   };
   const stopping = awaitStopRequest({ isRunByNpm: env['npm_lifecycle_event'] !== undefined, onImpatience });
+  const environment = readEnvironment(env);
+  await refuseTakenPort(environment);
+  keepCompiledCode(environment);
   // After the signals are heard: the whole service takes longer to load than any other command to run.
-  const [{ readEnvironment }, { startService }] = await Promise.all([
-    import('../../config/environment.ts'),
-    import('../start.ts'),
-  ]);
-  const service = await startService(readEnvironment(env), say);
+  const { startService } = await import('../start.ts');
+  const service = await startService(environment, say);
   greet(service, say);
+  // Now, for a service that is killed writes nothing at its end.
+  flushCompileCache();
   await stopping;
   say('Stopping: finishing work in progress (press Ctrl-C again to stop immediately)');
   await service.stop();
@@ -81,4 +93,48 @@ function greet({ url, firstStart }: RunningService, say: (text: string) => void)
     say('');
   }
   say(`Spotcheck is ready at ${url}`);
+}
+
+/** Before any work: a database is not prepared for a service that cannot listen. */
+async function refuseTakenPort({ port, host }: Environment): Promise<void> {
+  const server = createServer().listen({ port, ...(host !== null && { host }) });
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    throw new Refusal(describePortFailure(error, { variable: 'PORT', port, host }));
+  }
+  server.close();
+  await once(server, 'close');
+}
+
+/**
+ * Keeps what Node compiles in the data directory, so that the next start is ready sooner. Only where others can put no
+ * code of theirs there, and none of another version of Node.
+ */
+function keepCompiledCode({ databaseUrl, dataDir }: Environment): void {
+  const folder = path.resolve(dataDir, 'compiled');
+  try {
+    // A service on a database of its operator's may do without the directory.
+    mkdirSync(folder, { recursive: databaseUrl === null, mode: 0o700 });
+  } catch {
+    // It is there, or the service will say what is wrong with its directory.
+  }
+  if (!isOurs(folder)) return;
+  enableCompileCache(folder);
+  for (const name of readdirSync(folder)) {
+    if (!name.startsWith(`${process.version}-`)) rmSync(path.join(folder, name), { recursive: true, force: true });
+  }
+}
+
+/** True for a folder that nobody but us and root can write in, nor, but for our own group, replace. */
+function isOurs(folder: string): boolean {
+  const [own, parent] = [lstatSync(folder, ABSENT), statSync(path.dirname(folder), ABSENT)];
+  const uid = process.geteuid?.();
+  return (
+    own?.isDirectory() === true &&
+    own.uid === uid &&
+    (own.mode & 0o077) === 0 &&
+    parent?.uid === uid &&
+    (parent.mode & 0o002) === 0
+  );
 }

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chown, cp, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -61,7 +61,12 @@ test.serial(
   'a first start shows its progress and its secrets once, and a stop leaves no database behind',
   async (t) => {
     const dataDir = await newDataDir(t);
-    const first = await startService(t, { DATA_DIR: dataDir });
+    const env = { DATA_DIR: dataDir, NODE_COMPILE_CACHE: '' };
+    const compiled = join(dataDir, 'compiled');
+    await mkdir(join(compiled, 'of another version'), { recursive: true, mode: 0o700 });
+    const first = await startService(t, env);
+    t.is((await readdir(compiled)).length, 1, 'what was compiled is kept for the next start');
+    t.true((await readdir(compiled, { recursive: true })).length > 100);
     const output = first.program.output();
     const { port } = new URL(first.url);
     t.true(await accepts('127.0.0.1', port));
@@ -79,7 +84,10 @@ test.serial(
     t.is(await first.program.stop('SIGTERM'), 0, first.program.output());
     t.is(await identifyProcess(postgres), null);
 
-    const second = await startService(t, { DATA_DIR: dataDir, HOST: '0.0.0.0' }, first.token);
+    await chmod(compiled, 0o755);
+    await mkdir(join(compiled, 'of a stranger'));
+    const second = await startService(t, { ...env, HOST: '0.0.0.0' }, first.token);
+    t.true((await readdir(compiled)).includes('of a stranger'), 'a folder that others can read is left alone');
     t.true(await accepts('127.0.0.2', new URL(second.url).port));
     t.notRegex(second.program.output(), /API token|password|preparing|migration/);
     t.like(listOf(await second.call('GET', '/monitors')), [{ name: 'Kept' }]);
