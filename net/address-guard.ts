@@ -181,6 +181,8 @@ function carriedBy(address: IPv6): IPv4 | null {
 
 /** The one form of the address at which packets to an IP address end up. */
 function reachedBy(text: string): string {
+  // Of one with four numbers there is one form alone.
+  if (isIP(text) === 4) return text;
   const address = ipaddr.parse(text.replace(/%.*$/, ''));
   return 'octets' in address ? address.toString() : (carriedBy(address as IPv6) ?? address).toString();
 }
