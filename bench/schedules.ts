@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { countSlots } from '../core/checks/slots.ts';
 import type { MonitorSettings } from '../core/monitors/monitor.ts';
 import { listCheckRegions, registerSharedAgent } from '../models/agents/shared-agents.ts';
 import { createMonitor } from '../models/monitors/monitor-changes.ts';
@@ -9,7 +8,7 @@ import { JobQueues } from '../queues/job-queues.ts';
 import { createScheduleNotifier } from '../queues/region-cache.ts';
 import type { BenchContext } from './benchmark.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
-import { REGION } from './harness/monitors.ts';
+import { chooseSlots, REGION } from './harness/monitors.ts';
 import { startService } from './harness/running-service.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';
@@ -87,7 +86,7 @@ async function schedulesOn({ isQuick, report, withHarness }: BenchContext, backe
         }),
       );
       const createdAt = performance.now();
-      const wanted = countSlots(INTERVAL_SECONDS);
+      const wanted = new Set(chooseSlots({ count, intervalSeconds: INTERVAL_SECONDS })).size;
       while ((await queues.checkQueue(REGION).getJobSchedulersCount()) < wanted) await delay(POLL_MS);
       const appliedSeconds = (performance.now() - createdAt) / 1000;
       const seconds = (createdAt - startedAt) / 1000;

@@ -1,13 +1,7 @@
 import type { Queue } from 'bullmq';
-import { type ScheduleSlot, slotStartMs } from '../core/checks/slots.ts';
+import { EARLY_MS, type ScheduleSlot, slotStartMs } from '../core/checks/slots.ts';
 import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
-
-/**
- * A tick's job fires this long before the slot it stands for, in milliseconds. Time to fetch it and to read its
- * monitors, so that each probe starts on its own local timer at its own due time.
- */
-export const EARLY_MS = 300;
 
 /** A scheduler whose next tick is overdue by more than this has lost its job, in milliseconds beyond its interval. */
 const OVERDUE_MS = 60_000;

@@ -1,4 +1,4 @@
-import { countSlots } from '../../core/checks/slots.ts';
+import { chooseSlot } from '../../core/checks/slots.ts';
 import { stepSource } from '../../core/incidents/source-state.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
@@ -53,15 +53,9 @@ async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise
   );
   await run(
     `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase, state)
-     SELECT m.no, a.no, $1::int, (row_number() OVER (ORDER BY m.no) - 1) % $2::int, $3::jsonb
+     SELECT m.no, a.no, $1::int, ($2::int[])[row_number() OVER (ORDER BY m.no)], $3::jsonb
      FROM monitors m, agents a WHERE a.region = $4 AND m.id BETWEEN $5 AND $6`,
-    [
-      fleet.intervalSeconds,
-      countSlots(fleet.intervalSeconds),
-      JSON.stringify(steadyState(nowMs, fleet)),
-      REGION,
-      ...ids,
-    ],
+    [fleet.intervalSeconds, chooseSlots(fleet), JSON.stringify(steadyState(nowMs, fleet)), REGION, ...ids],
   );
   await run(
     `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict)
@@ -78,6 +72,16 @@ async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise
        SET monitors = schedule_phases.monitors + excluded.monitors`,
     ids,
   );
+}
+
+/** The slots that the monitors would have chosen, one after the other. */
+export function chooseSlots({ count, intervalSeconds }: Pick<Fleet, 'count' | 'intervalSeconds'>): number[] {
+  const occupancy = new Map<number, number>();
+  return Array.from({ length: count }, () => {
+    const slot = chooseSlot(intervalSeconds, occupancy);
+    occupancy.set(slot, (occupancy.get(slot) ?? 0) + 1);
+    return slot;
+  });
 }
 
 /** The state of a source that has been up for so long that another success changes nothing. */

@@ -54,17 +54,24 @@ export function summarizeOverdue(
   return { overdue, noChecksSinceMs: isAll && newestMs > 0 ? newestMs : null };
 }
 
-/** Most slots an interval is cut into; with more monitors than slots, monitors of one slot share a job. */
+/** Most slots an interval is cut into. Monitors of one slot share a job. */
 const MAX_SLOTS = 240;
 
 /** Two slots of an interval are at least this far apart, in milliseconds. */
 const MIN_SLOT_WIDTH_MS = 250;
 
 /**
- * Monitors of one slot start within this stretch of it at the most, in milliseconds: a job never waits long on its own
- * timers.
+ * Monitors of one slot start within this stretch from its beginning, in milliseconds, and within this part of the
+ * interval, or before the next slot: a job never waits long on its own timers.
  */
 const MAX_SPREAD_MS = 5000;
+const SPREAD_PARTS = 15;
+
+/**
+ * So many monitors share a slot before slots between those in use are taken. A job costs as much as dozens of checks,
+ * and what is in the hands of one process is checked late when that is killed.
+ */
+const FULL_SLOT = 1000;
 
 /**
  * Starts of one slot lie on moments this far apart, in milliseconds. Waking up once for ten checks costs less than
@@ -87,56 +94,93 @@ export function slotStartMs(intervalSeconds: number, slot: number): number {
 
 /**
  * The emptiest slot; among equals the first in bit-reversed order (0, 1/2, 1/4, 3/4, ...), so that few monitors lie
- * far apart. `occupancy` maps slots to monitors; a slot that is not in it is empty.
+ * far apart. Slots that the spread of another one reaches are taken only where all others are full. `occupancy` maps
+ * slots to monitors; a slot that is not in it is empty.
  */
 export function chooseSlot(intervalSeconds: number, occupancy: ReadonlyMap<number, number>): number {
   const slots = countSlots(intervalSeconds);
   const bits = Math.ceil(Math.log2(slots));
+  let apart = 2 ** bits / spreadSlots(intervalSeconds);
   let best = 0;
   let fewest = Number.POSITIVE_INFINITY;
-  for (let index = 0; index < 2 ** bits; index += 1) {
+  for (let index = 0; index < 2 ** bits && fewest > 0; index += 1) {
+    if (index >= apart) {
+      if (fewest < FULL_SLOT) break;
+      apart *= 2;
+    }
     const slot = reverseBits(index, bits);
     const monitors = occupancy.get(slot) ?? 0;
     if (slot < slots && monitors < fewest) {
       best = slot;
       fewest = monitors;
-      if (fewest === 0) break;
     }
   }
   return best;
 }
 
+/** How many slots the starts of one are spread over: a power of two. */
+function spreadSlots(intervalSeconds: number): number {
+  const everyMs = intervalSeconds * 1000;
+  const mostMs = Math.min(MAX_SPREAD_MS, everyMs / SPREAD_PARTS);
+  const most = Math.floor((mostMs * countSlots(intervalSeconds)) / everyMs);
+  return most < 2 ? 1 : 2 ** Math.floor(Math.log2(most));
+}
+
 /**
- * A monitor's own moment inside its slot, in milliseconds from the slot's start. It is stable, even, and within both
- * the slot's width and 5 s, so that monitors that share a job do not start as a herd.
+ * A monitor's own moment in its slot, in milliseconds from the slot's start. It is stable, even, and less than 5 s, so
+ * that monitors that share a job do not start as a herd.
  */
 export function startOffsetMs(intervalSeconds: number, monitorNo: number): number {
-  const width = Math.min(MAX_SPREAD_MS, (intervalSeconds * 1000) / countSlots(intervalSeconds));
-  return Math.floor((((monitorNo * GOLDEN_FRACTION) % 1) * width) / START_GRID_MS) * START_GRID_MS;
+  const everyMs = intervalSeconds * 1000;
+  const width = Math.min(MAX_SPREAD_MS, (spreadSlots(intervalSeconds) * everyMs) / countSlots(intervalSeconds));
+  return Math.floor((evenFraction(monitorNo) * width) / START_GRID_MS) * START_GRID_MS;
 }
+
+/** A number of at least 0 and less than 1 for each monitor; those of any monitors lie evenly. */
+export function evenFraction(monitorNo: number): number {
+  return (monitorNo * GOLDEN_FRACTION) % 1;
+}
+
+/**
+ * A tick's job fires this long before the slot it stands for, in milliseconds. Time to fetch it and to read its
+ * monitors, so that each probe starts on its own local timer at its own due time.
+ */
+export const EARLY_MS = 300;
 
 /** A tick that is nearer than this needs no recheck before it, in milliseconds. */
 const NEAR_TICK_MS = 2000;
 
-/** A monitor's own moment in each interval. */
-export type TickMoment = { intervalSeconds: number; slot: number; monitorNo: number };
+/** A monitor's own moment in each interval: where its slot begins, and how long after that, in milliseconds. */
+export type TickMoment = { intervalSeconds: number; slotMs: number; offsetMs: number };
+
+/** The moment of a monitor that is in a slot. */
+export function tickMoment(
+  { intervalSeconds, slot }: Pick<ScheduleSlot, 'intervalSeconds' | 'slot'>,
+  monitorNo: number,
+): TickMoment {
+  return {
+    intervalSeconds,
+    slotMs: slotStartMs(intervalSeconds, slot),
+    offsetMs: startOffsetMs(intervalSeconds, monitorNo),
+  };
+}
 
 /**
  * How long from a moment to the monitor's next tick after it, in milliseconds: more than 0, a whole interval from a
  * tick itself.
  */
-export function msUntilTick({ intervalSeconds, slot, monitorNo }: TickMoment, fromMs: number): number {
+export function msUntilTick({ intervalSeconds, slotMs, offsetMs }: TickMoment, fromMs: number): number {
   const everyMs = intervalSeconds * 1000;
-  const startMs = slotStartMs(intervalSeconds, slot) + startOffsetMs(intervalSeconds, monitorNo);
-  return (((startMs - fromMs) % everyMs) + everyMs) % everyMs || everyMs;
+  return (((slotMs + offsetMs - fromMs) % everyMs) + everyMs) % everyMs || everyMs;
 }
 
 /**
  * True where a monitor that has something new to be seen should not wait for its next tick: that is more than two
- * seconds away.
+ * seconds away, or its job has read its monitors already.
  */
 export function isTickFar(tick: TickMoment, nowMs: number): boolean {
-  return msUntilTick(tick, nowMs) > NEAR_TICK_MS;
+  const untilMs = msUntilTick(tick, nowMs);
+  return untilMs > NEAR_TICK_MS || untilMs <= tick.offsetMs + EARLY_MS;
 }
 
 /**
@@ -153,7 +197,7 @@ export function planStart(
   const untilNextMs = check.intervalMs - (lateMs % check.intervalMs);
   if (lateMs <= Math.min(1000, check.intervalMs / 2)) return nowMs;
   if (untilNextMs < lateMs) return null;
-  return nowMs + Math.floor(((check.monitorNo * GOLDEN_FRACTION) % 1) * Math.min(untilNextMs / 2, 60_000));
+  return nowMs + Math.floor(evenFraction(check.monitorNo) * Math.min(untilNextMs / 2, 60_000));
 }
 
 function reverseBits(index: number, bits: number): number {

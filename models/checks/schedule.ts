@@ -4,6 +4,7 @@ import {
   type ScheduleSlot,
   chooseSlot,
   isTickFar,
+  tickMoment,
 } from '../../core/checks/slots.ts';
 import type { Database } from '../database.ts';
 import { type Run, runOn } from '../sql.ts';
@@ -65,7 +66,8 @@ export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promis
     const taken = wanted.scheduled && !stays ? await takeSlot(run, { agentNo, intervalSeconds }) : null;
     if (taken?.first === true) change.occupied.push({ agentNo, intervalSeconds, slot: taken.slot });
     const slot = stays ? before.slot : (taken?.slot ?? null);
-    const isRechecked = isChanged && slot !== null && isTickFar({ intervalSeconds, slot, monitorNo }, wanted.nowMs);
+    const isRechecked =
+      isChanged && slot !== null && isTickFar(tickMoment({ intervalSeconds, slot }, monitorNo), wanted.nowMs);
     if (isRechecked) change.rechecks.push(agentNo);
     await run(
       {

@@ -1,5 +1,5 @@
 import { OFFLINE_AFTER_MS } from '../../core/agents/silence.ts';
-import { countSlots } from '../../core/checks/slots.ts';
+import { countSlots, evenFraction, slotStartMs } from '../../core/checks/slots.ts';
 import type { DecidedMonitor } from '../../core/incidents/decided-monitor.ts';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { createLocation, type Location } from './location.ts';
@@ -49,13 +49,15 @@ export function createLocations({ startMs, scripts }: History, setting: Setting,
   const monitorNo = random.below(100_000);
   const seed = random.below(2 ** 31);
   const count = countSlots(intervalSeconds);
+  // Within its slot, for where others wait for it is not scored here.
+  const offsetMs = 10 * Math.floor((evenFraction(monitorNo) * Math.min(5000, (intervalSeconds * 1000) / count)) / 10);
   const drawn = scripts.map(() => random.below(count));
   return scripts.map((script, index) => {
     const turn = setting.slotChoice === 'in turn' ? Math.floor((index * count) / scripts.length) : 0;
     const slot = ((drawn[setting.slotChoice === 'apart' ? index : 0] ?? 0) + turn) % count;
     const answerMs = ANSWER_MS + index * ANSWER_STEP_MS;
     return createLocation({
-      tick: { intervalSeconds, slot, monitorNo },
+      tick: { intervalSeconds, slotMs: slotStartMs(intervalSeconds, slot), offsetMs },
       script,
       random: createRandom([seed, index]),
       answerMs,

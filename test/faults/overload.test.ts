@@ -1,4 +1,5 @@
 import test from 'ava';
+import { EARLY_MS } from '../../core/checks/slots.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { measureStates } from '../../core/statistics/sla.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
@@ -8,7 +9,6 @@ import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../models/sql.ts';
 import { listOverloadGaps } from '../../models/statistics/overload.ts';
 import { listServiceGaps, pageServiceGaps } from '../../models/statistics/service-gaps.ts';
-import { EARLY_MS } from '../../queues/schedules.ts';
 import { startCheck } from '../../workers/processes/check.ts';
 import { startEvaluate } from '../../workers/processes/evaluate.ts';
 import { sweep } from '../../workers/system/sweep.ts';

@@ -1,7 +1,8 @@
 import test from 'ava';
+import { EARLY_MS } from '../../core/checks/slots.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
-import { EARLY_MS, slotBeginsAt } from '../../queues/schedules.ts';
+import { slotBeginsAt } from '../../queues/schedules.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { startOwnRedis } from '../helpers/redis.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';

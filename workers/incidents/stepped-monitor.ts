@@ -1,4 +1,5 @@
 import { recheckAfterMs, recheckAtMs } from '../../core/checks/recheck.ts';
+import { tickMoment } from '../../core/checks/slots.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
 import type { Change, SourceFailure } from '../../core/incidents/change.ts';
 import { isFresh, type DecidedMonitor } from '../../core/incidents/decided-monitor.ts';
@@ -75,7 +76,10 @@ function planRecheck(
   if (slot === null || !talksToTarget(type)) return null;
   const state = before.sources.find((source) => source.agentNo === agentNo)?.state ?? null;
   const afterMs = recheckAfterMs({ state, rule: monitor }, result);
-  const atMs = afterMs === null ? null : recheckAtMs({ dueAtMs, afterMs, nowMs }, { intervalSeconds, slot, monitorNo });
+  const atMs =
+    afterMs === null
+      ? null
+      : recheckAtMs({ dueAtMs, afterMs, nowMs }, tickMoment({ intervalSeconds, slot }, monitorNo));
   return atMs === null ? null : { monitorNo, agentNo, atMs };
 }
 

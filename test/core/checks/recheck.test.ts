@@ -6,7 +6,7 @@ import {
   secondsToNextCheck,
   worstDetectionSeconds,
 } from '../../../core/checks/recheck.ts';
-import { msUntilTick } from '../../../core/checks/slots.ts';
+import { msUntilTick, tickMoment } from '../../../core/checks/slots.ts';
 import type { Vote } from '../../../core/checks/verdict.ts';
 import { stepSource, voteOf, type SourceState, type VotedResult } from '../../../core/incidents/source-state.ts';
 
@@ -130,7 +130,7 @@ test('a target that stays down is rechecked once less than failures are needed, 
   }
 });
 
-const TICK = { intervalSeconds: 60, slot: 0, monitorNo: 0 };
+const TICK = { intervalSeconds: 60, slotMs: 0, offsetMs: 0 };
 const DUE_MS = 1_700_000_040_000;
 
 for (const { name, given, afterDueMs } of [
@@ -182,7 +182,8 @@ test(
       lagMs: fc.integer({ min: 0, max: 90_000 }),
     });
     fc.assert(
-      fc.property(moments, ({ dueAtMs, lagMs, ...tick }) => {
+      fc.property(moments, ({ dueAtMs, lagMs, monitorNo, ...slot }) => {
+        const tick = tickMoment(slot, monitorNo);
         const afterMs = Math.max(1000, Math.min(tick.intervalSeconds * 500, 20_000));
         const nowMs = dueAtMs + lagMs;
         const atMs = recheckAtMs({ dueAtMs, afterMs, nowMs }, tick);

@@ -5,10 +5,12 @@ import {
   msUntilTick,
   countSlots,
   isOverdue,
+  isTickFar,
   summarizeOverdue,
   slotStartMs,
   planStart,
   startOffsetMs,
+  tickMoment,
 } from '../../../core/checks/slots.ts';
 
 const COUNTS = [
@@ -37,25 +39,51 @@ test('the first monitors of an interval lie as far apart as can be', (t) => {
   t.deepEqual(chosen, [0, 32, 16, 48]);
 });
 
-test('no slot gets its second monitor before every slot has its first', (t) => {
+/** How many monitors each slot has once so many have chosen theirs, one after the other. */
+function occupy(intervalSeconds: number, monitors: number): Map<number, number> {
   const occupancy = new Map<number, number>();
-  for (let monitor = 0; monitor < 600; monitor += 1) {
-    const slot = chooseSlot(60, occupancy);
+  for (let monitor = 0; monitor < monitors; monitor += 1) {
+    const slot = chooseSlot(intervalSeconds, occupancy);
     occupancy.set(slot, (occupancy.get(slot) ?? 0) + 1);
   }
-  const counts = [...occupancy.values()];
-  t.is(counts.length, 240);
-  t.true(Math.max(...counts) - Math.min(...counts) <= 1);
+  return occupancy;
+}
+
+const USED = [
+  { intervalSeconds: 60, monitors: 14_999, slots: 15 },
+  { intervalSeconds: 60, monitors: 15_001, slots: 16 },
+  { intervalSeconds: 60, monitors: 30_000, slots: 30 },
+  { intervalSeconds: 30, monitors: 600, slots: 15 },
+  { intervalSeconds: 4, monitors: 600, slots: 16 },
+  { intervalSeconds: 1, monitors: 600, slots: 4 },
+  { intervalSeconds: 3600, monitors: 600, slots: 240 },
+];
+
+for (const { intervalSeconds, monitors, slots } of USED) {
+  test(`${monitors} monitors at ${intervalSeconds} s share ${slots} slots evenly`, (t) => {
+    const counts = [...occupy(intervalSeconds, monitors).values()];
+    t.is(counts.length, slots);
+    t.true(Math.max(...counts) <= Math.max(1000, Math.ceil(monitors / slots)));
+    t.true(monitors > 15_000 || Math.max(...counts) - Math.min(...counts) <= 1);
+  });
+}
+
+test('slots that others reach are taken where all others are full, and all slots are in the end', (t) => {
+  const full = new Map(Array.from({ length: 15 }, (_, index) => [index * 16, 1000]));
+  t.is(chooseSlot(60, full), 8);
+  const all = new Map(Array.from({ length: 240 }, (_, slot) => [slot, slot === 77 ? 4999 : 5000]));
+  t.is(chooseSlot(60, all), 77);
 });
 
-test('every monitor starts inside its slot and within 5 s of its beginning', (t) => {
+test('monitors start within 5 s of the beginning of their slot, and within a fifteenth of the interval or the slot', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 86_400 }),
       fc.integer({ min: 1, max: 2 ** 31 - 1 }),
       (intervalSeconds, monitorNo) => {
         const offset = startOffsetMs(intervalSeconds, monitorNo);
-        return offset >= 0 && offset <= 5000 && offset < (intervalSeconds * 1000) / countSlots(intervalSeconds);
+        const slotMs = (intervalSeconds * 1000) / countSlots(intervalSeconds);
+        return offset >= 0 && offset <= 5000 && offset < Math.max(slotMs, (intervalSeconds * 1000) / 15);
       },
     ),
   );
@@ -64,7 +92,7 @@ test('every monitor starts inside its slot and within 5 s of its beginning', (t)
 
 test('monitors of one slot spread evenly over it', (t) => {
   const offsets = Array.from({ length: 400 }, (_, index) => startOffsetMs(60, 5000 + index));
-  const fifths = [0, 1, 2, 3, 4].map((fifth) => offsets.filter((offset) => Math.floor(offset / 50) === fifth).length);
+  const fifths = [0, 1, 2, 3, 4].map((fifth) => offsets.filter((offset) => Math.floor(offset / 800) === fifth).length);
   t.true(
     fifths.every((count) => count >= 75 && count <= 85),
     fifths.join(),
@@ -98,11 +126,20 @@ test('after an outage late ticks are spread over what is left of the interval, n
 });
 
 test("a monitor's next tick is at its own moment of the interval, and a whole interval away from a tick", (t) => {
-  const tick = { intervalSeconds: 60, slot: 60, monitorNo: 3 };
+  const tick = tickMoment({ intervalSeconds: 60, slot: 60 }, 3);
   const offsetMs = slotStartMs(60, 60) + startOffsetMs(60, 3);
   t.is(msUntilTick(tick, 60_000), offsetMs);
   t.is(msUntilTick(tick, 60_000 + offsetMs), 60_000);
   t.is(msUntilTick(tick, 60_001 + offsetMs), 59_999);
+});
+
+test('what is new waits for a tick that is near, unless the job of that has read its monitors', (t) => {
+  const tick = { intervalSeconds: 60, slotMs: 10_000, offsetMs: 1500 };
+  t.true(isTickFar(tick, 9000), 'two and a half seconds ahead');
+  t.false(isTickFar(tick, 9600), 'in two seconds, and its job fires in a tenth');
+  t.true(isTickFar(tick, 9700), 'its job has fired');
+  t.true(isTickFar(tick, 11_400));
+  t.true(isTickFar(tick, 11_500), 'now: the next one is an interval away');
 });
 
 const NOW_MS = 1_700_000_000_000;

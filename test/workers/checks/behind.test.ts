@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Job } from 'bullmq';
-import { EARLY_MS } from '../../../queues/schedules.ts';
+import { EARLY_MS } from '../../../core/checks/slots.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { msUntilTick } from '../../../core/checks/slots.ts';
+import { msUntilTick, tickMoment } from '../../../core/checks/slots.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import type { MeasuredResult } from '../../../models/checks/check-results.ts';
 import { claimRechecks } from '../../../models/checks/checks.ts';
@@ -23,7 +23,7 @@ async function lastTick(
     'SELECT phase FROM monitor_sources WHERE monitor_no = $1 AND agent_no = $2',
     [monitor.no, agent.no],
   );
-  const tick = { intervalSeconds: monitor.intervalSeconds, slot: rows[0]?.slot ?? 0, monitorNo: monitor.no };
+  const tick = tickMoment({ intervalSeconds: monitor.intervalSeconds, slot: rows[0]?.slot ?? 0 }, monitor.no);
   return beforeMs + msUntilTick(tick, beforeMs) - monitor.intervalSeconds * 1000;
 }
 
