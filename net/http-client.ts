@@ -274,7 +274,8 @@ class RunningExchange {
 
   #lose(error: Error, { socket, destination }: { socket: Socket | null; destination: Destination }): void {
     if (this.#isSettled || this.#failure !== null) return;
-    const failure = failureOf(error, this.#timeline.step());
+    // What no socket or parser has raised is a bug of ours.
+    const failure = 'code' in error ? failureOf(error, this.#timeline.step()) : null;
     if (failure === null) {
       this.#rejectWith(error);
     } else if (isVerificationError(socket)) {

@@ -227,6 +227,15 @@ for (const [client, createClient] of Object.entries(CLIENTS)) {
   });
 }
 
+test('a bug of ours while a check reads its response is not blamed on the target', async (t) => {
+  const send = createProbeClient({ allowPrivateNetwork: true });
+  const { port } = await startHttpServer(t, (_, response) => response.end('x'));
+  const bodyLimit = () => {
+    throw new RangeError('a bug');
+  };
+  await t.throwsAsync(send(requestTo(port, { bodyLimit })), { message: 'a bug' });
+});
+
 test('with an agent of the caller connections are kept and read to their end', async (t) => {
   const agent = new http.Agent({ keepAlive: true });
   t.teardown(() => agent.destroy());
