@@ -98,37 +98,32 @@ export function publishDescription(description: Description, publicUrl: string):
 }
 
 /**
- * Extracts the part of the description that requests below `/v1` are validated against. It has no webhooks, no paths of
- * other servers, no answers, and only the components that the rest refers to, because the validator reads all of it
- * once more for every operation. It is a copy because the validator also rewrites it.
+ * Extracts what the requests of an operation are validated against, with the parameters of its path. References are
+ * replaced by what they refer to: following them, the validator would read the whole description for every operation.
+ * It is a copy because the validator also rewrites it.
  */
-export function requestPart(description: Description): Description {
-  const { webhooks: _webhooks, paths: all, components, ...rest } = structuredClone(description);
-  const paths = Object.fromEntries(Object.entries(all).filter(([, item]) => item.servers === undefined));
-  for (const operation of Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? [])))
-    operation.responses = { default: { description: 'Any' } };
-  return {
-    ...rest,
-    paths,
-    components: { ...referredComponents(components, paths), securitySchemes: components['securitySchemes'] ?? {} },
-  };
+export function requestPart(description: Description, { path, method }: OperationKey): Operation {
+  const item = description.paths[path];
+  const operation = item?.[method];
+  if (operation === undefined) throw new Error(`${method} ${path} is not described`);
+  const { operationId, parameters = [], requestBody } = operation;
+  const part = { operationId, parameters: [...(item?.parameters ?? []), ...parameters], requestBody };
+  return resolveReferences(description, part) as Operation;
 }
 
-/**
- * The components that something refers to, directly or by others; a discriminator's mapping refers as well as `$ref`.
- */
-function referredComponents(components: Components, from: unknown): Components {
-  const referred: Components = { schemas: {}, parameters: {} };
-  const follow = (value: unknown): void => {
-    if (typeof value === 'object' && value !== null) Object.values(value).forEach(follow);
-    const [, group = '', name = ''] =
-      typeof value === 'string' ? (/^#\/components\/(\w+)\/(\w+)$/.exec(value) ?? []) : [];
-    const component = components[group]?.[name];
-    if (component !== undefined && referred[group]?.[name] === undefined)
-      follow(((referred[group] ??= {})[name] = component));
-  };
-  follow(from);
-  return referred;
+/** Copies a value with all that it refers to, directly or by others; references must not go in a circle. */
+function resolveReferences(description: Description, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => resolveReferences(description, item));
+  if (typeof value !== 'object' || value === null) return value;
+  const { $ref: reference, ...rest } = value as Record<string, unknown>;
+  const beside = Object.fromEntries(
+    Object.entries(rest).map(([name, inner]) => [name, resolveReferences(description, inner)]),
+  );
+  if (typeof reference !== 'string') return beside;
+  const [, group = '', name = ''] = /^#\/components\/(\w+)\/(\w+)$/.exec(reference) ?? [];
+  const referred = description.components[group]?.[name];
+  if (referred === undefined) throw new Error(`nothing is described at ${reference}`);
+  return { ...(resolveReferences(description, referred) as object), ...beside };
 }
 
 /** Resolves a schema that only refers to another one. What stands beside a reference is a description. */

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { error as validatorErrors } from 'express-openapi-validator';
+import { BadRequest } from 'express-openapi-validator/dist/framework/types.js';
 import { badRequest } from './api-error.ts';
 import {
   bodySchema,
@@ -186,7 +186,7 @@ type RefusedRequest = OperationKey & { description: Description; request: Reques
  * fault that it is.
  */
 export function explainRefusal(refusal: unknown, requested: RefusedRequest): unknown {
-  if (!(refusal instanceof validatorErrors.BadRequest)) return refusal;
+  if (!(refusal instanceof BadRequest)) return refusal;
   return badRequest(...sentencesOf(refusal.errors, requested));
 }
 

@@ -1,7 +1,8 @@
 import type { Request, RequestHandler } from 'express';
-// Not by its entry, which also loads what checks documents, and compiles the schema of all OpenAPI documents at each
-// start to hold ours against it.
-import { OpenApiValidator } from 'express-openapi-validator/dist/openapi.validator.js';
+import { AjvOptions } from 'express-openapi-validator/dist/framework/ajv/options.js';
+// Not by its entry, which also loads what checks documents and answers, and hands every request through steps of its
+// own.
+import { RequestValidator } from 'express-openapi-validator/dist/middlewares/openapi.request.validator.js';
 import { badRequest } from '../api-error.ts';
 import {
   BASE_PATH,
@@ -9,6 +10,7 @@ import {
   isBodyRequired,
   requestPart,
   type Description,
+  type Operation,
   type OperationKey,
 } from '../description.ts';
 import { explainRefusal } from '../validation-message.ts';
@@ -20,13 +22,22 @@ type ValidatedRequest = Request & {
     expressRoute: string;
     openApiRoute: string;
     pathParams: Record<string, string>;
-    schema: object;
+    schema: Operation;
     serial: number;
   };
 };
 
 /** Tells documents apart that one process validates; ours is the only one. */
 const SERIAL = 1;
+
+/** All problems of a request at once; formats are those of JSON schemas, and a string is not made into another value. */
+const OPTIONS = new AjvOptions({
+  validateRequests: { allErrors: true, allowUnknownQueryParameters: false },
+  validateFormats: true,
+  ajvFormats: { mode: 'fast' },
+  formats: {},
+  serDes: [],
+} as never);
 
 /** Makes the steps that hold a request of an operation against the description. */
 export type Validation = (operation: OperationKey) => RequestHandler[];
@@ -36,40 +47,28 @@ export type Validation = (operation: OperationKey) => RequestHandler[];
  * that all of them do compile, and that the document is one of OpenAPI, is for the tests to show.
  */
 export function createValidation(description: Description): Validation {
-  const requests = requestPart(description);
-  // The package has its own type for the document, which the parsed YAML cannot prove to have.
-  const apiDoc = requests as never;
-  const validator = new OpenApiValidator({
-    apiSpec: apiDoc,
-    validateRequests: { allErrors: true, allowUnknownQueryParameters: false },
-    validateResponses: false,
-    validateSecurity: false,
-    fileUploader: false,
-    // The router finds operations.
-    ignorePaths: () => true,
-  });
-  const document = { apiDoc, basePaths: [`${BASE_PATH}/`], routes: [], serial: SERIAL };
-  const steps = validator.installMiddleware(Promise.resolve(document));
-  return (operation) => [
-    nameOperation(requests, operation),
-    ...steps.map((step): RequestHandler => (request, response, next) => {
-      step(request, response, (refusal?: unknown) =>
-        next(refusal === undefined ? undefined : explainRefusal(refusal, { ...operation, description, request })),
-      );
-    }),
-    checkBody(description, operation),
-  ];
+  // Operations come to it one by one and refer to nothing. It would read a document with paths once more for each.
+  const document = { openapi: description.openapi, paths: {}, components: {} };
+  const validator = new RequestValidator(document as never, OPTIONS.request);
+  return (operation) => [holdAgainst(validator, { ...operation, description }), checkBody(description, operation)];
 }
 
-/** Hands the validator the operation, which it has rewritten by the time of the first request. */
-function nameOperation(requests: Description, { path, method }: OperationKey): RequestHandler {
-  const openApiRoute = `${BASE_PATH}${path}`;
-  return (request: ValidatedRequest, _response, next) => {
-    const schema = requests.paths[path]?.[method];
-    if (schema === undefined) throw new Error(`${method} ${path} is not described`);
+/** Lets a request through that is as described. */
+function holdAgainst(
+  validator: RequestValidator,
+  operation: OperationKey & { description: Description },
+): RequestHandler {
+  const openApiRoute = `${BASE_PATH}${operation.path}`;
+  let schema: Operation | undefined;
+  return (request: ValidatedRequest, response, next) => {
+    schema ??= requestPart(operation.description, operation);
     const pathParams = request.params as Record<string, string>;
     request.openapi = { expressRoute: openApiRoute, openApiRoute, pathParams, schema, serial: SERIAL };
-    next();
+    try {
+      void validator.validate(request as never, response, next);
+    } catch (refusal) {
+      throw explainRefusal(refusal, { ...operation, request });
+    }
   };
 }
 

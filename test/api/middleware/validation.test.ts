@@ -2,17 +2,15 @@ import test from 'ava';
 import express, { type Request, type Response } from 'express';
 import { OpenApiSpecLoader } from 'express-openapi-validator/dist/framework/openapi.spec.loader.js';
 import { ApiError } from '../../../api/api-error.ts';
-import {
-  METHODS,
-  readDescription,
-  requestPart,
-  type Description,
-  type OperationKey,
-} from '../../../api/description.ts';
+import { METHODS, readDescription, type Description, type OperationKey } from '../../../api/description.ts';
 import { createValidation, type Validation } from '../../../api/middleware/validation.ts';
 
 const description = await readDescription();
-const requests = requestPart(description);
+/** With the paths below /v1 alone: requests of the others are not validated. */
+const requests = {
+  ...description,
+  paths: Object.fromEntries(Object.entries(description.paths).filter(([, item]) => item.servers === undefined)),
+};
 
 const listKeys = ({ paths }: Pick<Description, 'paths'>): OperationKey[] =>
   Object.entries(paths).flatMap(([path, item]) =>
@@ -54,7 +52,7 @@ async function passes(validate: Validation, operation: OperationKey): Promise<bo
   }
 }
 
-test('what requests are held against is a document of OpenAPI that the package itself reads the same', async (t) => {
+test('the description is a document of OpenAPI that the package itself reads the same', async (t) => {
   const { apiDoc, routes } = await new OpenApiSpecLoader({
     apiDoc: structuredClone(requests) as never,
     validateApiSpec: true,
