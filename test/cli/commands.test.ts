@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
-import { closeDatabase } from '../../models/database.ts';
+import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
@@ -14,15 +15,23 @@ import { until } from '../helpers/until.ts';
 
 type Run = (...args: string[]) => Promise<CommandResult>;
 
+const newId = createIdSource();
+
 /** A database of the test's own, prepared, and the commands on it by DATABASE_URL. */
-async function commandsOnDatabase(
-  t: ExecutionContext,
-  env: Record<string, string> = {},
-): Promise<Run & { databaseUrl: string }> {
+async function commandsOnDatabase(t: ExecutionContext): Promise<Run & { database: Database }> {
   const { databaseUrl, drop } = await createTestDatabase();
   t.teardown(drop);
-  const keys = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` };
-  return Object.assign((...args: string[]) => runSpotcheck(args, { ...keys, ...env }), { databaseUrl });
+  const database = openTestDatabase(databaseUrl);
+  t.teardown(() => closeDatabase(database));
+  const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+  return Object.assign((...args: string[]) => runSpotcheck(args, env), { database });
+}
+
+/** The id of a new account on the plan `free`. */
+async function newTenant(database: Database): Promise<string> {
+  const id = newId('ten');
+  await createTenant(database, { id, name: 'acme', plan: 'free', nowMs: Date.now(), author: null });
+  return id;
 }
 
 /** What a command that must succeed printed under --json. */
@@ -46,22 +55,24 @@ test.serial(
     const service = await startService(t, { DATA_DIR: dataDir });
     const npm = (...args: string[]) =>
       runCommand(['npm', 'run', '--silent', 'spotcheck', '--', ...args], { DATA_DIR: dataDir });
+    // What npm runs, as the other calls run it.
+    const run = (...args: string[]) => runSpotcheck(args, { DATA_DIR: dataDir });
     const tenant = await jsonOf(t, npm('tenant', 'create', '--name', 'acme', '--plan', 'free', '--json'));
     t.regex(tenant.id, /^ten_/);
     t.like(tenant, { name: 'acme', plan: 'free', user: { email: 'admin@acme' } });
     const token = await jsonOf(
       t,
-      npm('token', 'create', '--tenant', tenant.id, '--scopes', 'read,write', '--expires', '90d', '--json'),
+      run('token', 'create', '--tenant', tenant.id, '--scopes', 'read,write', '--expires', '90d', '--json'),
     );
     t.regex(token.id, /^tok_/);
     t.true(Math.abs(token.expires_at - Date.now() / 1000 - 90 * 86_400) < 60);
     const agent = await jsonOf(
       t,
-      npm('agent', 'create', '--tenant', tenant.id, '--name', 'home-lab', '--region', 'hanoi', '--json'),
+      run('agent', 'create', '--tenant', tenant.id, '--name', 'home-lab', '--region', 'hanoi', '--json'),
     );
     t.regex(agent.id, /^agt_/);
     t.regex(agent.token, /^spa_\S{40,}$/);
-    t.deepEqual(await jsonOf(t, npm('migrate', '--json')), { applied: [] });
+    t.deepEqual(await jsonOf(t, run('migrate', '--json')), { applied: [] });
 
     const call = apiClient(service.url, token.token);
     t.is((await call('POST', '/monitors', { name: 'Shop' })).status, 201);
@@ -71,21 +82,21 @@ test.serial(
         ({ id, kind, region }) => id === agent.id && kind === 'tenant' && region === 'hanoi',
       ),
     );
-    t.notRegex((await npm('agent', 'list', '--tenant', tenant.id, '--json')).stdout, /spa_/, 'shown once');
-    t.notRegex((await npm('token', 'list', '--tenant', tenant.id, '--json')).stdout, /spk_/, 'shown once');
+    t.notRegex((await run('agent', 'list', '--tenant', tenant.id, '--json')).stdout, /spa_/, 'shown once');
+    t.notRegex((await run('token', 'list', '--tenant', tenant.id, '--json')).stdout, /spk_/, 'shown once');
 
-    t.deepEqual(await jsonOf(t, npm('token', 'revoke', '--id', token.id, '--json')), { id: token.id, revoked: true });
+    t.deepEqual(await jsonOf(t, run('token', 'revoke', '--id', token.id, '--json')), { id: token.id, revoked: true });
     t.is((await call('GET', '/monitors')).status, 401);
-    await isRefused(t, npm('token', 'revoke', '--id', token.id), /^No valid token tok_/);
-    t.is((await npm('token', 'revoke')).status, 2);
+    await isRefused(t, run('token', 'revoke', '--id', token.id), /^No valid token tok_/);
+    t.is((await run('token', 'revoke')).status, 2);
     t.is(await service.program.stop(), 0);
-    await isRefused(t, npm('tenant', 'list'), /^No running Spotcheck was found on /);
+    await isRefused(t, run('tenant', 'list'), /^No running Spotcheck was found on /);
   },
 );
 
 test('a plan counts usable tokens: expired and revoked ones make room', async (t) => {
   const run = await commandsOnDatabase(t);
-  const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
+  const id = await newTenant(run.database);
   const create = (...more: string[]) => run('token', 'create', '--tenant', id, '--json', ...more);
   const first = await jsonOf(t, create('--expires', '1s'));
   const second = await jsonOf(t, create('--scopes', 'read'));
@@ -103,7 +114,7 @@ test('a plan counts usable tokens: expired and revoked ones make room', async (t
 
 test('a plan counts agents where the counts are switched on', async (t) => {
   const run = await commandsOnDatabase(t);
-  const { id } = await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
+  const id = await newTenant(run.database);
   await jsonOf(t, run('agent', 'create', '--tenant', id, '--name', 'one', '--json'));
   await isRefused(
     t,
@@ -133,12 +144,10 @@ test('an agent whose token is revoked can be given a new one, which ends the one
       run('agent', command, '--id', 'agt_service'),
       /^No private agent agt_service (?:with a valid token )?was found/m,
     );
-  const { rows } = await withClient(run.databaseUrl, (client) =>
-    client.query<{ entry: string }>(
-      `SELECT concat_ws(' ', action, actor_kind, object_kind, object_name, changes) AS entry FROM audit_log
-       WHERE tenant_id = $1 ORDER BY no`,
-      [id],
-    ),
+  const { rows } = await run.database.pool.query<{ entry: string }>(
+    `SELECT concat_ws(' ', action, actor_kind, object_kind, object_name, changes) AS entry FROM audit_log
+     WHERE tenant_id = $1 ORDER BY no`,
+    [id],
   );
   t.deepEqual(
     rows.map(({ entry }) => entry),
@@ -157,7 +166,7 @@ test('an agent whose token is revoked can be given a new one, which ends the one
 
 test('what cannot be done is exit 1 with one line, on a database of its own too', async (t) => {
   const run = await commandsOnDatabase(t);
-  await jsonOf(t, run('tenant', 'create', '--name', 'acme', '--json'));
+  await newTenant(run.database);
   await isRefused(t, run('tenant', 'create', '--name', 'acme', '--json'), /^A tenant named "acme" already exists$/m);
   await isRefused(t, run('tenant', 'create', '--name', ' '), /^--name must have 1 to 255 characters$/m);
   for (const command of [
@@ -272,11 +281,8 @@ test.serial(
   'a region is given up with its plan first, and only with --yes; and taken back by its own command',
   async (t) => {
     const run = await commandsOnDatabase(t);
-    const database = openTestDatabase(run.databaseUrl);
-    t.teardown(() => closeDatabase(database));
-    const newId = createIdSource();
     for (const region of ['tokyo', 'paris'])
-      await registerSharedAgent(database, {
+      await registerSharedAgent(run.database, {
         newId: newId('agt'),
         region,
         version: '0.1.0',

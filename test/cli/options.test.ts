@@ -113,7 +113,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
       t.like(await json('tenant', 'create', '--name', name), { name, plan: 'free', user: { email: `admin@${name}` } });
     },
     '--plan': async ({ t, json, database }) => {
-      for (const plan of ['free', 'solo', 'pro']) {
+      for (const plan of ['free', 'solo', 'pro'] as const) {
         const { id } = await json('tenant', 'create', '--name', newName(), '--plan', plan);
         t.is((await listTenants(database)).find((tenant) => tenant.id === id)?.plan, plan);
       }
