@@ -193,7 +193,7 @@ async function sumShifts(page: Page): Promise<number> {
 }
 
 /**
- * Presses Tab from the beginning of the page until it is over, and names what can be operated and was never come to.
+ * Holds Tab down from the beginning of the page until it is over, and names what can be operated and was never come to.
  */
 async function findUnreached(page: Page): Promise<string[]> {
   await page.evaluate(`{
@@ -208,9 +208,10 @@ async function findUnreached(page: Page): Promise<string[]> {
     'each.getClientRects().length > 0 && each.checkVisibility({ visibilityProperty: true }))';
   const count = (await page.evaluate(`${controls}.length`)) as number;
   for (let presses = 0; presses < 2 * count + 10; presses += 1) {
-    await page.keyboard.press('Tab');
+    await page.keyboard.down('Tab');
     if (presses >= count && (await page.evaluate('document.activeElement === document.body'))) break;
   }
+  await page.keyboard.up('Tab');
   return (await page.evaluate(`{
     document.removeEventListener('focusin', window.listing);
     ${controls}.filter((each) => !window.reached.has(each)).map((each) => each.outerHTML.slice(0, 200));
