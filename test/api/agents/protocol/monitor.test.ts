@@ -5,8 +5,8 @@ import { closeDatabase } from '../../../../models/database.ts';
 import { createScheduleNotifier } from '../../../../queues/region-cache.ts';
 import { reconcile } from '../../../../workers/system/reconcile.ts';
 import { listOf } from '../../../helpers/api-client.ts';
-import { runSpotcheck } from '../../../helpers/command.ts';
 import { createTestDatabase, openTestDatabase } from '../../../helpers/database.ts';
+import { createOwnAgent } from '../../../helpers/own-agent.ts';
 import { startService } from '../../../helpers/running-service.ts';
 import { openTestRuntime } from '../../../helpers/runtime.ts';
 import { until } from '../../../helpers/until.ts';
@@ -26,11 +26,13 @@ test(
       ALLOW_PRIVATE_NETWORK: 'true',
     };
     const { url, call } = await startService(t, env, token);
-    const administer = async (...args: string[]) => JSON.parse((await runSpotcheck([...args, '--json'], env)).stdout);
-    const [tenant] = await administer('tenant', 'list');
-    const agent = await administer('agent', 'create', '--tenant', tenant.id, '--name', 'home-lab');
+    const agent = await createOwnAgent(databaseUrl, 'home-lab');
     const post = (path: string, body: object) =>
-      send(`${url}/agent/v1/${path}`, { method: 'POST', body, headers: { Authorization: `Bearer ${agent.token}` } });
+      send(`${url}/agent/v1/${path}`, {
+        method: 'POST',
+        body,
+        headers: { Authorization: `Bearer ${agent.agentToken}` },
+      });
     const { json: created } = await call('POST', '/monitors', {
       name: 'NAS',
       target: 'http://nas.lan/',
