@@ -146,9 +146,9 @@ export async function findSideways(page: Page): Promise<string[]> {
       each.getBoundingClientRect().right > root.getBoundingClientRect().left + root.clientWidth + 1);
     const innermost = (root) => beyond(root).filter((each, _, all) => !all.some((other) => other !== each &&
       each.contains(other)));
-    [document.documentElement, ...document.querySelectorAll('main, dialog[open]'),
-      ...[...document.querySelectorAll('main *, dialog[open] *')].filter(scrolls)]
-      .filter((each) => each.scrollWidth > each.clientWidth)
+    const isWide = (each) => each.scrollWidth > each.clientWidth;
+    [...[document.documentElement, ...document.querySelectorAll('main, dialog[open]')].filter(isWide),
+      ...[...document.querySelectorAll('main *, dialog[open] *')].filter((each) => isWide(each) && scrolls(each))]
       .map((each) => each.localName + ': ' + each.scrollWidth + ' of ' + each.clientWidth + ' by ' +
         innermost(each).slice(0, 3).map(({ localName, className }) => localName + '.' + className).join(', '));
   }`)) as string[];
