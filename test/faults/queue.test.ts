@@ -91,9 +91,9 @@ test.serial(
   }),
 );
 
-// These two wait most of their time, which both can do at once.
-test(
-  'a frozen Redis holds no request for long, and the service goes on when it thaws',
+test.serial(
+  'a frozen Redis holds no request for long, the service goes on when it thaws, and a stop while Redis is gone is ' +
+    'clean and bounded',
   withRedis(async (t, redis) => {
     const target = await startTarget(t);
     const { program, url, call } = await startOnRedis(t, redis);
@@ -117,14 +117,7 @@ test(
 
     redis.thaw();
     await Promise.all(['/before', '/meanwhile'].map((each) => target.nextHit(each, MENDED_MS)));
-    t.is(await program.stop(), 0, program.output());
-  }),
-);
 
-test(
-  'a stop while Redis is gone is clean and bounded',
-  withRedis(async (t, redis) => {
-    const { program } = await startOnRedis(t, redis);
     await redis.stop();
     const startedAt = performance.now();
     t.is(await program.stop(), 0, program.output());
