@@ -6,40 +6,37 @@ import { newPreparedDataDir, postmasterPid, startService } from '../helpers/runn
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
-test.serial('a start after kill -9 adopts the orphaned database, and the schedules go on', async (t) => {
-  const dataDir = await newPreparedDataDir(t);
-  const target = await startTarget(t);
-  const first = await startService(t, { DATA_DIR: dataDir });
-  t.is(
-    (await first.call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1 })).status,
-    201,
-  );
-  await target.nextHit('/', 15_000);
-  const orphan = await postmasterPid(dataDir);
-  await first.program.stop('SIGKILL');
-  t.not(await identifyProcess(orphan), null);
+test(
+  'a start after the kill of everything passes over stale pid and lock files; one after kill -9 adopts the orphaned ' +
+    'database, and the schedules go on',
+  async (t) => {
+    const dataDir = await newPreparedDataDir(t);
+    const target = await startTarget(t);
+    const first = await startService(t, { DATA_DIR: dataDir });
+    await first.program.stop('SIGKILL');
+    const killed = await postmasterPid(dataDir);
+    process.kill(killed, 'SIGKILL');
+    await until(async () => (await identifyProcess(killed)) === null);
+    t.deepEqual((await readdir(dataDir)).filter((name) => name.endsWith('.json')).toSorted(), [
+      'owner.json',
+      'runtime.json',
+    ]);
 
-  const second = await startService(t, { DATA_DIR: dataDir }, first.token);
-  t.is(await postmasterPid(dataDir), orphan);
-  await target.nextHit('/', 15_000);
-  await until(async () => listOf(await second.call('GET', '/monitors'))[0]?.['status'] === 'up', { timeoutMs: 60_000 });
-  t.is(await second.program.stop(), 0, second.program.output());
-  t.is(await identifyProcess(orphan), null);
-});
+    const second = await startService(t, { DATA_DIR: dataDir }, first.token);
+    const monitor = { name: 'Shop', target: target.url(), interval_seconds: 1 };
+    t.is((await second.call('POST', '/monitors', monitor)).status, 201);
+    await target.nextHit('/', 15_000);
+    const orphan = await postmasterPid(dataDir);
+    await second.program.stop('SIGKILL');
+    t.not(await identifyProcess(orphan), null);
 
-test.serial('a start after the kill of everything passes over stale pid and lock files', async (t) => {
-  const dataDir = await newPreparedDataDir(t);
-  const first = await startService(t, { DATA_DIR: dataDir });
-  await first.program.stop('SIGKILL');
-  const orphan = await postmasterPid(dataDir);
-  process.kill(orphan, 'SIGKILL');
-  await until(async () => (await identifyProcess(orphan)) === null);
-  t.deepEqual((await readdir(dataDir)).filter((name) => name.endsWith('.json')).toSorted(), [
-    'owner.json',
-    'runtime.json',
-  ]);
-
-  const second = await startService(t, { DATA_DIR: dataDir }, first.token);
-  t.is((await second.call('GET', '/monitors')).status, 200);
-  t.is(await second.program.stop(), 0, second.program.output());
-});
+    const third = await startService(t, { DATA_DIR: dataDir }, first.token);
+    t.is(await postmasterPid(dataDir), orphan);
+    await target.nextHit('/', 15_000);
+    await until(async () => listOf(await third.call('GET', '/monitors'))[0]?.['status'] === 'up', {
+      timeoutMs: 60_000,
+    });
+    t.is(await third.program.stop(), 0, third.program.output());
+    t.is(await identifyProcess(orphan), null);
+  },
+);
