@@ -94,7 +94,7 @@ test(
       return program;
     };
     const migrate = async (cwd: string) => {
-      const program = startProgramAs(t, { args: ['cli/spotcheck.ts', 'migrate'], env, cwd });
+      const program = startProgramAs(t, { args: FLEET.release, env, cwd });
       t.is(await program.exited, 0, program.output());
     };
     const urlOf = (web: Program) => `http://127.0.0.1:${/"port":(\d+)/.exec(web.output())?.[1]}`;

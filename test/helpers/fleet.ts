@@ -1,6 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { bootstrap } from '../../cli/bootstrap.ts';
 import { FLEET, type ProcessName } from '../../config/processes.ts';
+import { closeDatabase } from '../../models/database.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
 import { apiClient, type ApiClient } from './api-client.ts';
+import { openTestDatabase } from './database.ts';
 import type { Harness } from './harness.ts';
 import { outputMatching, startProgram, type Program } from './program.ts';
 import { runInSequence } from './run-in-sequence.ts';
@@ -20,15 +24,16 @@ export type Fleet = {
   start: (name: ProcessName) => Promise<Program>;
 };
 
-const { release: RELEASE, ...PROCESSES } = FLEET;
-const NAMES = Object.keys(PROCESSES) as ProcessName[];
+const NAMES = Object.keys(FLEET).filter((name): name is ProcessName => name !== 'release');
 
-/** Prepares a database and starts one process of each kind on it, with Redis where its URL is given. */
+/**
+ * Starts one process of each kind on a migrated database, with Redis where its URL is given. The first account comes as
+ * `release` would make it.
+ */
 export async function startFleet(t: Harness, given: Record<string, string> & { DATABASE_URL: string }): Promise<Fleet> {
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const env = {
     SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    BOOTSTRAP_TOKEN: token,
     ALLOW_PRIVATE_NETWORK: 'true',
     PUBLIC_URL: 'http://localhost:3000',
     PORT: '0',
@@ -39,7 +44,7 @@ export async function startFleet(t: Harness, given: Record<string, string> & { D
   const running = new Map<ProcessName, Program>();
   let url = '';
   const start = async (name: ProcessName) => {
-    const program = startProgram(t, PROCESSES[name], env);
+    const program = startProgram(t, FLEET[name], env);
     programs.push(program);
     running.set(name, program);
     await outputMatching(program, /process\.started/);
@@ -47,8 +52,9 @@ export async function startFleet(t: Harness, given: Record<string, string> & { D
     return program;
   };
   await runInSequence(async () => {
-    const migrated = startProgram(t, RELEASE, env);
-    if ((await migrated.exited) !== 0) throw new Error(migrated.output());
+    const database = openTestDatabase(given.DATABASE_URL);
+    await bootstrap(database, { newId: createIdSource(), nowMs: Date.now(), token, password: null });
+    await closeDatabase(database);
     await Promise.all(NAMES.map(start));
   });
   return {
