@@ -30,7 +30,7 @@ type ValidatedRequest = Request & {
 /** Tells documents apart that one process validates; ours is the only one. */
 const SERIAL = 1;
 
-/** All problems of a request at once; formats are those of JSON schemas, and a string is not made into another value. */
+/** All problems of a request at once; formats are those of JSON schemas, and no string becomes another value. */
 const OPTIONS = new AjvOptions({
   validateRequests: { allErrors: true, allowUnknownQueryParameters: false },
   validateFormats: true,

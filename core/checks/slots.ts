@@ -61,8 +61,8 @@ const MAX_SLOTS = 240;
 const MIN_SLOT_WIDTH_MS = 250;
 
 /**
- * Monitors of one slot start within this stretch from its beginning, in milliseconds, and within this part of the
- * interval, or before the next slot: a job never waits long on its own timers.
+ * Monitors of one slot start within this many milliseconds, and within this part of the interval or before the next
+ * slot. So a job never waits long on its own timers.
  */
 const MAX_SPREAD_MS = 5000;
 const SPREAD_PARTS = 15;
@@ -175,7 +175,7 @@ export function msUntilTick({ intervalSeconds, slotMs, offsetMs }: TickMoment, f
 }
 
 /**
- * True where a monitor that has something new to be seen should not wait for its next tick: that is more than two
+ * True where a monitor that has something new to be seen should not wait for its next tick. That is more than two
  * seconds away, or its job has read its monitors already.
  */
 export function isTickFar(tick: TickMoment, nowMs: number): boolean {

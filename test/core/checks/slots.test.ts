@@ -75,7 +75,7 @@ test('slots that others reach are taken where all others are full, and all slots
   t.is(chooseSlot(60, all), 77);
 });
 
-test('monitors start within 5 s of the beginning of their slot, and within a fifteenth of the interval or the slot', (t) => {
+test('monitors start within 5 s of their slot, and within a fifteenth of the interval or the slot', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 86_400 }),
