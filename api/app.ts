@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import { keepAccountChecks } from '../models/monitors/monitor-overview.ts';
 import { isTimeSettled } from '../models/system/service-clock.ts';
 import { createWriteProof } from '../models/system/write-proof.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
@@ -73,7 +74,13 @@ export async function createApp(
     rateLimit(store),
     createRouter(
       description,
-      { ...dependencies, throttle, live: new LiveStreams(dependencies), rateLimits },
+      {
+        ...dependencies,
+        throttle,
+        live: new LiveStreams(dependencies),
+        rateLimits,
+        accountChecks: keepAccountChecks(dependencies),
+      },
       concurrency,
     ),
   );

@@ -7,7 +7,9 @@ import type { PreviewOutcome } from '../core/checks/preview.ts';
 import type { ScheduleChange } from '../core/checks/slots.ts';
 import type { VendorReading } from '../core/checks/vendor/document.ts';
 import type { VendorPage } from '../core/checks/vendor/page.ts';
+import type { KeptCalls } from '../core/shared-calls.ts';
 import type { Database } from '../models/database.ts';
+import type { AccountChecks } from '../models/monitors/monitor-overview.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import type { ChatAttempt } from '../notifications/attempt-result.ts';
 import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
@@ -90,6 +92,8 @@ export type HandlerDependencies = ApiDependencies & {
   throttle: Throttle;
   live: Live;
   rateLimits: RateLimits;
+  /** The overview and the wallboard show the same checks. */
+  accountChecks: KeptCalls<AccountChecks>;
 };
 
 /** The dependencies that one handler, step or group of handlers uses. */

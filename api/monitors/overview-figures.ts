@@ -16,8 +16,6 @@ import {
   firstDayMs,
   historyOf,
   HOURS,
-  keepAccountChecks,
-  MOST_ACCOUNTS,
   MOST_CHANGES,
   MOST_MONITORS,
   secondsOf,
@@ -31,6 +29,9 @@ type Figures = { totals: Omit<Answer<'getOverviewFigures'>, 'monitors'>; monitor
 
 /** What one monitor adds to the figures of its account. */
 type Part = { figures: Schemas['MonitorFigures']; daySeconds: StateSeconds; latency: Histogram };
+
+/** The most accounts of which figures are kept. */
+const MOST_ACCOUNTS = 200;
 
 /** Figures are kept for this long per statement that they took, in milliseconds, and a minute at most. */
 const KEPT_MS_A_STATEMENT = 1000;
@@ -111,19 +112,20 @@ class AccountFigures {
 }
 
 /** `GET /overview/figures` */
-export function getOverviewFiguresHandler(parts: Parts<'database' | 'now'>): Handler<'getOverviewFigures'> {
+export function getOverviewFiguresHandler({
+  accountChecks,
+  ...parts
+}: Parts<'database' | 'now' | 'accountChecks'>): Handler<'getOverviewFigures'> {
   const accounts = new AccountFigures(parts);
-  const checks = keepAccountChecks(parts);
   return async (request, response) => {
     const { tenantId } = callerOf(response);
-    const [{ totals, monitors }, { totals: overdue }] = await Promise.all([
-      accounts.of(tenantId),
-      checks.get(tenantId),
-    ]);
+    const [{ totals, monitors }, checks] = await Promise.all([accounts.of(tenantId), accountChecks.get(tenantId)]);
     const isWanted = request.query.per_monitor === 'true';
     await sendCompressedJson(request, response, {
       ...totals,
-      ...overdue,
+      overdue_monitors: checks.overdue.size,
+      overdue_monitor_ids: [...checks.overdue],
+      no_checks_since: secondsOf(checks.noChecksSinceMs ?? undefined),
       ...(isWanted && { monitors }),
     } satisfies Answer<'getOverviewFigures'>);
   };

@@ -1,9 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { isOverdue, summarizeOverdue } from '../../core/checks/slots.ts';
+import { isOverdue } from '../../core/checks/slots.ts';
 import type { MonitorStatus } from '../../core/incidents/state.ts';
-import { KeptCalls } from '../../core/shared-calls.ts';
 import {
   judgeSla,
   measureStates,
@@ -145,46 +144,6 @@ function readIds(text: string): string[] {
   return ids.filter(isId);
 }
 
-/** What is known of the checks of an account: its overdue monitors, and the last check of each by id. */
-type AccountChecks = {
-  ofMonitors: ReadonlyMap<string, { lastCheckAt: number | null; isOverdue: boolean }>;
-  totals: { overdue_monitors: number; no_checks_since: number | null };
-};
-
-/** The checks of an account are kept for this long a monitor, which is a fiftieth of a core, but for five seconds. */
-const CHECKS_KEPT_MS_A_MONITOR = 3;
-const LEAST_KEPT_MS = 5000;
-
-/** The most accounts of which figures, and checks, are kept. */
-export const MOST_ACCOUNTS = 200;
-
-/** Reads the last checks of all monitors of an account with two statements, however many screens show them. */
-export function keepAccountChecks({ database, now }: Parts<'database' | 'now'>): KeptCalls<AccountChecks> {
-  const read = async (tenantId: string) => {
-    const nowMs = now();
-    const monitors = await listMeasuredMonitors(database, tenantId);
-    const lastChecks = await readLastChecks(database, { monitorNos: monitors.map(({ no }) => no), nowMs });
-    const checked = monitors.map((monitor) => ({ ...monitor, lastCheckAtMs: lastChecks.get(monitor.no) }));
-    const { overdue, noChecksSinceMs } = summarizeOverdue(checked, nowMs);
-    return {
-      result: {
-        ofMonitors: new Map(
-          checked.map((monitor) => [
-            monitor.id,
-            {
-              lastCheckAt: secondsOf(monitor.lastCheckAtMs),
-              isOverdue: isOverdue(monitor, monitor.lastCheckAtMs, nowMs),
-            },
-          ]),
-        ),
-        totals: { overdue_monitors: overdue, no_checks_since: secondsOf(noChecksSinceMs ?? undefined) },
-      },
-      keptMs: Math.max(LEAST_KEPT_MS, monitors.length * CHECKS_KEPT_MS_A_MONITOR),
-    };
-  };
-  return new KeptCalls(read, { now, most: MOST_ACCOUNTS });
-}
-
 /** More than a screen shows; the others are counted. */
 const MOST_SHOWN = 500;
 
@@ -195,16 +154,19 @@ const ORDER: readonly MonitorStatus[] = ['down', 'degraded', 'pending', 'up', 'p
  * `GET /wall`: names, statuses and last checks alone. The link may hang in a corridor, so ids, targets and reasons,
  * which can name what is inside a network, are left out.
  */
-export function getWallHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getWall'> {
-  const checks = keepAccountChecks({ database, now });
+export function getWallHandler({
+  database,
+  now,
+  accountChecks,
+}: Parts<'database' | 'now' | 'accountChecks'>): Handler<'getWall'> {
   return async (request, response) => {
     const { tenantId } = callerOf(response);
-    const { ofMonitors, totals } = await checks.get(tenantId);
+    const checks = await accountChecks.get(tenantId);
     const monitors = (await listAllMonitors(database, tenantId))
       .map(presentMonitor)
       .map(({ id, name, status, state_since }) => {
-        const { lastCheckAt: last_check_at = null, isOverdue: overdue = false } = ofMonitors.get(id) ?? {};
-        return { name, status, state_since, last_check_at, overdue };
+        const last_check_at = secondsOf(checks.lastChecks.get(id));
+        return { name, status, state_since, last_check_at, overdue: checks.overdue.has(id) };
       });
     const ofStatus = (status: MonitorStatus) => monitors.filter((monitor) => monitor.status === status);
     const worst = ORDER.flatMap((status) => ofStatus(status).toSorted((a, b) => Number(b.overdue) - Number(a.overdue)));
@@ -218,7 +180,8 @@ export function getWallHandler({ database, now }: Parts<'database' | 'now'>): Ha
         up: ofStatus('up').length,
         paused: ofStatus('paused').length,
       },
-      ...totals,
+      overdue_monitors: checks.overdue.size,
+      no_checks_since: secondsOf(checks.noChecksSinceMs ?? undefined),
       monitors: worst.slice(0, MOST_SHOWN),
     } satisfies Answer<'getWall'>);
   };

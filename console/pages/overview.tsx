@@ -68,7 +68,8 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
         )}
       </div>
       {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} />}
-      <FirstRun monitors={all} />
+      {/* Both would stand at the bottom, and what is wrong matters more. */}
+      {(figures.value.value?.overdue_monitors ?? 0) === 0 && <FirstRun monitors={all} />}
     </div>
   );
 }
@@ -78,11 +79,15 @@ const FIGURES_EVERY_MS = 15_000;
 
 const NO_FIGURES: ReadonlyMap<string, SortFigures> = new Map();
 
+const NONE_OVERDUE: readonly string[] = [];
+
 type ListingProps = { all: readonly Monitor[]; selection: Selection; load: ReturnType<typeof useFigures> };
 
 function Listing({ all, selection, load }: ListingProps) {
   const box = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
+  const controls = useRef<HTMLDivElement>(null);
+  const warning = useRef<HTMLDivElement>(null);
   const histories = useMemo(() => new Histories(), []);
   useEffect(() => () => histories.stop(), []);
   const layout = useListLayout(box);
@@ -99,11 +104,14 @@ function Listing({ all, selection, load }: ListingProps) {
     () => (ofMonitors === undefined ? NO_FIGURES : new Map(ofMonitors.map((each) => [each.id, each]))),
     [ofMonitors],
   );
+  const overdueIds = figures?.overdue_monitor_ids ?? NONE_OVERDUE;
+  // The same set until another monitor is overdue, so that figures that are loaded again draw no row anew.
+  const overdue = useMemo(() => new Set(overdueIds), [overdueIds.join()]);
   const shown = useMemo(
-    () => select(all, { status, type, text, sort }, { incidents, figures: byMonitor }),
-    [all, incidents, byMonitor, status, type, text, sort],
+    () => select(all, { status, type, text, sort }, { incidents, figures: byMonitor, overdue }),
+    [all, incidents, byMonitor, overdue, status, type, text, sort],
   );
-  const matching = useMemo(() => countMatches(all, { status, type, text, sort }), [all, type, text]);
+  const matching = useMemo(() => countMatches(all, { status, type, text, sort }, overdue), [all, overdue, type, text]);
   const types = useMemo(() => [...new Set(all.map((monitor) => monitor.type))].toSorted(), [all]);
   // Rows that are drawn already step through the list as it is now.
   const rows = useRef(shown);
@@ -138,6 +146,7 @@ function Listing({ all, selection, load }: ListingProps) {
     <div ref={box} data-layout={layout}>
       <KeyFigures figures={figures} />
       <div
+        ref={controls}
         class="
           sticky top-0 z-10 mt-2 border-b border-line bg-paper px-4 pb-2.5 pt-2.5 md:px-0 md:pb-1.5
           [@media(height<32rem)]:static
@@ -172,13 +181,15 @@ function Listing({ all, selection, load }: ListingProps) {
           rowHeight={rowHeightOf(layout, density.value)}
           keyOf={keyOf}
           current={cursor.value}
-          drawnWith={[incidents, cursor.value, layout, density.value]}
+          sticky={{ top: controls, bottom: warning }}
+          drawnWith={[incidents, overdue, cursor.value, layout, density.value]}
           onShown={(from, to) => histories.want(shown.slice(from, to).map(keyOf))}
           render={(monitor) => (
             <MonitorRow
               monitor={monitor}
               incident={incidents.get(monitor.id)}
               history={histories.of(monitor.id)}
+              isOverdue={overdue.has(monitor.id)}
               isDense={layout !== 'narrow' && density.value === 'dense'}
               isAtCursor={cursor.value === monitor.id}
               onFocus={() => (cursor.value = monitor.id)}
@@ -187,7 +198,7 @@ function Listing({ all, selection, load }: ListingProps) {
           )}
         />
       )}
-      <Overdue figures={figures} />
+      <Overdue figures={figures} box={warning} />
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
-import type { RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from './button.tsx';
 
@@ -51,6 +51,13 @@ export function CopyButton({
       {isCopied.value ? 'Copied' : 'Copy'}
     </Button>
   );
+}
+
+/** Warns below a link that leads each computer to itself; its content says who cannot use it, and the remedy. */
+export function LoopbackHint({ url, children }: { url: string; children: ComponentChildren }) {
+  const { hostname } = new URL(url);
+  const isLoopback = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+  return isLoopback ? <p class="text-sm text-degraded">{children}</p> : null;
 }
 
 /** A text such as a command or a token, with a button that copies it. */

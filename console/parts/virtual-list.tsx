@@ -16,6 +16,8 @@ type VirtualListProps<T> = {
   onShown?: (from: number, to: number) => void;
   /** The key of the selected row, which is scrolled into view when it changes; null = none. */
   current?: string | null;
+  /** What may stick to the top and to the bottom of the scrollable element, over the rows. */
+  sticky?: { top: RefObject<HTMLElement | null>; bottom: RefObject<HTMLElement | null> };
 };
 
 /** Rows that are rendered beyond the edges, so that scrolling finds them there. */
@@ -44,6 +46,7 @@ export function VirtualList<T>({
   drawnWith,
   onShown,
   current = null,
+  sticky,
 }: VirtualListProps<T>) {
   const box = useRef<HTMLUListElement>(null);
   const range = useSignal({ from: 0, to: 0 });
@@ -53,7 +56,9 @@ export function VirtualList<T>({
   useEffect(() => onShown?.(from, to), [from, to, rows]);
   useLayoutEffect(() => {
     const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
-    if (index >= 0) scrollToRow(box.current, index * rowHeight, rowHeight);
+    if (index < 0) return;
+    const covered = { top: coverOf(sticky?.top, 'top'), bottom: coverOf(sticky?.bottom, 'bottom') };
+    scrollToRow(box.current, { top: index * rowHeight, height: rowHeight, covered });
     // Not when rows move: the user may be reading elsewhere.
   }, [current]);
   const draw = useDrawn(render, drawnWith);
@@ -124,12 +129,25 @@ function useRange(
   }, [count, rowHeight]);
 }
 
-function scrollToRow(list: HTMLElement | null, top: number, height: number): void {
+/** How much of the scrollable element a sticky element covers at an edge, in pixels; a short screen may unstick it. */
+function coverOf(part: RefObject<HTMLElement | null> | undefined, edge: 'top' | 'bottom'): number {
+  const element = part?.current ?? null;
+  if (element === null) return 0;
+  const style = getComputedStyle(element);
+  return style.position === 'sticky' ? element.offsetHeight + (Number.parseFloat(style[edge]) || 0) : 0;
+}
+
+/** Scrolls until a row and the next one in that direction are clear of what covers the edges. */
+function scrollToRow(
+  list: HTMLElement | null,
+  { top, height, covered }: { top: number; height: number; covered: { top: number; bottom: number } },
+): void {
   const scroller = list === null ? null : scrollerOf(list);
   if (list === null || scroller === null) return;
   const offset = list.getBoundingClientRect().top - scroller.getBoundingClientRect().top + top;
-  if (offset < 0) scroller.scrollBy(0, offset - height);
-  else if (offset + height > scroller.clientHeight) scroller.scrollBy(0, offset + 2 * height - scroller.clientHeight);
+  const end = scroller.clientHeight - covered.bottom;
+  if (offset < covered.top) scroller.scrollBy(0, offset - height - covered.top);
+  else if (offset + height > end) scroller.scrollBy(0, offset + 2 * height - end);
 }
 
 function scrollerOf(element: HTMLElement): HTMLElement | null {

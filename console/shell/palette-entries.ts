@@ -60,10 +60,7 @@ function findMonitors(text: string): PaletteEntry[] {
   const found = select(
     monitors.value ?? [],
     { status: '', type: '', text, sort: 'attention' },
-    {
-      incidents: openIncidents.value,
-      figures: new Map(),
-    },
+    { incidents: openIncidents.value, figures: new Map(), overdue: new Set() },
   );
   return found.slice(0, MOST_OF_GROUP).map(({ id, name, target, status }) => ({
     id: `monitor-${id}`,

@@ -1,7 +1,8 @@
-import type { ScheduledMonitor } from '../../core/checks/slots.ts';
+import { isOverdue, summarizeOverdue, type ScheduledMonitor } from '../../core/checks/slots.ts';
 import type { Source } from '../../core/incidents/decided-monitor.ts';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
+import { KeptCalls } from '../../core/shared-calls.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { cutWindow } from '../../core/statistics/rollup-spans.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
@@ -119,6 +120,52 @@ export async function readLastChecks(
     [monitorNos, nowMs - LAST_CHECK_MS, nowMs],
   );
   return new Map(rows.map(({ monitorNo, atMs }) => [monitorNo, atMs]));
+}
+
+/**
+ * The last checks of an account's monitors in Unix milliseconds, and those that are overdue, both by id. What
+ * `noChecksSinceMs` is says `summarizeOverdue`.
+ */
+export type AccountChecks = {
+  lastChecks: ReadonlyMap<string, number>;
+  overdue: ReadonlySet<string>;
+  noChecksSinceMs: number | null;
+};
+
+/** The checks of an account are kept for this long a monitor, which is a fiftieth of a core, but for five seconds. */
+const CHECKS_KEPT_MS_A_MONITOR = 3;
+const LEAST_KEPT_MS = 5000;
+
+/** The most accounts of which checks are kept. */
+const MOST_ACCOUNTS = 200;
+
+/** Reads the last checks of all monitors of an account with two statements, however many screens show them. */
+export function keepAccountChecks({
+  database,
+  now,
+}: {
+  database: Pick<Database, 'pool'>;
+  now: () => number;
+}): KeptCalls<AccountChecks> {
+  const read = async (tenantId: string) => {
+    const nowMs = now();
+    const monitors = await listMeasuredMonitors(database, tenantId);
+    const byNo = await readLastChecks(database, { monitorNos: monitors.map(({ no }) => no), nowMs });
+    const checked = monitors.map((monitor) => ({ ...monitor, lastCheckAtMs: byNo.get(monitor.no) }));
+    return {
+      result: {
+        lastChecks: new Map(
+          checked.flatMap(({ id, lastCheckAtMs }) => (lastCheckAtMs === undefined ? [] : [[id, lastCheckAtMs]])),
+        ),
+        overdue: new Set(
+          checked.filter((monitor) => isOverdue(monitor, monitor.lastCheckAtMs, nowMs)).map(({ id }) => id),
+        ),
+        noChecksSinceMs: summarizeOverdue(checked, nowMs).noChecksSinceMs,
+      },
+      keptMs: Math.max(LEAST_KEPT_MS, monitors.length * CHECKS_KEPT_MS_A_MONITOR),
+    };
+  };
+  return new KeptCalls(read, { now, most: MOST_ACCOUNTS });
 }
 
 /** How many alerts a tenant's channels were sent, or are to be sent, since a moment; reports and tests are none. */

@@ -125,6 +125,7 @@ test.serial(
     const { page, complaints } = await openAt(t, `/monitors/${id}`);
     await page.getByRole('heading', { level: 1, name: 'Backup is down' }).waitFor();
     await page.getByText('Waiting for the first ping.').first().waitFor();
+    await page.getByText(/^Other computers can’t open this URL: .* replace \S+:\d+ with an address/).waitFor();
     t.is(await page.getByText(/^Last ping/).count(), 0);
 
     const ping = pingTokenOf(await service.call('GET', `/monitors/${id}`));
@@ -236,6 +237,15 @@ test.serial(
     await warning.waitFor();
     await page.getByRole('heading', { level: 1, name: /1 (overdue|of \d+ monitors overdue)$/ }).waitFor();
     t.deepEqual(await findBarriers(page), []);
+    await page.getByRole('button', { name: /^Overdue\s*1$/ }).click();
+    await page.getByRole('link', { name: /Warehouse/ }).waitFor();
+    await page.getByRole('button', { name: /^Overdue\s*1$/ }).click();
+    t.is(await row.count(), 1);
+    await page.goto('/?status=up');
+    await warning.waitFor();
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: /^All\b/ }).click();
+    await row.waitFor();
     for (const width of [320, 820]) {
       await page.setViewportSize({ width, height: 800 });
       await row.getByText(since).waitFor();

@@ -126,6 +126,14 @@ test.serial(
       ),
       'the keyboard takes the list along',
     );
+    for (let presses = 0; presses < 40; presses += 1) await page.keyboard.press('k');
+    t.true(
+      await focused.evaluate((link) => {
+        const { left, top, height } = link.getBoundingClientRect();
+        return link.contains(link.ownerDocument.elementFromPoint(left + 60, top + height / 2));
+      }),
+      'on the way back the filters do not cover it',
+    );
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/monitors\/mon_/);
     const left = await page.evaluate('document.activeElement.tagName');

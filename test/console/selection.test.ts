@@ -34,7 +34,12 @@ const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
 };
 const incidents = (started: Record<string, number>) =>
   new Map(Object.entries(started).map(([id, at]) => [id, { started_at: at } as never]));
-const known = (started: Record<string, number> = {}) => ({ incidents: incidents(started), figures: new Map() });
+const NONE: ReadonlySet<string> = new Set();
+const known = (started: Record<string, number> = {}) => ({
+  incidents: incidents(started),
+  figures: new Map(),
+  overdue: NONE,
+});
 const namesOf = (monitors: readonly Monitor[]) => monitors.map(({ name }) => name);
 
 test('what needs a person comes first, latest first, and the rest by name with its numbers as numbers', (t) => {
@@ -81,7 +86,7 @@ test('figures sort in both directions, and monitors without one come last in eit
       { id, uptime_percent: values[index] ?? null, median_latency_ms: null, last_check_at: null },
     ]),
   );
-  const sorted = (sort: string) => namesOf(select(rows, { ...ALL, sort }, { incidents: new Map(), figures }));
+  const sorted = (sort: string) => namesOf(select(rows, { ...ALL, sort }, { ...known(), figures }));
   t.deepEqual(sorted('uptime'), ['d', 'a', 'c', 'b']);
   t.deepEqual(sorted('uptime-desc'), ['c', 'a', 'd', 'b']);
   t.deepEqual(sorted('slowest'), ['a', 'b', 'c', 'd'], 'without figures by name');
@@ -94,8 +99,43 @@ test('filters count what the search and the type leave, whatever status is chose
     monitor('Shop API', { status: 'down' }),
     monitor('Blog', { type: 'tcp', target: 'blog.example:80' }),
   ];
-  t.like(countMatches(rows, { ...ALL, text: 'shop', status: 'up' }), { up: 1, down: 1 });
-  t.like(countMatches(rows, { ...ALL, type: 'tcp' }), { up: 1, down: 0 });
+  t.like(countMatches(rows, { ...ALL, text: 'shop', status: 'up' }, NONE), { all: 2, up: 1, down: 1 });
+  t.like(countMatches(rows, { ...ALL, type: 'tcp' }, NONE), { all: 1, up: 1, down: 0 });
+});
+
+test('overdue monitors come after what is down or degraded, and are not among those that are up', (t) => {
+  const rows = [
+    monitor('checked'),
+    monitor('down', { status: 'down' }),
+    monitor('slow', { status: 'degraded' }),
+    monitor('new', { status: 'pending' }),
+    monitor('not checked'),
+    monitor('just paused', { status: 'paused' }),
+    monitor('never checked', { status: 'pending' }),
+  ];
+  const overdue = new Set(rows.filter(({ name }) => !['checked', 'slow', 'new'].includes(name)).map(({ id }) => id));
+  const list = (part: Partial<typeof ALL>) => namesOf(select(rows, { ...ALL, ...part }, { ...known(), overdue }));
+  t.deepEqual(list({ sort: 'attention' }), [
+    'down',
+    'slow',
+    'never checked',
+    'not checked',
+    'new',
+    'checked',
+    'just paused',
+  ]);
+  t.deepEqual(list({ status: 'up' }), ['checked']);
+  t.deepEqual(list({ status: 'overdue', sort: 'name' }), ['down', 'never checked', 'not checked']);
+  t.deepEqual(list({ status: 'down' }), ['down']);
+  t.deepEqual(countMatches(rows, ALL, overdue), {
+    all: 7,
+    down: 1,
+    degraded: 1,
+    overdue: 3,
+    pending: 2,
+    up: 1,
+    paused: 1,
+  });
 });
 
 test('a few words say how it is', (t) => {

@@ -161,6 +161,7 @@ async function createLink(t: ExecutionContext<ConsolePages>, page: Page): Promis
   const shown = page.getByRole('dialog', { name: 'Wallboard link' });
   const link = (await shown.getByRole('group', { name: 'Wallboard link' }).textContent()) ?? '';
   t.regex(link, /\/wall#spw_[\w-]{43}$/);
+  await shown.getByText(/^Others can’t open this link: .* Replace 127\.0\.0\.1:\d+ with an address/).waitFor();
   t.deepEqual(await findBarriers(page, 'dialog:modal'), []);
   await shown.getByRole('button').last().click();
   await shown.waitFor({ state: 'detached' });

@@ -5,13 +5,13 @@ import type { Monitor } from '../../client/shapes.ts';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
-import { STATUS_ORDER, STATUSES, type Status } from '../../parts/statuses.ts';
-import { SORTS, type Selection } from './selection.ts';
+import { STATUSES } from '../../parts/statuses.ts';
+import { SORTS, STATUS_FILTERS, type Selection, type StatusFilter } from './selection.ts';
 
 type ControlsProps = {
   selection: Selection;
   /** Of the monitors that match the search and the type. */
-  counts: Readonly<Record<Status, number>>;
+  counts: Readonly<Record<StatusFilter | 'all', number>>;
   types: readonly Monitor['type'][];
   layout: ListLayout;
   search: RefObject<HTMLInputElement | null>;
@@ -26,22 +26,25 @@ const SORT_OPTIONS = Object.entries(SORTS).map(([value, { label }]) => ({ value,
 
 /** The filters of the overview: status with counts, search, type, order and density. */
 export function Controls({ selection, counts, types, layout, onChange, ...search }: ControlsProps) {
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const present = STATUS_ORDER.filter((status) => counts[status] > 0 || selection.status === status);
+  const present = STATUS_FILTERS.filter((filter) => counts[filter] > 0 || selection.status === filter);
   return (
     <div class="flex flex-wrap items-center justify-between gap-2">
       <div class="flex flex-wrap gap-x-1 py-0.5" role="group" aria-label="Status">
         <Chip isOn={selection.status === ''} onPress={() => onChange({ status: '' })}>
-          All <Count of={total} />
+          All <Count of={counts.all} />
         </Chip>
-        {present.map((status) => (
+        {present.map((filter) => (
           <Chip
-            key={status}
-            isOn={selection.status === status}
-            onPress={() => onChange({ status: selection.status === status ? '' : status })}
+            key={filter}
+            isOn={selection.status === filter}
+            onPress={() => onChange({ status: selection.status === filter ? '' : filter })}
           >
-            <StatusMark status={status} silent class="size-3" />
-            {STATUSES[status].label} <Count of={counts[status]} />
+            {filter === 'overdue' ? (
+              <Icon name="warning" class="size-3.5 text-degraded" />
+            ) : (
+              <StatusMark status={filter} silent class="size-3" />
+            )}
+            {filter === 'overdue' ? 'Overdue' : STATUSES[filter].label} <Count of={counts[filter]} />
           </Chip>
         ))}
       </div>

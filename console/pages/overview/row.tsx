@@ -72,6 +72,8 @@ type RowProps = {
   monitor: Monitor;
   incident: Incident | undefined;
   history: ReadonlySignal<History | null>;
+  /** Until its history is loaded, which says more. */
+  isOverdue: boolean;
   isDense: boolean;
   isAtCursor: boolean;
   onFocus: () => void;
@@ -84,7 +86,7 @@ const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint'
 const STEPS: Partial<Record<string, 1 | -1>> = { ArrowDown: 1, ArrowUp: -1 };
 
 /** One monitor of the overview: status, reason, uptime, response time and last check. */
-export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, onFocus, onStep }: RowProps) {
+export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, onFocus, onStep, ...row }: RowProps) {
   const link = useRef<HTMLAnchorElement>(null);
   useLayoutEffect(() => {
     // Never take the focus from a text field.
@@ -92,7 +94,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
   }, [isAtCursor]);
   const days = useComputed(() => daysOf(history.value));
   const { value: past } = history;
-  const isOverdue = past?.overdue === true && monitor.status !== 'paused';
+  const isOverdue = (past?.overdue ?? row.isOverdue) && monitor.status !== 'paused';
   return (
     <a
       ref={link}
@@ -115,7 +117,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
           {monitor.name}
         </span>
         <span class="clipped block text-xs leading-4 text-soft">
-          {isOverdue && (
+          {isOverdue && past !== null && (
             <span class="font-medium text-degraded">
               <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
             </span>

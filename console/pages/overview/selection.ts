@@ -1,5 +1,19 @@
 import type { Incident, Monitor, Schemas } from '../../client/shapes.ts';
-import { STATUS_ORDER, type Status } from '../../parts/statuses.ts';
+import type { Status } from '../../parts/statuses.ts';
+
+/**
+ * What the status filter chooses. Overdue monitors are not among those that are up, since nobody knows whether they are;
+ * any other status of theirs is one to look at, and they are among those too.
+ */
+export const STATUS_FILTERS = ['down', 'degraded', 'overdue', 'pending', 'up', 'paused'] as const;
+export type StatusFilter = (typeof STATUS_FILTERS)[number];
+
+/** What the overview knows beside the monitors; `overdue` holds ids. */
+type Known = {
+  incidents: ReadonlyMap<string, Incident>;
+  figures: ReadonlyMap<string, SortFigures>;
+  overdue: ReadonlySet<string>;
+};
 
 /** The filter and the order of the overview; empty strings do not filter. */
 export type Selection = { status: string; type: string; text: string; sort: string };
@@ -15,7 +29,7 @@ type Keyed = { monitor: Monitor; order: string; rank: number; start: number; fig
 type Compare = (a: Keyed, b: Keyed) => number;
 type Sort = { label: string; compare: Compare; figure?: FigureName };
 
-const RANK = new Map(STATUS_ORDER.map((status, rank) => [status, rank]));
+const RANK = new Map(STATUS_FILTERS.map((filter, rank) => [filter, rank]));
 const byName: Compare = (a, b) => compareTexts(a.order, b.order) || compareTexts(a.monitor.id, b.monitor.id);
 
 /** Sorts by a figure; monitors without it come last in either direction. */
@@ -34,7 +48,7 @@ function byFigure(figure: FigureName, direction: 1 | -1): Pick<Sort, 'compare' |
   };
 }
 
-/** The orders to choose from. The first one puts what is down first, the newest on top. */
+/** The orders to choose from. The first puts what is down first, newest on top, then degraded and overdue monitors. */
 export const SORTS = {
   attention: { label: 'Down first', compare: (a, b) => a.rank - b.rank || b.start - a.start || byName(a, b) },
   name: { label: 'Name, A to Z', compare: byName },
@@ -65,21 +79,21 @@ export function needsFigures(sort: string): boolean {
 export function select(
   monitors: readonly Monitor[],
   { status, type, text, sort }: Selection,
-  known: { incidents: ReadonlyMap<string, Incident>; figures: ReadonlyMap<string, SortFigures> },
+  known: Known,
 ): readonly Monitor[] {
   const words = plain(text).split(/\s+/).filter(Boolean);
   const { compare } = SORTS[isSort(sort) ? sort : 'attention'];
   return monitors
     .filter(
       (monitor) =>
-        (status === '' || monitor.status === status) &&
+        (status === '' || filtersOf(monitor, known.overdue).some((filter) => filter === status)) &&
         (type === '' || monitor.type === type) &&
         matches(monitor, words),
     )
     .map((monitor): Keyed => ({
       monitor,
       order: orderOf(monitor),
-      rank: rankOf(monitor),
+      rank: rankOf(monitor, known.overdue),
       start: known.incidents.get(monitor.id)?.started_at ?? 0,
       figures: known.figures.get(monitor.id),
     }))
@@ -87,10 +101,20 @@ export function select(
     .map(({ monitor }) => monitor);
 }
 
-/** The monitors that match a selection but for their status, by status: what the filters count. */
-export function countMatches(monitors: readonly Monitor[], { type, text }: Selection): Record<Status, number> {
+/** What the filters count: the monitors that match a selection but for their status, in all and by filter. */
+export function countMatches(
+  monitors: readonly Monitor[],
+  { type, text }: Selection,
+  overdue: ReadonlySet<string>,
+): Record<StatusFilter | 'all', number> {
   const words = plain(text).split(/\s+/).filter(Boolean);
-  return countStatuses(monitors.filter((monitor) => (type === '' || monitor.type === type) && matches(monitor, words)));
+  const counts = { all: 0, down: 0, degraded: 0, overdue: 0, pending: 0, up: 0, paused: 0 };
+  for (const monitor of monitors) {
+    if ((type !== '' && monitor.type !== type) || !matches(monitor, words)) continue;
+    counts.all += 1;
+    for (const filter of filtersOf(monitor, overdue)) counts[filter] += 1;
+  }
+  return counts;
 }
 
 /** The number of monitors of each status. */
@@ -151,8 +175,15 @@ function compareTexts(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-function rankOf({ status }: Monitor): number {
-  return RANK.get(status) ?? 0;
+/** The filters that a monitor is listed under. Paused is never overdue, whatever was known a moment ago. */
+function filtersOf({ id, status }: Monitor, overdue: ReadonlySet<string>): readonly StatusFilter[] {
+  if (!overdue.has(id) || status === 'paused') return [status];
+  return status === 'up' ? ['overdue'] : [status, 'overdue'];
+}
+
+/** Where the worst filter of a monitor stands in their order. */
+function rankOf(monitor: Monitor, overdue: ReadonlySet<string>): number {
+  return Math.min(...filtersOf(monitor, overdue).map((filter) => RANK.get(filter) ?? 0));
 }
 
 function isSort(name: string): name is SortName {

@@ -5,7 +5,7 @@ import { signedIn } from '../../client/session-state.ts';
 import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
-import { CopyText } from '../../parts/copy.tsx';
+import { CopyText, LoopbackHint } from '../../parts/copy.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { TextField } from '../../parts/field.tsx';
@@ -76,6 +76,10 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
           <p>Anyone with this link sees the names and statuses of your monitors, and nothing else.</p>
           {/* After the #: browsers send it to no server, so that it is in no log. */}
           <CopyText text={`${window.location.origin}${PATHS.wall}#${created.value}`} label="Wallboard link" />
+          <LoopbackHint url={window.location.origin}>
+            Others can’t open this link: it leads to their own computer. Replace {window.location.host} with an address
+            they can reach.
+          </LoopbackHint>
           <p class="text-soft">To revoke it, go to Settings, API tokens.</p>
         </div>
       </ShownOnceDialog>

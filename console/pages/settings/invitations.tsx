@@ -4,7 +4,7 @@ import type { Schemas } from '../../client/shapes.ts';
 import { useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
-import { CopyText } from '../../parts/copy.tsx';
+import { CopyText, LoopbackHint } from '../../parts/copy.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { TextField } from '../../parts/field.tsx';
@@ -106,11 +106,6 @@ function isEmail(text: string): boolean {
   return /^[^\s@]+@[^\s@]+$/.test(text.trim());
 }
 
-/** Whether a URL leads each computer to itself. */
-function isLoopback(url: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
-}
-
 /** A dialog that creates an invitation and shows its link, which the inviting member passes on. */
 function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () => void }) {
   const email = useDraft('invitation email', '');
@@ -140,12 +135,10 @@ function NewInvitation({ onMade, onClose }: { onMade: () => void; onClose: () =>
             days, for anyone who has it.
           </p>
           <CopyText text={made.value.url} label="Invitation link" />
-          {isLoopback(made.value.url) && (
-            <p class="text-degraded">
-              Others can’t open this link: it leads to their own computer. Your administrator can set PUBLIC_URL to an
-              address they can reach.
-            </p>
-          )}
+          <LoopbackHint url={made.value.url}>
+            Others can’t open this link: it leads to their own computer. Your administrator can set PUBLIC_URL to an
+            address they can reach.
+          </LoopbackHint>
         </div>
       </ShownOnceDialog>
     );

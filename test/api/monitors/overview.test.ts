@@ -130,6 +130,7 @@ test.serial(
       return {
         history: [shown?.overdue, shown?.last_check_at],
         figures: [figures.overdue_monitors, figures.no_checks_since],
+        ids: figures.overdue_monitor_ids?.toSorted(),
         wall: [wall.overdue_monitors, wall.no_checks_since, wall.monitors.map(({ overdue }) => overdue).toSorted()],
         page: [locations.overdue, locations.last_check_at],
       };
@@ -142,6 +143,7 @@ test.serial(
     t.deepEqual(await read(), {
       history: [false, atMs],
       figures: [1, null],
+      ids: [blog.id],
       wall: [1, null, [false, false, true]],
       page: [false, atMs],
     });
@@ -149,6 +151,7 @@ test.serial(
     const stopped = {
       history: [true, atMs],
       figures: [2, atMs],
+      ids: [shop.id, blog.id].toSorted(),
       wall: [2, atMs, [false, true, true]],
       page: [true, atMs],
     };
@@ -158,7 +161,13 @@ test.serial(
     await addResults(api, shop.no, [{ atMs: clock.ms, agentId: first }]);
     t.deepEqual((await read()).figures, stopped.figures);
     clock.ms += 5000;
-    t.deepEqual((await read()).figures, [1, null]);
+    t.like((await account.reader('GET', '/v1/wall')).json, { overdue_monitors: 1 });
+    await addResults(api, blog.no, [{ atMs: clock.ms, agentId: first }]);
+    t.deepEqual((await read()).figures, [1, null], 'the wallboard and the overview share it');
+    await api.database.pool.query('DELETE FROM check_results WHERE monitor_no = $1 AND due_at = $2', [
+      blog.no,
+      clock.ms,
+    ]);
     t.is((await account.owner('POST', `/v1/monitors/${blog.id}/pause`)).status, 200);
     clock.ms += 5000;
     t.deepEqual((await read()).figures, [0, null]);
