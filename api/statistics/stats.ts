@@ -1,5 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { measureStates, measureSteps, type StateHistory } from '../../core/statistics/sla.ts';
+import { measureSteps, measureWindows, noSeconds, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { nameAgents } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
@@ -53,8 +53,9 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
       resultDays: PLAN_LIMITS[caller.plan].resultDays,
     });
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
-    // Burn rates look back a day from the window's end, also where the window is shorter.
-    const judged = { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) };
+    // Burn rates look back a day from the window's end, also where the window is shorter; without a target there are none.
+    const hasTarget = monitor.slaTarget !== null;
+    const judged = hasTarget ? { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) } : span;
     const [{ total, points }, history, overload] = await Promise.all([
       readStatistics(database, {
         monitorNo: monitor.no,
@@ -67,14 +68,14 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
       readHistory(database, monitor, judged),
       listOverloadGaps(runOn(database.pool), { ...span, tenantId: caller.tenantId, monitorId: monitor.id }),
     ]);
-    const seconds = measureStates({ ...history, ...span });
-    const sla = presentSla(monitor.slaTarget, {
-      window: seconds,
-      hour: measureStates({ ...history, fromMs: span.toMs - HOUR_MS, toMs: span.toMs }),
-      day: measureStates({ ...history, fromMs: span.toMs - DAY_MS, toMs: span.toMs }),
-    });
     const edges = edgesOf(window).map((edge) => edge * 1000);
-    const steps = measureSteps(history, edges);
+    const [seconds = noSeconds(), hour = seconds, day = seconds, ...steps] = measureWindows(history, [
+      span,
+      { fromMs: Math.max(judged.fromMs, span.toMs - HOUR_MS), toMs: span.toMs },
+      { fromMs: Math.max(judged.fromMs, span.toMs - DAY_MS), toMs: span.toMs },
+      ...edges.slice(1).map((toMs, index) => ({ fromMs: edges[index] ?? toMs, toMs })),
+    ]);
+    const sla = presentSla(monitor.slaTarget, { window: seconds, hour, day });
     const stepMs = STEP_MS[window.resolution];
     const byStep = Map.groupBy(points, ({ atMs }) => atMs);
     response.json({

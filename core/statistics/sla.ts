@@ -105,6 +105,17 @@ export function measureSteps(history: StateHistory, edgesMs: readonly number[]):
   return steps;
 }
 
+/** What `measureStates` says of each of several windows, which may overlap; in one go over the history. */
+export function measureWindows(
+  history: StateHistory,
+  windows: readonly { fromMs: number; toMs: number }[],
+): StateSeconds[] {
+  const edges = [...new Set(windows.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].toSorted((a, b) => a - b);
+  const steps = measureSteps(history, edges);
+  const indexOf = new Map(edges.map((edge, index) => [edge, index]));
+  return windows.map(({ fromMs, toMs }) => sumSeconds(steps.slice(indexOf.get(fromMs), indexOf.get(toMs))));
+}
+
 /**
  * Holds what was counted (up, degraded, down) against a target in percent (null = none), exactly: percentages are
  * floored for show only (D-61).
@@ -206,6 +217,7 @@ function secondOf(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-function noSeconds(): StateSeconds {
+/** No second of any state. */
+export function noSeconds(): StateSeconds {
   return { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
 }

@@ -6,6 +6,7 @@ import {
   judgeSla,
   listPeriods,
   measureSteps,
+  measureWindows,
   measureStates,
   type StateChange,
   type StateHistory,
@@ -311,6 +312,18 @@ test('steps of a window have what each of them has alone, and add up to the whol
           steps.reduce((sum, seconds) => sum + seconds[name], 0),
           whole[name],
         );
+    }),
+  );
+  t.pass();
+});
+
+test('windows that overlap have what each of them has alone', (t) => {
+  fc.assert(
+    fc.property(history, fc.array(window, { maxLength: 8 }), (drawn, windows) => {
+      t.deepEqual(
+        measureWindows(drawn, windows),
+        windows.map((each) => measureStates({ ...drawn, ...each })),
+      );
     }),
   );
   t.pass();
