@@ -122,7 +122,11 @@ export const MONITORS: readonly StoryMonitor[] = [
     ],
   },
   { settings: { name: 'Name servers', type: 'dns', target: 'northwind.example' }, levelMs: 12, troubles: [] },
-  { settings: { name: 'northwind.example', type: 'domain', target: 'northwind.example' }, levelMs: null, troubles: [] },
+  {
+    settings: { name: 'northwind.example', type: 'domain', target: 'northwind.example', interval_seconds: 3600 },
+    levelMs: 240,
+    troubles: [],
+  },
   {
     settings: { name: 'Nightly backup', type: 'heartbeat', interval_seconds: 86_400 },
     levelMs: null,

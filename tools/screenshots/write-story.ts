@@ -29,7 +29,7 @@ import {
 export type Written = { monitorId: string; incidentId: string; channelId: string; reportId: string };
 
 type Tools = { installation: Installation; url: string; newId: (prefix: IdPrefix) => string };
-type Made = { story: StoryMonitor; id: string; no: number };
+type Made = { story: StoryMonitor; id: string; no: number; sources: readonly number[] };
 type Agent = { no: number; location: (typeof LOCATIONS)[number] };
 
 const INTERVAL_MS = 300_000;
@@ -99,11 +99,12 @@ async function makeMonitors(tools: Tools, nowMs: number): Promise<Made[]> {
   const made: Made[] = [];
   for (const story of MONITORS) {
     const { id } = await ask(tools, '/monitors', { interval_seconds: INTERVAL_MS / 1000, ...story.settings });
-    const [row] = await runOn(tools.installation.database.pool)<{ no: number }>(
-      'UPDATE monitors SET created_at = $2, updated_at = $2 WHERE id = $1 RETURNING no',
+    const [row] = await runOn(tools.installation.database.pool)<Pick<Made, 'no' | 'sources'>>(
+      `UPDATE monitors SET created_at = $2, updated_at = $2 WHERE id = $1
+       RETURNING no, ARRAY(SELECT agent_no FROM monitor_sources WHERE monitor_no = no) AS sources`,
       [id, Math.floor((nowMs - AGE_MS) / 1000)],
     );
-    made.push({ story, id: String(id), no: row?.no ?? 0 });
+    made.push({ story, id: String(id), no: row?.no ?? 0, sources: row?.sources ?? [] });
   }
   return made;
 }
@@ -210,7 +211,7 @@ async function check(
 }
 
 function checksOf(
-  { story, no }: Made,
+  { story, no, sources }: Made,
   {
     agents,
     atMs,
@@ -219,12 +220,16 @@ function checksOf(
   }: { agents: readonly Agent[]; atMs: number; nowMs: number; random: ReturnType<typeof createNoise> },
 ): MeasuredResult[] {
   const { levelMs, troubles, settings } = story;
-  if (levelMs === null || settings.type === 'dns') return [];
+  // Registries are asked once an hour.
+  if (levelMs === null || (settings.type === 'domain' && atMs % HOUR_MS !== 0)) return [];
   const minutes = (nowMs - atMs) / 60_000;
   const trouble =
     troubles.find(({ agoMinutes, lastsMinutes }) => minutes <= agoMinutes && minutes > agoMinutes - lastsMinutes) ??
     (minutes === 0 ? troubles.find(({ agoMinutes, lastsMinutes }) => agoMinutes === lastsMinutes) : undefined);
-  return agents.map(({ no: agentNo, location }) => {
+  // Name servers and registries are asked by the service itself, which stands beside the first location.
+  const isShared = settings.type === 'dns' || settings.type === 'domain';
+  const asking = isShared ? sources.map((source) => ({ no: source, location: LOCATIONS[0] })) : agents;
+  return asking.map(({ no: agentNo, location }) => {
     const took = answerMs(random, { levelMs, atMs, location });
     // One location does not see it: that is what several are for.
     const symptom = trouble !== undefined && location !== 'singapore' ? OUTCOMES[trouble.kind] : null;

@@ -66,8 +66,8 @@ export function KeyFigures({ figures }: { figures: AccountFigures | null }) {
 
 function KeyFigure({ label, period, children }: { label: string; period?: string; children: ComponentChildren }) {
   return (
-    <div class="bg-surface px-3.5 py-2.5 md:px-4">
-      <dt class="clipped text-xs text-soft">
+    <div class="flex flex-col justify-between bg-surface px-3.5 py-2.5 md:px-4">
+      <dt class="text-xs text-soft">
         {label}
         {period !== undefined && `, ${period}`}
       </dt>
