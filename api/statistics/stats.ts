@@ -53,7 +53,7 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
       resultDays: PLAN_LIMITS[caller.plan].resultDays,
     });
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
-    // Burn rates look back a day from the window's end, also where the window is shorter; without a target there are none.
+    // Burn rates look back a day from the window's end, also of a shorter one; without a target there are none.
     const hasTarget = monitor.slaTarget !== null;
     const judged = hasTarget ? { ...span, fromMs: Math.min(span.fromMs, span.toMs - DAY_MS) } : span;
     const [{ total, points }, history, overload] = await Promise.all([

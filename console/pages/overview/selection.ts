@@ -2,7 +2,7 @@ import type { Incident, Monitor, Schemas } from '../../client/shapes.ts';
 import type { Status } from '../../parts/statuses.ts';
 
 /**
- * What the status filter chooses. Overdue monitors are not among those that are up, since nobody knows whether they are;
+ * What the status filter chooses. Overdue monitors are not among those that are up, for nobody knows whether they are;
  * any other status of theirs is one to look at, and they are among those too.
  */
 export const STATUS_FILTERS = ['down', 'degraded', 'overdue', 'pending', 'up', 'paused'] as const;
