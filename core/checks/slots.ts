@@ -175,12 +175,13 @@ export function msUntilTick({ intervalSeconds, slotMs, offsetMs }: TickMoment, f
 }
 
 /**
- * True where a monitor that has something new to be seen should not wait for its next tick. That is more than two
- * seconds away, or its job has read its monitors already.
+ * True where the next tick that can see what is new of a monitor is more than two seconds away. The job of a tick that
+ * is nearer may have read its monitors already.
  */
 export function isTickFar(tick: TickMoment, nowMs: number): boolean {
-  const untilMs = msUntilTick(tick, nowMs);
-  return untilMs > NEAR_TICK_MS || untilMs <= tick.offsetMs + EARLY_MS;
+  const nextMs = msUntilTick(tick, nowMs);
+  const isRead = nextMs <= tick.offsetMs + EARLY_MS;
+  return (isRead ? nextMs + tick.intervalSeconds * 1000 : nextMs) > NEAR_TICK_MS;
 }
 
 /**

@@ -140,6 +140,8 @@ test('what is new waits for a tick that is near, unless the job of that has read
   t.true(isTickFar(tick, 9700), 'its job has fired');
   t.true(isTickFar(tick, 11_400));
   t.true(isTickFar(tick, 11_500), 'now: the next one is an interval away');
+  for (let nowMs = 0; nowMs < 1000; nowMs += 10)
+    t.false(isTickFar({ intervalSeconds: 1, slotMs: 250, offsetMs: 120 }, nowMs), 'the one behind it is near as well');
 });
 
 const NOW_MS = 1_700_000_000_000;
