@@ -66,7 +66,7 @@ test.serial(
     await mkdir(join(compiled, 'of another version'), { recursive: true, mode: 0o700 });
     const first = await startService(t, env);
     t.is((await readdir(compiled)).length, 1, 'what was compiled is kept for the next start');
-    t.true((await readdir(compiled, { recursive: true })).length > 100);
+    t.true(await until(async () => (await readdir(compiled, { recursive: true })).length > 100));
     const output = first.program.output();
     const { port } = new URL(first.url);
     t.true(await accepts('127.0.0.1', port));
