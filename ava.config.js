@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
 
 // What takes longest begins first: at the end the run does not wait for one long file. First single files that take a
-// minute and more, then whatever starts programs and browsers, of all kinds in turn, for many of a kind at once would
-// want the same at the same time; those of `core`, half a second each, fill up the end.
+// minute and more, one that computes beside one that waits, then whatever starts programs and browsers, of all kinds
+// in turn, for many of a kind at once would want the same at the same time; those of `core`, half a second each, fill
+// up the end.
 const LONGEST_FIRST = [
-  ['/test/faults/killed-processes'],
+  ['/test/faults/killed-processes', '/test/faults/clocks'],
   ['/test/e2e/start-up', '/test/e2e/agents', '/test/console/barriers', '/test/clients/', '/test/cli/options'],
   ['/test/faults/', '/test/fuzz/requests'],
   [
