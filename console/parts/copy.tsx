@@ -60,6 +60,16 @@ export function LoopbackHint({ url, children }: { url: string; children: Compone
   return isLoopback ? <p class="text-sm text-degraded">{children}</p> : null;
 }
 
+/** Warns below the ping URL of a heartbeat monitor that only jobs on this computer can call it. */
+export function PingLoopbackHint({ url }: { url: string }) {
+  return (
+    <LoopbackHint url={url}>
+      Other computers can’t open this URL: it leads to themselves. For jobs there, replace {new URL(url).host} with an
+      address they can reach.
+    </LoopbackHint>
+  );
+}
+
 /** A text such as a command or a token, with a button that copies it. */
 export function CopyText({ text, label }: { text: string; label: string }) {
   const copying = useCopy<HTMLElement>(text);

@@ -39,8 +39,8 @@ export type WebhookSending = { http: HttpClient; agent: Agent; deadlineMs: numbe
 const RESPONSE_LIMIT = 4096;
 
 /**
- * A part of a URL that is shorter than this, in characters, is struck out only where the whole path is quoted. So is a
- * header's value only as a word of its own.
+ * A part of a URL's path that is shorter than this, in characters, is struck out only where the whole path is quoted.
+ * A value of a header or of the query is then struck out only as a word of its own.
  */
 const SHORTEST_KEY = 8;
 
@@ -152,11 +152,16 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
   ].toSorted((a, b) => b.length - a.length);
 }
 
-/** Values of headers that `secretsOf` leaves out, whole and without the scheme before them: `Bearer 1234`. */
-function shortSecretsOf({ headers = {} }: WebhookDelivery): ShortSecret[] {
-  return Object.entries(headers)
-    .flatMap(([name, value]) => [value, value.slice(value.indexOf(' ') + 1)].map((text) => ({ name, value: text })))
-    .filter(({ value }) => value.length < SHORTEST_KEY);
+/**
+ * Values that `secretsOf` leaves out. Those of headers, whole and without the scheme before them (`Bearer 1234`), and
+ * those of the query.
+ */
+function shortSecretsOf({ url, headers = {} }: WebhookDelivery): ShortSecret[] {
+  const ofHeaders = Object.entries(headers).flatMap(([name, value]) =>
+    [value, value.slice(value.indexOf(' ') + 1)].map((text) => ({ name, value: text })),
+  );
+  const ofQuery = [...new URL(url).searchParams].map(([name, value]) => ({ name, value }));
+  return [...ofHeaders, ...ofQuery].filter(({ value }) => value.length < SHORTEST_KEY);
 }
 
 function decoded(text: string): string {

@@ -169,6 +169,7 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
   await page.getByRole('heading', { name: 'Waiting for the first ping of Backup' }).waitFor();
   const address = (await page.getByLabel('Ping URL', { exact: true }).textContent()) ?? '';
   t.is((await fetch(address)).status, 200);
+  await page.getByText(`replace ${new URL(address).host} with an address they can reach`).waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.is(await page.evaluate('document.querySelector("main").scrollWidth'), 360);
   await page.getByRole('link', { name: 'View monitor' }).click();

@@ -1,4 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Locator } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { nearestKnown } from '../../console/plots/series.ts';
 import { pingTokenOf } from '../helpers/api-client.ts';
@@ -45,6 +46,12 @@ async function create(t: ExecutionContext<ConsoleService>, settings: object): Pr
   const { status, json } = await t.context.service.call('POST', '/monitors', settings);
   t.is(status, 201, JSON.stringify(json));
   return json['id'];
+}
+
+/** Whether a row ends above what stands at the bottom of the screen. */
+async function isWhole(row: Locator, below: Locator): Promise<boolean> {
+  const [upper, lower] = await Promise.all([row.boundingBox(), below.boundingBox()]);
+  return upper !== null && lower !== null && upper.y + upper.height <= lower.y;
 }
 
 test.serial('a location that went offline is named, and the quorum is that of the remaining ones', async (t) => {
@@ -228,6 +235,8 @@ test.serial(
         [id, Date.now() - 20 * HOUR_MS],
       );
     });
+    // More rows than a screen shows.
+    for (let n = 0; n < 15; n += 1) await create(t, { name: `Job ${n}`, type: 'heartbeat', interval_seconds: 3600 });
     const { page, complaints } = await openAt(t, '/');
     const row = page.getByRole('link', { name: /Warehouse/ });
     const since = /No checks since \w+ \d+, \d\d:\d\d/;
@@ -250,6 +259,11 @@ test.serial(
       await page.setViewportSize({ width, height: 800 });
       await row.getByText(since).waitFor();
       t.deepEqual(await findSideways(page), []);
+      for (const key of ['k', 'j']) for (let presses = 0; presses < 25; presses += 1) await page.keyboard.press(key);
+      await until(() => isWhole(page.locator('main a:focus'), warning));
+      await page.locator('main').evaluate((main) => main.scrollTo(0, main.scrollHeight));
+      await until(() => isWhole(page.getByRole('list', { name: 'Monitors' }).getByRole('link').last(), warning));
+      await page.locator('main').evaluate((main) => main.scrollTo(0, 0));
     }
     await row.click();
     await page.getByRole('heading', { level: 1, name: 'Warehouse was up at its last check' }).waitFor();
@@ -263,6 +277,7 @@ test.serial(
     t.is(await page.getByText(/overdue/).count(), 0);
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('link', { name: 'Monitors' }).first().click();
+    await page.getByRole('searchbox').fill('Warehouse');
     await row.getByText(/^(just now|\d+ s ago)$/).waitFor();
     await warning.waitFor({ state: 'detached' });
     t.is(await row.getByText(/Overdue|No checks/).count(), 0);

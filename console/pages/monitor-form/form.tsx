@@ -5,7 +5,7 @@ import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { CopyText } from '../../parts/copy.tsx';
+import { CopyText, PingLoopbackHint } from '../../parts/copy.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -225,6 +225,7 @@ function PingUrl({ token }: { token: string }) {
       <div>
         <p class="mb-1 font-medium">Ping URL</p>
         <CopyText label="Ping URL" text={url} />
+        <PingLoopbackHint url={url} />
         <p class="mt-1 text-[0.8125rem] text-soft">
           Keep it private: anyone with it can ping. GET, HEAD and POST work.
         </p>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { countDaysLeft } from '../../../core/checks/domain/facts.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { CopyText, LoopbackHint } from '../../parts/copy.tsx';
+import { CopyText, PingLoopbackHint } from '../../parts/copy.tsx';
 import { Code, FactLine } from '../../parts/facts.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -43,10 +43,7 @@ function PingAddress({ detail }: SpecialProps) {
         ) : (
           <div class="grid grid-cols-1 gap-3">
             <CopyText text={address} label="Ping URL" />
-            <LoopbackHint url={address}>
-              Other computers can’t open this URL: it leads to themselves. For jobs there, replace{' '}
-              {window.location.host} with an address they can reach.
-            </LoopbackHint>
+            <PingLoopbackHint url={address} />
             <CopyText text={`your-job && curl -fsS -m 10 --retry 5 --retry-connrefused ${address}`} label="Command" />
             <p class="text-sm text-soft">
               Append <Code>/start</Code> when the job starts to measure its run time

@@ -238,6 +238,21 @@ test('a short value of a header is struck out as a word, a very short one where 
   );
 });
 
+test('a short value of the query is struck out as a word, a very short one behind its name', async (t) => {
+  const { port } = await receive(t, ({ url }, response) =>
+    response.end(`key pw 1 is wrong, not 47110; pin=4711 and (4711) for ${url}`),
+  );
+  const { response } = await attempt(t, port, {
+    delivery: { url: `https://127.0.0.1:${port}/in?pin=4711&key=p%C3%A91&n=1` },
+  });
+  t.is(response, 'key pw 1 is wrong, not 47110; pin=[secret] and ([secret]) for [secret]');
+  const other = await receive(t, (_request, answer) => void answer.end('pin: 4711, key=pé1, n=1, 11 of 1'));
+  const quoted = await attempt(t, other.port, {
+    delivery: { url: `https://127.0.0.1:${other.port}/in?pin=4711&key=p%C3%A91&n=1` },
+  });
+  t.is(quoted.response, 'pin: [secret], key=[secret], n=[secret], 11 of 1');
+});
+
 test('for a day after a change of the secret a receiver verifies with the old one as well as the new', async (t) => {
   const previousSecret = generateSigningSecret(randomBytes);
   const verified: string[] = [];
