@@ -23,8 +23,10 @@ export class InvalidAnswer extends Error {
 }
 
 const MAX_HEADER_BYTES = 64 * 1024;
-/** Bytes of a line that says how long a chunk is, its extensions included. */
+/** Bytes of a line that says how long a chunk is, its extensions included; also of the extensions of all chunks. */
 const MAX_CHUNK_LINE_BYTES = 16 * 1024;
+/** More characters than the length of any chunk has are extensions, or zeros before it. */
+const MAX_CHUNK_SIZE_DIGITS = 16;
 /** The longest body, and the longest chunk, in bytes: nobody will read it to its end. */
 const MAX_LENGTH = 2 ** 64;
 const LINE_FEED = 10;
@@ -32,7 +34,7 @@ const LINE_FEED = 10;
 const STATUS_LINE = /^HTTP\/(?:0\.9|1\.0|1\.1|2\.0) (\d{3})(?: [^\0\r\n]*)?$/;
 /** What a status line must begin with, as long as it is shorter. */
 const STATUS_LINE_STARTS = ['HTTP/1.1 ', 'HTTP/1.0 ', 'HTTP/2.0 ', 'HTTP/0.9 '];
-const HEADER_LINE = /^([!#$%&'*+\-.^_`|~\w]+):[\t ]*([\t -~\x80-\xff]*)$/;
+const HEADER_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t -~\x80-\xff]*)$/;
 const CHUNK_LINE = /^([\da-f]+)(?:;[\t -~\x80-\xff]+)?$/i;
 const CHUNK_LINE_START = /^[\da-f]+(?:[;\r]|$)/i;
 const DIGITS = /^\d+$/;
@@ -60,6 +62,7 @@ export class AnswerParser {
   #headerBytes = 0;
   #status = 0;
   #headers = newHeaders();
+  #extensionBytes = 0;
   /** Bytes of the body, or of the chunk, that are still to come. */
   #remaining = 0;
 
@@ -162,7 +165,7 @@ export class AnswerParser {
     const [, name, text] = HEADER_LINE.exec(line) ?? [];
     if (name === undefined || text === undefined) throw new InvalidAnswer();
     const key = name.toLowerCase();
-    const value = text.trimEnd();
+    const value = trimBlanks(text);
     const headers = this.#headers;
     const before = headers[key];
     if (key === 'content-length') this.#readLength(value);
@@ -222,7 +225,8 @@ export class AnswerParser {
 
   #readChunkSize(line: string): void {
     const size = Number.parseInt(CHUNK_LINE.exec(line)?.[1] ?? '', 16);
-    if (!(size <= MAX_LENGTH)) throw new InvalidAnswer();
+    this.#extensionBytes += Math.max(0, line.length - MAX_CHUNK_SIZE_DIGITS);
+    if (!(size <= MAX_LENGTH) || this.#extensionBytes > MAX_CHUNK_LINE_BYTES) throw new InvalidAnswer();
     this.#headerBytes = 0;
     this.#remaining = size;
     this.#state = size === 0 ? 'trailers' : 'chunk';
@@ -236,6 +240,18 @@ export class AnswerParser {
 
 function isInformational(status: number): boolean {
   return status >= 100 && status < 200;
+}
+
+/** A header's value without the spaces and tabs around it, in one pass: a pattern would look at each again and again. */
+function trimBlanks(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text, start)) start += 1;
+  while (end > start && isBlank(text, end - 1)) end -= 1;
+  return text.slice(start, end);
+}
+
+function isBlank(text: string, at: number): boolean {
+  return text[at] === ' ' || text[at] === '\t';
 }
 
 /** Without what every object has by itself, for a header may have any name. */

@@ -103,6 +103,8 @@ const valueText = fc.oneof(
     'a\rb',
     'a\nb',
     '\xff',
+    '\xa0a\xa0',
+    'a\v',
     ' folded',
   ),
   fc.string({ maxLength: 20 }),
@@ -232,4 +234,22 @@ test("our parser reads and refuses the answers that Node's does, however they co
     ),
     { numRuns: 3000 },
   );
+});
+
+test('a head or chunks that are made to keep a parser busy cost no more than their bytes', (t) => {
+  const head = 'HTTP/1.1 200 OK\r\n';
+  const blanks = ' '.repeat(60_000);
+  // A parser that looks at each blank again for every other takes minutes.
+  for (let times = 0; times < 200; times += 1)
+    t.is(readOurselves('GET', [Buffer.from(`${head}X-A:${blanks}\x01\r\n\r\n`)]), 'invalid');
+  t.like(readOurselves('GET', [Buffer.from(`${head}X-A:${blanks}a \t\r\n\r\n`)]), {
+    status: 200,
+    headers: { 'x-a': 'a' },
+  });
+  const chunks = (count: number, before: string, behind: string) =>
+    Buffer.from(`${head}Transfer-Encoding: chunked\r\n\r\n${`${before}1${behind}\r\na\r\n`.repeat(count)}0\r\n\r\n`);
+  t.like(readOurselves('GET', [chunks(10, '', `;x=${'y'.repeat(1000)}`)]), { body: 'a'.repeat(10), isWhole: true });
+  t.is(readOurselves('GET', [chunks(20, '', `;x=${'y'.repeat(1000)}`)]), 'invalid');
+  t.is(readOurselves('GET', [chunks(20, '0'.repeat(1000), '')]), 'invalid');
+  t.like(readOurselves('GET', [chunks(20_000, '0'.repeat(15), '')]), { body: 'a'.repeat(20_000), isWhole: true });
 });
