@@ -7,7 +7,7 @@ export type AnswerHead = { status: number; headers: IncomingHttpHeaders };
 export type AnswerHandlers = {
   onInformational: () => void;
   onHead: (head: AnswerHead) => void;
-  /** Bytes of the body; they belong to the chunk that was taken, and change with it. */
+  /** Bytes of the body; they belong to what was taken, and change with it. */
   onBody: (bytes: Buffer) => void;
   onEnd: () => void;
 };
@@ -29,7 +29,10 @@ const MAX_CHUNK_LINE_BYTES = 16 * 1024;
 const MAX_CHUNK_SIZE_DIGITS = 16;
 /** The longest body, and the longest chunk, in bytes: nobody will read it to its end. */
 const MAX_LENGTH = 2 ** 64;
+/** A chunk's length of so many digits or fewer is exact in a number. */
+const MAX_PLAIN_DIGITS = 8;
 const LINE_FEED = 10;
+const RETURN = 13;
 
 const STATUS_LINE = /^HTTP\/(?:0\.9|1\.0|1\.1|2\.0) (\d{3})(?: [^\0\r\n]*)?$/;
 /** What a status line must begin with, as long as it is shorter. */
@@ -63,6 +66,9 @@ export class AnswerParser {
   #status = 0;
   #headers = newHeaders();
   #extensionBytes = 0;
+  /** Where the body that was read from the present bytes stands in them; 0 while there is none. */
+  #bodyStart = 0;
+  #bodyEnd = 0;
   /** Bytes of the body, or of the chunk, that are still to come. */
   #remaining = 0;
 
@@ -72,31 +78,64 @@ export class AnswerParser {
     this.#handlers = handlers;
   }
 
-  /** Reads the next bytes that came. Throws `InvalidAnswer`, after which nothing may be taken. */
-  take(chunk: Buffer): void {
+  /**
+   * Reads the next bytes that came. They are moved where a body comes in many chunks, so that it is passed on as one
+   * piece. Throws `InvalidAnswer`, after which nothing may be taken.
+   */
+  take(bytes: Buffer): void {
+    if (this.#hasEnded()) return;
+    this.#bodyStart = this.#bodyEnd = 0;
     let at = 0;
-    while (at < chunk.length && this.#state !== 'ended') at = this.#step(chunk, at);
+    try {
+      while (at < bytes.length && !this.#hasEnded()) at = this.#step(bytes, at);
+    } finally {
+      if (this.#bodyEnd > 0) this.#handlers.onBody(bytes.subarray(this.#bodyStart, this.#bodyEnd));
+    }
+    if (this.#hasEnded()) this.#handlers.onEnd();
   }
 
   /** The connection was closed: true where the answer is complete with that. Throws as `take` does. */
   close(): boolean {
     if (/\r[^]/.test(this.#line)) throw new InvalidAnswer();
-    if (this.#state === 'close') this.#end();
+    if (this.#state === 'close') {
+      this.#state = 'ended';
+      this.#handlers.onEnd();
+    }
+    return this.#hasEnded();
+  }
+
+  #hasEnded(): boolean {
     return this.#state === 'ended';
   }
 
-  /** Reads one line or one piece of body from a place in a chunk; returns the place behind it. */
-  #step(chunk: Buffer, at: number): number {
+  /** Reads one line or one piece of body from a place on; returns the place behind it. */
+  #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'length':
       case 'chunk':
-        return this.#takeBody(chunk, at);
+        return this.#takeBody(bytes, at);
       case 'close':
-        this.#handlers.onBody(chunk.subarray(at));
-        return chunk.length;
+        return this.#gather(bytes, at, bytes.length);
+      case 'chunk_size':
+        return this.#takeChunkSize(bytes, at);
       default:
-        return this.#takeLine(chunk, at);
+        return this.#takeLine(bytes, at);
     }
+  }
+
+  /** The line of a chunk as nearly all are: a length and no more, whole. Any other is read as a line. */
+  #takeChunkSize(bytes: Buffer, at: number): number {
+    let size = 0;
+    let next = at;
+    for (; next < at + MAX_PLAIN_DIGITS; next += 1) {
+      const digit = hexDigit(bytes[next]);
+      if (digit === -1) break;
+      size = size * 16 + digit;
+    }
+    const isPlain = this.#line === '' && next > at && bytes[next] === RETURN && bytes[next + 1] === LINE_FEED;
+    if (!isPlain) return this.#takeLine(bytes, at);
+    this.#expectBytes(size);
+    return next + 2;
   }
 
   #takeLine(chunk: Buffer, at: number): number {
@@ -148,8 +187,8 @@ export class AnswerParser {
         if (line !== '') throw new InvalidAnswer();
         return this.#expectChunk();
       default:
-        if (line === '') return this.#end();
-        if (!HEADER_LINE.test(line)) throw new InvalidAnswer();
+        if (line === '') this.#state = 'ended';
+        else if (!HEADER_LINE.test(line)) throw new InvalidAnswer();
     }
   }
 
@@ -196,7 +235,6 @@ export class AnswerParser {
     }
     this.#state = this.#framing();
     this.#handlers.onHead({ status, headers });
-    if (this.#state === 'ended') this.#handlers.onEnd();
   }
 
   /** How the body ends (RFC 9112, 6.3). */
@@ -208,14 +246,25 @@ export class AnswerParser {
     return this.#remaining === 0 ? 'ended' : 'length';
   }
 
-  #takeBody(chunk: Buffer, at: number): number {
-    const next = Math.min(chunk.length, at + this.#remaining);
+  #takeBody(bytes: Buffer, at: number): number {
+    const next = Math.min(bytes.length, at + this.#remaining);
     this.#remaining -= next - at;
-    this.#handlers.onBody(chunk.subarray(at, next));
+    this.#gather(bytes, at, next);
     if (this.#remaining > 0) return next;
-    if (this.#state === 'length') this.#end();
-    else this.#state = 'chunk_end';
+    if (this.#state === 'length') this.#state = 'ended';
+    else if (bytes[next] === RETURN && bytes[next + 1] === LINE_FEED) {
+      this.#expectChunk();
+      return next + 2;
+    } else this.#state = 'chunk_end';
     return next;
+  }
+
+  /** Joins a piece of body to those before it; returns its end. */
+  #gather(bytes: Buffer, from: number, to: number): number {
+    if (this.#bodyEnd === 0) this.#bodyStart = this.#bodyEnd = from;
+    if (this.#bodyEnd < from) bytes.copyWithin(this.#bodyEnd, from, to);
+    this.#bodyEnd += to - from;
+    return to;
   }
 
   #expectChunk(): void {
@@ -227,14 +276,13 @@ export class AnswerParser {
     const size = Number.parseInt(CHUNK_LINE.exec(line)?.[1] ?? '', 16);
     this.#extensionBytes += Math.max(0, line.length - MAX_CHUNK_SIZE_DIGITS);
     if (!(size <= MAX_LENGTH) || this.#extensionBytes > MAX_CHUNK_LINE_BYTES) throw new InvalidAnswer();
+    this.#expectBytes(size);
+  }
+
+  #expectBytes(size: number): void {
     this.#headerBytes = 0;
     this.#remaining = size;
     this.#state = size === 0 ? 'trailers' : 'chunk';
-  }
-
-  #end(): void {
-    this.#state = 'ended';
-    this.#handlers.onEnd();
   }
 }
 
@@ -242,7 +290,10 @@ function isInformational(status: number): boolean {
   return status >= 100 && status < 200;
 }
 
-/** A header's value without the spaces and tabs around it, in one pass: a pattern would look at each again and again. */
+/**
+ * A header's value without the spaces and tabs around it. In one pass: a pattern would look at each of them again for
+ * every other.
+ */
 function trimBlanks(text: string): string {
   let [start, end] = [0, text.length];
   while (start < end && isBlank(text, start)) start += 1;
@@ -252,6 +303,13 @@ function trimBlanks(text: string): string {
 
 function isBlank(text: string, at: number): boolean {
   return text[at] === ' ' || text[at] === '\t';
+}
+
+/** The value of a hexadecimal digit, -1 for any other byte. */
+function hexDigit(byte = 0): number {
+  if (byte >= 48 && byte <= 57) return byte - 48;
+  const letter = byte | 32;
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1;
 }
 
 /** Without what every object has by itself, for a header may have any name. */
