@@ -15,6 +15,7 @@ import { judging } from './judging.ts';
 import { live } from './live.ts';
 import { load } from './load.ts';
 import { mixed } from './mixed.ts';
+import { peers } from './peers.ts';
 import { pipeline } from './pipeline.ts';
 import { probeDns } from './probe-dns.ts';
 import { probeHttp } from './probe-http.ts';
@@ -55,6 +56,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   schedules,
   'agent-idle': agentIdle,
   idle,
+  peers,
 };
 
 const { values, positionals } = parseArgs({

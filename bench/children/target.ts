@@ -3,14 +3,18 @@ import http from 'node:http';
 import { answer, readSettings, ready } from './settings.ts';
 
 // The target of checks. Told to fail, it answers 503 on every nth path and keeps when it first did so, in Unix
-// milliseconds.
+// milliseconds. Told to watch, it counts requests, and how far apart those of each path come, in milliseconds.
 type Settings = { addresses: number; bodyBytes: number };
-type Message = { failEvery: number } | { read: 'failures' };
+type Message = { failEvery: number } | { read: 'failures' } | { watch: boolean };
 
 const { addresses, bodyBytes } = readSettings<Settings>();
 const body = 'x'.repeat(bodyBytes);
 const failures = new Map<string, number>();
 let failEvery = 0;
+let isWatching = false;
+let requests = 0;
+let gapsMs: number[] = [];
+const cameAtMs = new Map<string, number>();
 
 const urls: string[] = [];
 for (let host = 1; host <= addresses; host += 1) {
@@ -21,6 +25,7 @@ for (let host = 1; host <= addresses; host += 1) {
 }
 answer<Message>((message) => {
   if ('read' in message) return [...failures];
+  if ('watch' in message) return watch(message.watch);
   failEvery = message.failEvery;
   return null;
 });
@@ -28,8 +33,27 @@ ready(urls);
 
 function respond(request: http.IncomingMessage, response: http.ServerResponse): void {
   const name = (request.url ?? '').slice('/m/'.length);
+  if (isWatching) record(name);
   const fails = failEvery > 0 && Number(name) % failEvery === 0;
   response.writeHead(fails ? 503 : 200, { 'Content-Type': 'text/html', 'Cache-Control': 'no-store' });
   response.end(body);
   if (fails && !failures.has(name)) failures.set(name, Date.now());
+}
+
+/** Begins to watch, or ends it; returns what came since it began. */
+function watch(begins: boolean): { requests: number; gapsMs: number[] } {
+  const seen = { requests, gapsMs };
+  isWatching = begins;
+  requests = 0;
+  gapsMs = [];
+  cameAtMs.clear();
+  return seen;
+}
+
+function record(name: string): void {
+  const nowMs = performance.now();
+  const beforeMs = cameAtMs.get(name);
+  requests += 1;
+  if (beforeMs !== undefined) gapsMs.push(nowMs - beforeMs);
+  cameAtMs.set(name, nowMs);
 }
