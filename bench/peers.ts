@@ -22,8 +22,8 @@ const TO_GATUS = 0.9;
 type Figures = { name: string; cpuSeconds: number; perSecond: number; bytesPerCheck: number | null };
 
 /**
- * Spotcheck beside other monitoring services that are installed: the same http targets, as many checks a second, counted
- * by the target. CPU and memory of all processes of each.
+ * Spotcheck beside other monitoring services that are installed: the same http targets, as many checks a second,
+ * counted by the target. CPU and memory of all processes of each.
  */
 export async function peers(context: BenchContext): Promise<void> {
   const { report, isQuick } = context;
@@ -71,8 +71,8 @@ async function measure(
     const offMs = gapsMs.map((gap) => Math.abs(gap - INTERVAL_MS));
     const { bytesPerCheck } = figures;
     report.figure(
-      `${peer.name}: ${readable(figures.cpuSeconds * 1e6)} us a check, ${readable(figures.perSecond)} of ${perSecond} ` +
-        `checks/s, ${offMs.length === 0 ? '' : `p99 ${readable(percentile(offMs, 0.99))} ms off the interval, `}` +
+      `${peer.name}: ${readable(figures.cpuSeconds * 1e6)} us a check, ${readable(figures.perSecond)} of ` +
+        `${perSecond} checks/s, ${offMs.length === 0 ? '' : `p99 ${readable(percentile(offMs, 0.99))} ms off the interval, `}` +
         `${readable(memory)} MB${bytesPerCheck === null ? '' : `, ${readable(bytesPerCheck)} bytes stored a check`}`,
     );
     return figures;

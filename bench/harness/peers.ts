@@ -135,7 +135,8 @@ async function startUptimeKuma(harness: Harness, { targets }: Work): Promise<AtW
   await stopProcess(first);
   const database = new DatabaseSync(join(folder, 'kuma.db'));
   const insert = database.prepare(
-    `INSERT INTO monitor (name, active, interval, retry_interval, timeout, url, type) VALUES (?, 1, 1, 1, 5, ?, 'http')`,
+    `INSERT INTO monitor (name, active, interval, retry_interval, timeout, url, type)
+     VALUES (?, 1, 1, 1, 5, ?, 'http')`,
   );
   for (const [n, url] of targets.entries()) insert.run(`Monitor ${n}`, url);
   database.close();
