@@ -70,11 +70,14 @@ async function measure(
     };
     const offMs = gapsMs.map((gap) => Math.abs(gap - INTERVAL_MS));
     const { bytesPerCheck } = figures;
-    report.figure(
-      `${peer.name}: ${readable(figures.cpuSeconds * 1e6)} us a check, ${readable(figures.perSecond)} of ` +
-        `${perSecond} checks/s, ${offMs.length === 0 ? '' : `p99 ${readable(percentile(offMs, 0.99))} ms off the interval, `}` +
-        `${readable(memory)} MB${bytesPerCheck === null ? '' : `, ${readable(bytesPerCheck)} bytes stored a check`}`,
-    );
+    const parts = [
+      `${readable(figures.cpuSeconds * 1e6)} us a check`,
+      `${readable(figures.perSecond)} of ${perSecond} checks/s`,
+      ...(offMs.length === 0 ? [] : [`p99 ${readable(percentile(offMs, 0.99))} ms off the interval`]),
+      `${readable(memory)} MB`,
+      ...(bytesPerCheck === null ? [] : [`${readable(bytesPerCheck)} bytes stored a check`]),
+    ];
+    report.figure(`${peer.name}: ${parts.join(', ')}`);
     return figures;
   });
 }
