@@ -61,7 +61,7 @@ export class AnswerParser {
   #state: State = 'status';
   /** The start of a line whose end has not come. */
   #line = '';
-  /** Bytes of the present head, or of the trailers. */
+  /** Bytes of the head, of the informational ones before it as well, or of the trailers. */
   #headerBytes = 0;
   #status = 0;
   #headers = newHeaders();
@@ -208,6 +208,7 @@ export class AnswerParser {
     const headers = this.#headers;
     const before = headers[key];
     if (key === 'content-length') this.#readLength(value);
+    if (key === 'transfer-encoding' && value === '') throw new InvalidAnswer();
     if (key === 'set-cookie') (headers['set-cookie'] ??= []).push(value);
     else if (before === undefined) headers[key] = value;
     else if (!SINGLE.has(key)) headers[key] = `${String(before)}${key === 'cookie' ? '; ' : ', '}${value}`;
@@ -228,11 +229,11 @@ export class AnswerParser {
   #endHead(): void {
     const status = this.#status;
     const headers = this.#headers;
-    this.#headerBytes = 0;
     if (isInformational(status) && status !== 101) {
       this.#state = 'status';
       return this.#handlers.onInformational();
     }
+    this.#headerBytes = 0;
     this.#state = this.#framing();
     this.#handlers.onHead({ status, headers });
   }
@@ -241,7 +242,7 @@ export class AnswerParser {
   #framing(): State {
     const { 'content-length': length, 'transfer-encoding': codings } = this.#headers;
     if (this.#isHead || isInformational(this.#status) || this.#status === 204 || this.#status === 304) return 'ended';
-    if (codings !== undefined) return /(?:^|[\t ,])chunked$/i.test(codings) ? 'chunk_size' : 'close';
+    if (codings !== undefined) return /(?:^|,)[\t ]*chunked$/i.test(codings) ? 'chunk_size' : 'close';
     if (length === undefined) return 'close';
     return this.#remaining === 0 ? 'ended' : 'length';
   }

@@ -128,6 +128,8 @@ const framing = fc.constantFrom(
   'Transfer-Encoding: CHUNKED',
   'Transfer-Encoding: gzip, chunked',
   'Transfer-Encoding: gzip',
+  'Transfer-Encoding: gzip chunked',
+  'Transfer-Encoding:',
   'Transfer-Encoding: chunked, gzip',
   'Transfer-Encoding: xchunked',
   'Transfer-Encoding: chunked ',
@@ -254,4 +256,11 @@ test('a head or chunks that are made to keep a parser busy cost no more than the
   t.is(readOurselves('GET', [chunks(20, '0'.repeat(1000), '')]), 'invalid');
   t.like(readOurselves('GET', cut(chunks(100_000, '', ''), 1000)), { body: 'a'.repeat(100_000), isWhole: true });
   t.like(readOurselves('GET', [chunks(20_000, '0'.repeat(15), '')]), { body: 'a'.repeat(20_000), isWhole: true });
+});
+
+test('many informational answers have no more room for their headers than one head has', (t) => {
+  const hints = (bytes: number) => `HTTP/1.1 103 Hints\r\nLink: ${'a'.repeat(bytes)}\r\n\r\n`;
+  const last = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+  t.like(readOurselves('GET', [Buffer.from(hints(1000).repeat(50) + last)]), { status: 200, isWhole: true });
+  t.is(readOurselves('GET', [Buffer.from(hints(1000).repeat(70) + last)]), 'invalid');
 });
