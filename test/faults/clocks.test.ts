@@ -92,12 +92,15 @@ async function changesOf({ databaseUrl }: Watched): Promise<string[]> {
 }
 
 function stepsIn({ service }: Watched): { clock: string; seconds: number }[] {
-  return service.program
-    .output()
-    .split('\n')
-    .filter((line) => line.includes('clock.stepped'))
-    .map((line) => JSON.parse(line) as { clock: string; by_ms: number })
-    .map(({ clock, by_ms: byMs }) => ({ clock, seconds: Math.round(byMs / 1000) }));
+  return (
+    service.program
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('clock.stepped'))
+      // What a library writes to standard error may have come in front of it.
+      .map((line) => JSON.parse(line.slice(line.indexOf('{'))) as { clock: string; by_ms: number })
+      .map(({ clock, by_ms: byMs }) => ({ clock, seconds: Math.round(byMs / 1000) }))
+  );
 }
 
 if (findFaketime() !== null) {
