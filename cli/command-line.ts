@@ -43,12 +43,12 @@ function addTenantCommands(program: Command): void {
     .addOption(new Option('--plan <plan>', 'plan of the account').choices(PLANS).default('free'))
     .option('--email <address>', 'email address of the console user (default: admin@<name>)', parseEmail)
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./commands/tenants.ts')).makeTenant(options));
+    .action(async (options) => (await import('./commands/accounts.ts')).makeTenant(options));
   tenant
     .command('list')
     .description('list all accounts')
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./commands/tenants.ts')).printTenants(options));
+    .action(async (options) => (await import('./commands/accounts.ts')).printTenants(options));
 }
 
 function addUserCommands(program: Command): void {
@@ -60,14 +60,14 @@ function addUserCommands(program: Command): void {
     )
     .requiredOption('--email <address>', 'email address of the user')
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./commands/users.ts')).resetUser(options));
+    .action(async (options) => (await import('./commands/accounts.ts')).resetUser(options));
   user
     .command('operator')
     .description('give a user access to the system page and the queue board, whatever their role')
     .requiredOption('--email <address>', 'email address of the user')
     .option('--revoke', 'remove this access')
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./commands/users.ts')).changeOperator(options));
+    .action(async (options) => (await import('./commands/accounts.ts')).changeOperator(options));
 }
 
 function addTokenCommands(program: Command): void {

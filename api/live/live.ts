@@ -9,8 +9,7 @@ import type { Caller } from '../caller.ts';
 import type { Live } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf, contextOf } from '../request-context.ts';
-import { Broadcast, openStream, type LiveStream } from './broadcast.ts';
-import { readChanges, writeEvent } from './changes.ts';
+import { Broadcast, openStream, readChanges, writeEvent, type LiveStream } from './broadcast.ts';
 
 export type LiveDependencies = {
   database: Database;
