@@ -102,6 +102,8 @@ export type Parts<Names extends keyof HandlerDependencies> = Pick<HandlerDepende
 export type ApiConfig = {
   /** Base of links, without a trailing slash. */
   publicUrl: string;
+  /** The name of this cell, which its tokens carry; null or absent = it has none. */
+  cell?: string | null;
   /** Whether the plans' counts of monitors apply (D-60). */
   planCountLimits: boolean;
   /** Null = no bot is set up; links name a placeholder. */

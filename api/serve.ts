@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
@@ -31,7 +31,7 @@ import { createVendorLookup } from './monitors/vendors.ts';
 import { readConsole } from './system/console-files.ts';
 import { consolePages } from './system/console-pages.ts';
 import { loadQueueBoard, QUEUE_BOARD_PATH, queueBoardLogin } from './system/queue-board-login.ts';
-import { createLimitedServer, answerUnreadable, answerUnroutable } from './system/unreadable-request.ts';
+import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
 
 export type ServeOptions = {
   port: number;
@@ -61,9 +61,6 @@ export type RunningApi = { port: number; stop: (graceMs: number) => Promise<void
 
 /** Where `npm run console` puts what it makes. */
 const CONSOLE_FOLDER = fileURLToPath(new URL('../console/dist', import.meta.url));
-
-/** How long requests under way have to end when the process stops, in milliseconds. */
-const DRAIN_MS = 10_000;
 
 /** Opens the API on its port; rejects when the port is taken. */
 export async function serveApi(options: ServeOptions): Promise<RunningApi> {
@@ -169,16 +166,6 @@ function slackAppOf({ clientId, clientSecret }: ServeOptions['slack'], publicUrl
   return clientId === null || clientSecret === null
     ? null
     : { clientId, clientSecret, returnUrl: returnUrl(publicUrl) };
-}
-
-/** Lets requests under way end, then cuts off who still holds on. */
-async function closeServer(server: Server): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-  await closed;
-  clearTimeout(cutOff);
 }
 
 /** How long a request waits for PostgreSQL before it is answered with 503, in milliseconds. */

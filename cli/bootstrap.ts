@@ -19,6 +19,8 @@ export type FirstStart = { token: string | null; email: string; password: string
 export type BootstrapOptions = {
   newId: (prefix: IdPrefix) => string;
   nowMs: number;
+  /** The name of this cell; null or absent = it has none. */
+  cell?: string | null;
   token: string | null;
   password: string | null;
 };
@@ -54,7 +56,7 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
       })
     )?.id;
   if (tenantId === undefined) return null;
-  const token = options.token ?? generateToken('spk');
+  const token = options.token ?? generateToken('spk', options.cell);
   const password = options.password ?? randomBytes(12).toString('base64url');
   const scopes = ['read' as const, 'write' as const];
   if (!(await isTokenKnown(database, token)))

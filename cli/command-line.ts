@@ -22,6 +22,10 @@ function addServiceCommands(program: Command): void {
     .description('run the whole service in this process')
     .action(async () => (await import('./commands/start.ts')).start(process.env));
   program
+    .command('router')
+    .description('run the router in front of the cells that CELLS names (docs/cells.md); needs no database')
+    .action(async () => (await import('./commands/start.ts')).startRouter(process.env));
+  program
     .command('migrate')
     .description('migrate the database; with BOOTSTRAP_TOKEN set, also create the first tenant in an empty one')
     .option('--json', 'print JSON')

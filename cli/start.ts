@@ -59,10 +59,11 @@ export async function startService(environment: Environment, say: (text: string)
     closing.push(closeRuntime);
     const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: true });
     closing.push(clock.stop);
-    const { bootstrapToken: token, bootstrapPassword: password } = environment;
+    const { bootstrapToken: token, bootstrapPassword: password, cell } = environment;
     const firstStart = await bootstrap(runtime.database, {
       newId: runtime.newId,
       nowMs: runtime.now(),
+      cell,
       token,
       password,
     });

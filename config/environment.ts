@@ -3,6 +3,8 @@ import { ConfigurationError, withoutEmpty, type Problem } from './failures.ts';
 import {
   addressAndPort,
   addressRange,
+  cellAddress,
+  cellName,
   databaseUrl,
   flag,
   hostAndPort,
@@ -31,6 +33,10 @@ export type Environment = Readonly<{
   publicUrl: string;
   /** Whose `X-Forwarded-For` counts: addresses, ranges, `loopback`, `private`; empty = none. */
   trustedProxies: readonly string[];
+  /** The name of this cell, which its tokens carry (docs/cells.md); null = it has none. */
+  cell: string | null;
+  /** What the router leads to; the first takes what names no other one. Empty = this is no router. */
+  cells: readonly Readonly<{ name: string; url: string }>[];
   dataDir: string;
   /** Null = embedded PostgreSQL in `dataDir`. */
   databaseUrl: string | null;
@@ -76,6 +82,8 @@ const STOP_GRACE_MAX_SECONDS = 600;
 /** Two that disagree prove nothing (D-26); each more costs one more query for every record. */
 const MIN_DNS_RESOLVERS = 3;
 const MAX_DNS_RESOLVERS = 10;
+/** The router keeps connections of its own to each. */
+const MOST_CELLS = 100;
 
 const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
 const httpUrl = variable('an http:// or https:// URL without query', urlOf('http:', 'https:'));
@@ -93,6 +101,11 @@ const VARIABLES = z.object({
   TRUSTED_PROXIES: variable(
     'addresses, ranges such as 10.0.0.0/8, loopback or private, comma-separated, each once',
     listOf(trustedProxy),
+  ).default([]),
+  CELL: variable('a letter, and up to 15 letters and digits, in lower case', cellName).optional(),
+  CELLS: variable(
+    `up to ${MOST_CELLS} of name=http://host:port, comma-separated, each name once, without a path`,
+    cellAddresses,
   ).default([]),
   DATA_DIR: text.default('.data'),
   DATABASE_URL: secret(
@@ -153,11 +166,12 @@ const VARIABLES = z.object({
 });
 
 /** Variables that only some processes require. */
-export type Required = 'DATABASE_URL' | 'AGENT_REGION';
+export type Required = 'DATABASE_URL' | 'AGENT_REGION' | 'CELLS';
 
 const REQUIRED_FOR = {
   DATABASE_URL: 'a PostgreSQL server; only npm start runs on the embedded one',
   AGENT_REGION: 'the region of the shared agent that this check process is',
+  CELLS: 'the cells that the router leads to, as name=http://host:port',
 } as const satisfies Record<Required, string>;
 
 /**
@@ -184,6 +198,8 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
     host: values.HOST ?? (isEmbedded ? '127.0.0.1' : null),
     publicUrl: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
     trustedProxies: Object.freeze(values.TRUSTED_PROXIES),
+    cell: values.CELL ?? null,
+    cells: Object.freeze(values.CELLS),
     dataDir: values.DATA_DIR,
     databaseUrl: values.DATABASE_URL ?? null,
     redisUrl: values.REDIS_URL ?? null,
@@ -242,6 +258,12 @@ export function readFleetEnvironment(
 
 function trustedProxy(value: string): string | null {
   return value === 'loopback' || value === 'private' ? value : addressRange(value);
+}
+
+function cellAddresses(value: string): Environment['cells'] | null {
+  const cells = listOf(cellAddress)(value);
+  const names = new Set(cells?.map(({ name }) => name));
+  return cells !== null && cells.length <= MOST_CELLS && names.size === cells.length ? cells : null;
 }
 
 function dnsResolvers(value: string): readonly string[] | null {

@@ -39,6 +39,20 @@ export function regionName(text: string): string | null {
   return SLUG.test(text) && text !== 'service' ? text : null;
 }
 
+/** A cell's name as tokens carry it: a letter, and up to 15 letters and digits, all in lower case. */
+export function cellName(text: string): string | null {
+  return /^[a-z][a-z0-9]{0,15}$/.test(text) ? text : null;
+}
+
+/** `name=URL` of a cell: the origin of its API, without a path. */
+export function cellAddress(text: string): Readonly<{ name: string; url: string }> | null {
+  const [, name, url] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+  const origin = url === undefined ? null : urlOf('http:', 'https:')(url);
+  if (name === undefined || origin === null || cellName(name) === null) return null;
+  const { pathname, username, password } = new URL(origin);
+  return pathname === '/' && username === '' && password === '' ? { name, url: origin } : null;
+}
+
 /** An address of this machine to listen on: IPv4, IPv6 without brackets or zone, or `localhost`. */
 export function listenAddress(text: string): string | null {
   return text === 'localhost' || (isIP(text) !== 0 && !text.includes('%')) ? text : null;

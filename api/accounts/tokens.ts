@@ -31,7 +31,8 @@ export function createTokenHandler({
   makeId,
   now,
   rateLimits,
-}: Parts<'database' | 'makeId' | 'now' | 'rateLimits'>): Handler<'createToken'> {
+  config,
+}: Parts<'database' | 'makeId' | 'now' | 'rateLimits' | 'config'>): Handler<'createToken'> {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
     const { name, scopes, expires_at: expiresAt = null } = request.body;
@@ -41,7 +42,7 @@ export function createTokenHandler({
     await rateLimits.take('token', tenantId);
     const granted = readScopes(scopes);
     // The prefix tells people, and programs that look for leaked secrets, how much a token can do.
-    const token = generateToken(granted.includes('wall') ? 'spw' : 'spk');
+    const token = generateToken(granted.includes('wall') ? 'spw' : 'spk', config.cell);
     const limit = PLAN_LIMITS[plan].tokens;
     const created = await createApiToken(
       database,

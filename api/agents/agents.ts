@@ -80,7 +80,7 @@ export function createAgentHandler({
     const { tenantId, plan } = callerOf(response);
     const { name, region = null } = request.body;
     await rateLimits.take('agent', tenantId);
-    const token = generateToken('spa');
+    const token = generateToken('spa', config.cell);
     const { ownAgents } = PLAN_LIMITS[plan];
     const agent = await createAgentWithin(
       database,
@@ -115,7 +115,7 @@ export function rotateAgentTokenHandler({
     const agent = await findAgent(database, { tenantId: callerOf(response).tenantId, id });
     if (agent?.kind === 'first_party')
       throw new ApiError(403, `agent ${id} is shared by all accounts, and its token cannot be rotated here`);
-    const token = generateToken('spa');
+    const token = generateToken('spa', config.cell);
     if (
       agent === null ||
       !(await rotateAgentToken(database, { id, tokenFingerprint: fingerprintOf(token), author: authorOf(response) }))

@@ -2,8 +2,8 @@ import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.
 import { ApiError } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
 
-/** The form of every token: its monitor's id, and a random part. */
-const TOKEN = /^mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}$/;
+/** The form of every token: the name of the cell that made it, if it has one, its monitor's id, and a random part. */
+const TOKEN = /^(?:[a-z][a-z0-9]{0,15}\.)?mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}$/;
 
 /**
  * Tokens that are remembered in this process, those that were good and those that were not, and for how long the

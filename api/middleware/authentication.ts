@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { findTokenHolders, type TokenHolder } from '../../models/accounts/api-tokens.ts';
 import { findSessionHolder } from '../../models/accounts/sessions.ts';
@@ -26,22 +27,25 @@ export function authentication({ database, now, config }: Surroundings & Parts<'
   const cookie = sessionCookie(config.publicUrl);
   const findHolder = createBatched((tokens: string[]) => findTokenHolders(database, tokens, now()));
   return async (request, response, next) => {
-    const { authorization } = request.headers;
-    const secret = IS_BEARER.test(authorization ?? '') ? null : cookie.read(request);
+    const token = bearerTokenOf(request);
+    const secret = token === null ? cookie.read(request) : null;
     const caller =
-      secret === null
-        ? await callerOfToken(findHolder, authorization)
-        : await callerOfSession({ database, now }, secret);
+      secret === null ? await callerOfToken(findHolder, token) : await callerOfSession({ database, now }, secret);
     if (caller !== null) contextOf(response).caller = caller;
     next();
   };
 }
 
+/** The token behind `Bearer`, empty where it cannot be one; null where another kind of credentials or none came. */
+export function bearerTokenOf({ headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>): string | null {
+  return IS_BEARER.test(authorization) ? (BEARER.exec(authorization)?.groups?.['token'] ?? '') : null;
+}
+
 async function callerOfToken(
   findHolder: Batched<string, TokenHolder | null>,
-  authorization = '',
+  token: string | null,
 ): Promise<Caller | null> {
-  const token = BEARER.exec(authorization)?.groups?.['token'] ?? '';
+  if (token === null) return null;
   const holder = TOKEN.test(token) ? await findHolder(token) : null;
   return holder && tokenCaller(holder);
 }

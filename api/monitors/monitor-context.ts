@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { RE2JS } from 're2js';
+import { writePingToken } from '../../core/accounts/cells.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { costOfPatterns } from '../../core/checks/pattern.ts';
 import type { VendorPage } from '../../core/checks/vendor/page.ts';
@@ -26,7 +27,7 @@ type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNe
  * What the context of a body is loaded from. `rateLimits` counts reads of a page that the caller names; null where the
  * request is counted already.
  */
-export type ContextSources = Parts<'database' | 'readVendorPage' | 'now'> & {
+export type ContextSources = Parts<'database' | 'readVendorPage' | 'now' | 'config'> & {
   rateLimits: RateLimits | null;
 };
 
@@ -35,7 +36,7 @@ export type ContextSources = Parts<'database' | 'readVendorPage' | 'now'> & {
  * may take seconds. Throws 429 where the account has used up its reads of its own pages, or its large patterns.
  */
 export async function loadMonitorContext(
-  { database, readVendorPage, now, rateLimits }: ContextSources,
+  { database, readVendorPage, now, rateLimits, config }: ContextSources,
   write: MonitorWrite,
 ): Promise<MonitorContext> {
   const { caller, monitorId, body, isNew } = write;
@@ -59,7 +60,11 @@ export async function loadMonitorContext(
     ownAgentIds: agents.filter(({ kind }) => kind === 'tenant').map(({ id }) => id),
     vendorMonitorIds,
     vendorReading: page && { page, reading: await readVendorPage(page, { tenantId }) },
-    newHeartbeatToken: `${monitorId}.${randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url')}`,
+    newHeartbeatToken: writePingToken(
+      monitorId,
+      config.cell ?? null,
+      randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url'),
+    ),
     findRegistrableDomain,
     isValidPattern,
   };

@@ -117,7 +117,7 @@ export function getMonitorHandler({ database }: Parts<'database'>): Handler<'get
 
 /** `PATCH /monitors/{id}` */
 export function updateMonitorHandler(
-  dependencies: AnnouncingParts & Parts<'readVendorPage'>,
+  dependencies: AnnouncingParts & Parts<'readVendorPage' | 'config'>,
 ): Handler<'updateMonitor'> {
   return async (request, response) => {
     const id = idOf(request);
@@ -144,7 +144,7 @@ type MonitorPatch = { caller: Caller; author: Author; monitorId: string; body: M
  * D-155).
  */
 async function patchMonitor(
-  dependencies: Parts<'database' | 'now' | 'readVendorPage' | 'rateLimits'>,
+  dependencies: Parts<'database' | 'now' | 'readVendorPage' | 'rateLimits' | 'config'>,
   patch: MonitorPatch,
 ): Promise<StoredMonitor | null> {
   for (let attempt = 1; ; attempt += 1) {

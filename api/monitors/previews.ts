@@ -19,7 +19,7 @@ import { draftOf, loadMonitorContext } from './monitor-context.ts';
 
 /** `POST /trials` */
 export function previewMonitorHandler(
-  dependencies: Parts<'database' | 'readVendorPage' | 'now' | 'makeId' | 'runPreview' | 'rateLimits' | 'logger'>,
+  dependencies: Parts<'runPreview' | 'rateLimits' | 'logger'> & Surroundings,
 ): Handler<'tryMonitor'> {
   const { runPreview, rateLimits, logger } = dependencies;
   return async (request, response) => {
@@ -73,7 +73,7 @@ type PreviewBody = { monitor_id?: string; region?: string; monitor?: MonitorBody
 /** What is to be probed, and the region whose check process probes it. */
 type PreviewRequest = { target: CheckTarget; region: string };
 
-type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId'>;
+type Surroundings = Parts<'database' | 'readVendorPage' | 'now' | 'makeId' | 'config'>;
 
 /** A preview is counted as one, whatever it reads. */
 const COUNTED = { rateLimits: null };

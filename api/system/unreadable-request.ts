@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { STATUS_CODES, type Server, type ServerResponse, createServer, type RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
@@ -47,6 +48,19 @@ export function createLimitedServer(listener: RequestListener, limits = LIMITS):
   const server = createServer(options, listener);
   server.setTimeout(limits.silenceMs);
   return server;
+}
+
+/** How long requests under way have to end when the process stops, in milliseconds. */
+const DRAIN_MS = 10_000;
+
+/** Lets requests under way end, then cuts off who still holds on. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const cutOff = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closed;
+  clearTimeout(cutOff);
 }
 
 type Refusal = { status: number; error: string };

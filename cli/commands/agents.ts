@@ -21,7 +21,7 @@ export async function makeAgent(options: CreateOptions): Promise<void> {
   const made = await withDatabase(async ({ database, author, environment, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
     const limit = PLAN_LIMITS[tenant.plan].ownAgents;
-    const token = generateToken('spa');
+    const token = generateToken('spa', environment.cell);
     const agent = await createAgentWithin(
       database,
       {
@@ -67,13 +67,14 @@ export async function revoke(options: { id: string; json?: boolean }): Promise<v
 
 /** `agent rotate`: a new token in place of the old one. */
 export async function rotate(options: { id: string; json?: boolean }): Promise<void> {
-  const token = generateToken('spa');
-  const rotation = { id: options.id, tokenFingerprint: fingerprintOf(token) };
-  const rotated = await withDatabase(({ database, author }) =>
-    rotateAgentToken(database, { ...rotation, author: author('agent.token_rotated') }),
-  );
-  if (!rotated) throw new Refusal(`No private agent ${options.id} was found`);
-  print({ id: options.id, token }, options);
+  const { id } = options;
+  const rotated = await withDatabase(async ({ database, author, environment }) => {
+    const token = generateToken('spa', environment.cell);
+    const rotation = { id, tokenFingerprint: fingerprintOf(token), author: author('agent.token_rotated') };
+    return (await rotateAgentToken(database, rotation)) ? { id, token } : null;
+  });
+  if (rotated === null) throw new Refusal(`No private agent ${id} was found`);
+  print(rotated, options);
 }
 
 /**

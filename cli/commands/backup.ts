@@ -48,6 +48,8 @@ export async function migrateDatabase(options: { json?: boolean }): Promise<void
   await migrateQueues(databaseUrl);
   const { bootstrapToken: token, bootstrapPassword: password } = environment;
   if (token !== null)
-    await withDatabase(({ database, newId, nowMs }) => bootstrap(database, { newId, nowMs, token, password }));
+    await withDatabase(({ database, newId, nowMs }) =>
+      bootstrap(database, { newId, nowMs, token, password, cell: environment.cell }),
+    );
   print({ applied }, options);
 }

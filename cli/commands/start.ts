@@ -81,6 +81,34 @@ export async function start(env: NodeJS.ProcessEnv): Promise<void> {
   process.exit(0);
 }
 
+/** `router`: leads requests to the cells of `CELLS`, until a signal ends it. */
+export async function startRouter(env: NodeJS.ProcessEnv): Promise<void> {
+  const stopping = awaitStopRequest({
+    isRunByNpm: env['npm_lifecycle_event'] !== undefined,
+    onImpatience: () => process.exit(1),
+  });
+  const environment = readEnvironment(env, ['CELLS']);
+  await refuseTakenPort(environment);
+  const [{ serveCellRouter }, { createLogger }, { collectProcessMetrics }, { createIdSource }, { Registry }] =
+    await Promise.all([
+      import('../../api/cell-router.ts'),
+      import('../../config/logger.ts'),
+      import('../../config/process-metrics.ts'),
+      import('../../models/secrets/ids.ts'),
+      import('prom-client'),
+    ]);
+  const logger = createLogger({ process: 'router', level: environment.logLevel });
+  const metrics = new Registry();
+  collectProcessMetrics(metrics);
+  const router = await serveCellRouter({ ...environment, metrics, logger, makeId: createIdSource() });
+  logger.info({ port: router.port, cells: environment.cells.map(({ name }) => name) }, 'process.started');
+  await stopping;
+  logger.info('process.stopping');
+  await router.stop((environment.stopGraceSeconds ?? 0) * 1000);
+  logger.info({ outcome: 'clean' }, 'process.stopped');
+  process.exit(0);
+}
+
 function greet({ url, firstStart }: RunningService, say: (text: string) => void): void {
   if (firstStart !== null) {
     say('');

@@ -12,9 +12,9 @@ type CreateOptions = { tenant: string; scopes: TokenScope[]; expires: Expiry; na
 /** `token create`: an API token of a tenant. */
 export async function makeToken(options: CreateOptions): Promise<void> {
   const { tenant: tenantId, scopes, expires, name } = options;
-  const made = await withDatabase(async ({ database, author, newId, nowMs }) => {
+  const made = await withDatabase(async ({ database, author, environment, newId, nowMs }) => {
     const tenant = await getTenant(database, tenantId);
-    const token = generateToken('spk');
+    const token = generateToken('spk', environment.cell);
     const expiresAt = expires === 'never' ? null : Math.floor(nowMs / 1000) + expires;
     const limit = PLAN_LIMITS[tenant.plan].tokens;
     const created = await createApiToken(

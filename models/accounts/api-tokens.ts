@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
+import { writeToken } from '../../core/accounts/cells.ts';
 import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { TokenScope } from '../../core/accounts/roles.ts';
@@ -28,9 +29,12 @@ export type ApiToken = {
 /** `last_used_at` is written once in this many seconds at the most. */
 const LAST_USE_SECONDS = 60;
 
-/** A new secret token: the prefix of an API token, an agent's or a wallboard's, and 32 random bytes. Never stored. */
-export function generateToken(prefix: 'spk' | 'spa' | 'spw'): string {
-  return `${prefix}_${randomBytes(32).toString('base64url')}`;
+/**
+ * Makes a secret token of 32 random bytes, which is never stored. It names the cell that makes it, where that has a
+ * name.
+ */
+export function generateToken(prefix: 'spk' | 'spa' | 'spw', cell: string | null = null): string {
+  return writeToken(prefix, cell, randomBytes(32).toString('base64url'));
 }
 
 /**

@@ -258,6 +258,7 @@ test('help lists every command and needs no configuration', async (t) => {
   t.deepEqual({ status, stderr }, { status: 0, stderr: '' });
   for (const command of [
     'start',
+    'router',
     'migrate',
     'backup',
     'tenant create',

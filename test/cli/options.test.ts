@@ -98,6 +98,7 @@ const ofTenant = async ({ tenant }: Ground) => ['--tenant', tenant];
 /** What each option of each command does with the values that its help names. */
 const CHECKS: Record<string, Record<string, Check>> = {
   start: {},
+  router: {},
   migrate: { '--json': async ({ t, json }) => t.deepEqual(await json('migrate'), { applied: [] }) },
   backup: {
     '--to': async ({ t, json, dataDir }) => {

@@ -94,6 +94,7 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
   },
   { WEBHOOK_TIMEOUT_SECONDS: '0.5' },
   { TRUSTED_PROXIES: 'loopback, private,192.0.2.7,10.1.0.0/16,2001:db8::/32,::1' },
+  { CELL: 'eu1', CELLS: 'a=http://10.0.0.1:3000, eu1=https://[2001:db8::1]/' },
   { STOP_GRACE_SECONDS: '0' },
   { DELIVERY_RETRY_SECONDS: '0' },
   { DELIVERY_RETRY_SECONDS: '0.1, 0.1,2' },
@@ -114,6 +115,20 @@ for (const env of GOOD) {
 }
 
 const BAD: readonly [name: string, ...values: string[]][] = [
+  ['CELL', 'A', '1a', 'a_b', 'a-b', 'a.b', 'a'.repeat(17)],
+  [
+    'CELLS',
+    'a',
+    'a=b',
+    '=http://h',
+    'a=http://h/path',
+    'a=http://u:p@h',
+    'a=http://h?x=1',
+    'a=ftp://h',
+    'a=http://h,a=http://i',
+    'A=http://h',
+    Array.from({ length: 101 }, (_, index) => `c${index}=http://h`).join(','),
+  ],
   ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3'],
   ['HOST', 'all', 'status.example', '127.1', '[::1]', '0.0.0.0:3000', 'fe80::1%eth0', '10.0.0.0/8'],
   ['PUBLIC_URL', 'example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#top'],

@@ -3,10 +3,11 @@ import { LIFETIME_SECONDS } from '../../../models/accounts/sessions.ts';
 import { KEPT_SECONDS } from '../../../models/accounts/sign-in-clients.ts';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
+const CELL_NAME = /^[a-z][a-z0-9]{0,15}$/;
 
-/** A cookie that holds a secret, on one installation. */
+/** A cookie that holds a secret, or the name of a cell, on one installation. */
 export type SecretCookie = {
-  /** The secret that a request brings; null where it brings none, several, or something that cannot be one. */
+  /** What a request brings; null where it brings none, several, or something that cannot be one. */
   read: (request: Request) => string | null;
   give: (response: Response, secret: string) => void;
   take: (response: Response) => void;
@@ -17,16 +18,29 @@ export function sessionCookie(publicUrl: string): SecretCookie {
   return secretCookie(publicUrl, 'spotcheck', LIFETIME_SECONDS);
 }
 
+/** Makes the cookie that says which cell a browser's pages come from, behind a router; it opens nothing. */
+export function cellCookie(publicUrl: string): SecretCookie {
+  return namedCookie(publicUrl, { plainName: 'spotcheck-cell', maxAgeSeconds: KEPT_SECONDS, form: CELL_NAME });
+}
+
 /** Makes the cookie by which a browser that signed in is recognized; it opens nothing. */
 export function browserCookie(publicUrl: string): SecretCookie {
   return secretCookie(publicUrl, 'spotcheck-browser', KEPT_SECONDS);
+}
+
+/** Makes a cookie that holds a secret of ours. */
+export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds: number): SecretCookie {
+  return namedCookie(publicUrl, { plainName, maxAgeSeconds, form: SECRET });
 }
 
 /**
  * Makes a cookie of an installation. By https its name begins with `__Host-`: browsers take such a one only from that
  * very host, over TLS, for all of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one.
  */
-export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds: number): SecretCookie {
+function namedCookie(
+  publicUrl: string,
+  { plainName, maxAgeSeconds, form }: { plainName: string; maxAgeSeconds: number; form: RegExp },
+): SecretCookie {
   const isSecure = publicUrl.startsWith('https:');
   const name = isSecure ? `__Host-${plainName}` : plainName;
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
@@ -36,7 +50,7 @@ export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds
         const [key = '', ...value] = pair.split('=');
         return key.trim() === name ? [value.join('=').trim()] : [];
       });
-      return others.length === 0 && SECRET.test(secret) ? secret : null;
+      return others.length === 0 && form.test(secret) ? secret : null;
     },
     give: (response, secret) =>
       void response.append('Set-Cookie', `${name}=${secret}; Max-Age=${maxAgeSeconds}; ${attributes}`),

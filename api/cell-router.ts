@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
+import { Transform } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { ProxyServer } from 'httpxy';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { cellOfRequest } from '../core/accounts/cells.ts';
+import type { IdPrefix } from '../models/secrets/ids.ts';
+import { cellCookie } from './accounts/session/cookie.ts';
+import { ApiError } from './api-error.ts';
+import { clientAddress } from './client-address.ts';
+import { PING_PATH } from './heartbeats/pings.ts';
+import { bearerTokenOf } from './middleware/authentication.ts';
+import { errorResponse, onlyGet } from './middleware/error-response.ts';
+import { requestForm } from './middleware/request-form.ts';
+import { assignRequestId, requestLog } from './middleware/request-log.ts';
+import { addressOf, contextOf } from './request-context.ts';
+import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
+
+/** An installation of its own behind the router; `url` is the origin of its API. */
+export type Cell = Readonly<{ name: string; url: string }>;
+
+/** What the router bears. */
+export type CellRouterLimits = {
+  /** Connections of clients; more are closed at once. */
+  connections: number;
+  /** Requests and streams that are under way to one cell; more are answered with 503. */
+  requestsOfCell: number;
+  /** Bytes of a request's body. */
+  bodyBytes: number;
+  /** Until a cell takes a connection, in milliseconds. */
+  connectMs: number;
+  /** Without a byte of the cell's, in milliseconds; its streams send one every 15 s. */
+  silenceMs: number;
+};
+
+export type CellRouterOptions = {
+  port: number;
+  /** Null = all addresses of this machine. */
+  host: string | null;
+  /** The first takes what names no cell, or one that is not here. */
+  cells: readonly Cell[];
+  /** Where clients reach the router: its scheme decides how its cookie is kept. */
+  publicUrl: string;
+  trustedProxies: readonly string[];
+  metrics: Registry;
+  logger: Logger;
+  makeId: (prefix: IdPrefix) => string;
+  limits?: CellRouterLimits;
+};
+
+/** The router while it listens. When stopped it serves on for `graceMs`, while `/readyz` says that it stops. */
+export type RunningCellRouter = { port: number; stop: (graceMs: number) => Promise<void> };
+
+const LIMITS: CellRouterLimits = {
+  connections: 10_000,
+  requestsOfCell: 2000,
+  bodyBytes: 16 * 1_048_576,
+  connectMs: 3000,
+  silenceMs: 60_000,
+};
+
+/** Below which a browser chooses its cell. */
+const CELLS_PATH = '/cells';
+
+/**
+ * Headers that are about one connection (RFC 9110, 7.6.1), and those by which a client could claim another address,
+ * host or scheme. `Transfer-Encoding` stays: it says where the body ends.
+ */
+const NOT_PASSED_ON = [
+  'connection',
+  'expect',
+  'forwarded',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-real-ip',
+] as const;
+
+/** Listens for requests of all cells' clients; rejects when the port is taken. */
+export async function serveCellRouter(options: CellRouterOptions): Promise<RunningCellRouter> {
+  const { limits = LIMITS, makeId, port, host } = options;
+  const stopping = new AbortController();
+  const router = new CellRouter(options.cells, limits);
+  const app = createRouterApp(options, router, stopping.signal);
+  // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.
+  const route = app as unknown as (request: IncomingMessage, response: Response, giveBack: () => void) => void;
+  const server = createLimitedServer((request, response) => {
+    if (stopping.signal.aborted) response.setHeader('Connection', 'close');
+    route(request, response as Response, () => answerUnroutable(response, makeId));
+  });
+  server.maxConnections = limits.connections;
+  answerUnreadable(server, makeId);
+  server.listen({ port, ...(host !== null && { host }) });
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : port,
+    async stop(graceMs) {
+      stopping.abort();
+      await delay(graceMs);
+      await closeServer(server);
+      router.close();
+    },
+  };
+}
+
+function createRouterApp(options: CellRouterOptions, router: CellRouter, stopping: AbortSignal): Express {
+  const { metrics, publicUrl } = options;
+  const cookie = cellCookie(publicUrl);
+  const app = express();
+  app.disable('x-powered-by');
+  app.enable('case sensitive routing');
+  app.use(assignRequestId(options), clientAddress(options), requestLog(options), requestForm);
+  const open: Record<string, RequestHandler> = {
+    '/healthz': (_request, response) => void response.json({ status: 'ok' }),
+    '/readyz': (_request, response) =>
+      void response.status(stopping.aborted ? 503 : 200).json({ status: stopping.aborted ? 'stopping' : 'ready' }),
+    '/metrics': async (_request, response) => void response.type(metrics.contentType).send(await metrics.metrics()),
+    [`${CELLS_PATH}/:name`]: (request, response) => {
+      const name = String(request.params['name']);
+      if (!router.has(name)) throw new ApiError(404, 'there is no cell of this name');
+      cookie.give(response, name);
+      response.set('Cache-Control', 'no-store').redirect(303, '/');
+    },
+  };
+  for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
+  app.use(async (request, response) => {
+    const name = cellOfRequest({
+      pingToken: pingTokenOf(request),
+      bearerToken: bearerTokenOf(request),
+      chosenCell: cookie.read(request),
+    });
+    await router.send(name, request, response);
+  });
+  app.use(errorResponse(options));
+  return app;
+}
+
+/** The token in the path of a ping, as the cell reads it: undecoded; null for every other path. */
+function pingTokenOf({ originalUrl }: Request): string | null {
+  const [path = ''] = originalUrl.split('?', 1);
+  return path.startsWith(`${PING_PATH}/`) ? (path.slice(PING_PATH.length + 1).split('/', 1)[0] ?? '') : null;
+}
+
+type Way = Cell & { agent: Agent; underWay: number };
+
+/** The cells, and what is under way to each of them. */
+class CellRouter {
+  readonly #limits: CellRouterLimits;
+  readonly #ways: ReadonlyMap<string, Way>;
+  readonly #otherwise: Way;
+  readonly #proxy: ProxyServer<Request, Response>;
+
+  constructor(cells: readonly Cell[], limits: CellRouterLimits) {
+    const ways = cells.map((cell): Way => ({ ...cell, agent: agentFor(cell, limits), underWay: 0 }));
+    const [first] = ways;
+    if (first === undefined) throw new Error('The router needs at least one cell');
+    this.#limits = limits;
+    this.#otherwise = first;
+    this.#ways = new Map(ways.map((way) => [way.name, way]));
+    this.#proxy = new ProxyServer<Request, Response>({ proxyTimeout: limits.silenceMs });
+    this.#proxy.on('proxyReq', (sent, _request, response) => giveUpInTime(sent, response, limits.connectMs));
+    this.#proxy.on('proxyRes', (answer, _request, response) => {
+      if (answer.headers['content-type']?.startsWith('text/event-stream') === true) contextOf(response).isStream = true;
+    });
+  }
+
+  has(name: string): boolean {
+    return this.#ways.has(name);
+  }
+
+  /**
+   * Passes a request on to the cell of that name, and its answer back, both while they come in. Throws a 503 where the
+   * cell does not answer or has too much under way, and a 413 for a body that is too long.
+   */
+  async send(name: string | null, request: Request, response: Response): Promise<void> {
+    const way = this.#ways.get(name ?? '') ?? this.#otherwise;
+    contextOf(response).route = `cell ${way.name}`;
+    if (way.underWay >= this.#limits.requestsOfCell) throw unavailable();
+    if (Number(request.headers['content-length'] ?? 0) > this.#limits.bodyBytes) throw tooLong(this.#limits);
+    const address = addressOf(response);
+    // Its connection is gone.
+    if (address === null) return;
+    for (const header of NOT_PASSED_ON) delete request.headers[header];
+    way.underWay += 1;
+    response.once('close', () => (way.underWay -= 1));
+    const { body, exceeded } = limitedBody(request, this.#limits);
+    // As it was sent: Express gives handlers below a path the rest of it.
+    request.url = request.originalUrl;
+    const sending = this.#proxy.web(request, response, {
+      target: way.url,
+      agent: way.agent,
+      buffer: body,
+      headers: { 'x-forwarded-for': address },
+    });
+    try {
+      await Promise.race([sending, exceeded]);
+    } catch (error) {
+      sending.catch(() => undefined);
+      if (response.destroyed || response.writableEnded) return;
+      if (response.headersSent) response.destroy();
+      else throw error instanceof ApiError ? error : unavailable(error);
+    }
+  }
+
+  close(): void {
+    for (const { agent } of this.#ways.values()) agent.destroy();
+  }
+}
+
+/** Connections that a cell would close for being idle are closed before it does. */
+const IDLE_MS = 60_000;
+
+function agentFor({ url }: Cell, { requestsOfCell }: CellRouterLimits): Agent {
+  const options = { keepAlive: true, maxSockets: requestsOfCell, maxFreeSockets: 256, timeout: IDLE_MS };
+  return url.startsWith('https:') ? new TlsAgent(options) : new Agent(options);
+}
+
+/** Ends a request to a cell that takes no connection in time, and one whose client was answered or is gone. */
+function giveUpInTime(sent: ClientRequest, response: Response, connectMs: number): void {
+  response.once('close', () => sent.destroy());
+  const { socket } = sent;
+  if (socket?.connecting !== true) return;
+  const timer = setTimeout(() => sent.destroy(new Error('the cell takes no connection')), connectMs);
+  const stopTimer = () => clearTimeout(timer);
+  socket.once('connect', stopTimer).once('close', stopTimer);
+}
+
+/** A request's body on its way; `exceeded` rejects where it is longer than the router passes on. */
+function limitedBody(request: Request, limits: CellRouterLimits): { body: Transform; exceeded: Promise<never> } {
+  const { promise: exceeded, reject } = Promise.withResolvers<never>();
+  let bytes = 0;
+  const body = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length;
+      if (bytes <= limits.bodyBytes) return done(null, chunk);
+      request.unpipe(body).resume();
+      reject(tooLong(limits));
+    },
+  });
+  return { body: request.pipe(body), exceeded };
+}
+
+function tooLong({ bodyBytes }: CellRouterLimits): ApiError {
+  return new ApiError(413, `the body must be at most ${bodyBytes} bytes`);
+}
+
+function unavailable(cause?: unknown): ApiError {
+  const error = new ApiError(503, 'the part of the service that holds this account does not answer: try again soon', {
+    'Retry-After': '5',
+  });
+  return Object.assign(error, { cause });
+}

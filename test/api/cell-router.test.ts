@@ -1,0 +1,305 @@
+import { once } from 'node:events';
+import { request as send, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import test from 'ava';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { serveCellRouter, type CellRouterOptions } from '../../api/cell-router.ts';
+import { writePingToken, writeToken } from '../../core/accounts/cells.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
+import type { Harness } from '../helpers/harness.ts';
+import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
+import { until } from '../helpers/until.ts';
+
+const MONITOR_ID = 'mon_01jd3k5v9x8q2r4s6t7w0y1z2a';
+const LIMITS = { connections: 200, requestsOfCell: 20, bodyBytes: 1000, connectMs: 2000, silenceMs: 5000 };
+
+const tokenOf = (cell: string | null) => writeToken('spk', cell, 'x'.repeat(43));
+const bearing = (token: string) => ({ Authorization: `Bearer ${token}` });
+
+/** Starts a router before servers that answer with their name and what they were sent. */
+async function startRouter(
+  t: Harness,
+  { listener = {}, ...given }: Partial<CellRouterOptions> & { listener?: Record<string, RequestListener> } = {},
+) {
+  const cellOf = async (name: string) => {
+    const answer: RequestListener = async (request, response) => {
+      const body = await text(request).catch(() => 'broken off');
+      const { method, url, headers } = request;
+      response.setHeader('Set-Cookie', ['one=1', 'two=2']).setHeader('X-Cell', name);
+      response.end(JSON.stringify({ cell: name, method, url, headers, body }));
+    };
+    const { port } = await startHttpServer(t, listener[name] ?? answer);
+    return { name, url: `http://127.0.0.1:${port}` };
+  };
+  const router = await serveCellRouter({
+    port: 0,
+    host: '127.0.0.1',
+    cells: [await cellOf('a'), await cellOf('b')],
+    publicUrl: 'http://localhost:3000',
+    trustedProxies: [],
+    metrics: new Registry(),
+    logger: pino({ level: 'silent' }),
+    makeId: createIdSource(),
+    limits: LIMITS,
+    ...given,
+  });
+  t.teardown(() => router.stop(0));
+  return `http://127.0.0.1:${router.port}`;
+}
+
+type Echo = { cell: string; method: string; url: string; headers: IncomingHttpHeaders; body: string };
+
+async function echo(url: string, init?: RequestInit): Promise<Echo> {
+  return (await (await fetch(url, init)).json()) as Echo;
+}
+
+/** Sends what no client library would, and reads all that comes back. */
+async function exchange(url: string, bytes: string): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) });
+  socket.write(bytes);
+  return await text(socket);
+}
+
+test('a request goes to the cell that its token names, as it was sent, and its answer comes back whole', async (t) => {
+  const url = await startRouter(t);
+  const sent = { method: 'PATCH', body: '{"name":"x"}', headers: { ...bearing(tokenOf('b')), 'X-Own': 'kept' } };
+  const response = await fetch(`${url}/v1/monitors/mon_1?a=1%202`, sent);
+  t.is(response.headers.get('x-cell'), 'b');
+  t.deepEqual(response.headers.getSetCookie(), ['one=1', 'two=2']);
+  const received = (await response.json()) as Echo;
+  t.like(received, { cell: 'b', method: 'PATCH', url: '/v1/monitors/mon_1?a=1%202', body: '{"name":"x"}' });
+  t.like(received.headers, { 'x-own': 'kept', host: new URL(url).host, authorization: `Bearer ${tokenOf('b')}` });
+});
+
+test('what names no cell, or one that is not here, goes to the first', async (t) => {
+  const url = await startRouter(t);
+  for (const headers of [{}, bearing(tokenOf(null)), bearing(tokenOf('z')), bearing('spk_ops'), { Authorization: 'x' }])
+    t.is((await echo(`${url}/v1/monitors`, { headers })).cell, 'a', JSON.stringify(headers));
+});
+
+test('a ping goes by the token in its path, whatever else it carries', async (t) => {
+  const url = await startRouter(t);
+  const token = writePingToken(MONITOR_ID, 'b', 'x'.repeat(24));
+  const received = await echo(`${url}/ping/${token}/fail?x`, {
+    method: 'POST',
+    body: 'log',
+    headers: bearing('spk_x'),
+  });
+  t.like(received, { cell: 'b', url: `/ping/${token}/fail?x`, body: 'log' });
+  t.is((await echo(`${url}/ping/${MONITOR_ID}.${'x'.repeat(24)}`, { headers: bearing(tokenOf('b')) })).cell, 'a');
+  t.is((await echo(`${url}/ping/b%2e${MONITOR_ID}.x`)).cell, 'a', 'the cell does not decode it either');
+});
+
+test('a browser chooses its cell by a link, and a token beside the cookie goes first', async (t) => {
+  const url = await startRouter(t, { publicUrl: 'https://status.example' });
+  const chosen = await fetch(`${url}/cells/b`, { redirect: 'manual' });
+  t.deepEqual([chosen.status, chosen.headers.get('location')], [303, '/']);
+  const [cookie = ''] = chosen.headers.getSetCookie();
+  t.regex(cookie, /^__Host-spotcheck-cell=b; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+  const headers = { Cookie: cookie.split(';')[0] ?? '' };
+  t.is((await echo(`${url}/`, { headers })).cell, 'b');
+  t.is((await echo(`${url}/v1/monitors`, { headers: { ...headers, ...bearing(tokenOf('a')) } })).cell, 'a');
+  t.is((await fetch(`${url}/cells/z`, { redirect: 'manual' })).status, 404);
+  t.is((await fetch(`${url}/cells/b`, { method: 'POST' })).status, 405);
+});
+
+test('a client can choose neither its cell nor its address by headers', async (t) => {
+  const url = await startRouter(t);
+  const headers = {
+    ...bearing(tokenOf('b')),
+    'X-Forwarded-For': '6.6.6.6',
+    'X-Forwarded-Host': 'evil.example',
+    'X-Forwarded-Proto': 'https',
+    'X-Real-Ip': '6.6.6.6',
+    Forwarded: 'for=6.6.6.6',
+    'X-Cell': 'a',
+    Host: 'a',
+    Cookie: 'spotcheck-cell=a',
+  };
+  const { cell, headers: received } = await echo(`${url}/v1/monitors`, { headers });
+  t.is(cell, 'b');
+  t.is(received['x-forwarded-for'], '127.0.0.1');
+  for (const name of ['forwarded', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])
+    t.false(name in received, name);
+});
+
+test('an address that a trusted proxy in front reports is passed on, and nothing that stands before it', async (t) => {
+  const url = await startRouter(t, { trustedProxies: ['loopback'] });
+  const headers = { 'X-Forwarded-For': '6.6.6.6, 203.0.113.9' };
+  t.is((await echo(url, { headers })).headers['x-forwarded-for'], '203.0.113.9');
+});
+
+test('headers of one connection stay on it, and cannot take others away', async (t) => {
+  const url = await startRouter(t);
+  const answer = await exchange(
+    url,
+    `GET /v1/x HTTP/1.1\r\nHost: h\r\nConnection: close, x-forwarded-for, authorization, upgrade\r\n` +
+      `Upgrade: websocket\r\nTE: trailers\r\nProxy-Authorization: Basic x\r\nExpect: 100-continue\r\n` +
+      `Authorization: Bearer ${tokenOf('b')}\r\n\r\n`,
+  );
+  const { cell, headers } = JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)) as Echo;
+  t.is(cell, 'b');
+  t.is(headers['x-forwarded-for'], '127.0.0.1');
+  t.is(headers.authorization, `Bearer ${tokenOf('b')}`);
+  for (const name of ['upgrade', 'te', 'proxy-authorization', 'expect']) t.false(name in headers, name);
+});
+
+test('requests that two readers could take for different ones reach no cell', async (t) => {
+  const url = await startRouter(t);
+  for (const head of [
+    'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n',
+    'GET / HTTP/1.1\r\n',
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n',
+    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nContent-Length: 5\r\n',
+  ])
+    t.regex(await exchange(url, `${head}Connection: close\r\n\r\n`), /^HTTP\/1\.1 400 /, head);
+  // A second token is not read by either side.
+  const twice = `Authorization: Bearer ${tokenOf('b')}\r\nAuthorization: Bearer ${tokenOf('a')}\r\n`;
+  const answer = await exchange(url, `GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${twice}\r\n`);
+  t.true(answer.includes('"cell":"b"') && !answer.includes(tokenOf('a')));
+});
+
+test('a body that is longer than the router passes on is a 413, with its length or without', async (t) => {
+  const url = await startRouter(t);
+  const body = 'x'.repeat(LIMITS.bodyBytes + 1);
+  const headers = bearing(tokenOf('b'));
+  t.is((await fetch(url, { method: 'POST', body, headers })).status, 413);
+  const parts = new ReadableStream({
+    start(controller) {
+      for (const part of [body.slice(500), body]) controller.enqueue(new TextEncoder().encode(part));
+      controller.close();
+    },
+  });
+  const streamed = await fetch(url, { method: 'POST', body: parts, duplex: 'half', headers } as RequestInit);
+  t.is(streamed.status, 413);
+  t.regex(((await streamed.json()) as { error: string }).error, /at most 1000 bytes/);
+  const exact = await echo(url, { method: 'POST', body: body.slice(1), headers });
+  t.is(exact.body.length, LIMITS.bodyBytes);
+});
+
+test('a cell that is not there is a 503 with a sentence, and the others answer on', async (t) => {
+  const { port } = await startRawServer(t, (socket) => socket.destroy());
+  const alive = await startHttpServer(t, (_request, response) => void response.end('alive'));
+  const url = await startRouter(t, {
+    cells: [
+      { name: 'a', url: 'http://127.0.0.1:9' },
+      { name: 'b', url: `http://127.0.0.1:${alive.port}` },
+      { name: 'c', url: `http://127.0.0.1:${port}` },
+    ],
+  });
+  for (const cell of ['a', 'c']) {
+    const response = await fetch(`${url}/v1/monitors`, { headers: bearing(tokenOf(cell)) });
+    t.is(response.status, 503);
+    t.is(response.headers.get('retry-after'), '5');
+    const { error, request_id: id } = (await response.json()) as { error: string; request_id: string };
+    t.regex(error, /does not answer/);
+    t.is(response.headers.get('x-request-id'), id);
+  }
+  t.is(await (await fetch(url, { headers: bearing(tokenOf('b')) })).text(), 'alive');
+  t.is((await fetch(`${url}/readyz`)).status, 200, 'a router is ready as long as it is there itself');
+});
+
+test('a cell that takes requests and answers none fills its own share alone, and frees it in time', async (t) => {
+  let received = 0;
+  const url = await startRouter(t, {
+    limits: { ...LIMITS, requestsOfCell: 3, silenceMs: 4000 },
+    listener: { b: () => void (received += 1) },
+  });
+  const ask = (cell: string) => fetch(url, { headers: bearing(tokenOf(cell)) });
+  const waiting = [ask('b'), ask('b'), ask('b')];
+  await until(() => received === 3);
+  t.is((await ask('b')).status, 503);
+  t.is((await ask('a')).status, 200);
+  t.is(received, 3, 'the fourth did not wait for it');
+  t.deepEqual(
+    (await Promise.all(waiting)).map(({ status }) => status),
+    [503, 503, 503],
+  );
+  const again = ask('b');
+  await until(() => received === 4);
+  t.is((await again).status, 503);
+});
+
+test('events arrive while the answer is under way, and the end of either side ends the other', async (t) => {
+  const streams: { response: Parameters<RequestListener>[1]; isClosed: boolean }[] = [];
+  const url = await startRouter(t, {
+    listener: {
+      b: (_request, response) => {
+        const stream = { response, isClosed: false };
+        response.once('close', () => (stream.isClosed = true));
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('event: ready\n\n');
+        streams.push(stream);
+      },
+    },
+  });
+  const open = async () => {
+    const asking = send(`${url}/v1/live`, { headers: bearing(tokenOf('b')), agent: false }).on(
+      'error',
+      () => undefined,
+    );
+    asking.end();
+    const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+    t.is(String((await once(answer, 'data'))[0]), 'event: ready\n\n');
+    return answer;
+  };
+  const left = await open();
+  streams[0]?.response.write('event: monitor\n\n');
+  t.is(String((await once(left, 'data'))[0]), 'event: monitor\n\n');
+  left.destroy();
+  await until(() => streams[0]?.isClosed);
+  const cut = await open();
+  const ended = once(cut, 'error');
+  streams[1]?.response.destroy();
+  const [error] = (await ended) as [NodeJS.ErrnoException];
+  t.is(error.code, 'ECONNRESET', 'what broke off is no whole answer');
+});
+
+test('an upload reaches the cell while it comes in, and one that breaks off is none', async (t) => {
+  const bodies: string[] = [];
+  const url = await startRouter(t, {
+    listener: {
+      b: (request, response) => {
+        request.setEncoding('utf8').on('data', (part: string) => bodies.push(part));
+        request.once('end', () => response.end('whole')).on('error', () => bodies.push('broken off'));
+      },
+    },
+  });
+  const sending = send(url, { method: 'POST', headers: bearing(tokenOf('b')), agent: false });
+  sending.on('error', () => undefined).write('first');
+  await until(() => bodies.includes('first'));
+  sending.destroy();
+  await until(() => bodies.includes('broken off'));
+  t.deepEqual(bodies, ['first', 'broken off']);
+});
+
+test('a router that stops says so, lets requests under way end and takes no more', async (t) => {
+  const asked = Promise.withResolvers<() => void>();
+  const { port } = await startHttpServer(t, (_request, response) => asked.resolve(() => response.end('late')));
+  const router = await serveCellRouter({
+    port: 0,
+    host: '127.0.0.1',
+    cells: [{ name: 'a', url: `http://127.0.0.1:${port}` }],
+    publicUrl: 'http://localhost:3000',
+    trustedProxies: [],
+    metrics: new Registry(),
+    logger: pino({ level: 'silent' }),
+    makeId: createIdSource(),
+  });
+  const url = `http://127.0.0.1:${router.port}`;
+  const underWay = fetch(`${url}/v1/monitors`);
+  const answer = await asked.promise;
+  const stopped = router.stop(300);
+  t.is((await fetch(`${url}/readyz`)).status, 503);
+  await until(
+    async () =>
+      await fetch(url).then(
+        () => false,
+        () => true,
+      ),
+  );
+  answer();
+  t.is(await (await underWay).text(), 'late');
+  await stopped;
+});
