@@ -7,7 +7,7 @@ import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
-import { runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
+import { hostCommands, runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { testServers } from '../helpers/test-servers.ts';
@@ -16,6 +16,7 @@ import { until } from '../helpers/until.ts';
 type Run = (...args: string[]) => Promise<CommandResult>;
 
 const newId = createIdSource();
+const runHosted = hostCommands(test);
 
 /** A database of the test's own, prepared, and the commands on it by DATABASE_URL. */
 async function commandsOnDatabase(t: ExecutionContext): Promise<Run & { database: Database }> {
@@ -24,7 +25,7 @@ async function commandsOnDatabase(t: ExecutionContext): Promise<Run & { database
   const database = openTestDatabase(databaseUrl);
   t.teardown(() => closeDatabase(database));
   const env = { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}` };
-  return Object.assign((...args: string[]) => runSpotcheck(args, env), { database });
+  return Object.assign((...args: string[]) => runHosted(args, env), { database });
 }
 
 /** The id of a new account on the plan `free`. */

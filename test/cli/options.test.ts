@@ -14,7 +14,7 @@ import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { apiClient } from '../helpers/api-client.ts';
-import { runSpotcheck, type CommandResult } from '../helpers/command.ts';
+import { hostCommands, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { openTestDatabase } from '../helpers/database.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 
@@ -28,6 +28,8 @@ type Ground = {
   database: Database;
   tenant: string;
   run: (...args: string[]) => Promise<CommandResult>;
+  /** Runs it in a process of its own, which must end by itself. */
+  runAlone: Ground['run'];
   /** What a command printed under --json, which it must have taken. */
   json: (...args: string[]) => Promise<Json>;
   list: (...args: string[]) => Promise<Json[]>;
@@ -38,6 +40,7 @@ type Ground = {
 type Check = (ground: Ground) => Promise<unknown>;
 
 let names = 0;
+const runHosted = hostCommands(test);
 const newName = () => `name-${(names += 1)}`;
 const newId = createIdSource();
 
@@ -79,10 +82,10 @@ async function createToken(ground: Ground, ...options: string[]) {
 /** Without --json a command prints a line for each field that it prints with it. */
 function printsJson(command: string, makeArgs: (ground: Ground) => Promise<string[]> = async () => []): Check {
   return async (ground) => {
-    const { t, run, json, fields } = ground;
+    const { t, runAlone, json, fields } = ground;
     if (!fields.has(command)) await json(...command.split(' '), ...(await makeArgs(ground)));
     const expected = fields.get(command) ?? [];
-    const { status, stdout, stderr } = await run(...command.split(' '), ...(await makeArgs(ground)));
+    const { status, stdout, stderr } = await runAlone(...command.split(' '), ...(await makeArgs(ground)));
     t.is(status, 0, stderr);
     const printed = stdout
       .trimEnd()
@@ -315,7 +318,9 @@ async function openGround(t: ExecutionContext): Promise<Ground> {
   const database = openTestDatabase((await findEmbeddedPostgres(dataDir)) ?? '', { secrets });
   t.teardown(() => closeDatabase(database));
   const fields = new Map<string, string[]>();
-  const run = (...args: string[]) => runSpotcheck(args, { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false' });
+  const env = { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false' };
+  const run = (...args: string[]) => runHosted(args, env);
+  const runAlone = (...args: string[]) => runSpotcheck(args, env);
   const printed = async (args: string[]): Promise<unknown> => {
     const { status, stdout, stderr } = await run(...args, '--json');
     t.deepEqual({ status, lines: stdout.split('\n').length }, { status: 0, lines: 2 }, `${args.join(' ')}: ${stderr}`);
@@ -326,7 +331,7 @@ async function openGround(t: ExecutionContext): Promise<Ground> {
   };
   const json = async (...args: string[]) => (await printed(args)) as Json;
   const list = async (...args: string[]) => (await printed(args)) as Json[];
-  return { t, url, dataDir, database, tenant: await newTenant({ database }), run, json, list, fields };
+  return { t, url, dataDir, database, tenant: await newTenant({ database }), run, runAlone, json, list, fields };
 }
 
 /** The names of what a help lists under a heading: commands of two words, or options. */

@@ -20,10 +20,11 @@ import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { verifyPassword } from '../../models/secrets/password.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
-import { runSpotcheck } from '../helpers/command.ts';
+import { hostCommands } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 
 const NOW_MS = Date.now();
+const runHosted = hostCommands(test);
 
 /**
  * A database of the test's own with two people, both signed in and with a second factor, and `user reset` and `user
@@ -82,7 +83,7 @@ async function open(t: ExecutionContext) {
   };
   const [ada, bob] = [await add('ada@example.org'), await add('bob@example.org')];
   const run = (...args: string[]) =>
-    runSpotcheck(['user', ...args], { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${key.toString('base64')}` });
+    runHosted(['user', ...args], { DATABASE_URL: databaseUrl, SECRET_KEYS: `k1:${key.toString('base64')}` });
   return { database, ada, bob, run, reset: (...args: string[]) => run('reset', ...args) };
 }
 

@@ -1,8 +1,12 @@
-import { spawn } from 'node:child_process';
+import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { TestFn } from 'ava';
 import { ownEnvironment, ROOT } from './program.ts';
+import { runInSequence } from './run-in-sequence.ts';
 
 /** What a command said and how it ended. */
 export type CommandResult = { status: number | null; stdout: string; stderr: string };
@@ -10,6 +14,33 @@ export type CommandResult = { status: number | null; stdout: string; stderr: str
 /** Runs `spotcheck <args>`; it sees only the given environment. */
 export function runSpotcheck(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
   return runCommand([process.execPath, 'cli/spotcheck.ts', ...args], env);
+}
+
+/** A command of `spotcheck`, and the whole environment that it sees. */
+export type HostedCommand = { args: readonly string[]; env: Record<string, string> };
+
+const HOST = fileURLToPath(new URL('command-host.ts', import.meta.url));
+
+/**
+ * Returns how `spotcheck <args>` is run in a process that stays for all of a test file, one at a time. To start a process
+ * takes more than nearly every command does in it; that each command also ends as one is for `runSpotcheck`.
+ */
+export function hostCommands(test: Pick<TestFn, 'after'>): typeof runSpotcheck {
+  let host: ChildProcess | null = null;
+  test.after.always(async () => {
+    if (host?.kill('SIGKILL') === true) await once(host, 'exit');
+  });
+  return (args, env) =>
+    runInSequence(async () => {
+      host ??= fork(HOST, { cwd: ROOT, env: ownEnvironment(), stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+      const over = new AbortController();
+      const ended = once(host, 'exit', over).then(([status]) => {
+        throw new Error(`the host of commands ended with ${String(status)} at ${args.join(' ')}`);
+      });
+      const answered = once(host, 'message', over).then(([result]) => result as CommandResult);
+      host.send({ args, env: { ...ownEnvironment(), ...env } } satisfies HostedCommand);
+      return await Promise.race([answered, ended]).finally(() => over.abort());
+    });
 }
 
 /** Runs a command to its end, in the project's root by default. */
