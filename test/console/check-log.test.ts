@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import { pingTokenOf } from '../helpers/api-client.ts';
-import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { findBarriers } from '../helpers/browser.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
 test.serial('the log of checks is narrowed to a time, and what is shown can be had as a file', async (t) => {
-  const { browser, service, person } = t.context;
+  const { service } = t.context;
   const { json } = await service.call('POST', '/monitors', {
     name: 'Backup',
     type: 'heartbeat',
@@ -20,9 +20,7 @@ test.serial('the log of checks is narrowed to a time, and what is shown can be h
   t.is((await fetch(`${service.url}/ping/${token}`, { method: 'POST' })).status, 200);
   const listed = async () => (await service.call('GET', `/monitors/${id}/checks`)).json['checks'].length > 0;
   await until(listed, { timeoutMs: 60_000 });
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto(`/monitors/${id}`);
-  await signIn(page, person);
+  const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
   const log = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Pings', exact: true }) });
   await log.getByRole('listitem').first().waitFor();
   const all = await log.getByRole('listitem').count();

@@ -1,24 +1,13 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
-
-type Context = ExecutionContext<ConsoleService>;
-
-/** Opens a page of the console, signed in. */
-async function openAt(t: Context, path: string) {
-  const { browser, service, person } = t.context;
-  const opened = await openPage(t, browser, { url: service.url });
-  await opened.page.goto(path);
-  await signIn(opened.page, person);
-  return opened;
-}
 
 const isFocused = (field: Locator) => field.and(field.page().locator(':focus')).waitFor();
 
@@ -38,7 +27,7 @@ function watchWrites(page: Page): string[] {
 }
 
 test.serial('everything that is wrong with a monitor is said at once, in the units of the form', async (t) => {
-  const { page, complaints } = await openAt(t, '/monitors/new');
+  const { page, complaints } = await openSignedIn(t, '/monitors/new');
   const sent = watchWrites(page);
   const url = page.getByLabel('URL', { exact: true });
   const create = page.getByRole('button', { name: 'Create monitor' });
@@ -81,7 +70,7 @@ test.serial('everything that is wrong with a monitor is said at once, in the uni
 test.serial(
   'an empty assertion or DNS rule is refused at its own input, and stored once it is filled in',
   async (t) => {
-    const { page, complaints } = await openAt(t, '/monitors/new');
+    const { page, complaints } = await openSignedIn(t, '/monitors/new');
     const sent = watchWrites(page);
     await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/');
     await page.getByText('Expected response').click();
@@ -112,7 +101,7 @@ test.serial(
 );
 
 test.serial('agents, tokens and passwords say what is missing in words of the form, and lead to it', async (t) => {
-  const { page, complaints } = await openAt(t, '/agents/new');
+  const { page, complaints } = await openSignedIn(t, '/agents/new');
   const name = page.getByRole('textbox', { name: 'Name' });
   await page.getByRole('button', { name: 'Create agent' }).click();
   await isFocused(name);
@@ -152,7 +141,7 @@ test.serial('agents, tokens and passwords say what is missing in words of the fo
 });
 
 test.serial('on a phone the buttons of the monitor form share one line', async (t) => {
-  const { page } = await openAt(t, '/monitors/new');
+  const { page } = await openSignedIn(t, '/monitors/new');
   await page.setViewportSize({ width: 320, height: 640 });
   const boxes = await Promise.all([
     page.getByRole('button', { name: 'Create monitor' }).boundingBox(),
@@ -163,7 +152,7 @@ test.serial('on a phone the buttons of the monitor form share one line', async (
 });
 
 test.serial('a new channel begins in its URL field, and a choice of another type keeps the focus', async (t) => {
-  const { page, complaints } = await openAt(t, '/channels/new');
+  const { page, complaints } = await openSignedIn(t, '/channels/new');
   await isFocused(page.getByLabel('URL', { exact: true }));
   await page.getByRole('radio', { name: /^Webhook/ }).focus();
   await page.keyboard.press('ArrowRight');
@@ -265,7 +254,7 @@ test.serial('a monitor is cloned without its secrets, and a channel that was cho
     all_monitors: false,
     monitor_ids: [json['id']],
   });
-  const { page, complaints } = await openAt(t, `/monitors/${json['id']}`);
+  const { page, complaints } = await openSignedIn(t, `/monitors/${json['id']}`);
   await page.getByText('No channel receives alerts from this monitor.').waitFor();
   await page.getByRole('link', { name: 'Clone' }).click();
   t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Till (copy)');
@@ -297,7 +286,7 @@ test.serial('a monitor is cloned without its secrets, and a channel that was cho
 
 test.serial('a form is copied as a command that does what it would have done, without its secrets', async (t) => {
   const { service } = t.context;
-  const { page, complaints } = await openAt(t, '/monitors/new');
+  const { page, complaints } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('URL', { exact: true }).fill("http://127.0.0.1:1/it's?a=$HOME");
   await page.getByText('Request', { exact: true }).click();
   await page.getByRole('button', { name: 'Add secret header' }).click();
@@ -321,7 +310,7 @@ test.serial('too many tests are refused in words that say when to try again', as
   const { service } = t.context;
   const body = { monitor: { target: 'http://127.0.0.1:1/' } };
   while ((await service.call('POST', '/trials', body)).status !== 429);
-  const { page, complaints } = await openAt(t, '/monitors/new');
+  const { page, complaints } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/');
   await page.getByRole('button', { name: 'Run test' }).click();
   await page.getByText(/^Too many tests\. Try again in \d+ s$/).waitFor();

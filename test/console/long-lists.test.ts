@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Locator, Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
@@ -14,10 +14,8 @@ test.serial(
   'of more incidents and changes than a page holds the rest is further back, none twice and none left out, and ' +
     'the way back leads to the newest',
   async (t) => {
-    const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
     await addRows(t);
-    await page.goto('/incidents?status=resolved&count=800');
-    await signIn(page, t.context.person);
+    const { page, complaints } = await openSignedIn(t, '/incidents?status=resolved&count=800');
     await walkBack(t, page, page.getByRole('link', { name: /^\S.* Old \d+/ }));
     await page.goto('/settings/audit-log?kind=agent&count=800');
     await walkBack(t, page, page.getByRole('list', { name: 'Entries' }).getByRole('listitem'));
@@ -26,9 +24,7 @@ test.serial(
 );
 
 test.serial('a filter by author that is chosen further back in the audit log starts at the newest entry', async (t) => {
-  const { page } = await openPage(t, t.context.browser, { url: t.context.service.url });
-  await page.goto('/settings/audit-log?count=800');
-  await signIn(page, t.context.person);
+  const { page } = await openSignedIn(t, '/settings/audit-log?count=800');
   await page.getByRole('button', { name: 'Go further back' }).click();
   await page.waitForURL(/cursor=/);
   await page.getByRole('button', { name: 'Token Author' }).click();

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { findBarriers } from '../helpers/browser.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startStatusPage } from '../helpers/status-page.ts';
 import { until } from '../helpers/until.ts';
 
@@ -24,10 +24,8 @@ const opened = (page: Page) =>
   page.evaluate('[...document.querySelectorAll("details")].forEach((fold) => { fold.open = true; })');
 
 test.serial('a web page is watched by the keyboard alone, and what is wrong is said at its field', async (t) => {
-  const { browser, service, person } = t.context;
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto('/monitors/new');
-  await signIn(page, person);
+  const { service } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/monitors/new');
   const target = page.getByLabel('URL', { exact: true });
   await target.and(page.locator(':focus')).waitFor();
   await page.keyboard.type('shop.example');
@@ -78,7 +76,7 @@ test.serial('a web page is watched by the keyboard alone, and what is wrong is s
 });
 
 test.serial('an edit keeps secrets unless they are replaced, is saved once, and is not lost by leaving', async (t) => {
-  const { browser, service, person } = t.context;
+  const { service } = t.context;
   const request = {
     headers: { Accept: '*/*' },
     secretHeaders: { 'X-Key': 's3cret' },
@@ -91,7 +89,7 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
     check_spec: { request },
   });
   const path = `/monitors/${json['id']}`;
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
+  const { page, complaints } = await openSignedIn(t, '/incidents');
   const patches: unknown[] = [];
   page.on('request', (sent) => {
     if (sent.method() !== 'PATCH') return;
@@ -99,8 +97,6 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
     t.regex(String(version), /^[\w-]{16}$/, 'it says what it was made from');
     patches.push(patch);
   });
-  await page.goto('/incidents');
-  await signIn(page, person);
   // There is a way back within the console then.
   await page.evaluate(`history.pushState(null, '', '${path}/edit'); dispatchEvent(new PopStateEvent('popstate'))`);
   await page.getByLabel('Name', { exact: true }).fill('Till 1');
@@ -141,10 +137,8 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
 });
 
 test.serial('every type fits a phone, and a heartbeat shows where its job reports', async (t) => {
-  const { browser, service, person } = t.context;
-  const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
-  await page.goto('/monitors/new?type=dns');
-  await signIn(page, person);
+  const { service } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/monitors/new?type=dns', { size: 'phone', colorScheme: 'dark' });
   await page.getByRole('button', { name: 'Add rule' }).click();
   t.deepEqual(await findBarriers(page), []);
   for (const type of [
@@ -179,13 +173,11 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
 });
 
 test.serial("a vendor's components are ticked in the list of its status page, with their states", async (t) => {
-  const { browser, service, person } = t.context;
+  const { service } = t.context;
   const site = await startStatusPage(t);
   const { components } = site.page;
   components[1] = { id: 'c2', name: 'Dashboard', status: 'major_outage' };
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto('/monitors/new?type=vendor');
-  await signIn(page, person);
+  const { page, complaints } = await openSignedIn(t, '/monitors/new?type=vendor');
   await page.getByLabel('Vendor', { exact: true }).selectOption('other');
   await page.getByLabel('Status page', { exact: true }).fill(site.url);
   await page.getByRole('button', { name: 'Load components' }).click();

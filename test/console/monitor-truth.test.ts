@@ -3,8 +3,8 @@ import type { Locator } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { nearestKnown } from '../../console/plots/series.ts';
 import { pingTokenOf } from '../helpers/api-client.ts';
-import { findBarriers, findSideways, openPage, signIn, type PageOptions } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { rdapDomain, startRdapServer } from '../helpers/registry.ts';
 import { startTarget } from '../helpers/target.ts';
@@ -33,14 +33,6 @@ withConsole(test, async (harness) => {
   );
   return { RDAP_BOOTSTRAP_URL: `http://127.0.0.1:${bootstrap.port}/dns.json` };
 });
-
-async function openAt(t: ExecutionContext<ConsoleService>, path: string, more: Partial<PageOptions> = {}) {
-  const { browser, service, person } = t.context;
-  const opened = await openPage(t, browser, { url: service.url, ...more });
-  await opened.page.goto(path);
-  await signIn(opened.page, person);
-  return opened;
-}
 
 async function create(t: ExecutionContext<ConsoleService>, settings: object): Promise<string> {
   const { status, json } = await t.context.service.call('POST', '/monitors', settings);
@@ -86,7 +78,7 @@ test.serial('a location that went offline is named, and the quorum is that of th
     );
   await reportFromLab(1);
   await until(async () => (await service.call('GET', `/monitors/${id}`)).json['status'] === 'up');
-  const { page, complaints } = await openAt(t, `/monitors/${id}`);
+  const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
   await page.getByRole('heading', { level: 1, name: 'Shop is up' }).waitFor();
   await page.getByRole('row', { name: /home-lab/ }).waitFor();
   t.is(await page.getByText(/home-lab: offline/).count(), 0);
@@ -114,7 +106,7 @@ test.serial('a location that went offline is named, and the quorum is that of th
 
 test.serial('a domain that expires soon is degraded by its first lookup, with one count of days', async (t) => {
   const id = await create(t, { name: 'Our domain', type: 'domain', target: 'shop.com', warn_days: 30 });
-  const { page, complaints } = await openAt(t, `/monitors/${id}`, { timezoneId: 'Asia/Tokyo' });
+  const { page, complaints } = await openSignedIn(t, `/monitors/${id}`, { timezoneId: 'Asia/Tokyo' });
   await page.getByRole('heading', { level: 1, name: 'Our domain is degraded' }).waitFor();
   // UTC's day, as registries count, and the name as it is written.
   const day = new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(EXPIRY_MS);
@@ -129,7 +121,7 @@ test.serial(
   async (t) => {
     const { service } = t.context;
     const id = await create(t, { name: 'Backup', type: 'heartbeat', interval_seconds: 1, grace_seconds: 1 });
-    const { page, complaints } = await openAt(t, `/monitors/${id}`);
+    const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
     await page.getByRole('heading', { level: 1, name: 'Backup is down' }).waitFor();
     await page.getByText('Waiting for the first ping.').first().waitFor();
     await page.getByText(/^Other computers can’t open this URL: .* replace \S+:\d+ with an address/).waitFor();
@@ -157,7 +149,7 @@ test.serial(
     const target = await startTarget(t);
     const id = await create(t, { name: 'Search', target: target.url(), interval_seconds: 3600, sla_target: 99.9 });
     await until(async () => (await service.call('GET', `/monitors/${id}`)).json['status'] === 'up');
-    const { page, complaints } = await openAt(t, `/monitors/${id}`, { timezoneId: 'Asia/Tokyo' });
+    const { page, complaints } = await openSignedIn(t, `/monitors/${id}`, { timezoneId: 'Asia/Tokyo' });
     await page.getByText(/^Times in Asia\/Tokyo\. Created (just now|\d+ s ago)\.$/).waitFor();
 
     await withClient(databaseUrl, async (client) => {
@@ -237,7 +229,7 @@ test.serial(
     });
     // More rows than a screen shows.
     for (let n = 0; n < 15; n += 1) await create(t, { name: `Job ${n}`, type: 'heartbeat', interval_seconds: 3600 });
-    const { page, complaints } = await openAt(t, '/');
+    const { page, complaints } = await openSignedIn(t, '/');
     const row = page.getByRole('link', { name: /Warehouse/ });
     const since = /No checks since \w+ \d+, \d\d:\d\d/;
     await row.getByText(since).waitFor();

@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { fitZoom, readShown, spanOf, wordsOf } from '../../console/pages/monitor/ranges.ts';
 import { bridgeHoles, listLoners, scaleSpan, stackLines } from '../../console/plots/series.ts';
-import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { findBarriers } from '../helpers/browser.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startTarget, type Target } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
@@ -16,10 +16,8 @@ const HOUR_MS = 3_600_000;
 type Watched = { id: string; target: Target };
 
 test.serial('a monitor goes down and up again before our eyes, and each failure shows what was answered', async (t) => {
-  const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
   const watched = await makeMonitor(t);
-  await page.goto(`/monitors/${watched.id}`);
-  await signIn(page, t.context.person);
+  const { page, complaints } = await openSignedIn(t, `/monitors/${watched.id}`);
   await heading(page, 'Shop is up').waitFor();
   t.regex(await page.title(), /^Up · Shop/);
 
@@ -47,13 +45,11 @@ test.serial('a monitor goes down and up again before our eyes, and each failure 
 });
 
 test.serial('ranges, zoom and the picked moment stand in the address, for mouse and keyboard', async (t) => {
-  const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
   const { id } = await makeMonitor(t);
   await addHistory(t, id);
   // Before the first result.
   const from = Math.floor(Date.now() / 1000) - 40 * 3600;
-  await page.goto(`/monitors/${id}?from=${from}&to=${from + 36_000}`);
-  await signIn(page, t.context.person);
+  const { page, complaints } = await openSignedIn(t, `/monitors/${id}?from=${from}&to=${from + 36_000}`);
   await page.getByText(/^No data in \w+ \d/).waitFor();
   await page.getByRole('button', { name: '7 d', exact: true }).click();
   await page.waitForURL(/\?range=7d$/);
@@ -149,10 +145,8 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
 });
 
 test.serial('it is paused, resumed and deleted, and a viewer only looks, on a phone in the dark', async (t) => {
-  const { page, complaints } = await openPage(t, t.context.browser, { url: t.context.service.url });
   const { id } = await makeMonitor(t, { check_spec: { request: { secretHeaders: { 'X-Api-Key': 'never shown' } } } });
-  await page.goto(`/monitors/${id}`);
-  await signIn(page, t.context.person);
+  const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
   await page.getByRole('button', { name: 'Pause' }).click();
   await heading(page, 'Shop is paused').waitFor();
   await page.getByText(/^For \d+ s, since .*No checks run/).waitFor();
@@ -165,13 +159,7 @@ test.serial('it is paused, resumed and deleted, and a viewer only looks, on a ph
   t.is((await t.context.service.call('GET', `/monitors/${id}`)).json['status'], 'up', 'a stray key pauses nothing');
 
   await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE users SET role = 'viewer'`));
-  const phone = await openPage(t, t.context.browser, {
-    url: t.context.service.url,
-    size: 'phone',
-    colorScheme: 'dark',
-  });
-  await phone.page.goto(`/monitors/${id}`);
-  await signIn(phone.page, t.context.person);
+  const phone = await openSignedIn(t, `/monitors/${id}`, { size: 'phone', colorScheme: 'dark' });
   await phone.page.getByRole('heading', { name: 'Settings' }).waitFor();
   await phone.page.getByText('X-Api-Key secret').waitFor();
   t.is(await phone.page.getByRole('button', { name: /Pause|Delete|Check now/ }).count(), 0);

@@ -2,7 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import type { Answer } from '../helpers/api-client.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
@@ -54,7 +54,7 @@ test.serial(
 test.serial(
   'the overview shows thousands as dozens, what is down first, and finds by words, status and keys',
   async (t) => {
-    const { browser, service, person } = t.context;
+    const { service } = t.context;
     const settings = Array.from({ length: MONITORS }, (_, index) => ({
       name: `Shop ${(index * 37) % MONITORS}`,
       target: `127.0.0.1:${index + 1}`,
@@ -86,9 +86,7 @@ test.serial(
         [ids[7], Date.now() - 300_000],
       );
     });
-    const { page, complaints } = await openPage(t, browser, { url: service.url });
-    await page.goto('/');
-    await signIn(page, person);
+    const { page, complaints } = await openSignedIn(t, '/');
     await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
     const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
     const first = rows.first();
@@ -171,10 +169,7 @@ test.serial(
 );
 
 test.serial('it fits a phone in the dark, and shows a change without being asked', async (t) => {
-  const { browser, service, person } = t.context;
-  const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
-  await page.goto('/?status=down');
-  await signIn(page, person);
+  const { page, complaints } = await openSignedIn(t, '/?status=down', { size: 'phone', colorScheme: 'dark' });
   await page.getByRole('heading', { level: 1, name: '1 down' }).waitFor();
   t.is(await page.evaluate('document.documentElement.scrollWidth'), 360, 'nothing is wider than the screen');
   t.deepEqual(await findBarriers(page), []);

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
-import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { findBarriers } from '../helpers/browser.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
@@ -8,7 +8,7 @@ const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
 
 test.serial('the command palette finds monitors, incidents, pages and actions by keyboard alone', async (t) => {
-  const { browser, service, person } = t.context;
+  const { service } = t.context;
   const target = await startTarget(t);
   target.health.status = 503;
   const create = async (name: string, url = '') => {
@@ -23,9 +23,7 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   await until(async () => (await service.call('GET', `/monitors/${shop}`)).json['status'] === 'down', {
     timeoutMs: 60_000,
   });
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto('/settings');
-  await signIn(page, person);
+  const { page, complaints } = await openSignedIn(t, '/settings');
   const box = page.getByRole('combobox', { name: 'Search monitors, incidents, pages and actions' });
   const dialog = page.getByRole('dialog', { name: 'Command palette' });
   const chosen = dialog.locator('[role=option][aria-selected=true]');

@@ -3,7 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { insertReport } from '../helpers/stored-report.ts';
 import { totpCode } from '../helpers/totp.ts';
 
@@ -15,10 +15,8 @@ const overflow = (page: Page) =>
 const copied = async (page: Page, label: string) => (await page.getByLabel(label, { exact: true }).textContent()) ?? '';
 
 test.serial('a token is shown once, works, shows when it was used, and is refused once it is revoked', async (t) => {
-  const { browser, service, person } = t.context;
-  const { page, complaints } = await openPage(t, browser, { url: service.url });
-  await page.goto('/settings/tokens');
-  await signIn(page, person);
+  const { service } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/settings/tokens');
   await page.getByRole('button', { name: 'New token' }).click();
   await page.getByLabel('Name', { exact: true }).and(page.locator(':focus')).waitFor();
   await page.keyboard.type('Office screen');
@@ -112,9 +110,7 @@ test.serial(
   'an invitation is handed over as a link, and who comes by it has the role, which its owner changes',
   async (t) => {
     const { browser, service, person } = t.context;
-    const { page, complaints } = await openPage(t, browser, { url: service.url });
-    await page.goto('/settings/account');
-    await signIn(page, person);
+    const { page, complaints } = await openSignedIn(t, '/settings/account');
     await page.getByLabel('Name', { exact: true }).fill('Ada Park');
     await page.getByRole('button', { name: 'Save name' }).click();
     await page.getByText('Name saved').waitFor();
@@ -171,13 +167,11 @@ test.serial(
 );
 
 test.serial('a report is found in the list, shows its days, and is there to print and as CSV', async (t) => {
-  const { browser, service, person, databaseUrl } = t.context;
+  const { service, databaseUrl } = t.context;
   const { json } = await service.call('POST', '/monitors', { name: 'Shop' });
   const id = json['id'];
   await insertReport(databaseUrl, id);
-  const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone' });
-  await page.goto('/reports');
-  await signIn(page, person);
+  const { page, complaints } = await openSignedIn(t, '/reports', { size: 'phone' });
   await page.getByRole('button', { name: 'Monthly' }).click();
   await page.getByRole('heading', { name: 'No reports yet' }).waitFor();
   await page.getByRole('button', { name: 'Weekly' }).click();
@@ -201,7 +195,7 @@ test.serial('a report is found in the list, shows its days, and is there to prin
 test.serial(
   'an operator reads what retiring a region does to its monitors, chooses where they go, and retires it',
   async (t) => {
-    const { browser, service, person, databaseUrl } = t.context;
+    const { service, databaseUrl } = t.context;
     await withClient(databaseUrl, (client) =>
       client.query(
         `INSERT INTO agents (id, kind, name, region, last_seen_at, created_at)
@@ -210,9 +204,7 @@ test.serial(
       ),
     );
     const { json } = await service.call('POST', '/monitors', { name: 'Far away', agent_sources: ['agt_tokyo'] });
-    const { page, complaints } = await openPage(t, browser, { url: service.url });
-    await page.goto('/fleet');
-    await signIn(page, person);
+    const { page, complaints } = await openSignedIn(t, '/fleet');
     const row = page.getByRole('row').filter({ hasText: 'tokyo' });
     await row.getByRole('button', { name: 'Retire tokyo' }).click();
     const dialog = page.getByRole('dialog', { name: 'Retire tokyo?' });
@@ -235,10 +227,7 @@ test.serial(
 );
 
 test.serial('what operators and owners see fits a phone and is accessible', async (t) => {
-  const { browser, service, person } = t.context;
-  const { page, complaints } = await openPage(t, browser, { url: service.url, size: 'phone', colorScheme: 'dark' });
-  await page.goto('/fleet');
-  await signIn(page, person);
+  const { page, complaints } = await openSignedIn(t, '/fleet', { size: 'phone', colorScheme: 'dark' });
   const pages = [
     ['/fleet', 'evaluate'],
     ['/settings/sessions', 'Current session'],
@@ -257,7 +246,7 @@ test.serial('what operators and owners see fits a phone and is accessible', asyn
 test.serial(
   'who chooses another password and a second factor signs in with both, and is out everywhere else',
   async (t) => {
-    const { browser, service, person } = t.context;
+    const { service, person } = t.context;
     const attempt = (body: object) =>
       fetch(`${service.url}/v1/session`, {
         method: 'POST',
@@ -265,9 +254,7 @@ test.serial(
         body: JSON.stringify({ email: person.email, ...body }),
       });
     const elsewhere = (await attempt({ password: person.password })).headers.get('set-cookie')?.split(';')[0] ?? '';
-    const { page, complaints } = await openPage(t, browser, { url: service.url });
-    await page.goto('/settings/account');
-    await signIn(page, person);
+    const { page, complaints } = await openSignedIn(t, '/settings/account');
     const password = 'correct horse battery';
     await page.getByLabel('Current password').fill('not the one it is');
     await page.getByLabel('New password').fill(password);

@@ -1,18 +1,10 @@
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { findBarriers, openPage, signIn, startBrowser } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
-
-async function openSignedIn(t: ExecutionContext<ConsoleService>, path = '/') {
-  const { browser, service, person } = t.context;
-  const opened = await openPage(t, browser, { url: service.url });
-  await opened.page.goto(path);
-  await signIn(opened.page, person);
-  return opened;
-}
 
 /** How many pages of paper the page takes. */
 async function countSheets(page: Page): Promise<number> {
@@ -23,7 +15,7 @@ async function countSheets(page: Page): Promise<number> {
 test.serial(
   'a page that is not loaded yet says that there is no connection, and is loaded once there is',
   async (t) => {
-    const { page, complaints } = await openSignedIn(t);
+    const { page, complaints } = await openSignedIn(t, '/');
     await page.getByRole('status').filter({ hasText: 'Live' }).waitFor();
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Reports' }).first().click();
@@ -38,7 +30,7 @@ test.serial(
 );
 
 test.serial('on a slow network a skeleton stands where the page will be', async (t) => {
-  const { page, complaints } = await openSignedIn(t);
+  const { page, complaints } = await openSignedIn(t, '/');
   const network = await page.context().newCDPSession(page);
   await network.send('Network.enable');
   await network.send('Network.emulateNetworkConditions', {
@@ -65,7 +57,7 @@ test.serial('a page is printed whole, with all rows of a list', async (t) => {
   await Promise.all(
     Array.from({ length: 80 }, (_, number) => service.call('POST', '/monitors', { name: `Row ${number}` })),
   );
-  const { page, complaints } = await openSignedIn(t);
+  const { page, complaints } = await openSignedIn(t, '/');
   await page.getByText('Row 0', { exact: true }).waitFor();
   t.true((await page.getByRole('listitem').count()) < 60, 'on the screen there are only rows in sight');
   t.true((await countSheets(page)) >= 3);

@@ -1,9 +1,9 @@
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { fromWallTime, toWallTime } from '../../console/parts/wall-time.ts';
-import { findBarriers, openPage, signIn, type PageOptions } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { findBarriers } from '../helpers/browser.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { insertReport } from '../helpers/stored-report.ts';
 import { startTarget } from '../helpers/target.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
@@ -16,15 +16,6 @@ withConsole(test, async (harness) => {
   return { NODE_EXTRA_CA_CERTS: receiver.caFile };
 });
 
-/** Signs in with a browser of its own, which has a language and a zone. */
-async function openAt(t: ExecutionContext<ConsoleService>, path: string, more: Partial<PageOptions> = {}) {
-  const { browser, service, person } = t.context;
-  const opened = await openPage(t, browser, { url: service.url, ...more });
-  await opened.page.goto(path);
-  await signIn(opened.page, person);
-  return opened;
-}
-
 /** The text of an element with its blanks as they are typed: some formats use narrow ones. */
 async function textOf(page: Page, selector: string): Promise<string> {
   return ((await page.locator(selector).first().textContent()) ?? '').replaceAll(/\s+/g, ' ');
@@ -34,7 +25,7 @@ test.serial('a report speaks of UTC throughout, in English, whatever the zone an
   const { service, databaseUrl } = t.context;
   const { json } = await service.call('POST', '/monitors', { name: 'Shop' });
   await insertReport(databaseUrl, json['id']);
-  const { page, complaints } = await openAt(t, '/reports/rep_test', {
+  const { page, complaints } = await openSignedIn(t, '/reports/rep_test', {
     locale: 'de-DE',
     timezoneId: 'America/Los_Angeles',
   });
@@ -58,7 +49,7 @@ test.serial('zone and clock are chosen by each person, kept with them, and shown
       Date.UTC(2026, 10, 20, 16, 30, 5) / 1000,
     ]),
   );
-  const { page, complaints } = await openAt(t, path, { locale: 'fr-FR', timezoneId: 'Europe/Paris' });
+  const { page, complaints } = await openSignedIn(t, path, { locale: 'fr-FR', timezoneId: 'Europe/Paris' });
   await page.getByText('Nov 20, 2026, 17:30:05 GMT+1').waitFor();
   await page.getByText('Times in Europe/Paris').first().waitFor();
 
@@ -80,7 +71,7 @@ test.serial('zone and clock are chosen by each person, kept with them, and shown
   await page.getByText(/^Now: .*[AP]M GMT\+9$/).waitFor();
   t.deepEqual(await findBarriers(page), []);
 
-  const other = await openAt(t, path, { locale: 'en-US', timezoneId: 'America/New_York' });
+  const other = await openSignedIn(t, path, { locale: 'en-US', timezoneId: 'America/New_York' });
   await other.page.getByText(/^Nov 21, 2026, 1:30:05\sAM GMT\+9$/).waitFor();
   await other.page.getByText('Times in Asia/Tokyo').first().waitFor();
   await other.page.goto('/settings');
@@ -108,7 +99,7 @@ test.serial(
     target.health.status = 503;
     const settings = { name: 'Search', target: target.url(), interval_seconds: 3600, down_after_failures: 1 };
     const { json } = await service.call('POST', '/monitors', settings);
-    const { page, complaints } = await openAt(t, `/monitors/${json['id']}`, {
+    const { page, complaints } = await openSignedIn(t, `/monitors/${json['id']}`, {
       locale: 'de-DE',
       timezoneId: 'Asia/Kolkata',
     });
@@ -143,7 +134,7 @@ test.serial(
 );
 
 test.serial('what has happened is never in the future, also in a page whose clock is behind', async (t) => {
-  const { page } = await openAt(t, '/settings/sessions');
+  const { page } = await openSignedIn(t, '/settings/sessions');
   await page.clock.setFixedTime(Date.now() - 60_000);
   await page.goto('/settings/sessions');
   const current = page.getByRole('row').filter({ hasText: 'Current session' });
@@ -163,7 +154,7 @@ test.serial('the list of incidents is grouped by days of the chosen zone, with E
       [Date.UTC(2026, 2, 5, 22, 15)],
     ),
   );
-  const { page, complaints } = await openAt(t, '/incidents?monitor_id=mon_gone', {
+  const { page, complaints } = await openSignedIn(t, '/incidents?monitor_id=mon_gone', {
     locale: 'de-DE',
     timezoneId: 'Asia/Kolkata',
   });

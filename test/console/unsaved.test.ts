@@ -2,7 +2,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
-import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);
@@ -40,19 +40,11 @@ async function signOutEverywhere(t: Context, person: Person): Promise<void> {
   t.is((await send('/sessions/end-others')).status, 200);
 }
 
-async function openForm(t: Context, path: string, person: Person = t.context.person) {
-  const { browser, service } = t.context;
-  const opened = await openPage(t, browser, { url: service.url });
-  await opened.page.goto(path);
-  await signIn(opened.page, person);
-  return opened;
-}
-
 const storage = (page: Page) => page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })');
 
 test.serial('a session that ends loses nothing that was typed but secrets, and says why', async (t) => {
   const { service, person } = t.context;
-  const { page, complaints } = await openForm(t, '/monitors/new', person);
+  const { page, complaints } = await openSignedIn(t, '/monitors/new');
   await closeStream(page);
   await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/health');
   await page.getByLabel('Name', { exact: true }).fill('Health');
@@ -108,7 +100,7 @@ test.serial('a dialog comes back with what was typed, and for nobody else', asyn
     await page.keyboard.press('Enter');
     await page.getByText(/what you typed is kept, except/).waitFor();
   };
-  const { page, complaints } = await openForm(t, '/settings/tokens', person);
+  const { page, complaints } = await openSignedIn(t, '/settings/tokens');
   await closeStream(page);
   await typeTokenName(page);
   await signIn(page, person);
@@ -125,7 +117,7 @@ test.serial('a dialog comes back with what was typed, and for nobody else', asyn
 });
 
 test.serial('who signs out is asked about unsaved input, and leaves nothing behind', async (t) => {
-  const { page, complaints } = await openForm(t, '/monitors/new');
+  const { page, complaints } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('Name', { exact: true }).fill('Unsaved');
   const signOut = async (answer: string) => {
     await page.locator('.account-button').click();
@@ -142,7 +134,7 @@ test.serial('who signs out is asked about unsaved input, and leaves nothing behi
 });
 
 test.serial('two people who edit one monitor learn of each other, and neither undoes the other silently', async (t) => {
-  const { service, person } = t.context;
+  const { service } = t.context;
   const { json } = await service.call('POST', '/monitors', {
     name: 'Checkout',
     target: 'http://127.0.0.1:1/',
@@ -150,8 +142,8 @@ test.serial('two people who edit one monitor learn of each other, and neither un
     check_spec: { request: { headers: { Accept: '*/*' } } },
   });
   const path = `/monitors/${json['id']}` as const;
-  const one = await openForm(t, `${path}/edit`, person);
-  const other = await openForm(t, `${path}/edit`, person);
+  const one = await openSignedIn(t, `${path}/edit`);
+  const other = await openSignedIn(t, `${path}/edit`);
   const read = async () => (await service.call('GET', path)).json;
   const save = async ({ page }: typeof one) => {
     await page.getByRole('button', { name: 'Save changes' }).click();
@@ -185,7 +177,7 @@ test.serial('two people who edit one monitor learn of each other, and neither un
 });
 
 test.serial('a monitor without a target is said to be a draft', async (t) => {
-  const { page } = await openForm(t, '/monitors/new');
+  const { page } = await openSignedIn(t, '/monitors/new');
   await page.getByLabel('Name', { exact: true }).fill('Later');
   await page.getByRole('button', { name: 'Create monitor' }).click();
   await page.waitForURL(/\/monitors\/mon_/);
@@ -196,10 +188,8 @@ test.serial('a monitor without a target is said to be a draft', async (t) => {
 test.serial(
   'an open page goes to sign-in by itself when its session is ended elsewhere, and keeps what was typed',
   async (t) => {
-    const { browser, service, person } = t.context;
-    const { page, complaints } = await openPage(t, browser, { url: service.url });
-    await page.goto('/monitors/new');
-    await signIn(page, person);
+    const { person } = t.context;
+    const { page, complaints } = await openSignedIn(t, '/monitors/new');
     await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
     await page.getByLabel('Name', { exact: true }).fill('Half a monitor');
     await signOutEverywhere(t, person);

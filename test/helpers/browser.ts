@@ -105,6 +105,11 @@ export async function signIn(page: Page, { email, password }: { email: string; p
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
+  await waitForConsole(page);
+}
+
+/** Waits until the console is there for who is signed in. */
+export async function waitForConsole(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
 }
 

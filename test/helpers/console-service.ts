@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { TestFn } from 'ava';
+import type { ExecutionContext, TestFn } from 'ava';
 import type { Browser } from 'playwright-core';
-import { startBrowser } from './browser.ts';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { generateSessionSecret } from '../../models/accounts/sessions.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
+import { fingerprintOf } from '../../models/secrets/secret-box.ts';
+import { openPage, startBrowser, waitForConsole, type OpenPage, type PageOptions } from './browser.ts';
 import { createTestDatabase } from './database.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { startService, type Service } from './running-service.ts';
@@ -48,4 +52,37 @@ export function withConsole(
     t.context = running;
   });
   test.after.always(close);
+}
+
+/**
+ * Opens a path of the console in a new browser profile, signed in. What signing in by the form is like is for tests of
+ * its own: it takes longer than many a page.
+ */
+export async function openSignedIn(
+  t: ExecutionContext<ConsoleService>,
+  path: string,
+  { person = t.context.person, ...options }: Partial<PageOptions> & { person?: { email: string } } = {},
+): Promise<OpenPage> {
+  const { browser, databaseUrl, service } = t.context;
+  const opened = await openPage(t, browser, { url: service.url, ...options });
+  const value = await startSession(databaseUrl, person.email);
+  await opened.page
+    .context()
+    .addCookies([{ name: 'spotcheck', value, url: service.url, httpOnly: true, sameSite: 'Lax' }]);
+  await opened.page.goto(path);
+  await waitForConsole(opened.page);
+  return opened;
+}
+
+/** Stores a session of a person, as signing in does, and returns its secret. */
+async function startSession(databaseUrl: string, email: string): Promise<string> {
+  const secret = generateSessionSecret();
+  await withClient(databaseUrl, (client) =>
+    client.query(
+      `INSERT INTO sessions (id, user_id, fingerprint, created_at, last_seen_at, address, user_agent)
+       SELECT $1, id, $2, $3, $3, '127.0.0.1', 'browser' FROM users WHERE email = $4`,
+      [createIdSource()('ses'), fingerprintOf(secret), Math.floor(Date.now() / 1000), email],
+    ),
+  );
+  return secret;
 }
