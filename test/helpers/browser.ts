@@ -118,7 +118,7 @@ export async function waitForConsole(page: Page): Promise<void> {
  * one line each.
  */
 export async function findBarriers(page: Page, part?: string): Promise<string[]> {
-  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(await readFile(AXE, 'utf8'));
+  await loadAxe(page);
   // What is not reported is not collected; style sheets are read anew only for the one rule that judges whole pages by
   // them.
   const options = { resultTypes: ['violations'], selectors: false, preload: part === undefined };
@@ -134,6 +134,21 @@ export async function findBarriers(page: Page, part?: string): Promise<string[]>
     .flatMap(({ id, help, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id} (${help}): ${html}: ${failureSummary}`),
     );
+}
+
+const judgedOnce = new WeakSet<Page>();
+
+/**
+ * Loads axe-core into the document that the page shows, unless it is there. It has 650 kB: a page that needs it again
+ * keeps it for all of its later documents, where it is read in once it is called.
+ */
+async function loadAxe(page: Page): Promise<void> {
+  const isThere = `typeof axe !== 'undefined' || ('readAxe' in window && (readAxe(), true))`;
+  if (await page.evaluate(isThere)) return;
+  const source = await readFile(AXE, 'utf8');
+  if (judgedOnce.has(page)) await page.addInitScript({ content: `window.readAxe = () => { ${source} };` });
+  judgedOnce.add(page);
+  await page.evaluate(source);
 }
 
 /**
