@@ -54,7 +54,9 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
     sort: query['sort'] ?? 'attention',
   };
   const figures = useFigures(needsFigures(selection.sort));
-  const title = summarize(countStatuses(all), figures.value.value?.overdue_monitors);
+  const overdue = figures.value.value?.overdue_monitors;
+  const title = summarize(countStatuses(all), overdue);
+  const bottom = useRef<HTMLDivElement>(null);
   useTitle(title);
   return (
     <div class="flex min-h-full w-full flex-col pb-10 pt-4 md:px-5 md:pt-7">
@@ -67,9 +69,13 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
           </div>
         )}
       </div>
-      {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} />}
+      {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} bottom={bottom} />}
       {/* Both would stand at the bottom, and what is wrong matters more. */}
-      {(figures.value.value?.overdue_monitors ?? 0) === 0 && <FirstRun monitors={all} />}
+      {all.length > 0 && (overdue ?? 0) > 0 ? (
+        <Overdue figures={figures.value.value} box={bottom} />
+      ) : (
+        <FirstRun monitors={all} box={bottom} />
+      )}
     </div>
   );
 }
@@ -81,13 +87,18 @@ const NO_FIGURES: ReadonlyMap<string, SortFigures> = new Map();
 
 const NONE_OVERDUE: readonly string[] = [];
 
-type ListingProps = { all: readonly Monitor[]; selection: Selection; load: ReturnType<typeof useFigures> };
+type ListingProps = {
+  all: readonly Monitor[];
+  selection: Selection;
+  load: ReturnType<typeof useFigures>;
+  /** What sticks to the bottom of the screen, over the rows. */
+  bottom: RefObject<HTMLDivElement | null>;
+};
 
-function Listing({ all, selection, load }: ListingProps) {
+function Listing({ all, selection, load, bottom }: ListingProps) {
   const box = useRef<HTMLDivElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const controls = useRef<HTMLDivElement>(null);
-  const warning = useRef<HTMLDivElement>(null);
   const histories = useMemo(() => new Histories(), []);
   useEffect(() => () => histories.stop(), []);
   const layout = useListLayout(box);
@@ -181,7 +192,7 @@ function Listing({ all, selection, load }: ListingProps) {
           rowHeight={rowHeightOf(layout, density.value)}
           keyOf={keyOf}
           current={cursor.value}
-          sticky={{ top: controls, bottom: warning }}
+          sticky={{ top: controls, bottom }}
           drawnWith={[incidents, overdue, cursor.value, layout, density.value]}
           onShown={(from, to) => histories.want(shown.slice(from, to).map(keyOf))}
           render={(monitor) => (
@@ -198,7 +209,6 @@ function Listing({ all, selection, load }: ListingProps) {
           )}
         />
       )}
-      <Overdue figures={figures} box={warning} />
     </div>
   );
 }

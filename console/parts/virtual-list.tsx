@@ -56,7 +56,8 @@ export function VirtualList<T>({
   useEffect(() => onShown?.(from, to), [from, to, rows]);
   useLayoutEffect(() => {
     const index = current === null ? -1 : rows.findIndex((row) => keyOf(row) === current);
-    if (index < 0) return;
+    // A row that moves under a pressed button loses its click.
+    if (index < 0 || box.current?.matches(':active') === true) return;
     const covered = { top: coverOf(sticky?.top, 'top'), bottom: coverOf(sticky?.bottom, 'bottom') };
     scrollToRow(box.current, { top: index * rowHeight, height: rowHeight, covered });
     // Not when rows move: the user may be reading elsewhere.

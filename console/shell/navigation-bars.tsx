@@ -122,10 +122,12 @@ const LIVE_TEXTS = {
 function LiveSign() {
   const { dot, text } = LIVE_TEXTS[liveState.value];
   return (
-    <div class="flex items-center gap-2 px-2 text-xs text-soft">
+    <div class="flex flex-wrap items-center gap-x-2 whitespace-nowrap px-2 text-xs text-soft">
       <span class={`size-2 rounded-full ${dot}`} />
       <span role="status">{text}</span>
-      {updatedAtMs.value !== null && <span class="ml-auto tabular-nums">Updated {formatTime(updatedAtMs.value)}</span>}
+      {updatedAtMs.value !== null && (
+        <span class="ml-auto text-2xs tabular-nums">Updated {formatTime(updatedAtMs.value)}</span>
+      )}
     </div>
   );
 }

@@ -144,6 +144,71 @@ test('the overview has four figures, the last check, columns that sort, dense ro
   t.deepEqual(complaints, []);
 });
 
+test('a selected row is clear of what stands at the bottom, and one that is cut off opens by a click', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  for (let n = 10; n < 40; n += 1) {
+    const settings = n === 10 ? { type: 'heartbeat' } : { type: 'tcp', target: `127.0.0.1:${n}` };
+    t.is((await account.owner('POST', '/v1/monitors', { name: `Row ${n}`, ...settings })).status, 201);
+  }
+  const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId), { locale: 'en-US' });
+  await page.goto('/');
+  const rows = page.getByRole('list', { name: 'Monitors' }).getByRole('link');
+  await rows.filter({ hasText: /^Row 10Waiting for the first ping · heartbeat/ }).waitFor();
+  const updated = page.getByText(/^Updated \d+:\d\d:\d\d [AP]M$/);
+  t.true(((await updated.boundingBox())?.height ?? 99) < 20, 'on one line, by a clock of 12 hours too');
+
+  const isClear = () =>
+    page.locator('main a:focus').evaluate((link) => {
+      const { left, right, top, bottom } = link.getBoundingClientRect();
+      const corners = [left + 60, right - 60].flatMap((x) => [top + 4, bottom - 4].map((y) => [x, y] as const));
+      return corners.every(([x, y]) => link.contains(link.ownerDocument.elementFromPoint(x, y)));
+    });
+  const walk = async (what: string) => {
+    for (const { width, isDense } of [{ width: 360 }, { width: 900 }, { width: 1280, isDense: true }]) {
+      await page.setViewportSize({ width, height: 740 });
+      if (isDense === true) await page.getByRole('button', { name: 'Dense rows' }).click();
+      for (const [key, last] of [
+        ['j', 30],
+        ['k', 1],
+      ] as const) {
+        for (let presses = 0; presses < 32; presses += 1) {
+          await page.keyboard.press(key);
+          await t.notThrowsAsync(until(isClear, { timeoutMs: 5000 }), `${key} ${presses} at ${width} px, ${what}`);
+        }
+        await page.locator(`[aria-posinset="${last}"] a:focus`).waitFor();
+      }
+    }
+    await page.getByRole('button', { name: 'Dense rows' }).click();
+  };
+  await page.getByRole('heading', { name: 'Get started: 1 of 3' }).waitFor();
+  await walk('the checklist');
+  await page.getByRole('button', { name: 'Hide checklist' }).click();
+  await page.getByText('No channel receives alerts.').waitFor();
+  await walk('the warning that no channel receives alerts');
+  await page.setViewportSize({ width: 1280, height: 740 });
+  const end = page.viewportSize()?.height ?? 0;
+  const tops = await Promise.all(
+    (await rows.all()).map(async (row) => ({ row, top: (await row.boundingBox())?.y ?? 0 })),
+  );
+  const cut = tops.findLast(({ top }) => top < end - 8);
+  const href = await cut?.row.getAttribute('href');
+  await page.mouse.move(400, (cut?.top ?? 0) + 6);
+  await page.mouse.down();
+  await until(() => cut?.row.evaluate((link) => link.ownerDocument.activeElement === link));
+  await page.mouse.up();
+  await page.waitForURL(`**${href}`);
+
+  await api.database.pool.query(
+    'UPDATE monitors SET created_at = created_at - 172800, updated_at = updated_at - 172800 WHERE tenant_id = $1',
+    [account.tenantId],
+  );
+  await page.goto('/');
+  await page.getByRole('status').filter({ hasText: '29 monitors overdue' }).waitFor();
+  await walk('the bar of overdue monitors');
+  t.deepEqual(complaints, []);
+});
+
 test('a strip is red for down, amber for degraded and hatched for unknown; a day leads to incidents', async (t) => {
   const { api } = t.context;
   const { account, ids } = await furnishAccount(api, 'strip');

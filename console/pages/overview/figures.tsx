@@ -26,7 +26,7 @@ export function Overdue({ figures, box }: { figures: AccountFigures | null; box:
     ? [PATHS.fleet, 'Check the system']
     : [`${PATHS.monitors}?status=overdue`, 'Show overdue monitors'];
   return (
-    <div ref={box} class="sticky bottom-3 z-10 mx-4 mt-3 rounded-md bg-surface shadow-lg empty:hidden md:mx-3">
+    <div ref={box} class="sticky bottom-3 z-10 mx-4 mt-3 rounded-md bg-surface shadow-lg md:mx-3">
       <OverdueWarning overdue={overdue} since={since}>
         <a href={href} class="font-medium underline underline-offset-2">
           {label}

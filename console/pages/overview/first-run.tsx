@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { api } from '../../client/api.ts';
 import { Remembered } from '../../client/remembered.ts';
 import { canWrite } from '../../client/session-state.ts';
@@ -18,18 +18,20 @@ const hidden = new Remembered('checklist-hidden');
 /** Channels whose record is looked at for a first alert. */
 const MOST_LOOKED_AT = 5;
 
+type FirstRunProps = { monitors: readonly Monitor[]; box: RefObject<HTMLDivElement | null> };
+
 /**
  * The first steps of an account: a monitor, a channel and a test alert. Once they are done or closed, a warning while
  * no channel receives alerts; nothing for viewers, and until the channels are loaded. It stays at the lower edge, where
  * it moves nothing when it appears.
  */
-export function FirstRun({ monitors }: { monitors: readonly Monitor[] }) {
+export function FirstRun({ monitors, box }: FirstRunProps) {
   const channels = useChannels().value.value;
   if (channels === null || !canWrite()) return null;
   const isClosed = hidden.holds;
   if (isClosed && channels.some(isActive)) return null;
   return (
-    <div class="sticky bottom-3 z-20 mx-3 mt-auto w-auto pt-3 md:ml-auto md:w-96">
+    <div ref={box} class="sticky bottom-3 z-20 mx-3 mt-auto w-auto pt-3 md:ml-auto md:w-96">
       {isClosed ? (
         monitors.length > 0 && <UnnotifiedWarning>No channel receives alerts.</UnnotifiedWarning>
       ) : (

@@ -122,7 +122,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
               <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
             </span>
           )}
-          <RowStatus monitor={monitor} incident={incident} />
+          <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
         </span>
       </span>
       <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
@@ -208,8 +208,10 @@ function SortButton({
   );
 }
 
+type RowStatusProps = { monitor: Monitor; incident: Incident | undefined; lastCheckAt: number | null };
+
 /** Since when the monitor is down or degraded, and why; for one that is up, its target. */
-function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident | undefined }) {
+function RowStatus({ monitor, incident, lastCheckAt }: RowStatusProps) {
   const { label, text } = STATUSES[monitor.status];
   if (incident !== undefined && (monitor.status === 'down' || monitor.status === 'degraded')) {
     return (
@@ -226,9 +228,7 @@ function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident
   return (
     <>
       <span class={`font-medium ${text}`}>
-        {monitor.status === 'pending' && monitor.target === '' && monitor.type !== 'heartbeat' ? (
-          `Draft (no ${monitor.type === 'http' ? 'URL' : 'target'})`
-        ) : (
+        {nameStart(monitor, lastCheckAt) ?? (
           <>
             {label} for <Since at={monitor.state_since} />
           </>
@@ -237,6 +237,16 @@ function RowStatus({ monitor, incident }: { monitor: Monitor; incident: Incident
       · {watched}
     </>
   );
+}
+
+/** What a monitor lacks that has had no status yet; null for any other. */
+function nameStart(
+  { status, type, target, state_since: since, created_at: createdAt }: Monitor,
+  lastCheckAt: number | null,
+): string | null {
+  if (status !== 'pending') return null;
+  if (type === 'heartbeat') return since === createdAt && lastCheckAt === null ? 'Waiting for the first ping' : null;
+  return target === '' ? `Draft (no ${type === 'http' ? 'URL' : 'target'})` : null;
 }
 
 /** Formats a percentage that is never rounded up to 100, with as many decimals in each row. */
