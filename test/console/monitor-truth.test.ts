@@ -138,6 +138,14 @@ test.serial(
     );
     await page.getByRole('button', { name: /Reported a failure: disk full: \/dev\/sda1/ }).waitFor();
     await page.getByText(/^Last ping (just now|\d+ s ago)\./).waitFor();
+
+    const nightly = await create(t, { name: 'Nightly', type: 'heartbeat', interval_seconds: 3600 });
+    await page.goto(`/monitors/${nightly}`);
+    await page.getByRole('heading', { level: 1, name: 'Nightly: waiting for the first ping' }).waitFor();
+    await page.getByText(/An alert is sent if no ping arrives in time\.$/).waitFor();
+    const token = pingTokenOf(await service.call('GET', `/monitors/${nightly}`));
+    t.is((await fetch(`${service.url}/ping/${token}/fail`, { method: 'POST', body: 'No space left.' })).status, 200);
+    await page.getByText(/^For .*: The job reported a failure: "No space left\."$/).waitFor();
     t.deepEqual(complaints, []);
   },
 );

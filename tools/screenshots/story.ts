@@ -41,7 +41,7 @@ export const OUTCOMES: Record<
   slow: {
     verdict: 'degraded',
     cause: 'slow',
-    reason: 'the answer took 2,380 ms, more than 800 ms',
+    reason: 'The response took 2380 ms, expected less than 800 ms',
     httpStatus: 200,
     latencyMs: 2380,
   },

@@ -39,7 +39,7 @@ export function explain(
   if (target === '' && type !== 'heartbeat') return 'It has no target yet. Edit it to start monitoring.';
   if (newest === undefined)
     return type === 'heartbeat'
-      ? 'Call the ping URL at the end of the job. After that, a missed ping sends an alert.'
+      ? 'Call the ping URL at the end of the job. An alert is sent if no ping arrives in time.'
       : `It is checked ${formatEvery(interval)}.${isOverdue ? '' : ' The first results will appear in a moment.'}`;
   const said = newest.verdict === 'up' ? null : reasonOf(newest);
   const reason = said === null ? '' : `${said} `;
@@ -113,7 +113,7 @@ export function reasonOf({ cause, reason, ping = null }: Check): string | null {
   return sentence(cause?.startsWith('domain_') === true ? withDates(reason) : reason);
 }
 
-/** Ends a text with a full stop. Its first letter stays: it may be that of a domain. */
+/** Ends a text with a full stop if it has none, also in quotes. Its first letter stays: it may be that of a domain. */
 export function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+  return /[.!?]"?$/.test(text) ? text : `${text}.`;
 }
