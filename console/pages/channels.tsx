@@ -17,7 +17,7 @@ import { ChannelState, destinationOf, TYPES, type Channel } from './channels/wor
 export function ChannelsPage() {
   const load = useLoad((signal) => api.get('/channels', { signal }), []);
   useReload(load, ['channel']);
-  useShortcut('n', 'New channel', () => canWrite() && navigate(PATHS.channelNew));
+  useShortcut('n', 'New channel', canWrite() ? () => navigate(PATHS.channelNew) : null);
   const isAny = (load.value.value?.channels.length ?? 0) > 0;
   return (
     <Page title="Channels" lead="Where alerts are sent." {...(isAny && canWrite() && { actions: <NewChannel /> })}>

@@ -224,7 +224,7 @@ function useFromTop(part: RefObject<HTMLElement | null>, choice: string): void {
 
 /** A button for roles that may create monitors; `isShort` shows an icon only on narrow screens. */
 function NewMonitor({ isShort = false }: { isShort?: boolean }) {
-  useShortcut('n', 'New monitor', () => canWrite() && navigate(PATHS.monitorNew));
+  useShortcut('n', 'New monitor', canWrite() ? () => navigate(PATHS.monitorNew) : null);
   return canWrite() ? (
     <ButtonLink href={PATHS.monitorNew} tone="primary" icon="plus">
       <span class={isShort ? 'sr-only md:not-sr-only' : ''}>New monitor</span>

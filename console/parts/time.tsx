@@ -162,7 +162,7 @@ function isThisYear(at: number, zone?: string): boolean {
 
 /** Names the zone of the times beside it. */
 export function TimesIn({ zone = timeZone.value }: { zone?: string }) {
-  return <>Times in {zone.replaceAll('_', ' ')}</>;
+  return <>Times in {currentTimeZone(zone).replaceAll('_', ' ')}</>;
 }
 
 /** The present as a relative time of a moment reads it: to the second within a minute of it. */

@@ -14,9 +14,11 @@ const isHelpOpen = signal(false);
 /**
  * Registers a keyboard shortcut while a component is shown: one key (`j`), a sequence (`g o`), or a key with Ctrl or
  * Cmd (`Ctrl+K`). Shortcuts are off while a dialog is open and, except those with Ctrl, while a field has the focus.
+ * `run` null: there is nothing that it could do, so neither the list of shortcuts nor the command palette offers it.
  */
-export function useShortcut(keys: string, does: string, run: () => void): void {
+export function useShortcut(keys: string, does: string, run: (() => void) | null): void {
   useEffect(() => {
+    if (run === null) return undefined;
     const shortcut = { keys, does, run };
     shortcuts.add(shortcut);
     return () => void shortcuts.delete(shortcut);

@@ -142,6 +142,29 @@ test.serial('ranges, zoom and the picked moment stand in the address, for mouse 
   await page.unroute(ofStatistics);
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('the 2 d since it was created:').waitFor();
+
+  // Months of a year are written with the year in full: "Dec 25" is a day.
+  await withClient(t.context.databaseUrl, (client) =>
+    client.query('UPDATE monitors SET created_at = created_at - 400 * 86400 WHERE id = $1', [id]),
+  );
+  await page.addInitScript(`{
+    window.drawn = [];
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+      window.drawn.push(text);
+      fillText.call(this, text, ...rest);
+    };
+  }`);
+  await page.goto(`/monitors/${id}?range=1y`);
+  await plot.waitFor();
+  const months = await until(async () => {
+    const drawn = (await page.evaluate('window.drawn')) as string[];
+    return drawn.some((text) => text.startsWith('Jan')) && drawn.filter((text) => /^[A-Z][a-z]{2}\b/.test(text));
+  });
+  t.deepEqual(
+    months.filter((month) => !/^[A-Z][a-z]{2} \d{4}$/.test(month)),
+    [],
+  );
 });
 
 test.serial('it is paused, resumed and deleted, and a viewer only looks, on a phone in the dark', async (t) => {

@@ -46,6 +46,18 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   await page.keyboard.press('Enter');
   await page.waitForURL(`**/monitors/${search}`);
 
+  // A draft is not checked, so nothing offers to do so.
+  await page.getByRole('heading', { level: 1, name: 'Search <b>API</b> is a draft' }).waitFor();
+  await open('e');
+  await dialog.getByRole('group', { name: 'This page' }).getByRole('option', { name: 'Edit' }).waitFor();
+  t.is(await dialog.getByRole('option', { name: 'Check now' }).count(), 0);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('?');
+  const keys = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await keys.getByText('Edit').waitFor();
+  t.is(await keys.getByText('Check now').count(), 0);
+  await page.keyboard.press('Escape');
+
   await open('shop');
   await dialog.getByRole('group', { name: 'Incidents' }).getByRole('option', { name: 'Shop: down' }).waitFor();
   await page.keyboard.press('ArrowDown');

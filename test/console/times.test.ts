@@ -84,7 +84,10 @@ test.serial('zone and clock are chosen by each person, kept with them, and shown
   const stored = other.page.waitForResponse((response) => response.request().method() === 'PATCH');
   await other.page.getByRole('group', { name: 'Clock' }).getByRole('button', { name: 'Browser' }).click();
   t.true((await stored).ok());
-  t.deepEqual([...complaints, ...other.complaints], []);
+  // Chromium still calls it Calcutta.
+  const india = await openAt(t, path, { timezoneId: 'Asia/Kolkata' });
+  await india.page.getByText('Times in Asia/Kolkata').first().waitFor();
+  t.deepEqual([...complaints, ...other.complaints, ...india.complaints], []);
 });
 
 test.serial(

@@ -149,6 +149,10 @@ test('who is signed in sees the wall without a link, and a viewer can open it', 
   const opened = page.waitForEvent('popup');
   await page.getByRole('link', { name: 'Wallboard' }).click();
   await (await opened).getByRole('heading', { level: 1, name: '1 down' }).waitFor();
+  await page.keyboard.press('?');
+  const keys = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+  await keys.getByText('Next monitor').waitFor();
+  t.is(await keys.getByText('New monitor').count(), 0, 'a viewer creates none');
   t.deepEqual(complaints, []);
 });
 

@@ -141,7 +141,7 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
       toast(isAcknowledged ? 'Unacknowledged' : 'Acknowledged. Your team can see it.');
     });
   const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
-  useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', () => canChange && void change());
+  useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void change() : null);
   return (
     <>
       {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>View monitor</ButtonLink>}

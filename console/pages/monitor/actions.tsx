@@ -66,7 +66,7 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
     });
   };
   const edit = `/monitors/${id}/edit`;
-  useShortcut('c', 'Check now', () => isCheckable && void check());
+  useShortcut('c', 'Check now', isCheckable ? () => void check() : null);
   // A stray key must not end the monitoring.
   const toggleByKey = async () => {
     const text = 'No checks run and no alerts are sent until you resume it.';
