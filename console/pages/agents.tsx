@@ -18,7 +18,7 @@ const POLL_MS = 30_000;
 
 const COLUMNS: readonly Column<Agent>[] = [
   { head: 'Name', cell: ({ name }) => <LongText text={name} /> },
-  { head: 'State', cell: (agent) => <AgentState agent={agent} /> },
+  { head: 'Status', cell: (agent) => <AgentState agent={agent} /> },
   { head: 'Region', cell: ({ region }) => (region === null ? <None /> : <LongText text={region} />) },
   {
     head: 'Version',

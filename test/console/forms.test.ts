@@ -140,11 +140,20 @@ test.serial('agents, tokens and passwords say what is missing in words of the fo
   t.deepEqual(complaints, []);
 });
 
-test.serial('on a phone the buttons of the monitor form share one line', async (t) => {
+test.serial('the buttons of the monitor form share one line on a phone, and cover nothing at 200% zoom', async (t) => {
   const { page } = await openSignedIn(t, '/monitors/new');
+  const create = page.getByRole('button', { name: 'Create monitor' });
+  await create.waitFor();
+  for (const [height, isPinned] of [
+    [900, true],
+    [450, false],
+  ] as const) {
+    await page.setViewportSize({ width: 720, height });
+    t.is(((await create.boundingBox())?.y ?? 0) < height, isPinned, `at ${height} px`);
+  }
   await page.setViewportSize({ width: 320, height: 640 });
   const boxes = await Promise.all([
-    page.getByRole('button', { name: 'Create monitor' }).boundingBox(),
+    create.boundingBox(),
     page.getByRole('button', { name: 'Copy as curl' }).boundingBox(),
   ]);
   t.is(new Set(boxes.map((box) => box?.y)).size, 1);

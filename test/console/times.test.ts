@@ -36,6 +36,17 @@ test.serial('a report speaks of UTC throughout, in English, whatever the zone an
   await page.getByText('10,000 checks').waitFor();
   await page.getByText('Mar 16', { exact: true }).first().waitFor();
   await page.getByRole('cell', { name: '99.800%' }).first().waitFor();
+  const strip = page.getByRole('img', { name: 'Uptime by day: 1 of 7 days with downtime' });
+  const fills = await strip
+    .locator('g > rect')
+    .evaluateAll((bars) => bars.map((bar) => bar.ownerDocument.defaultView?.getComputedStyle(bar).fill));
+  const colors = await page.evaluate(`['up-soft', 'down-fill', 'degraded-fill', 'nothing'].map((name) => {
+    const probe = document.body.appendChild(document.createElement('i'));
+    probe.style.color = 'var(--' + name + ')';
+    return getComputedStyle(probe).color;
+  })`);
+  t.deepEqual([fills[0], fills[2], fills[4], fills[5]], colors, 'the colors of every other strip');
+  t.is(await strip.locator('path').count(), 1, 'the day of which nothing is known is hatched');
   t.deepEqual(complaints, []);
 });
 
