@@ -63,6 +63,8 @@ test.serial('an operation is tried with a token of one’s own, which nothing bu
   await page.getByLabel('Request body').fill('{"name": "From the docs"}');
   await send.click();
   await page.getByText('HTTP 201').waitFor();
+  const response = await page.getByLabel('Response', { exact: true }).boundingBox();
+  t.true(response !== null && response.y + response.height <= 800, 'what came back is in sight');
   const id = /mon_\w+/.exec((await page.getByLabel('Response', { exact: true }).textContent()) ?? '')?.[0] ?? '';
   t.is((await service.call('GET', `/monitors/${id}`)).json['name'], 'From the docs');
   t.deepEqual(await findBarriers(page), []);

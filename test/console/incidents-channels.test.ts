@@ -263,6 +263,7 @@ async function makeAgent(t: ExecutionContext, { page, service }: Story): Promise
   const token = /SPOTCHECK_AGENT_TOKEN=(spa_[\w-]+)/.exec(
     (await page.getByLabel('Install command').textContent()) ?? '',
   )?.[1];
+  await page.getByText(/replace localhost:\d+ with an address they can reach/).waitFor();
   t.deepEqual(await findBarriers(page), []);
   const checkIn = { capabilities: ['http'], version: '0.1.0', arch: 'x64', publicKey: null };
   const { status } = await fetch(`${service.url}/agent/v1/pull`, {

@@ -5,7 +5,7 @@ import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button, Spinner } from '../../parts/button.tsx';
-import { CopyText } from '../../parts/copy.tsx';
+import { CopyText, LoopbackHint } from '../../parts/copy.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { TextField, FormError, Form } from '../../parts/field.tsx';
@@ -108,6 +108,7 @@ function CreatedAgent({ agent }: { agent: Created }) {
 
 /** The command that starts an agent, shown only once because it contains the token. */
 export function AgentCommand({ command, token }: { command: string; token: string }) {
+  const url = /https?:\/\/[^\s']+/.exec(command)?.[0] ?? window.location.origin;
   return (
     <div class="flex flex-col gap-5">
       <p class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">
@@ -120,6 +121,12 @@ export function AgentCommand({ command, token }: { command: string; token: strin
           Run it in a copy of Spotcheck, after <code class="font-mono">npm ci</code>. Outbound connections only.
         </p>
         <CopyText text={command} label="Install command" />
+        <div class="mt-2">
+          <LoopbackHint url={url}>
+            Agents on other computers can’t reach this URL: it leads to themselves. For those, replace{' '}
+            {new URL(url).host} with an address they can reach.
+          </LoopbackHint>
+        </div>
       </div>
       <div>
         <h3 class="heading mb-2 text-sm">Agent token</h3>

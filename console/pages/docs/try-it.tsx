@@ -1,4 +1,5 @@
 import { signal, useSignal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextArea, TextField } from '../../parts/field.tsx';
@@ -28,6 +29,11 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
   const result = useSignal<Result | null>(null);
   const form = useJudgedForm({});
   const problem = useSignal<string | null>(null);
+  const outcome = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    // It comes below the button, which may be at the edge of the screen.
+    if (result.value !== null || problem.value !== null) outcome.current?.scrollIntoView({ block: 'nearest' });
+  }, [result.value, problem.value]);
   const inputs = parameters.filter((each) => each.in === 'path' || each.in === 'query');
   const needsToken = credentialOf(operation) === 'token';
   const judge = () => ({
@@ -95,7 +101,7 @@ export function TryIt({ operation, example }: { operation: Operation; example: u
         </Button>
         {method !== 'get' && <span class="text-xs text-soft">This changes real data.</span>}
       </div>
-      <div role="status" class="empty:hidden">
+      <div ref={outcome} role="status" class="scroll-mb-4 empty:hidden">
         {problem.value !== null && <p class="text-sm text-down">{problem.value}</p>}
         {result.value !== null && <Shown result={result.value} />}
       </div>
