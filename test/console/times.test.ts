@@ -96,7 +96,7 @@ test.serial('zone and clock are chosen by each person, kept with them, and shown
   await other.page.getByRole('group', { name: 'Clock' }).getByRole('button', { name: 'Browser' }).click();
   t.true((await stored).ok());
   // Chromium still calls it Calcutta.
-  const india = await openAt(t, path, { timezoneId: 'Asia/Kolkata' });
+  const india = await openSignedIn(t, path, { timezoneId: 'Asia/Kolkata' });
   await india.page.getByText('Times in Asia/Kolkata').first().waitFor();
   t.deepEqual([...complaints, ...other.complaints, ...india.complaints], []);
 });

@@ -22,8 +22,8 @@ export type HostedCommand = { args: readonly string[]; env: Record<string, strin
 const HOST = fileURLToPath(new URL('command-host.ts', import.meta.url));
 
 /**
- * Returns how `spotcheck <args>` is run in a process that stays for all of a test file, one at a time. To start a process
- * takes more than nearly every command does in it; that each command also ends as one is for `runSpotcheck`.
+ * Returns how `spotcheck <args>` is run in a process that stays for all of a test file, one at a time. To start a
+ * process takes more than nearly every command does in it; that each command also ends as one is for `runSpotcheck`.
  */
 export function hostCommands(test: Pick<TestFn, 'after'>): typeof runSpotcheck {
   let host: ChildProcess | null = null;
