@@ -26,7 +26,10 @@ const SORT_OPTIONS = Object.entries(SORTS).map(([value, { label }]) => ({ value,
 
 /** The filters of the overview: status with counts, search, type, order and density. */
 export function Controls({ selection, counts, types, layout, onChange, ...search }: ControlsProps) {
-  const present = STATUS_FILTERS.filter((filter) => counts[filter] > 0 || selection.status === filter);
+  // Which monitors are overdue comes after the list, which another line of filters would push down: where there is no
+  // room beside the others, the bar at the bottom leads to them.
+  const isOffered = (filter: StatusFilter) => counts[filter] > 0 && (filter !== 'overdue' || layout !== 'narrow');
+  const present = STATUS_FILTERS.filter((filter) => isOffered(filter) || selection.status === filter);
   return (
     <div class="flex flex-wrap items-center justify-between gap-2">
       <div class="flex flex-wrap gap-x-1 py-0.5" role="group" aria-label="Status">
