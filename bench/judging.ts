@@ -166,7 +166,7 @@ async function countResults(
   return await runOn(database.pool)<{ reason: string; results: number }>(
     `SELECT CASE WHEN r.verdict = 1 THEN 'up' ELSE coalesce(left(regexp_replace(r.detail::jsonb ->> 'reason', '"[^"]*"',
      '...'), 90), 'without a reason') END AS reason, count(*)::int AS results
-     FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id BETWEEN $1 AND $2 AND r.due_at >= $3
+     FROM single_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id BETWEEN $1 AND $2 AND r.due_at >= $3
        GROUP BY 1 ORDER BY 2 DESC`,
     [monitorId(first), monitorId(first + count - 1), sinceMs],
   );

@@ -62,7 +62,7 @@ async function loadOn({ isQuick, report, withHarness }: BenchContext, backend: B
     // Due times repeat every interval, so that a window of whole intervals holds each monitor equally often.
     const due = Math.round((MONITORS * windowMs) / (INTERVAL_SECONDS * 1000));
     const [stored] = await runOn(installation.database.pool)<{ count: number }>(
-      'SELECT count(*) FROM check_results WHERE due_at >= $1 AND due_at < $2',
+      'SELECT count(*) FROM single_results WHERE due_at >= $1 AND due_at < $2',
       [startMs, startMs + windowMs],
     );
     const lateness = (share: number) => histogramPercentile('spotcheck_check_lateness_seconds', share, scrapes) * 1000;

@@ -27,6 +27,7 @@ import { rollup } from './rollup.ts';
 import { schedules } from './schedules.ts';
 import { sign } from './sign.ts';
 import { statistics } from './statistics.ts';
+import { store } from './store.ts';
 import { storm } from './storm.ts';
 
 /** Every benchmark by name, the quick ones first. */
@@ -48,6 +49,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   live,
   console: consolePage,
   rollup,
+  store,
   statistics,
   pipeline,
   mixed,

@@ -4,7 +4,7 @@ import { noScheduleChange } from '../../core/checks/slots.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findAgentNo, findServiceAgent } from '../../models/agents/agents.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
-import { requestCheck, type CheckRequest } from '../../models/checks/check-request.ts';
+import { requestCheck, type CheckRequest } from '../../models/checks/schedule.ts';
 import type { Database } from '../../models/database.ts';
 import { listPings } from '../../models/heartbeats/ping-record.ts';
 import { findMeasuredMonitor, findMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';

@@ -20,7 +20,7 @@ export async function countTicks(
   const [row] = await runOn(database.pool)<{ stored: number; fewest: number; most: number }>(
     `SELECT sum(stored)::int AS stored, min(stored)::int AS fewest, max(stored)::int AS most FROM (
        SELECT m.no, count(DISTINCT (r.due_at - $1::bigint) / $3::int) AS stored
-       FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no AND r.due_at >= $1 AND r.due_at < $2
+       FROM monitors m LEFT JOIN single_results r ON r.monitor_no = m.no AND r.due_at >= $1 AND r.due_at < $2
        WHERE m.id BETWEEN $4 AND $5 GROUP BY m.no
      ) t`,
     [fromMs, toMs, everyMs, monitorId(1), monitorId(monitors)],

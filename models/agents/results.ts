@@ -66,9 +66,9 @@ export async function listStoredDueTimes(
 ): Promise<Map<string, number[]>> {
   const all = [...windows.values()];
   const { rows } = await database.pool.query<{ key: string; times: number[] | null }>(
-    `SELECT k.key, (SELECT json_agg(r.due_at) FROM check_results r
+    `SELECT k.key, (SELECT json_agg(r.due_at) FROM results_due($6, $7) r
                     WHERE r.monitor_no = k.monitor_no AND r.agent_no = $1 AND r.due_at >= k.from_ms
-                      AND r.due_at < k.to_ms AND r.due_at >= $6 AND r.due_at < $7) AS times
+                      AND r.due_at < k.to_ms) AS times
      FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[]) AS k (key, monitor_no, from_ms, to_ms)`,
     [
       agentNo,

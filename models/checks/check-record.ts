@@ -1,9 +1,10 @@
 import type { StoredAnswers } from '../../core/checks/dns/judge.ts';
 import { decodeCause, VERDICT_CODES, type Timings, type Vote } from '../../core/checks/verdict.ts';
 import { readTimings } from '../../core/incidents/failure-evidence.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
-import { runOn } from '../sql.ts';
+import { runOn, type Run } from '../sql.ts';
+import type { MeasuredResult } from './check-results.ts';
 
 /** A check as it is stored; `agentNo` breaks ties of its moment, and `source` has nulls once the agent is deleted. */
 export type StoredCheck = {
@@ -69,12 +70,24 @@ export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQ
   return checks;
 }
 
+/** The newest results that are rows of their own, and those that are packed, merged. */
+async function listBySource(database: Pick<Database, 'pool'>, stretch: Stretch): Promise<CheckRow[]> {
+  const { query, toMs, limit } = stretch;
+  const single = await listSingle(database, stretch);
+  const oldest = single.length < limit ? undefined : single.at(-1);
+  const fromMs = oldest?.atMs ?? stretch.fromMs;
+  const packedFromMs = await findPackedFrom(database, { query, fromMs, toMs, limit });
+  if (packedFromMs === null) return single;
+  const packed = await listPacked(database, { query, fromMs: Math.max(fromMs, packedFromMs), toMs, limit });
+  return [...single, ...packed].toSorted((a, b) => b.atMs - a.atMs || b.agentNo - a.agentNo).slice(0, limit);
+}
+
 /**
  * The newest of each source, merged: results lie in the order of monitor, source and time. Which sources there are is
  * found by stepping from one to the next, so that those which no longer watch the monitor, or no longer exist, are
  * shown too.
  */
-async function listBySource(
+async function listSingle(
   database: Pick<Database, 'pool'>,
   { query, fromMs, toMs, limit }: Stretch,
 ): Promise<CheckRow[]> {
@@ -86,7 +99,7 @@ async function listBySource(
   return await runOn(database.pool)<CheckRow>(
     `WITH RECURSIVE sources AS (${sources})
      ${selectFrom(`sources s, LATERAL (
-       SELECT * FROM check_results
+       SELECT * FROM single_results
        WHERE monitor_no = ${monitor} AND agent_no = s.agent_no AND ${stretch} ${conditionsOf(query, bound)}
        ORDER BY due_at DESC LIMIT ${bound(limit)}
      ) r`)}
@@ -95,17 +108,89 @@ async function listBySource(
   );
 }
 
+async function listPacked(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<CheckRow[]> {
+  const { bind, bound } = binds();
+  return await runOn(database.pool)<CheckRow>(
+    `${selectFrom(`unpacked_results(${bound(fromMs)}, ${bound(toMs)}) r`)}
+     WHERE monitor_no = ${bound(query.monitorNo)} ${ofSource(query, bound)} ${conditionsOf(query, bound)}
+     ORDER BY r.due_at DESC, r.agent_no DESC LIMIT ${bound(limit)}`,
+    bind,
+  );
+}
+
+/**
+ * The beginning of the oldest hour of which packed results can be on the page; null where there are none. The hour in
+ * which the page begins may have no more than one.
+ */
+async function findPackedFrom(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<number | null> {
+  const { bind, bound } = binds();
+  const to = bound(toMs);
+  const from = bound(fromMs);
+  const [found] = await runOn(database.pool)<{ fromMs: number | null }>(
+    `SELECT coalesce(max(hour) FILTER (WHERE newer >= ${bound(limit)}), min(greatest(hour, ${from}))) AS "fromMs" FROM (
+       SELECT hour, sum(results) OVER (ORDER BY hour DESC) AS newer FROM (
+         SELECT at / ${HOUR_MS} * ${HOUR_MS} AS hour,
+           sum(CASE WHEN at + ${HOUR_MS} <= ${to} THEN cardinality(latencies_ms) ELSE 0 END) AS results
+         FROM packed_results
+         WHERE monitor_no = ${bound(query.monitorNo)} ${ofSource(query, bound)} AND at > ${from}::bigint - ${HOUR_MS}
+           AND at < ${to}::bigint
+         GROUP BY 1
+       ) h
+     ) n`,
+    bind,
+  );
+  return found?.fromMs ?? null;
+}
+
+/** Results of a source that were due after one moment, until another. */
+type SourceWindow = { monitorNo: number; agentNo: number; checksVersion: number; afterMs: number; untilMs: number };
+
+/** Of missed results the first of a source breaks its streak: these are more than enough. */
+const MOST_MISSED = 10;
+
+/** The oldest results in windows of sources, as they were evaluated but for what they saw. */
+export async function listMissedResults(run: Run, windows: readonly SourceWindow[]): Promise<MeasuredResult[]> {
+  const rows = await run<CheckRow & { monitorNo: number; checksVersion: number }>(
+    `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo", k.checks_version AS "checksVersion",
+       r.due_at AS "atMs", r.latency_ms AS "latencyMs", r.http_status AS "httpStatus", r.verdict, r.cause, r.detail
+     FROM unnest($1::int[], $2::int[], $3::int[], $4::bigint[], $5::bigint[])
+       AS k (monitor_no, agent_no, checks_version, after_ms, until_ms), LATERAL (
+         SELECT * FROM single_results s WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
+           AND s.due_at > k.after_ms AND s.due_at <= k.until_ms AND s.due_at > $6
+         ORDER BY s.due_at LIMIT ${MOST_MISSED}
+       ) r`,
+    [
+      windows.map(({ monitorNo }) => monitorNo),
+      windows.map(({ agentNo }) => agentNo),
+      windows.map(({ checksVersion }) => checksVersion),
+      windows.map(({ afterMs }) => afterMs),
+      windows.map(({ untilMs }) => untilMs),
+      Math.min(...windows.map(({ afterMs }) => afterMs)),
+    ],
+  );
+  return rows.map(({ monitorNo, checksVersion, ...row }) => {
+    const { atMs, agentNo, verdict, cause, reason, httpStatus, latencyMs } = checkOf(row);
+    const voted = { dueAtMs: atMs, checksVersion, verdict, cause, reason, httpStatus, latencyMs };
+    return { ...voted, monitorNo, agentNo, phases: null, answer: null };
+  });
+}
+
 /** What was not up is rare and has an index of its own. */
 async function listFailures(
   database: Pick<Database, 'pool'>,
   { query, fromMs, toMs, limit }: Stretch,
 ): Promise<CheckRow[]> {
   const { bind, bound } = binds();
-  const ofSource = query.agentNo === undefined ? '' : `AND agent_no = ${bound(query.agentNo)}`;
   return await runOn(database.pool)<CheckRow>(
     `${selectFrom('check_results r')}
      WHERE monitor_no = ${bound(query.monitorNo)} AND due_at >= ${bound(fromMs)}
-       AND due_at < ${bound(toMs)} ${ofSource} ${conditionsOf(query, bound)}
+       AND due_at < ${bound(toMs)} ${ofSource(query, bound)} ${conditionsOf(query, bound)}
      ORDER BY r.due_at DESC, r.agent_no DESC LIMIT ${bound(limit)}`,
     bind,
   );
@@ -119,13 +204,17 @@ function selectFrom(source: string): string {
 
 function selectSources(monitor: string, stretch: string): string {
   const first = (after: string) =>
-    `SELECT agent_no FROM check_results WHERE monitor_no = ${monitor} AND ${stretch} ${after}
+    `SELECT agent_no FROM single_results WHERE monitor_no = ${monitor} AND ${stretch} ${after}
      ORDER BY agent_no LIMIT 1`;
   return (
     `(${first('')}) UNION ALL SELECT (${first('AND agent_no > sources.agent_no')}) FROM sources WHERE ` +
     'sources.agent_no IS ' +
     'NOT NULL'
   );
+}
+
+function ofSource({ agentNo }: CheckQuery, bound: (value: unknown) => string): string {
+  return agentNo === undefined ? '' : `AND agent_no = ${bound(agentNo)}`;
 }
 
 /**

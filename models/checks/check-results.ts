@@ -2,19 +2,41 @@ import { encodeCause, VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { writeTimings } from '../../core/incidents/failure-evidence.ts';
 import type { VotedResult } from '../../core/incidents/source-state.ts';
 import type { Run } from '../sql.ts';
+import { storeRecent } from './recent-results.ts';
 
 /** One result of one source, to be stored. */
 export type MeasuredResult = VotedResult & { monitorNo: number; agentNo: number };
 
+type ResultKey = { monitor_no: number; agent_no: number; due_at: number };
+
 /**
- * Stores results with one statement and returns the identities of those that were new: a repeated result is stored
- * once.
+ * Stores results and returns the identities of those that were new: a repeated result is stored once. Those that
+ * `isRecent` names are packed later, all others are rows for good.
  */
-export async function storeResults(run: Run, results: readonly MeasuredResult[]): Promise<Set<string>> {
-  const rows = await run<{ monitor_no: number; agent_no: number; due_at: number }>(
+export async function storeResults(
+  run: Run,
+  results: readonly MeasuredResult[],
+  isRecent: (result: MeasuredResult) => boolean = () => false,
+): Promise<Set<string>> {
+  const { recent = [], single = [] } = Object.groupBy(results, (result) => (isRecent(result) ? 'recent' : 'single'));
+  const rows = [...(await storeSingle(run, single)), ...(await storeRecent(run, recent))];
+  return new Set(rows.map((row) => `${row.monitor_no}/${row.agent_no}/${row.due_at}`));
+}
+
+/** A result that was packed, or is to be, is not stored a second time, whatever it says now. */
+async function storeSingle(run: Run, results: readonly MeasuredResult[]): Promise<ResultKey[]> {
+  if (results.length === 0) return [];
+  return await run<ResultKey>(
     `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail)
      SELECT * FROM unnest($1::bigint[], $2::int[], $3::int[], $4::int[], $5::smallint[], $6::smallint[], $7::smallint[],
-       $8::jsonb[])
+       $8::jsonb[]) AS g (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, cause, detail)
+     WHERE NOT EXISTS (
+       SELECT FROM recent_results r
+       WHERE r.monitor_no = g.monitor_no AND r.agent_no = g.agent_no AND r.due_at = g.due_at
+     ) AND NOT EXISTS (
+       SELECT FROM unpacked_results($9, $10) u
+       WHERE u.monitor_no = g.monitor_no AND u.agent_no = g.agent_no AND u.due_at = g.due_at
+     )
      ON CONFLICT DO NOTHING RETURNING monitor_no, agent_no, due_at`,
     [
       results.map((result) => result.dueAtMs),
@@ -25,9 +47,10 @@ export async function storeResults(run: Run, results: readonly MeasuredResult[])
       results.map((result) => VERDICT_CODES[result.verdict]),
       results.map((result) => (result.cause === null ? null : encodeCause(result.cause))),
       results.map(detailOf),
+      Math.min(...results.map((result) => result.dueAtMs)),
+      Math.max(...results.map((result) => result.dueAtMs)) + 1,
     ],
   );
-  return new Set(rows.map((row) => `${row.monitor_no}/${row.agent_no}/${row.due_at}`));
 }
 
 /** The identity of a result as `storeResults` returns it. */

@@ -4,11 +4,18 @@ import { freshnessMs } from '../../core/incidents/quorum.ts';
 import type { GaugeName, SourceState } from '../../core/incidents/source-state.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { requireRecentResults } from '../checks/recent-results.ts';
 import type { Run } from '../sql.ts';
 import { findUncheckedFrom } from '../statistics/overload.ts';
 
+/**
+ * Results at longer intervals are not packed, in seconds. Those that count at a time (`freshnessMs`) are no older than
+ * an hour then, and what is packed is.
+ */
+const MOST_PACKED_SECONDS = 1200;
+
 /** A source as the first pass over a batch needs it: enough to see whether a result changes anything. */
-export type LockedSource = {
+export type EvaluatedSource = {
   monitorNo: number;
   agentNo: number;
   state: SourceState | null;
@@ -19,6 +26,8 @@ export type LockedSource = {
   downAfterFailures: number;
   upAfterSuccesses: number;
   intervalSeconds: number;
+  /** Whether its results that are no news are packed: their hour has several, and none of them is a ping. */
+  packsResults: boolean;
 };
 
 /**
@@ -52,25 +61,35 @@ export type EvaluatedMonitor = {
   uncheckedFrom: MonitorState | null;
 };
 
+type SourceKey = { monitorNo: number; agentNo: number };
+
+/** Reads the sources of a batch; those of paused or deleted monitors are not returned. */
+export async function readSources(run: Run, keys: readonly SourceKey[]): Promise<EvaluatedSource[]> {
+  return await run<EvaluatedSource>(selectSources(''), sourceColumns(keys));
+}
+
 /**
- * Locks the sources of a batch in the order of their numbers, so that two evaluators never deadlock. Results of one
- * source are so applied one batch after the other. Sources of paused or deleted monitors are not returned.
+ * Locks sources in the order of their numbers, so that two evaluators never deadlock, and reads them again. Results
+ * that change a source are so applied one batch after the other.
  */
-export async function lockSources(
-  run: Run,
-  keys: readonly { monitorNo: number; agentNo: number }[],
-): Promise<LockedSource[]> {
-  return await run<LockedSource>(
-    `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", s.state, m.state AS "monitorState",
+export async function lockSources(run: Run, keys: readonly SourceKey[]): Promise<EvaluatedSource[]> {
+  return await run<EvaluatedSource>(selectSources('FOR NO KEY UPDATE OF s'), sourceColumns(keys));
+}
+
+function sourceColumns(keys: readonly SourceKey[]): number[][] {
+  return [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo)];
+}
+
+function selectSources(lock: string): string {
+  return `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", s.state, m.state AS "monitorState",
             m.state_since AS "monitorStateSinceMs", m.checks_version AS "checksVersion",
             failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
-            m.interval_seconds AS "intervalSeconds"
+            m.interval_seconds AS "intervalSeconds",
+            m.interval_seconds <= ${MOST_PACKED_SECONDS} AND m.type <> 'heartbeat' AS "packsResults"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
      JOIN monitors m ON m.no = s.monitor_no AND m.enabled
-     ORDER BY s.monitor_no, s.agent_no FOR NO KEY UPDATE OF s`,
-    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo)],
-  );
+     ORDER BY s.monitor_no, s.agent_no ${lock}`;
 }
 
 /**
@@ -80,14 +99,13 @@ export async function lockSources(
 export async function findNewestResults(
   run: Run,
   keys: readonly { monitorNo: number; agentNo: number }[],
-  sinceMs: number,
+  { sinceMs, nowMs }: { sinceMs: number; nowMs: number },
 ): Promise<Map<string, number>> {
   const rows = await run<{ monitorNo: number; agentNo: number; newestAtMs: number | null }>(
     `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo",
-            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = k.monitor_no AND r.agent_no = k.agent_no
-              AND r.due_at >= $3) AS "newestAtMs"
+            (SELECT n.due_at FROM newest_result(k.monitor_no, k.agent_no, $3, $4) n) AS "newestAtMs"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)`,
-    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs],
+    [keys.map((key) => key.monitorNo), keys.map((key) => key.agentNo), sinceMs, nowMs],
   );
   return new Map(
     rows.flatMap(({ monitorNo, agentNo, newestAtMs }) =>
@@ -98,12 +116,14 @@ export async function findNewestResults(
 
 /**
  * Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned.
+ * Throws where the newest results are lost: their sources would count as silent.
  */
 export async function lockMonitors(
   run: Run,
   monitorNos: readonly number[],
   nowMs: number,
 ): Promise<EvaluatedMonitor[]> {
+  await requireRecentResults(run);
   const monitors = await run<Omit<EvaluatedMonitor, 'sources' | 'uncheckedFrom'>>(
     `SELECT m.no, m.id, m.tenant_id AS "tenantId", m.name, m.type, m.target, m.interval_seconds AS "intervalSeconds",
             failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
@@ -118,7 +138,7 @@ export async function lockMonitors(
     `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, is_online(a) AS online, s.state,
             CASE WHEN a.kind <> 'tenant' THEN s.phase END AS slot, s.was_unheard AS "wasNotCounted",
             a.behind_at AS "behindAtMs",
-            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+            (SELECT max(r.due_at) FROM single_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
               AND r.due_at >= $2) AS "newestAtMs"
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[])
      ORDER BY s.monitor_no, s.agent_no`,
@@ -242,8 +262,10 @@ export async function listStaleMonitors(
      ), doubted AS NOT MATERIALIZED (
        SELECT DISTINCT m.no
        FROM monitors m LEFT JOIN sources s ON s.monitor_no = m.no LEFT JOIN agents a ON a.no = s.agent_no, LATERAL (
-         SELECT EXISTS (SELECT FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
-                  AND r.due_at >= fresh_since(m.interval_seconds, $1)) AS is_recent,
+         SELECT EXISTS (SELECT FROM recent_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+                  AND r.due_at >= fresh_since(m.interval_seconds, $1))
+                  OR EXISTS (SELECT FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
+                    AND r.due_at >= fresh_since(m.interval_seconds, $1)) AS is_recent,
                 coalesce(a.behind_at >= fresh_since(m.interval_seconds, $1), false) AS is_behind,
                 EXISTS (SELECT FROM not_counted n WHERE n.monitor_no = s.monitor_no AND n.agent_no = s.agent_no)
                   AS was_not_counted

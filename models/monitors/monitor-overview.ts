@@ -107,11 +107,7 @@ export async function readLastChecks(
 ): Promise<Map<number, number>> {
   const rows = await runOn(database.pool)<{ monitorNo: number; atMs: number }>(
     `SELECT s.monitor_no AS "monitorNo", max(r.due_at) AS "atMs"
-     FROM monitor_sources s, LATERAL (
-       SELECT due_at FROM check_results
-       WHERE monitor_no = s.monitor_no AND agent_no = s.agent_no AND due_at >= $2 AND due_at <= $3
-       ORDER BY due_at DESC LIMIT 1
-     ) r
+     FROM monitor_sources s, newest_result(s.monitor_no, s.agent_no, $2, $3) r
      WHERE s.monitor_no = ANY($1::int[]) AND NOT EXISTS (SELECT FROM heartbeats h WHERE h.monitor_no = s.monitor_no)
      GROUP BY s.monitor_no
      UNION ALL
@@ -257,10 +253,9 @@ export async function listMonitorLocations(
 ): Promise<MonitorLocation[]> {
   return await runOn(pool)<MonitorLocation>(
     `SELECT a.id, a.no AS "agentNo", a.name, a.region, a.last_seen_at AS "lastSeenAt", is_online(a) AS online, s.state,
-            (SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
-              AND r.due_at >= $2) AS "newestAtMs"
+            (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2, $3) n) AS "newestAtMs"
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no
      WHERE s.monitor_no = $1 AND a.kind <> 'service' ORDER BY a.id`,
-    [no, nowMs - freshnessMs(intervalSeconds)],
+    [no, nowMs - freshnessMs(intervalSeconds), nowMs],
   );
 }

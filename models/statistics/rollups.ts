@@ -12,7 +12,7 @@ const MARK = 'rollups';
 const FAILING_MARK = 'rollups_failing';
 
 /** An hour is rolled up this long after its end, in milliseconds. */
-const SETTLED_AFTER_MS = 90_000;
+export const SETTLED_AFTER_MS = 90_000;
 
 /**
  * A transaction that began later than this after the end of an hour records the hour as late
@@ -74,7 +74,7 @@ export async function unrolledSinceMs(run: Run): Promise<number | null> {
   const untilMs = await rolledUntilMs(run);
   if (untilMs > 0) return untilMs + HOUR_MS;
   const [row] = await run<{ at: number | null }>(
-    'SELECT least((SELECT min(due_at) FROM check_results), (SELECT min(at) FROM heartbeat_pings)) AS at',
+    'SELECT least((SELECT min(due_at) FROM single_results), (SELECT min(at) FROM heartbeat_pings)) AS at',
   );
   return row === undefined || row.at === null ? null : Math.floor(row.at / HOUR_MS) * HOUR_MS + HOUR_MS;
 }
@@ -144,7 +144,7 @@ export async function holdMark(run: Run): Promise<number | null> {
 /**
  * Whether a transaction of ours is open that began before this moment, in Unix milliseconds by the database's clock.
  */
-async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> {
+export async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> {
   const rows = await run(
     `SELECT 1 FROM pg_stat_activity
      WHERE datname = current_database() AND usename = current_user
@@ -185,7 +185,7 @@ export function uniqueSources<Key extends SourceKey>(keys: readonly Key[]): Key[
 /** The columns that cannot be broken. */
 async function listSourcesOfHour(run: Run, atMs: number): Promise<SourceKey[]> {
   return await run<SourceKey>(
-    `SELECT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM check_results WHERE due_at >= $1 AND due_at < $2
+    `SELECT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM results_due($1, $2)
      UNION SELECT monitor_no, (SELECT no FROM agents WHERE kind = 'service') FROM heartbeat_pings WHERE at >= $1
        AND at < $2`,
     [atMs, atMs + HOUR_MS],
@@ -205,7 +205,7 @@ async function listSourcesOfDay(run: Run, atMs: number): Promise<SourceKey[]> {
  */
 export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<number> {
   const { up, degraded, down, none } = VERDICT_CODES;
-  const checks = `observed_checks($1, $2) ${only === undefined ? '' : `WHERE ${IS_AMONG_KEYS}`}`;
+  const checks = `observed_results($1, $2) ${only === undefined ? '' : `WHERE ${IS_AMONG_KEYS}`}`;
   return await store(run, {
     table: 'hourly_rollups',
     from: 'checks',

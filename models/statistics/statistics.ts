@@ -127,7 +127,7 @@ function rolledSource(table: string, { from, to }: { from: string; to: string })
 }
 
 function rawSource({ from, to }: { from: string; to: string }): Source {
-  const checks = `observed_checks(${from}, ${to}) WHERE monitor_no = ANY($1::int[])`;
+  const checks = `observed_results(${from}, ${to}) WHERE monitor_no = ANY($1::int[])`;
   const { up, degraded, down, none } = VERDICT_CODES;
   return {
     tallies: `(verdict = ${up})::int AS up, (verdict = ${degraded})::int AS degraded, (verdict = ${down})::int AS down,

@@ -1,7 +1,7 @@
 import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
 
 /**
- * SQL of what roll-ups keep of the timings of a row of `observed_checks`. For each timing, in the order of
+ * SQL of what roll-ups keep of the timings of a row of `observed_results`. For each timing, in the order of
  * `TIMING_NAMES`, there are two elements: its milliseconds and whether it happened. Null where its timings were not
  * kept.
  */

@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { PACKED_MARK } from '../checks/recent-results.ts';
 import { runOn } from '../sql.ts';
 
 /** The time that it is now, and by how much it was set back, in whole milliseconds. */
@@ -54,12 +55,25 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
 function forgetMeasured(nowMs: number): string[] {
   return [
     `DELETE FROM check_results WHERE due_at > ${nowMs}`,
+    ...unpackFrom(nowMs),
+    `DELETE FROM recent_results WHERE due_at > ${nowMs}`,
     `DELETE FROM heartbeat_pings WHERE at > ${nowMs}`,
     `DELETE FROM hourly_rollups WHERE at > ${nowMs - HOUR_MS}`,
     `DELETE FROM daily_rollups WHERE at > ${nowMs - DAY_MS}`,
     `DELETE FROM late_hours WHERE at > ${nowMs - HOUR_MS}`,
     `DELETE FROM set_aside_hours WHERE at > ${nowMs - HOUR_MS}`,
     `DELETE FROM reports WHERE period_end > ${Math.floor(nowMs / 1000)}`,
+  ];
+}
+
+/** What was packed of the hour that it is now becomes rows of their own: that hour is packed when it is over. */
+function unpackFrom(nowMs: number): string[] {
+  const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
+  return [
+    `INSERT INTO check_results (due_at, monitor_no, agent_no, latency_ms, http_status, verdict, detail)
+     SELECT due_at, monitor_no, agent_no, latency_ms, http_status, verdict, detail
+     FROM unpacked_results(${hourMs}, ${nowMs + 1}) ON CONFLICT DO NOTHING`,
+    `DELETE FROM packed_results WHERE at >= ${hourMs}`,
   ];
 }
 
@@ -94,9 +108,10 @@ function pullMarks(nowMs: number): string[] {
   const nowSeconds = Math.floor(nowMs / 1000);
   return [
     `UPDATE service_marks SET ${pulled(['at', 'resumed_at', 'lost_from', 'lost_to'], nowMs)}
-     WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups')
+     WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups', '${PACKED_MARK}')
        AND greatest(at, resumed_at, lost_from, lost_to) > ${nowMs}`,
-    `UPDATE service_marks SET at = ${hourMs}, resumed_at = ${hourMs} WHERE name = 'rollups' AND at > ${hourMs}`,
+    `UPDATE service_marks SET at = ${hourMs}, resumed_at = ${hourMs}
+     WHERE name IN ('rollups', '${PACKED_MARK}') AND at > ${hourMs}`,
     `UPDATE monitor_sources SET look_at = ${nowMs} WHERE look_at > ${nowMs + FURTHEST_RECHECK_MS}`,
     `UPDATE monitor_sources SET given_at = ${nowMs} WHERE given_at > ${nowMs}`,
     `UPDATE agents SET last_seen_at = ${notAfter('last_seen_at', nowSeconds)},

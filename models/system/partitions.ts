@@ -9,6 +9,7 @@ import { rolledUntilMs, rollupsFailingSinceMs } from '../statistics/rollups.ts';
 const PARTITIONED = {
   check_results: 'day',
   heartbeat_pings: 'day',
+  packed_results: 'day',
   hourly_rollups: 'month',
   daily_rollups: 'month',
 } as const;

@@ -49,8 +49,8 @@ export function recordProcess(
       const figures = readFigures && (await readFigures());
       await run(
         `WITH gone AS (DELETE FROM processes WHERE seen_at < $8::bigint - ${GONE_SECONDS * 10})
-         INSERT INTO processes (id, kind, version, host, pid, figures, started_at, seen_at)
-           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+         INSERT INTO processes (id, kind, version, host, pid, figures, started_at, seen_at, reads_packed)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, true)
          ON CONFLICT (id) DO UPDATE SET figures = excluded.figures, seen_at = excluded.seen_at`,
         [id, kind, version, hostname(), process.pid, figures && JSON.stringify(figures), startedAt, nowSeconds()],
       );

@@ -54,8 +54,7 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
     );
     const { rows: results } = await client.query<Source & { dueAtMs: number; verdict: number }>(
       `SELECT m.id AS "monitorId", r.agent_no AS "agentNo", r.due_at::float8 AS "dueAtMs", r.verdict
-       FROM check_results r JOIN monitors m ON m.no = r.monitor_no
-       WHERE r.due_at >= $1 ORDER BY r.due_at`,
+       FROM results_due($1, ${2 ** 52}) r JOIN monitors m ON m.no = r.monitor_no ORDER BY r.due_at`,
       [sinceMs],
     );
     return {
@@ -85,7 +84,7 @@ export async function readServiceStatus(databaseUrl: string, sinceMs: number): P
     const { rows } = await client.query<{ pending: number; oldest: number }>(
       `SELECT (SELECT count(*)::int FROM deliveries WHERE outcome = 'pending') AS pending,
               (SELECT coalesce(min(newest), 0)::float8 FROM (
-                 SELECT coalesce((SELECT max(r.due_at) FROM check_results r WHERE r.monitor_no = s.monitor_no
+                 SELECT coalesce((SELECT max(r.due_at) FROM single_results r WHERE r.monitor_no = s.monitor_no
                    AND r.agent_no = s.agent_no AND r.due_at >= $1), 0) AS newest FROM monitor_sources s
                    WHERE s.phase IS NOT NULL
                ) each) AS oldest`,

@@ -56,7 +56,7 @@ async function listenTo(t: ExecutionContext): Promise<{
 async function storedResults({ databaseUrl }: Installation, monitorId: string): Promise<number> {
   return await withClient(databaseUrl, async (client) => {
     const { rows } = await client.query(
-      'SELECT count(*)::int AS results FROM check_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id = $1',
+      'SELECT count(*)::int AS results FROM single_results r JOIN monitors m ON m.no = r.monitor_no WHERE m.id = $1',
       [monitorId],
     );
     return rows[0].results;

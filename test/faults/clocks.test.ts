@@ -81,7 +81,7 @@ const query = <Row extends object>(databaseUrl: string, text: string): Promise<R
   withClient(databaseUrl, async (client) => (await client.query(text)).rows);
 
 async function countResults(databaseUrl: string): Promise<number> {
-  const [row] = await query<{ count: string }>(databaseUrl, 'SELECT count(*) FROM check_results');
+  const [row] = await query<{ count: string }>(databaseUrl, 'SELECT count(*) FROM single_results');
   return Number(row?.count);
 }
 
@@ -126,7 +126,7 @@ if (findFaketime() !== null) {
       t.is((await query(databaseUrl, 'SELECT 1 FROM incidents')).length, 0);
       const [newest] = await query<{ late: number }>(
         databaseUrl,
-        'SELECT extract(epoch FROM now())::float8 - max(due_at) / 1000.0::float8 AS late FROM check_results',
+        'SELECT extract(epoch FROM now())::float8 - max(due_at) / 1000.0::float8 AS late FROM single_results',
       );
       t.true(Math.abs(newest?.late ?? Number.NaN) < CHECKED_MS / 1000, JSON.stringify(newest));
       t.true((await query(databaseUrl, `SELECT 1 FROM service_gaps WHERE kind = 'clock'`)).length > 0);
@@ -169,7 +169,7 @@ if (findFaketime() !== null) {
       t.is((await query(databaseUrl, 'SELECT 1 FROM incidents')).length, 0);
       const ahead = await query(
         databaseUrl,
-        `SELECT 'result' AS what FROM check_results WHERE due_at > extract(epoch
+        `SELECT 'result' AS what FROM single_results WHERE due_at > extract(epoch
          FROM now() + interval '5 seconds') * 1000
        UNION ALL SELECT 'mark ' || name FROM service_marks WHERE at > extract(epoch
          FROM now() + interval '5 seconds') * 1000

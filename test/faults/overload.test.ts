@@ -139,7 +139,7 @@ for (const backend of listQueueBackends()) {
         return rows.map(({ state }) => state);
       };
       const countResults = async () =>
-        (await database.pool.query<{ count: number }>('SELECT count(*)::int AS count FROM check_results')).rows[0]
+        (await database.pool.query<{ count: number }>('SELECT count(*)::int AS count FROM single_results')).rows[0]
           ?.count ?? 0;
       const evaluated = () => until(async () => (await queues.oldestResultsAtMs()) === null);
       const sweepMinute = async () => {
@@ -193,7 +193,7 @@ for (const backend of listQueueBackends()) {
       const during = await states();
       t.true(during.filter((state) => state === 'unknown').length >= 3 && during.includes('up'), during.join(' '));
       const { rows: newest } = await database.pool.query<{ age: number }>(
-        'SELECT ($1 - max(due_at)) / 1000 AS age FROM check_results GROUP BY monitor_no ORDER BY monitor_no',
+        'SELECT ($1 - max(due_at)) / 1000 AS age FROM single_results GROUP BY monitor_no ORDER BY monitor_no',
         [shifted.now()],
       );
       for (const [index, { age }] of newest.entries()) {
@@ -255,7 +255,7 @@ for (const backend of listQueueBackends()) {
         aheadMs += SECOND;
         // A check that was held back decides too, but is so old that the next sweep would call its monitor unknown.
         const { rows: late } = await database.pool.query(
-          'SELECT monitor_no FROM check_results GROUP BY monitor_no HAVING max(due_at) < $1',
+          'SELECT monitor_no FROM single_results GROUP BY monitor_no HAVING max(due_at) < $1',
           [calmMs],
         );
         return late.length === 0 && (await states()).every((state) => state === 'up' || state === 'down');
@@ -272,7 +272,7 @@ for (const backend of listQueueBackends()) {
         'to a webhook and a chat',
       );
       const { rows: failing } = await database.pool.query<{ due_at: number }>(
-        `SELECT due_at FROM check_results WHERE monitor_no = $1 AND verdict = 3`,
+        `SELECT due_at FROM single_results WHERE monitor_no = $1 AND verdict = 3`,
         [lost.no],
       );
       const {

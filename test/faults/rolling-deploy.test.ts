@@ -173,7 +173,7 @@ test(
       (
         await withClient(databaseUrl, (client) =>
           client.query<{ n: number }>(
-            `SELECT count(r.due_at)::int AS n FROM monitors m LEFT JOIN check_results r ON r.monitor_no = m.no
+            `SELECT count(r.due_at)::int AS n FROM monitors m LEFT JOIN single_results r ON r.monitor_no = m.no
            WHERE m.target <> '' GROUP BY m.no ORDER BY m.no`,
           ),
         )

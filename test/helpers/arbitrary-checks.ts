@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import type { Timings, Vote } from '../../core/checks/verdict.ts';
 import { bucketOf, mergeHistograms } from '../../core/statistics/latency-histogram.ts';
 import { storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
+import { isSteady } from '../../models/checks/recent-results.ts';
 import type { Database } from '../../models/database.ts';
 import { inTransaction, runOn } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/late-hours.ts';
@@ -47,15 +48,15 @@ export function withoutRepeats(checks: readonly ArbitraryCheck[]): ArbitraryChec
   ].toReversed();
 }
 
-/** Stores checks as the evaluator does at `nowMs`. */
+/** Stores checks as the evaluator does at `nowMs`; those that are no news packed later, or all as rows for good. */
 export async function storeChecks(
   database: Pick<Database, 'pool'>,
   checks: readonly ArbitraryCheck[],
-  nowMs: number,
+  { nowMs, isPacked = false }: { nowMs: number; isPacked?: boolean },
 ): Promise<void> {
   const results = checks.map(resultOf);
   await inTransaction(database, async (run) => {
-    await storeResults(run, results);
+    await storeResults(run, results, (result) => isPacked && isSteady(result));
     await insertLateHours(run, results, nowMs);
   });
 }

@@ -1,7 +1,6 @@
 import type { Observation } from '../../core/checks/observation.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import type { ObservedCertificate } from '../../models/checks/certificates.ts';
-import type { DueCheck } from '../../models/checks/checks.ts';
+import type { DueCheck, ObservedCertificate } from '../../models/checks/checks.ts';
 
 /** A check whose certificate may have to be stored. */
 export type CheckedCertificate = { check: DueCheck; agentNo: number; observation: Observation | null };

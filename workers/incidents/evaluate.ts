@@ -1,18 +1,26 @@
 import { cleanText } from '../../core/foreign-text.ts';
 import { isDecided } from '../../core/incidents/decided-monitor.ts';
-import { latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
+import { GAUGES, latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
 import { DAY_MS } from '../../core/time.ts';
+import { listMissedResults } from '../../models/checks/check-record.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
+import {
+  isSteady,
+  readRecentFrom,
+  RecentResultsLost,
+  restoreRecentResults,
+} from '../../models/checks/recent-results.ts';
 import { scheduleRechecks, type PlannedRecheck } from '../../models/checks/schedule.ts';
 import type { Database } from '../../models/database.ts';
 import {
   findNewestResults,
   lockMonitors,
   lockSources,
+  readSources,
   storeSourceStates,
   updateNotCounted,
   type EvaluatedMonitor,
-  type LockedSource,
+  type EvaluatedSource,
 } from '../../models/incidents/evaluation.ts';
 import { insertEvidence } from '../../models/incidents/evidence.ts';
 import { inTransaction, sqlStateOf, type Run } from '../../models/sql.ts';
@@ -55,8 +63,9 @@ export function createEvaluator(
       return await evaluate(results);
     } catch (error) {
       // The chore that makes partitions ahead was away for days: nothing may be lost for that.
-      if (sqlStateOf(error) !== NO_PARTITION) throw error;
-      await createPartitions(parts.database, parts.now());
+      if (sqlStateOf(error) === NO_PARTITION) await createPartitions(parts.database, parts.now());
+      else if (error instanceof RecentResultsLost) await restoreRecentResults(parts.database);
+      else throw error;
       return await evaluate(results);
     }
   };
@@ -68,7 +77,7 @@ export function createEvaluator(
  */
 type Batch = {
   results: readonly MeasuredResult[];
-  suspects: ReadonlyMap<string, LockedSource>;
+  suspects: ReadonlyMap<string, EvaluatedSource>;
   newest: ReadonlyMap<string, number>;
 };
 
@@ -77,13 +86,19 @@ async function evaluateBatch(
   measured: readonly MeasuredResult[],
   parts: EvaluatorParts,
 ): Promise<EvaluationOutcome> {
-  const { results, sources } = await lockResultSources(run, measured);
+  const recentFromMs = await readRecentFrom(run);
+  const { results, sources } = await readResultSources(run, measured);
   if (results.length === 0) return nothingChanged(0);
-  const suspects = findSuspects(results, sources);
+  const suspects = await lockSuspects(run, findSuspects(results, sources));
   const newest = await findNewestBefore(run, suspects, parts.now());
-  const stored = await storeResults(run, results);
+  const stored = await storeResults(
+    run,
+    results,
+    (result) =>
+      result.dueAtMs >= recentFromMs && isSteady(result) && sources.get(sourceKey(result))?.packsResults === true,
+  );
   await insertLateHours(run, results, parts.now());
-  const batch = keepApplicable({ results, suspects, newest }, stored);
+  const batch = await addMissed(run, keepApplicable({ results, suspects, newest }, stored));
   if (batch.results.length === 0) return nothingChanged(stored.size);
   const nowMs = parts.now();
   const monitors = await lockResultMonitors(run, batch, nowMs);
@@ -113,13 +128,16 @@ function clean({ phases = null, answer = null, ...measured }: MeasuredResult): M
   };
 }
 
-/** Locks the sources of the results; those of monitors that are gone or paused are left out. */
-async function lockResultSources(
+/**
+ * Reads the sources of the results; those of monitors that are gone or paused are left out. They are not locked, for
+ * most results change nothing: `addMissed` makes good where one was read to do so while another changed its source.
+ */
+async function readResultSources(
   run: Run,
   measured: readonly MeasuredResult[],
-): Promise<{ results: MeasuredResult[]; sources: ReadonlyMap<string, LockedSource> }> {
+): Promise<{ results: MeasuredResult[]; sources: ReadonlyMap<string, EvaluatedSource> }> {
   const keys = [...new Map(measured.map((result) => [sourceKey(result), result])).values()];
-  const sources = new Map((await lockSources(run, keys)).map((source) => [sourceKey(source), source]));
+  const sources = new Map((await readSources(run, keys)).map((source) => [sourceKey(source), source]));
   const results = measured.filter((result) => sources.has(sourceKey(result)));
   return { results: results.toSorted((a, b) => a.dueAtMs - b.dueAtMs), sources };
 }
@@ -130,9 +148,9 @@ async function lockResultSources(
  */
 function findSuspects(
   results: readonly MeasuredResult[],
-  sources: ReadonlyMap<string, LockedSource>,
-): Map<string, LockedSource> {
-  const suspects = new Map<string, LockedSource>();
+  sources: ReadonlyMap<string, EvaluatedSource>,
+): Map<string, EvaluatedSource> {
+  const suspects = new Map<string, EvaluatedSource>();
   for (const result of results) {
     const key = sourceKey(result);
     const source = sources.get(key);
@@ -143,13 +161,22 @@ function findSuspects(
   return suspects;
 }
 
+/** Locks the sources that may change, and has them as they are then. */
+async function lockSuspects(
+  run: Run,
+  suspects: ReadonlyMap<string, EvaluatedSource>,
+): Promise<ReadonlyMap<string, EvaluatedSource>> {
+  if (suspects.size === 0) return suspects;
+  return new Map((await lockSources(run, [...suspects.values()])).map((source) => [sourceKey(source), source]));
+}
+
 async function findNewestBefore(
   run: Run,
-  suspects: ReadonlyMap<string, LockedSource>,
+  suspects: ReadonlyMap<string, EvaluatedSource>,
   nowMs: number,
 ): Promise<Map<string, number>> {
   if (suspects.size === 0) return new Map();
-  return await findNewestResults(run, [...suspects.values()], nowMs - LATE_RESULT_HORIZON_MS);
+  return await findNewestResults(run, [...suspects.values()], { sinceMs: nowMs - LATE_RESULT_HORIZON_MS, nowMs });
 }
 
 /** The batch without results that change nothing: of other sources, out of date, stored before, or late (D-40). */
@@ -167,10 +194,31 @@ function keepApplicable({ results, suspects, newest }: Batch, stored: ReadonlySe
 }
 
 /**
+ * The batch with results that were stored without being applied. Their sources were not locked: as they were read, the
+ * results changed nothing, while another batch began a streak that they break. They are those of a source under way to
+ * change that are newer than its state.
+ */
+async function addMissed(run: Run, batch: Batch): Promise<Batch> {
+  const behind = [...batch.suspects].flatMap(([key, { monitorNo, agentNo, state, checksVersion }]) => {
+    const newestMs = batch.newest.get(key) ?? 0;
+    return state !== null && GAUGES.some((gauge) => state[gauge].streak.length > 0) && newestMs > state.newestAtMs
+      ? [{ key, monitorNo, agentNo, checksVersion, afterMs: state.newestAtMs, untilMs: newestMs }]
+      : [];
+  });
+  if (behind.length === 0 || batch.results.length === 0) return batch;
+  const missed = await listMissedResults(run, behind);
+  return {
+    ...batch,
+    results: [...batch.results, ...missed].toSorted((a, b) => a.dueAtMs - b.dueAtMs),
+    newest: new Map([...batch.newest, ...behind.map(({ key, afterMs }) => [key, afterMs] as const)]),
+  };
+}
+
+/**
  * False for what was under way when the checks were edited, or when the monitor was paused and resumed: stored, not
  * applied.
  */
-function isOfNow(result: MeasuredResult, source: LockedSource): boolean {
+function isOfNow(result: MeasuredResult, source: EvaluatedSource): boolean {
   if (result.checksVersion !== source.checksVersion) return false;
   return source.monitorState !== 'pending' || latestStartMs(result.dueAtMs) >= source.monitorStateSinceMs;
 }

@@ -1,4 +1,6 @@
 import { HOUR_MS } from '../../core/time.ts';
+import { beginPacking, packNextHour } from '../../models/checks/packed-results.ts';
+import { restoreRecentResults } from '../../models/checks/recent-results.ts';
 import { runOn } from '../../models/sql.ts';
 import { remakeLateHours } from '../../models/statistics/late-hours.ts';
 import { countSetAside, type SetAsideHour } from '../../models/statistics/rollup-faults.ts';
@@ -26,8 +28,8 @@ type Made = { hours: number; late: number };
 
 /**
  * Rolls up the hours that are over, oldest first, and makes those again that results came late for. After days away it
- * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside, and neither
- * of the two parts waits for the other to succeed.
+ * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside. Results
+ * that are no news are packed an hour later. None of the three parts waits for another to succeed.
  */
 export async function rollUp(
   runtime: Runtime,
@@ -38,8 +40,12 @@ export async function rollUp(
   if ((await rolledUntilMs(run)) === 0) await beginRollups(run, (await findOldestDay(run)) ?? now());
   const untilMs = performance.now() + budgetMs;
   const round: Round = { runtime, mayGoOn: () => performance.now() < untilMs && signal?.aborted !== true };
-  const [late, hours] = [await tryTo(() => remakeHours(round)), await tryTo(() => makeHours(round))];
-  const failures = [late, hours].flatMap(({ failure }) => failure ?? []);
+  const [late, hours, packed] = [
+    await tryTo(() => remakeHours(round)),
+    await tryTo(() => makeHours(round)),
+    await tryTo(() => packHours(round)),
+  ];
+  const failures = [late, hours, packed].flatMap(({ failure }) => failure ?? []);
   const lagMs = now() - ((await unrolledSinceMs(run)) ?? now());
   metrics.hoursRolled({ hours: hours.made, lagMs });
   metrics.rollupsSetAside(await countSetAside(run));
@@ -65,6 +71,16 @@ async function makeHours({ runtime, mayGoOn }: Round): Promise<number> {
   const nowMs = Math.min(runtime.now(), await databaseNowMs(runOn(runtime.database.pool)));
   let hours = 0;
   while (mayGoOn() && (await rollHourAt(runtime, nowMs))) hours += 1;
+  return hours;
+}
+
+async function packHours({ runtime: { database, now }, mayGoOn }: Round): Promise<number> {
+  const run = runOn(database.pool);
+  await restoreRecentResults(database);
+  if (!(await beginPacking(run, now()))) return 0;
+  const nowMs = Math.min(now(), await databaseNowMs(run));
+  let hours = 0;
+  while (mayGoOn() && (await packNextHour(database, nowMs))) hours += 1;
   return hours;
 }
 

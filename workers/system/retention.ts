@@ -24,6 +24,7 @@ const DAILY_DAYS = 26 * 31;
 
 const KEPT_DAYS = {
   check_results: RAW_DAYS,
+  packed_results: RAW_DAYS,
   heartbeat_pings: RAW_DAYS,
   hourly_rollups: HOURLY_DAYS,
   daily_rollups: DAILY_DAYS,

@@ -4,6 +4,7 @@ import { isDecided, isFresh, isRecent } from '../../core/incidents/decided-monit
 import { reconsider } from '../../core/incidents/monitor-state.ts';
 import { decide, freshnessMs, undecidedMs } from '../../core/incidents/quorum.ts';
 import { voteOf } from '../../core/incidents/source-state.ts';
+import { restoreRecentResults } from '../../models/checks/recent-results.ts';
 import {
   listStaleMonitors,
   listSilentAfterOverload,
@@ -41,6 +42,7 @@ const CHUNK = 200;
  */
 export async function sweep(runtime: Runtime): Promise<{ stale: number; transitions: number }> {
   const { database } = runtime;
+  await restoreRecentResults(database);
   const startMs = runtime.now();
   const oldestResultsAtMs = await findOldestResults(runtime);
   const watchingSinceMs = await watchOurselves(runtime, { nowMs: startMs, oldestResultsAtMs });

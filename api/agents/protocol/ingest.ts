@@ -12,7 +12,7 @@ import { latestStartMs } from '../../../core/incidents/source-state.ts';
 import { isRecord } from '../../../core/monitors/input/checks.ts';
 import { listReportedMonitors, type ReportedMonitor, listRecheckedSources } from '../../../models/agents/results.ts';
 import type { TokenAgent } from '../../../models/agents/work.ts';
-import { storeCertificates, type ObservedCertificate } from '../../../models/checks/certificates.ts';
+import { storeCertificates, type ObservedCertificate } from '../../../models/checks/checks.ts';
 import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { accept, ApiError } from '../../api-error.ts';

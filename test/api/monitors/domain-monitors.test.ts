@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { recordAdvisories } from '../../../models/alerts/advisories.ts';
-import { storeCertificates } from '../../../models/checks/certificates.ts';
+import { storeCertificates } from '../../../models/checks/checks.ts';
 import { storeDomain } from '../../../models/checks/domains.ts';
 import { runOn } from '../../../models/sql.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';

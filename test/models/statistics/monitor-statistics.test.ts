@@ -41,7 +41,7 @@ test(
     const checks = withoutRepeats(fc.sample(arbitraryCheck(fc.integer({ min: MIDNIGHT, max: END - 1 })), 1000));
     for (const dayMs of [MIDNIGHT, MIDNIGHT + DAY_MS]) await createPartitions(database, dayMs);
     await beginRollups(runOn(database.pool), MIDNIGHT);
-    await storeChecks(database, checks, MIDNIGHT);
+    await storeChecks(database, checks, { nowMs: MIDNIGHT });
     const edge = fc.oneof(
       fc.integer({ min: -1, max: 49 }).map((hour) => MIDNIGHT + hour * HOUR_MS),
       fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }),

@@ -117,7 +117,7 @@ test(
           if ('store' in one) {
             // What is not due yet comes when it is.
             nowMs = Math.max(nowMs, ...one.store.map(({ atMs }) => atMs));
-            await storeChecks(database, one.store, nowMs);
+            await storeChecks(database, one.store, { nowMs });
             stored.push(...one.store);
           } else if ('hours' in one) {
             nowMs += one.hours * HOUR_MS;
@@ -143,7 +143,7 @@ test('two processes at once make each hour once, and what each of them counts ad
   const checks = withoutRepeats(
     fc.sample(arbitraryCheck(fc.integer({ min: MIDNIGHT, max: MIDNIGHT + DAY_MS - 1 })), { numRuns: 500, seed: 60 }),
   );
-  await storeChecks(database, checks, MIDNIGHT);
+  await storeChecks(database, checks, { nowMs: MIDNIGHT });
   const nowMs = MIDNIGHT + DAY_MS + SETTLED_MS;
   const late = checks
     .slice(0, 50)
@@ -151,7 +151,7 @@ test('two processes at once make each hour once, and what each of them counts ad
   const [one, other] = await Promise.all([
     rollUntil(database, nowMs),
     rollUntil(database, nowMs),
-    storeChecks(database, late, nowMs),
+    storeChecks(database, late, { nowMs }),
   ]);
   t.is(one + other + (await rollUntil(database, nowMs)), 24);
   await Promise.all([rollUntil(database, nowMs), rollUntil(database, nowMs)]);
@@ -171,11 +171,11 @@ test('a result that comes late changes its hour and its day, of its source alone
     phases: null,
   } as const;
   const other = { ...check, agentNo: 2 };
-  await storeChecks(database, [check, other], check.atMs);
+  await storeChecks(database, [check, other], { nowMs: check.atMs });
   await rollUntil(database, nowMs);
   const before = await database.pool.query('SELECT xmin::text, agent_no FROM daily_rollups ORDER BY agent_no');
   const late = { ...check, atMs: check.atMs + 60_000, verdict: 'down' } as const;
-  await storeChecks(database, [late], nowMs);
+  await storeChecks(database, [late], { nowMs });
   t.is((await remakeLateHours(database, Date.now())).taken, 1);
   t.is((await remakeLateHours(database, Date.now())).taken, 0);
   await isAsFromScratch(t, database, [check, other, late]);
@@ -226,9 +226,9 @@ test('while results of a late hour are not committed it is not taken, though oth
   };
   const second = { ...first, atMs: MIDNIGHT + 1 };
   await rollUntil(database, nowMs);
-  await storeChecks(database, [first], nowMs);
+  await storeChecks(database, [first], { nowMs });
   const { waiting, held, release } = holdingBack(database);
-  const storing = storeChecks(waiting, [second], nowMs);
+  const storing = storeChecks(waiting, [second], { nowMs });
   await held;
   t.is((await remakeLateHours(database, Date.now())).taken, 0);
   release();
@@ -250,11 +250,11 @@ test('who records an hour that is being made again waits for it, and has it made
   };
   const second = { ...first, atMs: MIDNIGHT + 1 };
   await rollUntil(database, nowMs);
-  await storeChecks(database, [first], nowMs);
+  await storeChecks(database, [first], { nowMs });
   const { waiting, held, release } = holdingBack(database);
   const making = remakeLateHours(waiting, Date.now());
   await held;
-  const storing = storeChecks(database, [second], nowMs);
+  const storing = storeChecks(database, [second], { nowMs });
   await until(
     async () =>
       (
@@ -283,11 +283,11 @@ test('while hours of a day are made again no other process makes others of it, a
   };
   const second = { ...first, atMs: MIDNIGHT + HOUR_MS };
   await rollUntil(database, nowMs);
-  await storeChecks(database, [first], nowMs);
+  await storeChecks(database, [first], { nowMs });
   const { waiting, held, release } = holdingBack(database);
   const making = remakeLateHours(waiting, Date.now());
   await held;
-  await storeChecks(database, [second], nowMs);
+  await storeChecks(database, [second], { nowMs });
   t.is((await remakeLateHours(database, Date.now())).taken, 0);
   t.deepEqual(await rollNextHour(database, nowMs + DAY_MS), { outcome: 'busy' });
   release();
@@ -330,7 +330,7 @@ test("pings count as the service's checks, any that changed something once, miss
     decided(MIDNIGHT + 3, 'down', 70),
     decided(MIDNIGHT + 6, 'down', null),
   ];
-  await storeChecks(database, results, MIDNIGHT);
+  await storeChecks(database, results, { nowMs: MIDNIGHT });
   await rollUntil(database, MIDNIGHT + DAY_MS + SETTLED_MS);
   await isAsFromScratch(t, database, [
     ...results,

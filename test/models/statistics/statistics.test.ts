@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
+import { beginPackingAt, packNextHour } from '../../../models/checks/packed-results.ts';
 import { runOn } from '../../../models/sql.ts';
 import { readStatistics } from '../../../models/statistics/monitor-statistics.ts';
 import { beginRollups, rollNextHour } from '../../../models/statistics/rollups.ts';
@@ -32,11 +33,12 @@ const edge = fc.oneof(
   fc.integer({ min: MIDNIGHT - HOUR_MS, max: END + HOUR_MS }),
 );
 
-async function prepare(t: ExecutionContext, checks: readonly ArbitraryCheck[]) {
+async function prepare(t: ExecutionContext, checks: readonly ArbitraryCheck[], isPacked = false) {
   const { database } = await openTestRuntime(t);
   for (let day = 0; day < DAYS; day += 1) await createPartitions(database, MIDNIGHT + day * DAY_MS);
   await beginRollups(runOn(database.pool), MIDNIGHT);
-  await storeChecks(database, checks, MIDNIGHT);
+  await storeChecks(database, checks, { nowMs: MIDNIGHT, isPacked });
+  if (isPacked) await beginPackingAt(runOn(database.pool), MIDNIGHT);
   return database;
 }
 
@@ -44,10 +46,12 @@ function within({ fromMs, toMs }: { fromMs: number; toMs: number }) {
   return ({ atMs }: ArbitraryCheck) => atMs >= fromMs && atMs < toMs;
 }
 
-test('any window says what counting its checks one by one says, however far they are rolled up', async (t) => {
+async function isAsCounted(t: ExecutionContext, isPacked: boolean): Promise<void> {
   const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 1500, seed: 61 }));
-  const database = await prepare(t, checks);
+  const database = await prepare(t, checks, isPacked);
   for (let rolled = 0; rolled <= DAYS * 24; rolled += 1) {
+    // Some hours are packed before they are rolled up, and some after.
+    if (isPacked && rolled % 3 !== 0) await packNextHour(database, END + DAY_MS);
     if (rolled > 0) t.is((await rollNextHour(database, END + DAY_MS)).outcome, 'rolled');
     if (![0, 1, 23, 24, 30, 47, 49, 72].includes(rolled)) continue;
     await fc.assert(
@@ -65,16 +69,20 @@ test('any window says what counting its checks one by one says, however far they
       { numRuns: 8 },
     );
   }
-});
+}
+
+test('any window says what counting its checks one by one says, however far they are rolled up', isAsCounted, false);
+
+test('it says the same where results that are no news are packed', isAsCounted, true);
 
 test('whole hours and days outlive the results that they were made of', async (t) => {
   const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 200, seed: 62 }));
   const database = await prepare(t, checks);
   for (let hour = 0; hour < 2 * 24; hour += 1) await rollNextHour(database, END + DAY_MS);
-  const kept = { check_results: 0, heartbeat_pings: 0, hourly_rollups: 3650, daily_rollups: 3650 };
+  const kept = { check_results: 0, packed_results: 0, heartbeat_pings: 0, hourly_rollups: 3650, daily_rollups: 3650 };
   const dropped = await dropOldPartitions(database, END + 2 * DAY_MS, kept);
   // What is not rolled up stays, whatever its age.
-  t.true(dropped.length > 0 && dropped.every((name) => /^(check_results|heartbeat_pings)_/.test(name)));
+  t.true(dropped.length > 0 && dropped.every((name) => /^(check_results|packed_results|heartbeat_pings)_/.test(name)));
   const sums = await sumTallies(database, { monitorNos: [1], fromMs: MIDNIGHT, toMs: END, nowMs: END });
   t.deepEqual([...sums.values()].map(roundedTally), [
     roundedTally(tallyOfChecks(checks.filter(({ monitorNo }) => monitorNo === 1))),

@@ -1,8 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { HttpObservation } from '../../../core/checks/http/observation.ts';
 import { listCertificates } from '../../../models/alerts/advisories.ts';
-import { storeCertificates, type ObservedCertificate } from '../../../models/checks/certificates.ts';
-import type { DueCheck } from '../../../models/checks/checks.ts';
+import { type DueCheck, type ObservedCertificate, storeCertificates } from '../../../models/checks/checks.ts';
 import { CertificateRecorder } from '../../../workers/checks/certificate-recorder.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';

@@ -1,8 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { noScheduleChange } from '../../../core/checks/slots.ts';
-import { requestCheck } from '../../../models/checks/check-request.ts';
 import { claimRechecks } from '../../../models/checks/checks.ts';
-import { listOverdueRechecks } from '../../../models/checks/schedule.ts';
+import { listOverdueRechecks, requestCheck } from '../../../models/checks/schedule.ts';
 import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { startCheck } from '../../../workers/processes/check.ts';

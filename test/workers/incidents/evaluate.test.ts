@@ -1,9 +1,11 @@
 import test from 'ava';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import type { MeasuredResult } from '../../../models/checks/check-results.ts';
+import { storeResults, type MeasuredResult } from '../../../models/checks/check-results.ts';
+import { beginPackingAt } from '../../../models/checks/packed-results.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
+import { runOn } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { changeMonitor, openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
@@ -181,6 +183,72 @@ test('on the steady path nothing but results is written', async (t) => {
 
   t.deepEqual(await versions(), before);
   t.is((await rowsOf(runtime, 'SELECT 1 FROM check_results')).length, 2);
+});
+
+test('a good result that was stored while another began a streak of bad ones breaks that streak', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent]);
+  const nowMs = Date.now();
+  const evaluate = evaluatorOf(runtime, nowMs);
+  const at = (second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
+  await evaluate([at(-180, 'up')]);
+  await evaluate([at(-120, 'down')]);
+  // As its source was read before that, it changed nothing.
+  await storeResults(runOn(runtime.database.pool), [at(-90, 'up')]);
+
+  await evaluate([at(-60, 'down')]);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+
+  await evaluate([at(0, 'down')]);
+  t.is(await stateOf(runtime, monitor.id), 'down');
+});
+
+test('results that are no news are stored for packing, but those of pings and of long intervals', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const [often, seldom] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
+  const nowMs = Date.now();
+  await runOn(runtime.database.pool)('UPDATE monitors SET interval_seconds = 1201 WHERE id = $1', [seldom.id]);
+  await beginPackingAt(runOn(runtime.database.pool), nowMs);
+  const evaluate = evaluatorOf(runtime, nowMs);
+  const numbers = async (table: string) =>
+    (await rowsOf<{ no: number }>(runtime, `SELECT monitor_no AS no FROM ${table} ORDER BY 1, due_at`)).map(
+      ({ no }) => no,
+    );
+
+  await evaluate(
+    [often, seldom].flatMap((monitor) => [
+      resultOf(monitor, agent, { dueAtMs: nowMs - 60 * SECOND, verdict: 'up' }),
+      resultOf(monitor, agent, { dueAtMs: nowMs, verdict: 'down' }),
+      // So late that its hour may be packed.
+      resultOf(monitor, agent, { dueAtMs: nowMs - 4 * 3600 * SECOND, verdict: 'up' }),
+    ]),
+  );
+
+  t.deepEqual(await numbers('recent_results'), [often.no]);
+  t.deepEqual(await numbers('check_results'), [often.no, often.no, seldom.no, seldom.no, seldom.no]);
+});
+
+test('after a crash that emptied the newest results, a batch brings them back before it is decided', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const other = await runtime.addAgent('b');
+  const agents = [await runtime.addAgent('a'), other];
+  const monitor = await runtime.addMonitor(agents);
+  const nowMs = Date.now();
+  await beginPackingAt(runOn(runtime.database.pool), nowMs);
+  const evaluate = evaluatorOf(runtime, nowMs);
+  const at = (agent: (typeof agents)[number], second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
+  await evaluate(agents.map((agent) => at(agent, -150, 'up')));
+  await rowsOf(runtime, 'TRUNCATE recent_results, recent_results_whole');
+
+  // Both sources count: without the first one's result there would be too few.
+  await evaluate([at(other, -60, 'down'), at(other, 0, 'down')]);
+
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  t.is((await rowsOf(runtime, 'SELECT 1 FROM recent_results')).length, 2);
 });
 
 test('results of unknown, deleted and paused monitors are dropped', async (t) => {

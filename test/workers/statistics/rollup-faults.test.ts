@@ -41,7 +41,7 @@ test('sums of times that no integer can hold are exact in hours, in days and in 
   const checks = hours.flatMap((hour) =>
     Array.from({ length: 4000 }, (_, index) => upAt(1, MIDNIGHT + hour * HOUR_MS + index * 900, 600_000)),
   );
-  await storeChecks(database, [...checks, upAt(2, MIDNIGHT, 7)], MIDNIGHT);
+  await storeChecks(database, [...checks, upAt(2, MIDNIGHT, 7)], { nowMs: MIDNIGHT });
   const meanOf = async (monitorNo: number, fromMs: number, toMs: number) => {
     const tally = (
       await sumTallies(database, { monitorNos: [monitorNo], fromMs, toMs, nowMs: MIDNIGHT + 2 * DAY_MS })
@@ -72,7 +72,7 @@ test('a source that cannot be rolled up is set aside and tried again later and l
   await storeChecks(
     database,
     all.map((monitorNo) => upAt(monitorNo, MIDNIGHT + monitorNo * MINUTE_MS, 5)),
-    MIDNIGHT,
+    { nowMs: MIDNIGHT },
   );
   for (const monitorNo of poisoned) await poison(runtime, monitorNo);
   const rolledMonitors = async () =>
@@ -123,15 +123,15 @@ test('a source that cannot be rolled up is set aside and tried again later and l
 test('an hour that cannot be remade for a late result holds up neither other late hours nor the next', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], MIDNIGHT);
+  await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], { nowMs: MIDNIGHT });
   await rollUntil(runtime, MIDNIGHT + HOUR_MS + SETTLED_MS);
   await storeChecks(
     database,
     [1, 2, 3].map((monitorNo) => upAt(monitorNo, MIDNIGHT + MINUTE_MS)),
-    MIDNIGHT + HOUR_MS + SETTLED_MS,
+    { nowMs: MIDNIGHT + HOUR_MS + SETTLED_MS },
   );
   await poison(runtime, 2);
-  await storeChecks(database, [upAt(4, MIDNIGHT + HOUR_MS)], MIDNIGHT + HOUR_MS);
+  await storeChecks(database, [upAt(4, MIDNIGHT + HOUR_MS)], { nowMs: MIDNIGHT + HOUR_MS });
   await rollUntil(runtime, MIDNIGHT + 2 * HOUR_MS + SETTLED_MS);
   const counts = (await readRollups(database, 'hourly_rollups')).map(([key, { up }]) => [key, up]);
   t.deepEqual(counts, [
@@ -141,7 +141,7 @@ test('an hour that cannot be remade for a late result holds up neither other lat
     [`4/1/${MIDNIGHT + HOUR_MS}`, 1],
   ]);
   // A further late result of the hour waits with it.
-  await storeChecks(database, [upAt(2, MIDNIGHT + 2 * MINUTE_MS)], MIDNIGHT + 2 * HOUR_MS + SETTLED_MS);
+  await storeChecks(database, [upAt(2, MIDNIGHT + 2 * MINUTE_MS)], { nowMs: MIDNIGHT + 2 * HOUR_MS + SETTLED_MS });
   t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + 2 * HOUR_MS + SETTLED_MS }), { hours: 0, late: 0 });
   await poison(runtime, 2, '5 3 - - -');
   t.deepEqual(await rollUp({ ...runtime, now: () => MIDNIGHT + 2 * HOUR_MS + SETTLED_MS + MINUTE_MS }), {
@@ -155,7 +155,7 @@ test('an hour that cannot be remade for a late result holds up neither other lat
 test("a failure that is no single source's sets no source aside", async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], MIDNIGHT);
+  await storeChecks(database, [upAt(1, MIDNIGHT), upAt(2, MIDNIGHT)], { nowMs: MIDNIGHT });
   await database.pool.query('ALTER TABLE hourly_rollups RENAME COLUMN none TO nothing');
   await t.throwsAsync(rollUp({ ...runtime, now: () => MIDNIGHT + HOUR_MS + SETTLED_MS }), { code: '42703' });
   await database.pool.query('ALTER TABLE hourly_rollups RENAME COLUMN nothing TO none');
@@ -173,7 +173,7 @@ test('how far roll-ups are behind is true before the first run, while runs fail,
   t.is(await lagHours(), 0, 'nothing was checked');
   const oldestMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS;
   await createPartitions(database, oldestMs);
-  await storeChecks(database, [upAt(1, oldestMs + MINUTE_MS)], oldestMs);
+  await storeChecks(database, [upAt(1, oldestMs + MINUTE_MS)], { nowMs: oldestMs });
   t.is(Math.floor(await lagHours()), 4);
   await database.pool.query('ALTER TABLE hourly_rollups RENAME COLUMN none TO nothing');
   await t.throwsAsync(rollUp({ ...runtime, metrics }));
@@ -190,7 +190,7 @@ test('single results past their time wait a week for roll-ups that fail altogeth
   const { database } = runtime;
   const startMs = MIDNIGHT - 100 * DAY_MS;
   await createPartitions(database, startMs);
-  await storeChecks(database, [upAt(1, startMs)], startMs);
+  await storeChecks(database, [upAt(1, startMs)], { nowMs: startMs });
   await database.pool.query('ALTER TABLE hourly_rollups RENAME COLUMN none TO nothing');
   await t.throwsAsync(rollUp({ ...runtime, now: () => MIDNIGHT }));
   const droppedAt = async (nowMs: number) =>

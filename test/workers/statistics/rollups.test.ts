@@ -25,7 +25,7 @@ test('the first run begins with the oldest day with results, and goes on to the 
   const oldestMs = MIDNIGHT - 40 * DAY_MS;
   await createPartitions(database, oldestMs);
   // Two months have to be made for what is that old, and between the two nothing was checked.
-  await storeChecks(database, [upAt(oldestMs + 5 * HOUR_MS), upAt(MIDNIGHT)], MIDNIGHT);
+  await storeChecks(database, [upAt(oldestMs + 5 * HOUR_MS), upAt(MIDNIGHT)], { nowMs: MIDNIGHT });
   const nowMs = MIDNIGHT + HOUR_MS + SETTLED_MS;
   const did = await rollUp({ ...runtime, now: () => nowMs }, { budgetMs: 100_000 });
   t.deepEqual(did, { hours: 40 * 24 + 1, late: 0 });
@@ -55,7 +55,7 @@ test('after days away a run works a while and the next goes on; meanwhile result
   const metrics = { ...runtime.metrics, hoursRolled: ({ lagMs }: { lagMs: number }) => void lags.push(lagMs) };
   const fromMs = MIDNIGHT - DAY_MS;
   await createPartitions(database, fromMs);
-  await storeChecks(database, [upAt(fromMs), upAt(fromMs + 7 * HOUR_MS), upAt(MIDNIGHT)], MIDNIGHT);
+  await storeChecks(database, [upAt(fromMs), upAt(fromMs + 7 * HOUR_MS), upAt(MIDNIGHT)], { nowMs: MIDNIGHT });
   const nowMs = MIDNIGHT + HOUR_MS + SETTLED_MS;
   const behind = { ...runtime, metrics, now: () => nowMs };
   t.deepEqual(await rollUp(behind, { budgetMs: 0 }), { hours: 0, late: 0 });
@@ -139,7 +139,7 @@ test(
     const raw = await droppedAfter(93);
     t.deepEqual(
       raw,
-      ['check_results', 'heartbeat_pings'].flatMap((table) =>
+      ['check_results', 'heartbeat_pings', 'packed_results'].flatMap((table) =>
         ['20241231', '20250101', '20250102', '20250103'].map((day) => `${table}_${day}`),
       ),
     );

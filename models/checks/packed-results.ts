@@ -1,0 +1,110 @@
+import { HOUR_MS } from '../../core/time.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
+import { isOpenSince, LATE_AFTER_MS, SETTLED_AFTER_MS } from '../statistics/rollups.ts';
+import { BATCH_SLOTS, PACKED_MARK, slotOf } from './recent-results.ts';
+
+/** Monitors whose hour is packed with one statement. */
+const CHUNK = 5000;
+
+/** How long the hour of a large installation, or all that a crash took, may take, in milliseconds. */
+const MAX_STATEMENT_MS = 600_000;
+
+/** A process that was not recorded for this long is gone, in seconds. */
+const ACTIVE_SECONDS = 60;
+
+/** Longer than any transaction of ours takes: then an hour does not wait for those that are still open. */
+const PATIENCE_MS = 600_000;
+
+/**
+ * Begins to pack results once all processes at work read packed ones; false before. Then it stays so: a process of the
+ * release before, started again, would not see the newest results.
+ */
+export async function beginPacking(run: Run, nowMs: number): Promise<boolean> {
+  const [found] = await run<{ packs: boolean; mayBegin: boolean | null }>(
+    `SELECT EXISTS (SELECT FROM service_marks WHERE name = $1) AS packs, (
+       SELECT bool_and(reads_packed) FROM processes WHERE seen_at >= $2) AS "mayBegin"`,
+    [PACKED_MARK, Math.floor(nowMs / 1000) - ACTIVE_SECONDS],
+  );
+  if (found?.packs === true) return true;
+  if (found?.mayBegin !== true) return false;
+  await beginPackingAt(run, nowMs);
+  return true;
+}
+
+/** Begins to pack results, those of the hour of `nowMs` first. */
+export async function beginPackingAt(run: Run, nowMs: number): Promise<void> {
+  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
+    PACKED_MARK,
+    Math.floor(nowMs / HOUR_MS) * HOUR_MS,
+  ]);
+}
+
+/**
+ * Packs the results of the oldest hour that are not, an hour after its end, in one transaction with the mark. False
+ * where the hour is too young, a transaction that may add to it is open, or another process is at it.
+ */
+export async function packNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
+  return await inTransaction(database, async (_, client) => {
+    const run = runOn(client, MAX_STATEMENT_MS);
+    const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
+      PACKED_MARK,
+    ]);
+    if (mark === undefined) return false;
+    const endMs = mark.at + HOUR_MS;
+    const closedMs = endMs + HOUR_MS + LATE_AFTER_MS;
+    if (nowMs < endMs + HOUR_MS + SETTLED_AFTER_MS) return false;
+    if (nowMs < closedMs + PATIENCE_MS && (await isOpenSince(run, closedMs))) return false;
+    await run(`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`);
+    for (let afterNo: number | null = 0; afterNo !== null;) afterNo = await packChunk(run, { endMs, afterNo });
+    await emptyBatches(run, mark.at, nowMs);
+    await run('UPDATE service_marks SET at = $2 WHERE name = $1', [PACKED_MARK, endMs]);
+    return true;
+  });
+}
+
+/**
+ * Packs what is due before `endMs` of the next monitors by number, and returns the last of them; null where there are
+ * none. Rows that came back after a clock was set back may be of any hour before it. Of a check that was made twice,
+ * and evaluated twice at once, the result that is no news goes.
+ */
+async function packChunk(run: Run, { endMs, afterNo }: { endMs: number; afterNo: number }): Promise<number | null> {
+  const [chunk] = await run<{ lastNo: number | null }>(
+    `WITH chunk AS (
+       SELECT max(no) AS last_no FROM (SELECT no FROM monitors WHERE no > $2 ORDER BY no LIMIT ${CHUNK}) m
+     ), taken AS (
+       DELETE FROM recent_results WHERE due_at < $1 AND monitor_no > $2
+         AND monitor_no <= coalesce((SELECT last_no FROM chunk), ${2 ** 31 - 1}) RETURNING *
+     ), packed AS (
+       INSERT INTO packed_results
+         (at, monitor_no, agent_no, http_status, first_second, last_second, seconds, latencies_ms, timings)
+       SELECT g.at, monitor_no, agent_no, http_status, g.first, g.last,
+         CASE WHEN g.seconds <> (SELECT array_agg(i::smallint) FROM generate_series(g.first, g.last,
+           greatest((g.last - g.first) / greatest(g.results - 1, 1), 1)) AS i) THEN g.seconds END, latencies, timings
+       FROM (
+         SELECT t.at, monitor_no, agent_no, http_status, min(t.second)::int AS first, max(t.second)::int AS last,
+           count(*)::int AS results, array_agg(t.second ORDER BY due_at) AS seconds,
+           array_agg(latency_ms ORDER BY due_at) AS latencies,
+           CASE WHEN count(timings) > 0 THEN array_agg(timings ORDER BY due_at) END AS timings
+         FROM taken, LATERAL (SELECT due_at / ${HOUR_MS} * ${HOUR_MS} + due_at % 1000 AS at,
+           (due_at % ${HOUR_MS} / 1000)::smallint AS second) t
+         WHERE NOT EXISTS (
+           SELECT FROM check_results r WHERE r.monitor_no = taken.monitor_no AND r.agent_no = taken.agent_no
+             AND r.due_at = taken.due_at AND r.due_at >= $1::bigint - ${HOUR_MS} AND r.due_at < $1
+         )
+         GROUP BY monitor_no, agent_no, t.at, http_status
+       ) g ORDER BY monitor_no, agent_no, g.at
+     )
+     SELECT last_no AS "lastNo" FROM chunk`,
+    [endMs, afterNo],
+  );
+  return chunk?.lastNo ?? null;
+}
+
+/**
+ * Takes away the batches of an hour that is packed. Where packing is hours late, their part has newer ones as well, and
+ * is emptied with those. They are not looked at, which would write each of their pages to the log of PostgreSQL.
+ */
+async function emptyBatches(run: Run, hourMs: number, nowMs: number): Promise<void> {
+  if (nowMs < hourMs + (BATCH_SLOTS - 0.1) * HOUR_MS) await run(`TRUNCATE result_batches_${slotOf(hourMs)}`);
+}
