@@ -66,7 +66,7 @@ export async function packNextHour(database: Pick<Database, 'pool'>, nowMs: numb
 /**
  * Packs what is due before `endMs` of the next monitors by number, and returns the last of them; null where there are
  * none. Rows that came back after a clock was set back may be of any hour before it. Of a check that was made twice,
- * and evaluated twice at once, the result that is no news goes.
+ * and evaluated twice at once, the steady result goes.
  */
 async function packChunk(run: Run, { endMs, afterNo }: { endMs: number; afterNo: number }): Promise<number | null> {
   const [chunk] = await run<{ lastNo: number | null }>(

@@ -26,7 +26,7 @@ export type EvaluatedSource = {
   downAfterFailures: number;
   upAfterSuccesses: number;
   intervalSeconds: number;
-  /** Whether its results that are no news are packed: their hour has several, and none of them is a ping. */
+  /** Whether its steady results are packed: their hour has several, and none of them is a ping. */
   packsResults: boolean;
 };
 

@@ -1,8 +1,8 @@
--- Results that are no news are stored packed (D-475): up, with nothing to say but how long the check took. Each is a row
+-- Steady results are stored packed (D-475): up, with nothing to say but how long the check took. Each is a row
 -- of `recent_results` for an hour or two, and then one of the elements of a row of `packed_results`. All others, and
 -- those that come late, are rows of `check_results` as before.
 
--- The results of the last hours that are no news. Unlogged: `result_batches` has them too, from which they come back
+-- The steady results of the last hours. Unlogged: `result_batches` has them too, from which they come back
 -- after a crash of PostgreSQL.
 CREATE UNLOGGED TABLE recent_results (
   due_at      bigint NOT NULL,

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
 
-test('results that are no news survive a PostgreSQL that is killed', async (t) => {
+test('steady results survive a PostgreSQL that is killed', async (t) => {
   const dataDir = await temporaryFolder(t);
   const start = async () => {
     const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined });

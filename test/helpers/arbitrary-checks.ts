@@ -48,7 +48,7 @@ export function withoutRepeats(checks: readonly ArbitraryCheck[]): ArbitraryChec
   ].toReversed();
 }
 
-/** Stores checks as the evaluator does at `nowMs`; those that are no news packed later, or all as rows for good. */
+/** Stores checks as the evaluator does at `nowMs`; the steady ones packed later, or all as rows for good. */
 export async function storeChecks(
   database: Pick<Database, 'pool'>,
   checks: readonly ArbitraryCheck[],

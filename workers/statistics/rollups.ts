@@ -28,8 +28,8 @@ type Made = { hours: number; late: number };
 
 /**
  * Rolls up the hours that are over, oldest first, and makes those again that results came late for. After days away it
- * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside. Results
- * that are no news are packed an hour later. None of the three parts waits for another to succeed.
+ * works through them hour by hour, for a while in each run. Sources that cannot be rolled up are set aside. Steady
+ * results are packed an hour later. None of the three parts waits for another to succeed.
  */
 export async function rollUp(
   runtime: Runtime,

@@ -73,7 +73,7 @@ async function isAsCounted(t: ExecutionContext, isPacked: boolean): Promise<void
 
 test('any window says what counting its checks one by one says, however far they are rolled up', isAsCounted, false);
 
-test('it says the same where results that are no news are packed', isAsCounted, true);
+test('it says the same where steady results are packed', isAsCounted, true);
 
 test('whole hours and days outlive the results that they were made of', async (t) => {
   const checks = withoutRepeats(fc.sample(arbitraryCheck(moment), { numRuns: 200, seed: 62 }));

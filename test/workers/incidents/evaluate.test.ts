@@ -205,7 +205,7 @@ test('a good result that was stored while another began a streak of bad ones bre
   t.is(await stateOf(runtime, monitor.id), 'down');
 });
 
-test('results that are no news are stored for packing, but those of pings and of long intervals', async (t) => {
+test('steady results are stored for packing, but those of pings and of long intervals', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const [often, seldom] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
