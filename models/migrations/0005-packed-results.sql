@@ -92,16 +92,19 @@ BEGIN ATOMIC
 END;
 
 -- When a source's newest result since a moment was due; null where there is none. What is packed is older than an hour,
--- so that it is looked at only where the newest single one is as old.
+-- so that it is looked at only where the newest single one is as old: of the newest hour, which may be several rows.
 CREATE FUNCTION newest_result(monitor_no integer, agent_no integer, since_ms bigint, now_ms bigint)
 RETURNS TABLE (due_at bigint) LANGUAGE sql STABLE
 BEGIN ATOMIC
   SELECT n.due_at FROM (
     SELECT CASE WHEN s.due_at >= now_ms - 3600000 THEN s.due_at ELSE greatest(s.due_at, (
-      SELECT p.at + 1000 * p.last_second FROM packed_results p
-      WHERE p.monitor_no = newest_result.monitor_no AND p.agent_no = newest_result.agent_no
-        AND p.at > since_ms - 3600000
-      ORDER BY p.at DESC LIMIT 1)) END AS due_at
+      SELECT max(p.at + 1000 * p.last_second) FROM packed_results p
+      WHERE p.monitor_no = newest_result.monitor_no AND p.agent_no = newest_result.agent_no AND p.at >= (
+        SELECT q.at / 3600000 * 3600000 FROM packed_results q
+        WHERE q.monitor_no = newest_result.monitor_no AND q.agent_no = newest_result.agent_no
+          AND q.at > since_ms - 3600000
+        ORDER BY q.at DESC LIMIT 1)
+        AND p.at > since_ms - 3600000)) END AS due_at
     FROM (SELECT max(r.due_at) AS due_at FROM single_results r
           WHERE r.monitor_no = newest_result.monitor_no AND r.agent_no = newest_result.agent_no
             AND r.due_at >= since_ms) s

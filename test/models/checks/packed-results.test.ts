@@ -168,6 +168,22 @@ test('a result is stored once, whether the one before is single, recent or packe
   t.is((await storeResults(runOn(database.pool), turned)).size, 0);
 });
 
+test('the newest result of a source is found, in whichever row of its hour it was packed', async (t) => {
+  const database = await prepare(t);
+  const run = runOn(database.pool);
+  await store(database, hourOfResults());
+  await packNextHour(database, HOUR + 3 * HOUR_MS);
+  const newest = (agentNo: number, sinceMs: number) =>
+    run('SELECT due_at AS at FROM newest_result(7, $1, $2, $3)', [agentNo, sinceMs, HOUR + 3 * HOUR_MS]);
+  const [last, other] = [HOUR + 59 * 60_000 + 1236, HOUR + 59 * 60_000 + 1237];
+
+  t.deepEqual(await newest(2, HOUR - 2 * DAY_MS), [{ at: last }]);
+  t.deepEqual(await newest(3, HOUR - 2 * DAY_MS), [{ at: other }]);
+  t.deepEqual(await newest(2, last), [{ at: last }]);
+  t.deepEqual(await newest(2, last + 1), []);
+  t.deepEqual(await newest(4, HOUR - 2 * DAY_MS), []);
+});
+
 test('an hour is packed an hour after its end, and not while a transaction may add to it', async (t) => {
   const database = await prepare(t);
   await store(database, hourOfResults());
