@@ -1,8 +1,8 @@
 import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { isOpenSince, LATE_AFTER_MS, SETTLED_AFTER_MS } from '../statistics/rollups.ts';
-import { BATCH_SLOTS, PACKED_MARK, slotOf } from './recent-results.ts';
+import { isOpenSince, SETTLED_AFTER_MS } from '../statistics/rollups.ts';
+import { BATCH_SLOTS, LATE_AFTER_MS, PACKED_MARK, slotOf } from './recent-results.ts';
 
 /** Monitors whose hour is packed with one statement. */
 const CHUNK = 5000;

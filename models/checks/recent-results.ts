@@ -3,7 +3,6 @@ import type { VotedResult } from '../../core/incidents/source-state.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { LATE_AFTER_MS } from '../statistics/rollups.ts';
 
 /** A result that says nothing but how long its check took, as far as it is stored. */
 export type SteadyResult = Pick<VotedResult, 'dueAtMs' | 'latencyMs' | 'httpStatus' | 'phases'> & {
@@ -13,6 +12,13 @@ export type SteadyResult = Pick<VotedResult, 'dueAtMs' | 'latencyMs' | 'httpStat
 
 /** Name of the mark that is there once every process reads packed results, and says until when they are packed. */
 export const PACKED_MARK = 'packed_results';
+
+/**
+ * A transaction that began later than this after the end of an hour records the hour as late
+ * (models/statistics/late-hours.ts), by the database's clock, in milliseconds. One that began before may hold results
+ * of it that no other session sees yet: the hour waits for its end.
+ */
+export const LATE_AFTER_MS = 60_000;
 
 /** The largest latency and timing that are packed, in milliseconds. */
 const MOST_PACKED_MS = 2 ** 15 - 1;

@@ -1,8 +1,9 @@
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { LATE_AFTER_MS } from '../checks/recent-results.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, type Run } from '../sql.ts';
 import { setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
-import { holdMark, LATE_AFTER_MS, rollDayWithoutFaulty, rollHourWithoutFaulty, uniqueSources } from './rollups.ts';
+import { holdMark, rollDayWithoutFaulty, rollHourWithoutFaulty, uniqueSources } from './rollups.ts';
 
 /** Hours of sources that are made again in one transaction: while it lasts, who inserts one of them waits. */
 const CHUNK = 500;

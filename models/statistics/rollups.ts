@@ -1,5 +1,6 @@
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { LATE_AFTER_MS, requireRecentResults } from '../checks/recent-results.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { makeWithoutFaulty, setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
@@ -13,13 +14,6 @@ const FAILING_MARK = 'rollups_failing';
 
 /** An hour is rolled up this long after its end, in milliseconds. */
 export const SETTLED_AFTER_MS = 90_000;
-
-/**
- * A transaction that began later than this after the end of an hour records the hour as late
- * (models/statistics/late-hours.ts), by the database's clock, in milliseconds. One that began before may hold results
- * of it that no other session sees yet: the hour waits for its end.
- */
-export const LATE_AFTER_MS = 60_000;
 
 /**
  * Longer than any transaction of ours takes: then an hour does not wait for those that are still open, in milliseconds.
@@ -132,9 +126,11 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
 
 /**
  * Takes the right to make roll-ups for the caller's transaction, and returns until when they are made, in Unix
- * milliseconds. Null where another process has it, or no beginning was ever recorded.
+ * milliseconds. Null where another process has it, or no beginning was ever recorded. Throws where the newest results
+ * are lost: they would be missing for good.
  */
 export async function holdMark(run: Run): Promise<number | null> {
+  await requireRecentResults(run);
   const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
     MARK,
   ]);

@@ -40,12 +40,13 @@ export async function rollUp(
   if ((await rolledUntilMs(run)) === 0) await beginRollups(run, (await findOldestDay(run)) ?? now());
   const untilMs = performance.now() + budgetMs;
   const round: Round = { runtime, mayGoOn: () => performance.now() < untilMs && signal?.aborted !== true };
-  const [late, hours, packed] = [
+  const [restored, late, hours, packed] = [
+    await tryTo(() => restoreRecentResults(database).then(() => 0)),
     await tryTo(() => remakeHours(round)),
     await tryTo(() => makeHours(round)),
     await tryTo(() => packHours(round)),
   ];
-  const failures = [late, hours, packed].flatMap(({ failure }) => failure ?? []);
+  const failures = [restored, late, hours, packed].flatMap(({ failure }) => failure ?? []);
   const lagMs = now() - ((await unrolledSinceMs(run)) ?? now());
   metrics.hoursRolled({ hours: hours.made, lagMs });
   metrics.rollupsSetAside(await countSetAside(run));
@@ -76,7 +77,6 @@ async function makeHours({ runtime, mayGoOn }: Round): Promise<number> {
 
 async function packHours({ runtime: { database, now }, mayGoOn }: Round): Promise<number> {
   const run = runOn(database.pool);
-  await restoreRecentResults(database);
   if (!(await beginPacking(run, now()))) return 0;
   const nowMs = Math.min(now(), await databaseNowMs(run));
   let hours = 0;

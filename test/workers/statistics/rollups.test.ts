@@ -1,8 +1,12 @@
 import test from 'ava';
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
+import { storeResults } from '../../../models/checks/check-results.ts';
+import { beginPackingAt } from '../../../models/checks/packed-results.ts';
+import { isSteady, RecentResultsLost } from '../../../models/checks/recent-results.ts';
 import { deleteMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../../models/sql.ts';
-import { rolledUntilMs } from '../../../models/statistics/rollups.ts';
+import { remakeLateHours } from '../../../models/statistics/late-hours.ts';
+import { beginRollups, rolledUntilMs, rollNextHour } from '../../../models/statistics/rollups.ts';
 import { sumTallies } from '../../../models/statistics/statistics.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
@@ -66,6 +70,28 @@ test('after days away a run works a while and the next goes on; meanwhile result
   t.deepEqual(await rollUp(behind), { hours: 25, late: 0 });
   t.is(await sum(), 3);
   t.deepEqual(lags, [24 * HOUR_MS + SETTLED_MS, 24 * HOUR_MS + SETTLED_MS, SETTLED_MS - HOUR_MS]);
+});
+
+test('no hour is rolled up while its results are lost in a crash of PostgreSQL', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const run = runOn(database.pool);
+  await createPartitions(database, MIDNIGHT);
+  await beginPackingAt(run, MIDNIGHT);
+  await storeResults(run, [resultOf({ no: 1 }, { no: 1 }, { dueAtMs: MIDNIGHT, verdict: 'up' })], isSteady);
+  await beginRollups(run, MIDNIGHT);
+  await run('TRUNCATE recent_results, recent_results_whole');
+  const nowMs = MIDNIGHT + HOUR_MS + SETTLED_MS;
+
+  await t.throwsAsync(rollNextHour(database, nowMs), { instanceOf: RecentResultsLost });
+  await run('INSERT INTO late_hours (at, monitor_no, agent_no) VALUES ($1, 1, 1)', [MIDNIGHT - HOUR_MS]);
+  await t.throwsAsync(remakeLateHours(database, nowMs), { instanceOf: RecentResultsLost });
+
+  t.deepEqual(await rollUp({ ...runtime, now: () => nowMs }), { hours: 1, late: 1 });
+  t.deepEqual(
+    (await readRollups(database, 'hourly_rollups')).map(([key]) => key),
+    [`1/1/${MIDNIGHT}`],
+  );
 });
 
 test('an installation without results begins with the hour that it is', async (t) => {
