@@ -138,11 +138,10 @@ export async function lockMonitors(
     `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, is_online(a) AS online, s.state,
             CASE WHEN a.kind <> 'tenant' THEN s.phase END AS slot, s.was_unheard AS "wasNotCounted",
             a.behind_at AS "behindAtMs",
-            (SELECT max(r.due_at) FROM single_results r WHERE r.monitor_no = s.monitor_no AND r.agent_no = s.agent_no
-              AND r.due_at >= $2) AS "newestAtMs"
+            (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2, $3) n) AS "newestAtMs"
      FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = ANY($1::int[])
      ORDER BY s.monitor_no, s.agent_no`,
-    [monitors.map((monitor) => monitor.no), horizonMs],
+    [monitors.map((monitor) => monitor.no), horizonMs, nowMs],
   );
   const sources = Map.groupBy(voters, (voter) => voter.monitorNo);
   const uncheckedFrom = await findUncheckedFrom(run, monitors);

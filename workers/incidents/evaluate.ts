@@ -196,12 +196,15 @@ function keepApplicable({ results, suspects, newest }: Batch, stored: ReadonlySe
 /**
  * The batch with results that were stored without being applied. Their sources were not locked: as they were read, the
  * results changed nothing, while another batch began a streak that they break. They are those of a source under way to
- * change that are newer than its state.
+ * change that are newer than its state. Where its checks were edited since, that ends its streaks, and what measured the
+ * checks before counts no more.
  */
 async function addMissed(run: Run, batch: Batch): Promise<Batch> {
   const behind = [...batch.suspects].flatMap(([key, { monitorNo, agentNo, state, checksVersion }]) => {
     const newestMs = batch.newest.get(key) ?? 0;
-    return state !== null && GAUGES.some((gauge) => state[gauge].streak.length > 0) && newestMs > state.newestAtMs
+    return state?.checksVersion === checksVersion &&
+      GAUGES.some((gauge) => state[gauge].streak.length > 0) &&
+      newestMs > state.newestAtMs
       ? [{ key, monitorNo, agentNo, checksVersion, afterMs: state.newestAtMs, untilMs: newestMs }]
       : [];
   });

@@ -1,11 +1,14 @@
 import test from 'ava';
+import { HOUR_MS } from '../../../core/time.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeResults, type MeasuredResult } from '../../../models/checks/check-results.ts';
-import { beginPackingAt } from '../../../models/checks/packed-results.ts';
+import { beginPackingAt, packNextHour } from '../../../models/checks/packed-results.ts';
+import { isSteady } from '../../../models/checks/recent-results.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { runOn } from '../../../models/sql.ts';
+import { createPartitions } from '../../../models/system/partitions.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { changeMonitor, openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
@@ -203,6 +206,50 @@ test('a good result that was stored while another began a streak of bad ones bre
 
   await evaluate([at(0, 'down')]);
   t.is(await stateOf(runtime, monitor.id), 'down');
+});
+
+test('a result of checks as they were before an edit is not applied later on', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent]);
+  const nowMs = Date.now();
+  const evaluate = evaluatorOf(runtime, nowMs);
+  const at = (second: number, verdict: MeasuredResult['verdict'], checksVersion: number) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict, checksVersion });
+  await evaluate([at(-180, 'up', 1)]);
+  await evaluate([at(-120, 'down', 1)]);
+  await runOn(runtime.database.pool)('UPDATE monitors SET checks_version = 2 WHERE id = $1', [monitor.id]);
+  await evaluate([at(-60, 'down', 1)]);
+
+  await evaluate([at(0, 'down', 2)]);
+
+  t.is(await stateOf(runtime, monitor.id), 'up', 'the present checks have failed once');
+});
+
+test('a source whose interval was made longer counts while its newest result is packed', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const [silent, other] = [await runtime.addAgent('a'), await runtime.addAgent('b')];
+  const monitor = await runtime.addMonitor([silent, other]);
+  const run = runOn(runtime.database.pool);
+  const nowMs = Date.now();
+  const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS - 3 * HOUR_MS;
+  await createPartitions(runtime.database, hourMs);
+  await beginPackingAt(run, hourMs);
+  const evaluate = evaluatorOf(runtime, nowMs);
+  const at = (agent: typeof silent, second: number, verdict: MeasuredResult['verdict']) =>
+    resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
+  await evaluate([at(silent, -120, 'up'), at(other, -120, 'up')]);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  // The newest result of one source as it lies hours later: packed.
+  await run('DELETE FROM recent_results');
+  await storeResults(run, [resultOf(monitor, silent, { dueAtMs: hourMs, verdict: 'up' })], isSteady);
+  t.true(await packNextHour(runtime.database, nowMs));
+  await run('UPDATE monitors SET interval_seconds = 86400 WHERE id = $1', [monitor.id]);
+
+  // Both sources count: without the silent one's result there would be too few.
+  await evaluate([at(other, -60, 'down'), at(other, 0, 'down')]);
+
+  t.is(await stateOf(runtime, monitor.id), 'up');
 });
 
 test('steady results are stored for packing, but those of pings and of long intervals', async (t) => {
