@@ -1,8 +1,9 @@
 import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { isOpenSince, SETTLED_AFTER_MS } from '../statistics/rollups.ts';
-import { BATCH_SLOTS, LATE_AFTER_MS, PACKED_MARK, slotOf } from './recent-results.ts';
+import { LOCK_NOT_AVAILABLE } from '../system/partitions.ts';
+import { BATCH_SLOTS, LATE_AFTER_MS, PACKED_MARK, requireRecentResults, slotOf } from './recent-results.ts';
 
 /** Monitors whose hour is packed with one statement. */
 const CHUNK = 5000;
@@ -42,25 +43,30 @@ export async function beginPackingAt(run: Run, nowMs: number): Promise<void> {
 
 /**
  * Packs the results of the oldest hour that are not, an hour after its end, in one transaction with the mark. False
- * where the hour is too young, a transaction that may add to it is open, or another process is at it.
+ * where the hour is too young, a transaction that may add to it is open, or another process is at it. Throws where the
+ * newest results are lost.
  */
 export async function packNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
-  return await inTransaction(database, async (_, client) => {
+  const startedAt = performance.now();
+  const hourMs = await inTransaction(database, async (_, client) => {
     const run = runOn(client, MAX_STATEMENT_MS);
     const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
       PACKED_MARK,
     ]);
-    if (mark === undefined) return false;
+    if (mark === undefined) return null;
     const endMs = mark.at + HOUR_MS;
     const closedMs = endMs + HOUR_MS + LATE_AFTER_MS;
-    if (nowMs < endMs + HOUR_MS + SETTLED_AFTER_MS) return false;
-    if (nowMs < closedMs + PATIENCE_MS && (await isOpenSince(run, closedMs))) return false;
+    if (nowMs < endMs + HOUR_MS + SETTLED_AFTER_MS) return null;
+    if (nowMs < closedMs + PATIENCE_MS && (await isOpenSince(run, closedMs))) return null;
+    await requireRecentResults(run);
     await run(`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`);
     for (let afterNo: number | null = 0; afterNo !== null;) afterNo = await packChunk(run, { endMs, afterNo });
-    await emptyBatches(run, mark.at, nowMs);
     await run('UPDATE service_marks SET at = $2 WHERE name = $1', [PACKED_MARK, endMs]);
-    return true;
+    return mark.at;
   });
+  if (hourMs === null) return false;
+  await emptyBatches(database, hourMs, nowMs + performance.now() - startedAt);
+  return true;
 }
 
 /**
@@ -102,9 +108,18 @@ async function packChunk(run: Run, { endMs, afterNo }: { endMs: number; afterNo:
 }
 
 /**
- * Takes away the batches of an hour that is packed. Where packing is hours late, their part has newer ones as well, and
- * is emptied with those. They are not looked at, which would write each of their pages to the log of PostgreSQL.
+ * Takes away the batches of an hour that is packed, which are of no use any more. Where packing is hours late, or
+ * something else reads them for long, as a backup does, they stay, and go with those of three hours later. They are not
+ * looked at, which would write each of their pages to the log of PostgreSQL.
  */
-async function emptyBatches(run: Run, hourMs: number, nowMs: number): Promise<void> {
-  if (nowMs < hourMs + (BATCH_SLOTS - 0.1) * HOUR_MS) await run(`TRUNCATE result_batches_${slotOf(hourMs)}`);
+async function emptyBatches(database: Pick<Database, 'pool'>, hourMs: number, nowMs: number): Promise<void> {
+  if (nowMs >= hourMs + (BATCH_SLOTS - 0.1) * HOUR_MS) return;
+  try {
+    await inTransaction(database, async (run) => {
+      await run(`SET LOCAL lock_timeout = '2s'`);
+      await run(`TRUNCATE result_batches_${slotOf(hourMs)}`);
+    });
+  } catch (error) {
+    if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+  }
 }

@@ -29,6 +29,12 @@ const RESTORED_AT_ONCE = 50_000;
 /** How long all that a crash took from a large installation may take to come back, in milliseconds. */
 const MAX_STATEMENT_MS = 600_000;
 
+/** A result may be due this far ahead of PostgreSQL's clock, in milliseconds: clocks differ. */
+const MAX_AHEAD_MS = 60_000;
+
+/** When the results that are restored were due, in Unix milliseconds. */
+type DueRange = { fromMs: number; untilMs: number };
+
 /** What a transaction that finds `recent_results` emptied by a crash throws: `restoreRecentResults` helps. */
 export class RecentResultsLost extends Error {
   constructor() {
@@ -65,7 +71,11 @@ export async function readRecentFrom(run: Run): Promise<number> {
 /** Whether a result says nothing but how long its check took, so that it can be packed. */
 export function isSteady({ verdict, latencyMs, phases, dnsAnswers }: VotedResult): boolean {
   const times = [latencyMs, ...(phases === null ? [] : TIMING_NAMES.map((name) => phases[name]))];
-  return verdict === 'up' && dnsAnswers === undefined && times.every((ms) => ms === null || ms <= MOST_PACKED_MS);
+  return (
+    verdict === 'up' &&
+    dnsAnswers === undefined &&
+    times.every((ms) => ms === null || (ms >= 0 && ms <= MOST_PACKED_MS))
+  );
 }
 
 /**
@@ -130,21 +140,29 @@ export async function restoreRecentResults(database: Pick<Database, 'pool'>): Pr
     await run(`SELECT pg_advisory_xact_lock(hashtextextended('recent results', 0))`);
     const whole = await run('INSERT INTO recent_results_whole DEFAULT VALUES ON CONFLICT DO NOTHING RETURNING 1');
     if (whole.length === 0) return;
-    const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1', [PACKED_MARK]);
+    const [kept] = await run<DueRange>(
+      `SELECT coalesce((SELECT at FROM service_marks WHERE name = $1), 0) AS "fromMs",
+         (extract(epoch FROM now()) * 1000)::bigint + ${MAX_AHEAD_MS} AS "untilMs"`,
+      [PACKED_MARK],
+    );
+    if (kept === undefined) return;
     await run('DECLARE batches CURSOR FOR SELECT newest_due_at AS "newestMs", results FROM result_batches');
     for (;;) {
       const batches = await run<{ newestMs: number; results: Buffer }>('FETCH 100 FROM batches');
       if (batches.length === 0) return;
       const results = batches.flatMap((batch) => decodeBatch(batch.results, batch.newestMs));
       for (let start = 0; start < results.length; start += RESTORED_AT_ONCE)
-        await restoreSome(run, results.slice(start, start + RESTORED_AT_ONCE), mark?.at ?? 0);
+        await restoreSome(run, results.slice(start, start + RESTORED_AT_ONCE), kept);
     }
   });
 }
 
-/** A batch may name what was stored otherwise before, or is packed already. */
-async function restoreSome(run: Run, results: readonly SteadyResult[], packedUntilMs: number): Promise<void> {
-  const kept = results.filter(({ dueAtMs }) => dueAtMs >= packedUntilMs);
+/**
+ * A batch may name what was stored otherwise before, is packed already, or was due at a later time than it is: a clock
+ * that was ahead was set back.
+ */
+async function restoreSome(run: Run, results: readonly SteadyResult[], { fromMs, untilMs }: DueRange): Promise<void> {
+  const kept = results.filter(({ dueAtMs }) => dueAtMs >= fromMs && dueAtMs <= untilMs);
   if (kept.length === 0) return;
   const dueTimes = kept.map(({ dueAtMs }) => dueAtMs);
   await run(

@@ -104,7 +104,7 @@ export async function dropOldPartitions(
 }
 
 /** SQLSTATE of a lock that was not to be had in time. */
-const LOCK_NOT_AVAILABLE = '55P03';
+export const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Brings the indexes by time of the partitions around `atMs` up to date, so that an hour is found without reading the

@@ -78,9 +78,8 @@ async function makeHours({ runtime, mayGoOn }: Round): Promise<number> {
 async function packHours({ runtime: { database, now }, mayGoOn }: Round): Promise<number> {
   const run = runOn(database.pool);
   if (!(await beginPacking(run, now()))) return 0;
-  const nowMs = Math.min(now(), await databaseNowMs(run));
   let hours = 0;
-  while (mayGoOn() && (await packNextHour(database, nowMs))) hours += 1;
+  while (mayGoOn() && (await packNextHour(database, Math.min(now(), await databaseNowMs(run))))) hours += 1;
   return hours;
 }
 

@@ -219,6 +219,42 @@ test('what a crash empties is restored from the batches, once, without what was 
   t.is(before.length, 119);
 });
 
+test('nothing is packed while results are lost, and what a clock that was ahead left is not restored', async (t) => {
+  const database = await prepare(t);
+  const run = runOn(database.pool);
+  const aheadMs = Date.now() + 600_000;
+  await store(database, hourOfResults());
+  await store(database, [resultOf({ dueAtMs: aheadMs })]);
+  await run('TRUNCATE recent_results, recent_results_whole');
+
+  await t.throwsAsync(packNextHour(database, HOUR + 2 * HOUR_MS + 90_000), { instanceOf: RecentResultsLost });
+  await restoreRecentResults(database);
+
+  t.is(await countIn(database, 'recent_results'), 119);
+  t.true(await packNextHour(database, HOUR + 2 * HOUR_MS + 90_000));
+  t.is(await countIn(database, 'packed_results'), 5);
+});
+
+test('packing does not wait for a backup that reads the batches', async (t) => {
+  const database = await prepare(t);
+  await store(database, hourOfResults());
+  const backup = await database.pool.connect();
+  await backup.query('BEGIN');
+  await backup.query('SELECT FROM result_batches');
+
+  t.true(await packNextHour(database, HOUR + 3 * HOUR_MS - 600_000));
+  t.is(await countIn(database, 'recent_results'), 0);
+  t.not(await countIn(database, 'result_batches'), 0);
+  await backup.query('ROLLBACK');
+  backup.release();
+});
+
+test('a result with a time below 0, which a batch has no number for, is not steady', (t) => {
+  t.true(isSteady(resultOf({ dueAtMs: HOUR, latencyMs: 0 })));
+  t.false(isSteady(resultOf({ dueAtMs: HOUR, latencyMs: -2 })));
+  t.false(isSteady(resultOf({ dueAtMs: HOUR, latencyMs: 2 ** 15 })));
+});
+
 test('nothing is packed while a process of the release before is at work', async (t) => {
   const { database } = await openTestRuntime(t);
   const run = runOn(database.pool);
