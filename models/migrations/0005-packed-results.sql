@@ -44,6 +44,8 @@ CREATE TABLE packed_results (
   timings      text[]               -- null where none has any
 ) PARTITION BY RANGE (at);
 CREATE INDEX packed_results_source ON packed_results (monitor_no, agent_no, at);
+-- written in the order of time
+CREATE INDEX packed_results_time ON packed_results USING brin (at) WITH (pages_per_range = 32);
 
 -- Whether the process reads packed results. Results are packed once all do.
 ALTER TABLE processes ADD COLUMN reads_packed boolean NOT NULL DEFAULT false;
@@ -75,7 +77,9 @@ BEGIN ATOMIC
            u.latency_ms::integer AS latency_ms, u.timings
     FROM unnest(p.seconds, p.latencies_ms, p.timings) WITH ORDINALITY AS u (second, latency_ms, timings, ordinal)
   ) e
-  WHERE p.at > from_ms - 3600000 AND p.at < to_ms AND e.due_at >= from_ms AND e.due_at < to_ms;
+  WHERE p.at > from_ms - 3600000 AND p.at < to_ms
+    AND p.at + 1000 * p.last_second >= from_ms AND p.at + 1000 * p.first_second < to_ms
+    AND e.due_at >= from_ms AND e.due_at < to_ms;
 END;
 
 -- All results that were due from one moment to another, which is excluded.
@@ -102,9 +106,9 @@ BEGIN ATOMIC
       WHERE p.monitor_no = newest_result.monitor_no AND p.agent_no = newest_result.agent_no AND p.at >= (
         SELECT q.at / 3600000 * 3600000 FROM packed_results q
         WHERE q.monitor_no = newest_result.monitor_no AND q.agent_no = newest_result.agent_no
-          AND q.at > since_ms - 3600000
+          AND q.at > since_ms - 3600000 AND q.at <= now_ms
         ORDER BY q.at DESC LIMIT 1)
-        AND p.at > since_ms - 3600000)) END AS due_at
+        AND p.at > since_ms - 3600000 AND p.at <= now_ms)) END AS due_at
     FROM (SELECT max(r.due_at) AS due_at FROM single_results r
           WHERE r.monitor_no = newest_result.monitor_no AND r.agent_no = newest_result.agent_no
             AND r.due_at >= since_ms) s

@@ -4,7 +4,10 @@ import { fillWithRollups } from '../../bench/harness/rollups.ts';
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { listChecks } from '../../models/checks/check-record.ts';
+import { storeResults } from '../../models/checks/check-results.ts';
 import type { Database } from '../../models/database.ts';
+import { findNewestResults, lockMonitors } from '../../models/incidents/evaluation.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
 import { runOn, type Run } from '../../models/sql.ts';
 import { readStatistics } from '../../models/statistics/monitor-statistics.ts';
@@ -12,7 +15,7 @@ import { rollDay, rollHour } from '../../models/statistics/rollups.ts';
 import { sumTallies } from '../../models/statistics/statistics.ts';
 import { createPartitions, indexNewTimes } from '../../models/system/partitions.ts';
 import { fillTables } from '../helpers/database.ts';
-import { openTestRuntime } from '../helpers/runtime.ts';
+import { openTestRuntime, resultOf } from '../helpers/runtime.ts';
 
 const MONITORS = 100;
 const DAYS = 40;
@@ -21,12 +24,14 @@ const DAYS = 40;
 const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;
 
 /** What grows with time: nobody may read such a table from its beginning to its end. */
-const BIG = /^(check_results|heartbeat_pings|hourly_rollups|daily_rollups)_|^transitions$/;
+const BIG =
+  /^(check_results|packed_results|heartbeat_pings|hourly_rollups|daily_rollups)_|^(transitions|recent_results)$/;
 
 type PlanNode = { 'Node Type': string; 'Relation Name'?: string; Plans?: PlanNode[] };
 
-async function prepare(t: ExecutionContext): Promise<Database> {
-  const { database, tenantId } = await openTestRuntime(t);
+async function prepare(t: ExecutionContext): Promise<{ database: Database; monitorNo: number }> {
+  const { database, tenantId, addAgent, addMonitor } = await openTestRuntime(t);
+  const { no: monitorNo } = await addMonitor([await addAgent('local')]);
   const run = runOn(database.pool);
   await createPartitions(database, MIDNIGHT);
   await fillWithRollups(database, { monitors: MONITORS, days: DAYS, untilMs: MIDNIGHT });
@@ -43,10 +48,29 @@ async function prepare(t: ExecutionContext): Promise<Database> {
        FROM generate_series(1, 200) AS monitor, generate_series(1, 200) AS s ORDER BY s`,
     [tenantId, MIDNIGHT - 20 * DAY_MS],
   );
+  await fillWithPacked(database);
   await indexNewTimes(database, MIDNIGHT);
   await indexNewTimes(database, MIDNIGHT - DAY_MS);
   await run('ANALYZE');
-  return database;
+  return { database, monitorNo };
+}
+
+/** Results of ten times as many monitors: packed those of the day and an hour before and after it, and recent ones. */
+async function fillWithPacked(database: Database): Promise<void> {
+  const run = runOn(database.pool);
+  await run(
+    `INSERT INTO packed_results (at, monitor_no, agent_no, http_status, first_second, last_second, latencies_ms)
+     SELECT $1::bigint + hour * 3600000 + monitor % 1000, monitor, 2, 200, monitor % 180, 3420 + monitor % 180,
+       (SELECT array_agg(20 + tick) FROM generate_series(1, 20) AS tick)
+     FROM generate_series(-1, 24) AS hour, generate_series(1001, 2000) AS monitor ORDER BY hour, monitor`,
+    [MIDNIGHT],
+  );
+  await run(
+    `INSERT INTO recent_results (due_at, monitor_no, agent_no, latency_ms, http_status)
+     SELECT $1::bigint + tick * 180000 + monitor, monitor, 2, 20, 200
+     FROM generate_series(0, 39) AS tick, generate_series(1001, 2000) AS monitor`,
+    [MIDNIGHT + DAY_MS],
+  );
 }
 
 /** Explains every statement besides doing it; `read` has the big tables that were read, and how. */
@@ -58,7 +82,8 @@ function explaining(database: Database): {
   const nodes: PlanNode[] = [];
   const plain = runOn(database.pool);
   const run: Run = async (sql, bind) => {
-    const [row] = await plain<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`EXPLAIN (FORMAT JSON) ${sql}`, bind);
+    const text = typeof sql === 'string' ? sql : sql.text;
+    const [row] = await plain<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`EXPLAIN (FORMAT JSON) ${text}`, bind);
     nodes.push(...(row?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => nodesOf(Plan)));
     return await plain(sql, bind);
   };
@@ -91,16 +116,24 @@ function monthsOf(table: string, fromMs: number, toMs: number): string[] {
 }
 
 test('the hot queries read the partitions of their window only, by indexes', async (t) => {
-  const database = await prepare(t);
+  const { database, monitorNo } = await prepare(t);
   const nowMs = MIDNIGHT + DAY_MS;
-  const raw = ['check_results', 'heartbeat_pings'].map((table) => dayOf(table, MIDNIGHT));
+  const raw = [
+    ...['check_results', 'packed_results', 'heartbeat_pings'].map((table) => dayOf(table, MIDNIGHT)),
+    'recent_results',
+  ];
   const window = { fromMs: MIDNIGHT - DAYS * DAY_MS, toMs: MIDNIGHT, nowMs };
+  const packedOf = (...days: number[]) => days.map((atMs) => dayOf('packed_results', atMs));
   const months = (table: string) => monthsOf(table, window.fromMs, window.toMs);
   const hour = MIDNIGHT + 7 * HOUR_MS;
   const yesterday = MIDNIGHT - DAY_MS;
   const cases: Record<
     string,
-    { tables: string[]; ask: (on: { spied: Pick<Database, 'pool'>; run: Run }) => Promise<unknown> }
+    {
+      tables: string[] | null;
+      whole?: string[];
+      ask: (on: { spied: Pick<Database, 'pool'>; run: Run }) => Promise<unknown>;
+    }
   > = {
     'an hour of a monitor, minute by minute': {
       tables: raw,
@@ -114,7 +147,12 @@ test('the hot queries read the partitions of their window only, by indexes', asy
           nowMs,
         }),
     },
-    'the roll-up of an hour': { tables: raw, ask: ({ run }) => rollHour(run, { atMs: hour }) },
+    // The few hours of recent results are read whole: half of them are of this one.
+    'the roll-up of an hour': {
+      tables: raw,
+      whole: ['recent_results'],
+      ask: ({ run }) => rollHour(run, { atMs: hour }),
+    },
     'an hour of one source, again': {
       tables: raw,
       ask: ({ run }) => rollHour(run, { atMs: hour, only: [{ monitorNo: 7, agentNo: 2 }] }),
@@ -140,16 +178,51 @@ test('the hot queries read the partitions of their window only, by indexes', asy
       ask: ({ spied }) =>
         sumTallies(spied, { monitorNos: [5, 25, 45, 65, 85], fromMs: yesterday, toMs: MIDNIGHT, nowMs }),
     },
+    'a page of results of a monitor': {
+      tables: [dayOf('check_results', MIDNIGHT), ...packedOf(yesterday, MIDNIGHT), 'recent_results'],
+      ask: ({ spied }) =>
+        listChecks(spied, { monitorNo: 1007, fromMs: window.fromMs, toMs: MIDNIGHT + DAY_MS, limit: 20 }),
+    },
+    'the newest results of sources': {
+      tables: null,
+      ask: ({ run }) =>
+        findNewestResults(run, [{ monitorNo: 1007, agentNo: 2 }], { sinceMs: nowMs - 2 * HOUR_MS, nowMs }),
+    },
+    'the newest results of the sources of monitors': {
+      tables: null,
+      ask: ({ run }) => lockMonitors(run, [monitorNo], nowMs),
+    },
+    'late results': {
+      tables: [...packedOf(MIDNIGHT), 'recent_results'],
+      ask: ({ run }) =>
+        storeResults(
+          run,
+          [1, 2, 3, 4].map((minute) =>
+            resultOf({ no: 1000 + minute }, { no: 2 }, { dueAtMs: hour + minute * 60_000 + 7, verdict: 'up' }),
+          ),
+        ),
+    },
+    'results that are not steady': {
+      tables: [...packedOf(MIDNIGHT), 'recent_results'],
+      ask: ({ run }) =>
+        storeResults(
+          run,
+          Array.from({ length: 20 }, (_, index) =>
+            resultOf({ no: 1001 + index }, { no: 2 }, { dueAtMs: nowMs - 1000 - index, verdict: 'down' }),
+          ),
+        ),
+    },
     'the transitions of a monitor': {
       tables: ['transitions'],
       ask: ({ spied }) =>
         readStateHistories(spied, { monitorIds: ['mon_7'], fromMs: window.fromMs, toMs: window.toMs }),
     },
   };
-  for (const [name, { tables, ask }] of Object.entries(cases)) {
+  for (const [name, { tables, whole = [], ask }] of Object.entries(cases)) {
     const on = explaining(database);
     await ask(on);
-    t.deepEqual({ name, ...on.read() }, { name, tables: tables.toSorted(), whole: [] });
+    const read = on.read();
+    t.deepEqual({ name, ...read }, { name, tables: tables?.toSorted() ?? read.tables, whole });
   }
 });
 
