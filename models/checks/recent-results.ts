@@ -57,15 +57,15 @@ async function hasRecentResults(run: Run): Promise<boolean> {
  * ones it is too late. Infinity until every process reads packed results. Throws as `requireRecentResults` does.
  */
 export async function readRecentFrom(run: Run): Promise<number> {
-  const [row] = await run<{ isWhole: boolean; packs: boolean; beganAtMs: number }>({
+  const [row] = await run<{ isWhole: boolean; packedUntilMs: number | null; beganAtMs: number }>({
     name: 'read-recent-from',
     text: `SELECT EXISTS (SELECT FROM recent_results_whole) AS "isWhole",
-             EXISTS (SELECT FROM service_marks WHERE name = '${PACKED_MARK}') AS packs,
+             (SELECT at FROM service_marks WHERE name = '${PACKED_MARK}') AS "packedUntilMs",
              (extract(epoch FROM now()) * 1000)::bigint AS "beganAtMs"`,
   });
   if (row?.isWhole !== true) throw new RecentResultsLost();
-  if (!row.packs) return Number.POSITIVE_INFINITY;
-  return Math.floor((row.beganAtMs - HOUR_MS - LATE_AFTER_MS) / HOUR_MS) * HOUR_MS;
+  if (row.packedUntilMs === null) return Number.POSITIVE_INFINITY;
+  return Math.max(row.packedUntilMs, Math.floor((row.beganAtMs - HOUR_MS - LATE_AFTER_MS) / HOUR_MS) * HOUR_MS);
 }
 
 /** Whether a result says nothing but how long its check took, so that it can be packed. */

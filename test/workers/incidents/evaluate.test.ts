@@ -258,7 +258,7 @@ test('steady results are stored for packing, but those of pings and of long inte
   const [often, seldom] = [await runtime.addMonitor([agent]), await runtime.addMonitor([agent])];
   const nowMs = Date.now();
   await runOn(runtime.database.pool)('UPDATE monitors SET interval_seconds = 1201 WHERE id = $1', [seldom.id]);
-  await beginPackingAt(runOn(runtime.database.pool), nowMs);
+  await beginPackingAt(runOn(runtime.database.pool), nowMs - HOUR_MS);
   const evaluate = evaluatorOf(runtime, nowMs);
   const numbers = async (table: string) =>
     (await rowsOf<{ no: number }>(runtime, `SELECT monitor_no AS no FROM ${table} ORDER BY 1, due_at`)).map(
@@ -278,13 +278,30 @@ test('steady results are stored for packing, but those of pings and of long inte
   t.deepEqual(await numbers('check_results'), [often.no, often.no, seldom.no, seldom.no, seldom.no]);
 });
 
+test('steady results of hours before packing began are not for packing: they would not outlive a crash', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent]);
+  const nowMs = Date.now();
+  await beginPackingAt(runOn(runtime.database.pool), nowMs);
+  const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
+
+  await evaluatorOf(
+    runtime,
+    nowMs,
+  )([hourMs - 1, hourMs].map((dueAtMs) => resultOf(monitor, agent, { dueAtMs, verdict: 'up' })));
+
+  t.deepEqual(await rowsOf(runtime, 'SELECT due_at AS at FROM recent_results'), [{ at: hourMs }]);
+  t.deepEqual(await rowsOf(runtime, 'SELECT due_at AS at FROM check_results'), [{ at: hourMs - 1 }]);
+});
+
 test('after a crash that emptied the newest results, a batch brings them back before it is decided', async (t) => {
   const runtime = await openTestRuntime(t);
   const other = await runtime.addAgent('b');
   const agents = [await runtime.addAgent('a'), other];
   const monitor = await runtime.addMonitor(agents);
   const nowMs = Date.now();
-  await beginPackingAt(runOn(runtime.database.pool), nowMs);
+  await beginPackingAt(runOn(runtime.database.pool), nowMs - HOUR_MS);
   const evaluate = evaluatorOf(runtime, nowMs);
   const at = (agent: (typeof agents)[number], second: number, verdict: MeasuredResult['verdict']) =>
     resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict });
