@@ -1,6 +1,7 @@
 import type { RecheckedSource } from '../../core/checks/recheck.ts';
 import type { SourceState } from '../../core/incidents/source-state.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 
 /** A monitor that an agent may report on, as far as taking in its results needs it. */
@@ -53,7 +54,7 @@ export async function listReportedMonitors(
 }
 
 /** A window of due time of one monitor, in Unix milliseconds, the end excluded. */
-type MonitorWindow = { monitorNo: number; fromMs: number; toMs: number };
+export type MonitorWindow = { monitorNo: number; fromMs: number; toMs: number };
 
 /**
  * The due times of an agent's stored results in windows of its monitors, by the keys that the windows have. Not a named
@@ -66,9 +67,13 @@ export async function listStoredDueTimes(
 ): Promise<Map<string, number[]>> {
   const all = [...windows.values()];
   const { rows } = await database.pool.query<{ key: string; times: number[] | null }>(
-    `SELECT k.key, (SELECT json_agg(r.due_at) FROM results_due($6, $7) r
-                    WHERE r.monitor_no = k.monitor_no AND r.agent_no = $1 AND r.due_at >= k.from_ms
-                      AND r.due_at < k.to_ms) AS times
+    `SELECT k.key, (SELECT json_agg(r.due_at) FROM (
+         SELECT due_at, monitor_no, agent_no FROM single_results WHERE due_at >= $6 AND due_at < $7
+         UNION ALL
+         SELECT due_at, monitor_no, agent_no FROM unpacked_results($6, $7)
+           WHERE packed_at > k.from_ms - ${HOUR_MS} AND packed_at < k.to_ms
+       ) r WHERE r.monitor_no = k.monitor_no AND r.agent_no = $1 AND r.due_at >= k.from_ms
+         AND r.due_at < k.to_ms) AS times
      FROM unnest($2::text[], $3::int[], $4::bigint[], $5::bigint[]) AS k (key, monitor_no, from_ms, to_ms)`,
     [
       agentNo,

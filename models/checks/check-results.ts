@@ -1,6 +1,7 @@
 import { encodeCause, VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { writeTimings } from '../../core/incidents/failure-evidence.ts';
 import type { VotedResult } from '../../core/incidents/source-state.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import type { Run } from '../sql.ts';
 import { storeRecent } from './recent-results.ts';
 
@@ -36,6 +37,7 @@ async function storeSingle(run: Run, results: readonly MeasuredResult[]): Promis
      ) AND NOT EXISTS (
        SELECT FROM unpacked_results($9, $10) u
        WHERE u.monitor_no = g.monitor_no AND u.agent_no = g.agent_no AND u.due_at = g.due_at
+         AND u.packed_at = g.due_at / ${HOUR_MS} * ${HOUR_MS} + g.due_at % 1000
      )
      ON CONFLICT DO NOTHING RETURNING monitor_no, agent_no, due_at`,
     [

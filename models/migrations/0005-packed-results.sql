@@ -63,14 +63,15 @@ CREATE VIEW single_results AS
   FROM recent_results;
 
 -- The packed results that were due from one moment to another, which is excluded, in Unix milliseconds and in the
--- columns of `check_results`.
+-- columns of `check_results`. `packed_at` is the `at` of their row: with it, few rows are unpacked for a short time of
+-- a source.
 CREATE FUNCTION unpacked_results(from_ms bigint, to_ms bigint) RETURNS TABLE (
   due_at bigint, monitor_no integer, agent_no integer, latency_ms integer, http_status smallint, verdict smallint,
-  cause smallint, timings text, detail jsonb
+  cause smallint, timings text, detail jsonb, packed_at bigint
 ) LANGUAGE sql STABLE
 BEGIN ATOMIC
   SELECT e.due_at, p.monitor_no, p.agent_no, e.latency_ms, p.http_status, 1::smallint, NULL::smallint, e.timings,
-         timings_detail(e.timings)
+         timings_detail(e.timings), p.at
   FROM packed_results p, LATERAL (
     SELECT p.at + 1000 * coalesce(u.second::bigint, p.first_second + (u.ordinal - 1)
              * (p.last_second - p.first_second) / greatest(cardinality(p.latencies_ms) - 1, 1)) AS due_at,

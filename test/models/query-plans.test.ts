@@ -4,6 +4,7 @@ import { fillWithRollups } from '../../bench/harness/rollups.ts';
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { listStoredDueTimes, type MonitorWindow } from '../../models/agents/results.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
 import { storeResults } from '../../models/checks/check-results.ts';
 import type { Database } from '../../models/database.ts';
@@ -27,7 +28,7 @@ const MIDNIGHT = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;
 const BIG =
   /^(check_results|packed_results|heartbeat_pings|hourly_rollups|daily_rollups)_|^(transitions|recent_results)$/;
 
-type PlanNode = { 'Node Type': string; 'Relation Name'?: string; Plans?: PlanNode[] };
+type PlanNode = { 'Node Type': string; 'Relation Name'?: string; 'Index Cond'?: string; Plans?: PlanNode[] };
 
 async function prepare(t: ExecutionContext): Promise<{ database: Database; monitorNo: number }> {
   const { database, tenantId, addAgent, addMonitor } = await openTestRuntime(t);
@@ -78,6 +79,7 @@ function explaining(database: Database): {
   run: Run;
   spied: Pick<Database, 'pool'>;
   read: () => { tables: string[]; whole: string[] };
+  conditions: (table: string) => string[];
 } {
   const nodes: PlanNode[] = [];
   const plain = runOn(database.pool);
@@ -87,7 +89,9 @@ function explaining(database: Database): {
     nodes.push(...(row?.['QUERY PLAN'] ?? []).flatMap(({ Plan }) => nodesOf(Plan)));
     return await plain(sql, bind);
   };
-  const query = async ({ text, values }: { text: string; values: unknown[] }) => ({ rows: await run(text, values) });
+  const query = async (statement: string | { text: string; values: unknown[] }, given: unknown[] = []) => ({
+    rows: typeof statement === 'string' ? await run(statement, given) : await run(statement.text, statement.values),
+  });
   const big = () => nodes.filter((node) => BIG.test(node['Relation Name'] ?? ''));
   return {
     run,
@@ -98,6 +102,8 @@ function explaining(database: Database): {
         .filter((node) => node['Node Type'] === 'Seq Scan')
         .map((node) => node['Relation Name'] ?? ''),
     }),
+    conditions: (table) =>
+      nodes.flatMap((node) => (node['Relation Name'] === table ? (node['Index Cond'] ?? 'none') : [])),
   };
 }
 
@@ -224,6 +230,28 @@ test('the hot queries read the partitions of their window only, by indexes', asy
     const read = on.read();
     t.deepEqual({ name, ...read }, { name, tables: tables?.toSorted() ?? read.tables, whole });
   }
+
+  // Of results of a day that an agent hands in late, each reads its own hour only.
+  const late = Array.from({ length: 24 }, (_, index) =>
+    resultOf({ no: 1008 }, { no: 2 }, { dueAtMs: MIDNIGHT + index * HOUR_MS + 30_008, verdict: 'up' }),
+  );
+  const windows = late.map(({ dueAtMs }): [string, MonitorWindow] => [
+    `${dueAtMs}`,
+    { monitorNo: 1008, fromMs: dueAtMs, toMs: dueAtMs + 60_000 },
+  ]);
+  const packed = dayOf('packed_results', MIDNIGHT);
+  const storing = explaining(database);
+  await storeResults(storing.run, late);
+  t.deepEqual(
+    storing.conditions(packed).map((condition) => /\(at = /.test(condition)),
+    [true],
+  );
+  const counting = explaining(database);
+  await listStoredDueTimes(counting.spied, 2, new Map(windows));
+  t.deepEqual(
+    counting.conditions(packed).map((condition) => condition.includes('(at > (k.from_ms')),
+    [true],
+  );
 });
 
 test('the functions of the schema are put into the statements that use them, and are never called', async (t) => {
