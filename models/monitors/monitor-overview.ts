@@ -106,7 +106,7 @@ export async function readLastChecks(
   { monitorNos, nowMs }: { monitorNos: readonly number[]; nowMs: number },
 ): Promise<Map<number, number>> {
   const rows = await runOn(database.pool)<{ monitorNo: number; atMs: number }>(
-    `SELECT s.monitor_no AS "monitorNo", max(r.due_at) AS "atMs"
+    `SELECT s.monitor_no AS "monitorNo", max(least(r.due_at, $3::bigint)) AS "atMs"
      FROM monitor_sources s, newest_result(s.monitor_no, s.agent_no, $2, $3) r
      WHERE s.monitor_no = ANY($1::int[]) AND NOT EXISTS (SELECT FROM heartbeats h WHERE h.monitor_no = s.monitor_no)
      GROUP BY s.monitor_no

@@ -14,7 +14,8 @@ import {
   type SteadyResult,
 } from '../../../models/checks/recent-results.ts';
 import type { Database } from '../../../models/database.ts';
-import { runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
+import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
 import { recordProcess } from '../../../models/system/processes.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
@@ -233,6 +234,24 @@ test('nothing is packed while results are lost, and what a clock that was ahead 
   t.is(await countIn(database, 'recent_results'), 119);
   t.true(await packNextHour(database, HOUR + 2 * HOUR_MS + 90_000));
   t.is(await countIn(database, 'packed_results'), 5);
+});
+
+test('a clock that is set back leaves of a packed hour what was due by then, once, and the rest is packed anew', async (t) => {
+  const database = await prepare(t);
+  const run = runOn(database.pool);
+  const results = hourOfResults();
+  await store(database, results);
+  t.true(await packNextHour(database, HOUR + 3 * HOUR_MS));
+  const nowMs = HOUR + 1_800_000;
+  const measured = (await listPages(database, { limit: 1000 })).filter(({ atMs }) => atMs <= nowMs);
+
+  await inTransaction(database, (_, client) => pullBackTimes(client, { nowMs, backMs: 3 * HOUR_MS }));
+
+  t.deepEqual(await listPages(database, { limit: 1000 }), measured);
+  t.deepEqual(await run(`SELECT at FROM service_marks WHERE name = 'packed_results'`), [{ at: HOUR }]);
+  t.is((await store(database, results)).size, results.length - measured.length);
+  t.true(await packNextHour(database, HOUR + 3 * HOUR_MS));
+  t.is((await listPages(database, {})).length, results.length);
 });
 
 test('packing does not wait for a backup that reads the batches', async (t) => {

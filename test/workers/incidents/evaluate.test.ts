@@ -6,6 +6,7 @@ import { beginPackingAt, packNextHour } from '../../../models/checks/packed-resu
 import { isSteady } from '../../../models/checks/recent-results.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { readLastChecks } from '../../../models/monitors/monitor-overview.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
@@ -293,6 +294,18 @@ test('steady results of hours before packing began are not for packing: they wou
 
   t.deepEqual(await rowsOf(runtime, 'SELECT due_at AS at FROM recent_results'), [{ at: hourMs }]);
   t.deepEqual(await rowsOf(runtime, 'SELECT due_at AS at FROM check_results'), [{ at: hourMs - 1 }]);
+});
+
+test('a monitor was not checked later than now, though an agent whose clock is ahead says so', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent]);
+  const nowMs = Date.now();
+  await evaluatorOf(runtime, nowMs)([resultOf(monitor, agent, { dueAtMs: nowMs + 30 * SECOND, verdict: 'up' })]);
+
+  const checks = await readLastChecks(runtime.database, { monitorNos: [monitor.no], nowMs });
+
+  t.deepEqual([...checks], [[monitor.no, nowMs]]);
 });
 
 test('after a crash that emptied the newest results, a batch brings them back before it is decided', async (t) => {
