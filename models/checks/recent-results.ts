@@ -158,8 +158,7 @@ export async function restoreRecentResults(database: Pick<Database, 'pool'>): Pr
 }
 
 /**
- * A batch may name what was stored otherwise before, is packed already, or was due at a later time than it is: a clock
- * that was ahead was set back.
+ * Leaves out what was stored otherwise before, what is packed already, and what lies ahead of a clock that was set back.
  */
 async function restoreSome(run: Run, results: readonly SteadyResult[], { fromMs, untilMs }: DueRange): Promise<void> {
   const kept = results.filter(({ dueAtMs }) => dueAtMs >= fromMs && dueAtMs <= untilMs);

@@ -12,7 +12,8 @@ export async function ageDatabase(databaseUrl: string, days: number): Promise<vo
   const ms = days * 86_400_000;
   await withClient(databaseUrl, async (client) => {
     const { rows: partitions } = await client.query<{ name: string }>(
-      `SELECT c.relname AS name FROM pg_class c WHERE c.relispartition AND c.relkind = 'r' AND c.relname ~ '_[0-9]{6,}$'`,
+      `SELECT c.relname AS name FROM pg_class c
+       WHERE c.relispartition AND c.relkind = 'r' AND c.relname ~ '_[0-9]{6,}$'`,
     );
     for (const { name } of partitions) await client.query(`DROP TABLE ${name}`);
     const { rows: columns } = await client.query<{ table_name: string; column_name: string }>(

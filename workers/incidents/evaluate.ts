@@ -196,8 +196,8 @@ function keepApplicable({ results, suspects, newest }: Batch, stored: ReadonlySe
 /**
  * The batch with results that were stored without being applied. Their sources were not locked: as they were read, the
  * results changed nothing, while another batch began a streak that they break. They are those of a source under way to
- * change that are newer than its state. Where its checks were edited since, that ends its streaks, and what measured the
- * checks before counts no more.
+ * change that are newer than its state. Where its checks were edited since, that ends its streaks, and what measured
+ * the checks before counts no more.
  */
 async function addMissed(run: Run, batch: Batch): Promise<Batch> {
   const behind = [...batch.suspects].flatMap(([key, { monitorNo, agentNo, state, checksVersion }]) => {

@@ -236,7 +236,7 @@ test('nothing is packed while results are lost, and what a clock that was ahead 
   t.is(await countIn(database, 'packed_results'), 5);
 });
 
-test('a clock that is set back leaves of a packed hour what was due by then, once, and the rest is packed anew', async (t) => {
+test('a clock that is set back leaves what was due by then of a packed hour, which is packed anew', async (t) => {
   const database = await prepare(t);
   const run = runOn(database.pool);
   const results = hourOfResults();
