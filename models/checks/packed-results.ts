@@ -2,7 +2,7 @@ import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { isOpenSince, SETTLED_AFTER_MS } from '../statistics/rollups.ts';
-import { LOCK_NOT_AVAILABLE } from '../system/partitions.ts';
+import { createPartitions, LOCK_NOT_AVAILABLE, NO_PARTITION } from '../system/partitions.ts';
 import { BATCH_SLOTS, LATE_AFTER_MS, PACKED_MARK, requireRecentResults, slotOf } from './recent-results.ts';
 
 /** Monitors whose hour is packed with one statement. */
@@ -48,11 +48,26 @@ export async function beginPackingAt(run: Run, nowMs: number): Promise<void> {
  */
 export async function packNextHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const startedAt = performance.now();
-  const hourMs = await inTransaction(database, async (_, client) => {
+  let hourMs: number | null;
+  try {
+    hourMs = await packMarkedHour(database, nowMs);
+  } catch (error) {
+    if (sqlStateOf(error) !== NO_PARTITION) throw error;
+    // The service was away for so long that the partition of that day was dropped.
+    const mark = await readMark(runOn(database.pool), '');
+    await createPartitions(database, mark?.at ?? nowMs);
+    hourMs = await packMarkedHour(database, nowMs);
+  }
+  if (hourMs === null) return false;
+  await emptyBatches(database, hourMs, nowMs + performance.now() - startedAt);
+  return true;
+}
+
+/** The hour that was packed; null where none was. */
+async function packMarkedHour(database: Pick<Database, 'pool'>, nowMs: number): Promise<number | null> {
+  return await inTransaction(database, async (_, client) => {
     const run = runOn(client, MAX_STATEMENT_MS);
-    const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
-      PACKED_MARK,
-    ]);
+    const mark = await readMark(run, 'FOR UPDATE SKIP LOCKED');
     if (mark === undefined) return null;
     const endMs = mark.at + HOUR_MS;
     const closedMs = endMs + HOUR_MS + LATE_AFTER_MS;
@@ -64,9 +79,11 @@ export async function packNextHour(database: Pick<Database, 'pool'>, nowMs: numb
     await run('UPDATE service_marks SET at = $2 WHERE name = $1', [PACKED_MARK, endMs]);
     return mark.at;
   });
-  if (hourMs === null) return false;
-  await emptyBatches(database, hourMs, nowMs + performance.now() - startedAt);
-  return true;
+}
+
+async function readMark(run: Run, lock: string): Promise<{ at: number } | undefined> {
+  const [mark] = await run<{ at: number }>(`SELECT at FROM service_marks WHERE name = $1 ${lock}`, [PACKED_MARK]);
+  return mark;
 }
 
 /**

@@ -157,9 +157,7 @@ export async function restoreRecentResults(database: Pick<Database, 'pool'>): Pr
   });
 }
 
-/**
- * Leaves out what was stored otherwise before, what is packed already, and what lies ahead of a clock that was set back.
- */
+/** Leaves out what was stored otherwise before, what is packed, and what lies ahead of a clock that was set back. */
 async function restoreSome(run: Run, results: readonly SteadyResult[], { fromMs, untilMs }: DueRange): Promise<void> {
   const kept = results.filter(({ dueAtMs }) => dueAtMs >= fromMs && dueAtMs <= untilMs);
   if (kept.length === 0) return;

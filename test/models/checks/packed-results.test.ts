@@ -254,6 +254,22 @@ test('a clock that is set back leaves what was due by then of a packed hour, whi
   t.is((await listPages(database, {})).length, results.length);
 });
 
+test('an hour of a day whose partition was dropped meanwhile is packed', async (t) => {
+  const { database } = await openTestRuntime(t);
+  const oldMs = HOUR - 100 * DAY_MS;
+  await beginPackingAt(runOn(database.pool), oldMs);
+  await createPartitions(database, HOUR);
+  await runOn(database.pool)(
+    'INSERT INTO recent_results (due_at, monitor_no, agent_no, latency_ms) VALUES ($1, 7, 2, 20)',
+    [oldMs],
+  );
+
+  t.true(await packNextHour(database, HOUR));
+
+  t.is(await countIn(database, 'recent_results'), 0);
+  t.is(await countIn(database, 'packed_results'), 1);
+});
+
 test('packing does not wait for a backup that reads the batches', async (t) => {
   const database = await prepare(t);
   await store(database, hourOfResults());
