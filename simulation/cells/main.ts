@@ -3,7 +3,7 @@ import type { CellFigures } from './cell.ts';
 import { simulateCells, type SimulationFigures } from './simulation.ts';
 
 /** Bytes of a stored result with its indexes (docs/performance.md). */
-const STORED_BYTES = 96;
+const STORED_BYTES = 7;
 
 const { values } = parseArgs({
   options: {
