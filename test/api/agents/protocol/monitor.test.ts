@@ -73,7 +73,7 @@ test(
 
     const database = openTestDatabase(databaseUrl);
     t.teardown(() => closeDatabase(database));
-    const { rows } = await database.pool.query('SELECT count(*) AS results FROM check_results');
+    const { rows } = await database.pool.query('SELECT count(*) AS results FROM single_results');
     t.deepEqual(rows, [{ results: 4 }]);
   },
 );
