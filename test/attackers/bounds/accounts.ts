@@ -2,7 +2,7 @@ import { Agent, get } from 'node:http';
 import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { serveCellRouter } from '../../../api/cell-router.ts';
+import { serveCellRouter, type CellRouterLimits } from '../../../api/cell-router.ts';
 import { writeToken } from '../../../core/accounts/cells.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { addPerson, addSession } from '../../api/person.ts';
@@ -36,31 +36,44 @@ const bodies: Walker = async (t) => {
   t.regex(String(many.json['error']), /at most 5000 values/);
 };
 
-/** Through a router as it is run, before a cell that answers nothing and one that is there. */
+/** Through a router before a cell that answers nothing and one that is there. */
 const routedRequests: Walker = async (t) => {
   const held: Socket[] = [];
   const silent = await startHttpServer(t, (request) => held.push(request.socket));
   const there = await startHttpServer(t, (_request, response) => response.end('ok'));
-  const router = await serveCellRouter({
-    port: 0,
-    host: '127.0.0.1',
-    cells: [there, silent].map(({ port }, index) => ({ name: `c${index}`, url: `http://127.0.0.1:${port}` })),
-    publicUrl: 'http://localhost:3000',
-    trustedProxies: [],
-    metrics: new Registry(),
-    logger: pino({ level: 'silent' }),
-    makeId: createIdSource(),
-  });
-  t.teardown(() => router.stop(0));
-  const url = `http://127.0.0.1:${router.port}/v1/usage`;
-  const Authorization = `Bearer ${writeToken('spk', 'c1', 'x'.repeat(43))}`;
-  t.is((await fetch(url, { method: 'POST', body: Buffer.alloc(16 * 2 ** 20 + 1) })).status, 413);
+  const startRouter = async (limits?: CellRouterLimits) => {
+    const router = await serveCellRouter({
+      port: 0,
+      host: '127.0.0.1',
+      cells: [there, silent].map(({ port }, index) => ({ name: `c${index}`, url: `http://127.0.0.1:${port}` })),
+      publicUrl: 'http://localhost:3000',
+      trustedProxies: [],
+      metrics: new Registry(),
+      logger: pino({ level: 'silent' }),
+      makeId: createIdSource(),
+      ...(limits && { limits }),
+    });
+    t.teardown(() => router.stop(0));
+    return `http://127.0.0.1:${router.port}/v1/usage`;
+  };
+  const asItIsRun = await startRouter();
+  t.is((await fetch(asItIsRun, { method: 'POST', body: Buffer.alloc(16 * 2 ** 20 + 1) })).status, 413);
 
+  // Fewer than it takes, which a busy machine does not begin at once.
+  const most = 50;
+  const url = await startRouter({
+    connections: 1000,
+    requestsOfCell: most,
+    bodyBytes: 1000,
+    connectMs: 60_000,
+    silenceMs: 120_000,
+  });
+  const Authorization = `Bearer ${writeToken('spk', 'c1', 'x'.repeat(43))}`;
   const ending = new AbortController();
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
-  for (let sent = 0; sent < 2000; sent += 1)
+  for (let sent = 0; sent < most; sent += 1)
     get(url, { agent, headers: { Authorization }, signal: ending.signal }).on('error', () => undefined);
-  await until(() => held.length === 2000, { timeoutMs: 60_000 });
+  await until(() => held.length === most, { timeoutMs: 60_000 });
   t.is((await fetch(url, { headers: { Authorization } })).status, 503);
   t.is((await fetch(url)).status, 200, 'another cell has room of its own');
   ending.abort();
