@@ -30,6 +30,7 @@ import {
   deleteAgentHandler,
   getAgentHandler,
   listAgentsHandler,
+  updateAgentHandler,
 } from './agents/agents.ts';
 import { getFleetHandler, retireRegionHandler } from './agents/fleet.ts';
 import { testChannelHandler, updateWebhookHandler } from './alerts/channel-test.ts';
@@ -215,6 +216,7 @@ export const ROUTES = {
   listAgents: { method: 'get', path: '/agents', handler: listAgentsHandler },
   createAgent: { method: 'post', path: '/agents', records: 'agent.created', handler: createAgentHandler },
   getAgent: { method: 'get', path: '/agents/{id}', handler: getAgentHandler },
+  updateAgent: { method: 'patch', path: '/agents/{id}', records: 'agent.changed', handler: updateAgentHandler },
   deleteAgent: { method: 'delete', path: '/agents/{id}', records: 'agent.deleted', handler: deleteAgentHandler },
   rotateAgentToken: {
     method: 'post',

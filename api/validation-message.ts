@@ -93,6 +93,7 @@ function describe(
         `${show(field, value)}`
       );
     case 'maxProperties': {
+      if (schema?.['x-expects'] !== undefined) return `${name} must be ${expectation(schema)}`;
       const { length: entries } = Object.keys(Object(value));
       return `${name} must have at most ${schema?.maxProperties ?? 0} entries, got ${entries}`;
     }
@@ -228,13 +229,17 @@ function readOnlyFields(path: string): readonly string[] {
 }
 
 function describeQuery(complaint: Complaint, { description, path, request }: RefusedRequest): string[] {
-  const name = complaint.path.slice('/query/'.length);
+  const pointer = complaint.path.slice('/query'.length);
+  const [, name = ''] = pointer.split('/');
   const schema = querySchema(description, path, name);
   if (schema === undefined) return [`${name} is not a known query parameter here`];
-  return describeComplaints([{ ...complaint, path: `/${name}` }], {
+  const sent: unknown = request.query[name];
+  // What can be repeated was sent once.
+  const value = schema.type === 'array' && !Array.isArray(sent) ? [sent] : sent;
+  return describeComplaints([{ ...complaint, path: pointer }], {
     description,
     schema: { properties: { [name]: schema } },
-    value: request.query,
+    value: { [name]: value },
     readOnly: [],
   });
 }

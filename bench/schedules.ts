@@ -125,5 +125,6 @@ const SETTINGS: Omit<MonitorSettings, 'name' | 'target'> = {
   downMinSources: 1,
   heartbeatGraceSeconds: null,
   slaTarget: null,
+  tags: [],
   checkSpec: {},
 };

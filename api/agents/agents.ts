@@ -1,4 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { sortTags } from '../../core/monitors/tags.ts';
 import { generateToken } from '../../models/accounts/api-tokens.ts';
 import {
   deleteAgent,
@@ -6,6 +7,7 @@ import {
   listAgents,
   createAgentWithin,
   rotateAgentToken,
+  updateAgent,
   type Agent,
 } from '../../models/agents/agents.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
@@ -60,6 +62,24 @@ export function deleteAgentHandler(
   };
 }
 
+/** `PATCH /agents/{id}`: shared agents are not the caller's to change (D-63). */
+export function updateAgentHandler({ database }: Parts<'database'>): Handler<'updateAgent'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const { name, region, tags } = request.body;
+    const change = {
+      ...(name !== undefined && { name: requirePlainName('name', name) }),
+      ...(region !== undefined && { region: region === null ? null : requirePlainName('region', region) }),
+      ...(tags !== undefined && { tags: sortTags(tags) }),
+    };
+    const agent = await updateAgent(database, { ...key, author: authorOf(response) }, change);
+    if (agent === null && (await findAgent(database, key)) !== null)
+      throw new ApiError(403, `agent ${key.id} is shared by all accounts and cannot be changed`);
+    if (agent === null) throw notFound('agent', key.id);
+    response.json(presentAgent(agent));
+  };
+}
+
 const NEEDS_NO_QUOTES = /^[\w:/.@%+-]+$/;
 
 /** What a customer types to start an agent, for a POSIX shell. */
@@ -78,7 +98,7 @@ export function createAgentHandler({
 }: Parts<'database' | 'makeId' | 'now' | 'config' | 'rateLimits'>): Handler<'createAgent'> {
   return async (request, response) => {
     const { tenantId, plan } = callerOf(response);
-    const { name, region = null } = request.body;
+    const { name, region = null, tags = [] } = request.body;
     await rateLimits.take('agent', tenantId);
     const token = generateToken('spa', config.cell);
     const { ownAgents } = PLAN_LIMITS[plan];
@@ -90,6 +110,7 @@ export function createAgentHandler({
         tenantId,
         name: requirePlainName('name', name),
         region: region === null ? null : requirePlainName('region', region),
+        tags: sortTags(tags),
         tokenFingerprint: fingerprintOf(token),
         nowMs: now(),
       },
@@ -138,6 +159,7 @@ export function presentAgent(agent: Agent): components['schemas']['Agent'] {
     kind: agent.kind === 'tenant' ? 'tenant' : 'first_party',
     name: agent.name,
     region: agent.region,
+    tags: [...agent.tags],
     capabilities: agent.capabilities,
     version: agent.version,
     arch: agent.arch,

@@ -5,6 +5,7 @@ import {
   type WebhookHeadersChange,
 } from '../../core/alerts/channel.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
+import { sortTags, type MonitorTags } from '../../core/monitors/tags.ts';
 import { findUrlProblem } from '../../notifications/webhook/attempt.ts';
 import type { Body } from '../handler.ts';
 
@@ -20,6 +21,7 @@ export type ChannelDraft = {
   headers: WebhookHeaders;
   allMonitors: boolean;
   monitorIds: string[];
+  monitorTags: MonitorTags | null;
   wantsReports: boolean;
 };
 
@@ -29,6 +31,7 @@ export type ChannelPatch = {
   enabled?: boolean;
   allMonitors?: boolean;
   monitorIds?: string[];
+  monitorTags?: MonitorTags | null;
   wantsReports?: boolean;
 };
 
@@ -56,6 +59,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
     headers: input.headers ?? {},
     allMonitors: input.all_monitors ?? true,
     monitorIds: [...new Set(input.monitor_ids)],
+    monitorTags: readTags(input.monitor_tags),
     wantsReports: input.reports ?? false,
   };
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
@@ -82,9 +86,16 @@ export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType
       ...(input.enabled !== undefined && { enabled: input.enabled }),
       ...(input.all_monitors !== undefined && { allMonitors: input.all_monitors }),
       ...(input.monitor_ids !== undefined && { monitorIds: [...new Set(input.monitor_ids)] }),
+      ...(input.monitor_tags !== undefined && { monitorTags: readTags(input.monitor_tags) }),
       ...(input.reports !== undefined && { wantsReports: input.reports }),
     },
   };
+}
+
+/** The tags that route monitors, sorted; null for none. The description has one of both lists. */
+function readTags(sent: Body<'createChannel'>['monitor_tags']): MonitorTags | null {
+  if (sent?.any !== undefined) return { any: sortTags(sent.any) };
+  return sent?.all === undefined ? null : { all: sortTags(sent.all) };
 }
 
 /** What a request changes of where a webhook's deliveries go and what they carry; an absent part stays. */

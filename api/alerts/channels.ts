@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelStatus, ChannelType, WebhookHeaders } from '../../core/alerts/channel.ts';
+import type { MonitorTags } from '../../core/monitors/tags.ts';
 import {
   countChannels,
   createChannel,
@@ -222,6 +223,11 @@ async function connectWebhook(
   };
 }
 
+function presentTags(tags: MonitorTags | null): components['schemas']['MonitorTags'] {
+  if (tags === null) return null;
+  return 'any' in tags ? { any: [...tags.any] } : { all: [...tags.all] };
+}
+
 /** A channel as reads show it; only the host of a webhook's URL appears. */
 export function presentChannel(channel: Channel): components['schemas']['Channel'] {
   return {
@@ -233,6 +239,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     status: channel.status,
     all_monitors: channel.allMonitors,
     monitor_ids: channel.monitorIds,
+    monitor_tags: presentTags(channel.monitorTags),
     url_host: channel.urlHost,
     ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
     team_name: channel.teamName,

@@ -35,8 +35,8 @@ type ListQuery = Query<'listMonitorIncidents'>;
 /** `GET /incidents` */
 export function listIncidentsHandler(dependencies: Parts<'database' | 'config' | 'now'>): Handler<'listIncidents'> {
   return async (request, response) => {
-    const { monitor_id: monitorId } = request.query;
-    await answerIncidents(dependencies, { request, response }, monitorId);
+    const { monitor_id: monitorId, tag: tags } = request.query;
+    await answerIncidents(dependencies, { request, response }, { monitorId, tags });
   };
 }
 
@@ -48,14 +48,14 @@ export function listMonitorIncidentsHandler(
     const id = idOf(request);
     const found = await findMeasuredMonitor(dependencies.database, { tenantId: callerOf(response).tenantId, id });
     if (found === null) throw notFound('monitor', id);
-    await answerIncidents(dependencies, { request, response }, id);
+    await answerIncidents(dependencies, { request, response }, { monitorId: id });
   };
 }
 
 async function answerIncidents(
   { database, config, now }: Parts<'database' | 'config' | 'now'>,
   { request, response }: { request: WrittenRequest & { query: ListQuery }; response: Response },
-  monitorId: string | undefined,
+  { monitorId, tags }: { monitorId: string | undefined; tags?: readonly string[] | undefined },
 ): Promise<void> {
   const page = readPage(request);
   const limit = page.limit ?? DEFAULT_LIMIT;
@@ -72,6 +72,7 @@ async function answerIncidents(
           ...(since !== undefined && { sinceSeconds: since }),
           ...(until !== undefined && { untilSeconds: until }),
           ...(openSince !== undefined && { openSinceSeconds: openSince }),
+          ...(tags !== undefined && { tags }),
         },
         ...(page.after && { before: { startedAtMs: page.after.at, id: page.after.id } }),
         limit: limit + 1,

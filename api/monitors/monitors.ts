@@ -41,7 +41,7 @@ import { announceMonitor, announceSchedule, type AnnouncingParts } from './sched
 export function listMonitorsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listMonitors'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
-    const { type, status, enabled, q, agent_id: agentId } = request.query;
+    const { type, status, enabled, q, agent_id: agentId, tag: tags } = request.query;
     const { tenantId } = callerOf(response);
     const agent = agentId === undefined ? undefined : await findAgent(database, { tenantId, id: agentId });
     if (agent === null) {
@@ -56,6 +56,7 @@ export function listMonitorsHandler({ database, config }: Parts<'database' | 'co
         ...(enabled !== undefined && { enabled: enabled === '1' || enabled === 'true' }),
         ...(q !== undefined && { q }),
         ...(agent && { agentNo: agent.no }),
+        ...(tags && { tags }),
       },
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       ...(limit !== null && { limit: limit + 1 }),

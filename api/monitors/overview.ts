@@ -78,7 +78,10 @@ export function historyOf(
 /** `GET /overview` */
 export function getOverviewHandler({ database }: Parts<'database'>): Handler<'getOverview'> {
   return async (request, response) => {
-    const monitors = (await listAllMonitors(database, callerOf(response).tenantId)).map(presentMonitor);
+    const { tag: tags = [] } = request.query;
+    const monitors = (await listAllMonitors(database, callerOf(response).tenantId))
+      .filter((monitor) => tags.every((tag) => monitor.tags.includes(tag)))
+      .map(presentMonitor);
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
     await sendCompressedJson(request, response, {
       total: monitors.length,

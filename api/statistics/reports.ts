@@ -2,6 +2,7 @@ import type { Response } from 'express';
 import { renderReportCsv } from '../../core/statistics/reports/content.ts';
 import { dateOf } from '../../core/statistics/reports/periods.ts';
 import { findTenant } from '../../models/accounts/tenants.ts';
+import { listTaggedMonitorIds } from '../../models/monitors/monitors.ts';
 import { findReport, listReports, type FullReport, type Report } from '../../models/statistics/reports.ts';
 import { notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
@@ -37,10 +38,26 @@ export function listReportsHandler({ database, config }: Parts<'database' | 'con
 export function getReportHandler(dependencies: Parts<'database'>): Handler<'getReport'> {
   return async (request, response) => {
     const id = idOf(request);
-    const { format = 'json' } = request.query;
-    const report = await findReport(dependencies.database, { tenantId: callerOf(response).tenantId, id });
-    if (report === null) throw notFound('report', id);
+    const { format = 'json', tag: tags } = request.query;
+    const { tenantId } = callerOf(response);
+    const found = await findReport(dependencies.database, { tenantId, id });
+    if (found === null) throw notFound('report', id);
+    const report =
+      tags === undefined ? found : narrow(found, await listTaggedMonitorIds(dependencies.database, tenantId, tags));
     await SENDERS[format](response, report, dependencies);
+  };
+}
+
+/** The report with these monitors only; its summary stays that of the account. */
+function narrow(report: FullReport, monitorIds: ReadonlySet<string>): FullReport {
+  const { content, details } = report;
+  return {
+    ...report,
+    content: { ...content, monitors: content.monitors.filter(({ id }) => monitorIds.has(id)) },
+    details: details && {
+      ...details,
+      incidents: details.incidents.filter(({ monitor_id: id }) => monitorIds.has(id)),
+    },
   };
 }
 

@@ -49,6 +49,7 @@ export const AUDIT_ACTIONS = [
   'account.keys_rotated',
   'queue.changed',
   'account.renamed',
+  'agent.changed',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

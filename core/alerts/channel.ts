@@ -1,3 +1,5 @@
+import type { MonitorTags } from '../monitors/tags.ts';
+
 const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
 
@@ -12,9 +14,14 @@ export type Channel = {
   name: string;
   enabled: boolean;
   status: ChannelStatus;
-  /** True: alerts for every monitor; false: only for `monitorIds`, which are kept sorted either way. */
+  /**
+   * True: alerts for every monitor; false: only for `monitorIds` and those with `monitorTags`. Both are kept sorted
+   * either way.
+   */
   allMonitors: boolean;
   monitorIds: string[];
+  /** Null where tags route nothing. */
+  monitorTags: MonitorTags | null;
   /** Host, and port where it is not 443, of a webhook's URL; null for other types. */
   urlHost: string | null;
   /** Names of the headers that a webhook's owner adds to its deliveries, sorted; none of other types. */

@@ -119,6 +119,8 @@ export type MonitorSettings = {
   heartbeatGraceSeconds: number | null;
   /** Percent in (0, 100]; null = no target. */
   slaTarget: number | null;
+  /** Words and `key:value`, sorted, each once; 20 at most. */
+  tags: readonly string[];
   checkSpec: CheckSpec;
 };
 

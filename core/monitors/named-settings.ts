@@ -16,6 +16,7 @@ type Named = Pick<
   | 'downMinSources'
   | 'heartbeatGraceSeconds'
   | 'slaTarget'
+  | 'tags'
   | 'enabled'
 >;
 
@@ -39,6 +40,7 @@ export function namedSettings(monitor: Named) {
     down_min_sources: monitor.downMinSources,
     heartbeat_grace_seconds: monitor.heartbeatGraceSeconds,
     sla_target: monitor.slaTarget,
+    tags: [...monitor.tags],
     enabled: toFlag(monitor.enabled),
   };
 }

@@ -32,7 +32,7 @@ export function monitorFields(monitor: Monitor, agentIds: readonly string[], sec
 
 /** The settings of a channel as it is read; its URL and signing secret are not among them. */
 export function channelFields(channel: Channel): Compared {
-  const { name, type, enabled, allMonitors, monitorIds, wantsReports, urlHost, headerNames } = channel;
+  const { name, type, enabled, allMonitors, monitorIds, monitorTags, wantsReports, urlHost, headerNames } = channel;
   return {
     fields: {
       name,
@@ -40,6 +40,7 @@ export function channelFields(channel: Channel): Compared {
       enabled,
       all_monitors: allMonitors,
       monitor_ids: monitorIds,
+      monitor_tags: monitorTags,
       ...(type !== 'webhook' && { reports: wantsReports }),
       url_host: urlHost,
       ...(headerNames.length > 0 && { header_names: headerNames }),

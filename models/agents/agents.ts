@@ -1,6 +1,12 @@
 import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
 import type { Author } from '../../core/accounts/audit-entry.ts';
-import { goneWith, madeWith, type FieldChanges, type Fields } from '../../core/accounts/field-changes.ts';
+import {
+  compareFields,
+  goneWith,
+  madeWith,
+  type FieldChanges,
+  type Fields,
+} from '../../core/accounts/field-changes.ts';
 import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
@@ -16,6 +22,7 @@ export type Agent = {
   kind: AgentKind;
   name: string;
   region: string | null;
+  tags: readonly string[];
   capabilities: string[] | null;
   version: string | null;
   arch: string | null;
@@ -63,6 +70,7 @@ export type NewAgent = {
   tenantId: string;
   name: string;
   region: string | null;
+  tags?: readonly string[];
   tokenFingerprint: Buffer;
   nowMs: number;
 };
@@ -97,6 +105,29 @@ export async function createAgentWithin(
       changes: madeWith(agentFields(created), { token: agent.tokenFingerprint.length }),
     });
     return created;
+  });
+}
+
+/** Changes what a customer may say of a private agent, and returns it; null if the tenant has no such agent. */
+export async function updateAgent(
+  database: Database,
+  { author, ...key }: { tenantId: string; id: string } & Authored,
+  change: { name?: string; region?: string | null; tags?: readonly string[] },
+): Promise<Agent | null> {
+  return await inTransaction(database, async (run, client) => {
+    const transaction = transactionOn(database, client);
+    const record = await database.records.agents.findOne({
+      where: { ...key, kind: 'tenant' },
+      lock: transaction.LOCK.NO_KEY_UPDATE,
+      transaction,
+    });
+    if (record === null) return null;
+    const before = agentOf(record);
+    await record.update(change, { transaction });
+    const agent = agentOf(record);
+    const of = (each: Agent) => ({ fields: { ...agentFields(each), tags: [...each.tags] } });
+    await recordAgent(run, author, { agent, changes: compareFields(of(before), of(agent)) });
+    return agent;
   });
 }
 
@@ -196,8 +227,8 @@ async function recordAgent(
   if (tenantId !== null) await recordChange(run, author, { tenantId, object: { kind: 'agent', id, name }, changes });
 }
 
-function agentFields({ name, region }: Pick<Agent, 'name' | 'region'>): Fields {
-  return { name, region };
+function agentFields({ name, region, tags }: Pick<Agent, 'name' | 'region' | 'tags'>): Fields {
+  return { name, region, ...(tags.length > 0 && { tags }) };
 }
 
 function visibleTo(tenantId: string): WhereOptions<InferAttributes<AgentRecord>> {

@@ -18,6 +18,7 @@ export interface AgentRecord extends Model<InferAttributes<AgentRecord>, InferCr
   kind: AgentKind;
   name: string;
   region: string | null;
+  tags: CreationOptional<readonly string[]>;
   capabilities: CreationOptional<string[] | null>;
   version: CreationOptional<string | null>;
   arch: CreationOptional<string | null>;
@@ -40,6 +41,7 @@ export function defineAgentRecord(orm: Sequelize): ModelStatic<AgentRecord> {
     kind: { type: DataTypes.TEXT, allowNull: false },
     name: { type: DataTypes.TEXT, allowNull: false },
     region: DataTypes.TEXT,
+    tags: DataTypes.ARRAY(DataTypes.TEXT),
     capabilities: DataTypes.JSONB,
     version: DataTypes.TEXT,
     arch: DataTypes.TEXT,

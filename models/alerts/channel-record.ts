@@ -18,6 +18,8 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   enabled: CreationOptional<boolean>;
   status: ChannelStatus;
   allMonitors: boolean;
+  anyTags: CreationOptional<readonly string[]>;
+  allTags: CreationOptional<readonly string[]>;
   wantsReports: CreationOptional<boolean>;
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
@@ -42,6 +44,8 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     enabled: DataTypes.BOOLEAN,
     status: { type: DataTypes.TEXT, allowNull: false },
     allMonitors: { type: DataTypes.BOOLEAN, allowNull: false },
+    anyTags: DataTypes.ARRAY(DataTypes.TEXT),
+    allTags: DataTypes.ARRAY(DataTypes.TEXT),
     wantsReports: DataTypes.BOOLEAN,
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,

@@ -1,6 +1,7 @@
 import { Op } from 'sequelize';
 import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import type { MonitorTags } from '../../core/monitors/tags.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { channelFields } from '../accounts/recorded-fields.ts';
 import { notifyChange } from '../changes.ts';
@@ -22,6 +23,8 @@ export type NewChannel = {
   status: ChannelStatus;
   allMonitors: boolean;
   monitorIds: readonly string[];
+  /** Default null. */
+  monitorTags?: MonitorTags | null;
   /** Default false. */
   wantsReports?: boolean;
   webhook?: NewWebhook;
@@ -37,6 +40,7 @@ export type ChannelChange = {
   enabled?: boolean;
   allMonitors?: boolean;
   monitorIds?: readonly string[];
+  monitorTags?: MonitorTags | null;
   wantsReports?: boolean;
 };
 
@@ -68,7 +72,7 @@ export async function countChannels(database: Database, tenantId: string): Promi
  * are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
-  const { author, id, tenantId, type, name, status, allMonitors, wantsReports = false } = channel;
+  const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null, wantsReports = false } = channel;
   const { webhook, connectCode, tested } = channel;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
@@ -83,6 +87,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         name,
         status,
         allMonitors,
+        ...tagColumns(monitorTags),
         wantsReports,
         ...(webhook && sealWebhook(database, id, webhook)),
         createdAt: Math.floor(channel.nowMs / 1000),
@@ -154,7 +159,7 @@ export async function updateChannel(
   { author, ...key }: ChannelKey & Authored,
   change: ChannelChange,
 ): Promise<Channel | null> {
-  const { monitorIds, ...fields } = change;
+  const { monitorIds, monitorTags, ...fields } = change;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     const record = await database.records.channels.findOne({
@@ -167,7 +172,7 @@ export async function updateChannel(
     const routing = (await listRouting(run, [key.id])).get(key.id);
     const before = channelOf(record, routing);
     // Its last error stays until something arrives there or it is connected again.
-    await record.update(fields, { transaction });
+    await record.update({ ...fields, ...(monitorTags !== undefined && tagColumns(monitorTags)) }, { transaction });
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
     await recordChange(run, author, {
       tenantId: key.tenantId,
@@ -210,7 +215,7 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
      FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id
      WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
        AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
-         AND r.monitor_id = m.id))
+         AND r.monitor_id = m.id) OR m.tags && c.any_tags OR (c.all_tags <> '{}' AND m.tags @> c.all_tags))
      ORDER BY c.id, m.id
      FOR KEY SHARE OF c`,
     [monitorIds],
@@ -278,6 +283,14 @@ async function listRouting(run: Run, channelIds: readonly string[]): Promise<Map
   return new Map(rows.map((row) => [row.channel_id, row.monitor_ids]));
 }
 
+/** Tags as a row holds them. */
+function tagColumns(tags: MonitorTags | null): { anyTags: readonly string[]; allTags: readonly string[] } {
+  return {
+    anyTags: tags !== null && 'any' in tags ? tags.any : [],
+    allTags: tags !== null && 'all' in tags ? tags.all : [],
+  };
+}
+
 function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
   const {
     id,
@@ -287,6 +300,8 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     enabled,
     status,
     allMonitors,
+    anyTags = [],
+    allTags = [],
     wantsReports,
     urlHost,
     headerNames,
@@ -306,6 +321,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     status,
     allMonitors,
     monitorIds,
+    monitorTags: anyTags.length > 0 ? { any: anyTags } : allTags.length > 0 ? { all: allTags } : null,
     wantsReports,
     urlHost,
     headerNames: headerNames ?? [],

@@ -30,6 +30,8 @@ export type IncidentFilter = {
   sinceSeconds?: number;
   untilSeconds?: number;
   openSinceSeconds?: number;
+  /** Incidents of monitors that have all of these tags now. */
+  tags?: readonly string[];
 };
 
 /** A transition as it is written (D-43). `reason` and `cause` are null where no result decided it. */
@@ -99,9 +101,9 @@ export async function listIncidents(
   database: Database,
   query: { tenantId: string; filter?: IncidentFilter; before?: { startedAtMs: number; id: string }; limit: number },
 ): Promise<ListedIncident[]> {
-  const { monitorId, status, acknowledged, sinceSeconds, untilSeconds, openSinceSeconds } = query.filter ?? {};
-  const bind: (string | number)[] = [];
-  const at = (value: string | number) => `$${bind.push(value)}`;
+  const { monitorId, status, acknowledged, sinceSeconds, untilSeconds, openSinceSeconds, tags } = query.filter ?? {};
+  const bind: (string | number | readonly string[])[] = [];
+  const at = (value: string | number | readonly string[]) => `$${bind.push(value)}`;
   const conditions = [
     `tenant_id = ${at(query.tenantId)}`,
     monitorId !== undefined && `monitor_id = ${at(monitorId)}`,
@@ -110,6 +112,7 @@ export async function listIncidents(
     sinceSeconds !== undefined && `started_at >= ${at(sinceSeconds * 1000)}::bigint`,
     untilSeconds !== undefined && `started_at <= ${at(untilSeconds * 1000 + 999)}::bigint`,
     openSinceSeconds !== undefined && `(resolved_at IS NULL OR resolved_at >= ${at(openSinceSeconds * 1000)}::bigint)`,
+    tags !== undefined && `EXISTS (SELECT FROM monitors m WHERE m.id = monitor_id AND m.tags @> ${at(tags)}::text[])`,
     query.before !== undefined &&
       `(started_at, id) < (${at(query.before.startedAtMs)}::bigint, ${at(query.before.id)}::text)`,
   ].filter((condition) => condition !== false);

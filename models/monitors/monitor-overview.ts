@@ -25,7 +25,7 @@ export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId
   const { rows } = await pool.query<ValuesOf<typeof LISTED>>({
     text: `SELECT id, name, type, target, interval_seconds, timeout_ms, method, expected_status, body_match,
         follow_redirects, down_after_failures, up_after_successes,
-                  down_min_sources, heartbeat_grace_seconds, sla_target, state, enabled, state_since, created_at,
+                  down_min_sources, heartbeat_grace_seconds, sla_target, tags, state, enabled, state_since, created_at,
                     updated_at
            FROM monitors WHERE tenant_id = $1 ORDER BY created_at, id`,
     values: [tenantId],
@@ -50,6 +50,7 @@ function monitorOf([
   downMinSources,
   heartbeatGraceSeconds,
   slaTarget,
+  tags,
   state,
   enabled,
   stateSinceMs,
@@ -72,6 +73,7 @@ function monitorOf([
     downMinSources,
     heartbeatGraceSeconds,
     slaTarget,
+    tags,
     state,
     enabled,
     stateSinceMs,

@@ -27,6 +27,7 @@ export const LISTED = [
   'downMinSources',
   'heartbeatGraceSeconds',
   'slaTarget',
+  'tags',
   'state',
   'enabled',
   'stateSinceMs',

@@ -12,6 +12,8 @@ export type MonitorFilter = {
   enabled?: boolean;
   q?: string;
   agentNo?: number;
+  /** Monitors that have all of these tags. */
+  tags?: readonly string[];
 };
 
 /** A monitor with the ids of its sources, sorted; `hasOwnSources` = customers' agents are among them. */
@@ -43,7 +45,7 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
              timeout_ms AS "timeoutMs", method, expected_status AS "expectedStatus", body_match AS "bodyMatch",
              follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
              up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
-             heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", check_spec AS "checkSpec",
+             heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", tags, check_spec AS "checkSpec",
              checks_version AS "checksVersion", enabled, state, state_since AS "stateSinceMs",
              created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
            FROM ${requested}, LATERAL (
@@ -112,7 +114,7 @@ export async function listMonitors(
   database: Database,
   query: { tenantId: string; filter?: MonitorFilter; after?: { createdAt: number; id: string }; limit?: number },
 ): Promise<ListedMonitor[]> {
-  const { type = null, status, enabled = null, q, agentNo = null } = query.filter ?? {};
+  const { type = null, status, enabled = null, q, agentNo = null, tags = [] } = query.filter ?? {};
   const contains = q === undefined ? null : `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
   return await runOn(database.pool)<ListedMonitor>(
     {
@@ -126,6 +128,7 @@ export async function listMonitors(
                AND ($6::bigint IS NULL OR (created_at, id) > ($6, $7::text))
                AND ($9::int IS NULL OR EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = monitors.no
                  AND s.agent_no = $9))
+               AND tags @> $10::text[]
              ORDER BY created_at, id LIMIT $8`,
     },
     [
@@ -138,6 +141,7 @@ export async function listMonitors(
       query.after?.id ?? null,
       query.limit ?? null,
       agentNo,
+      tags,
     ],
   );
 }
@@ -166,6 +170,19 @@ export async function listOwnMonitorIds(
     [ids, tenantId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** The monitors of a tenant that have all of these tags, by id. */
+export async function listTaggedMonitorIds(
+  database: Pick<Database, 'pool'>,
+  tenantId: string,
+  tags: readonly string[],
+): Promise<Set<string>> {
+  const rows = await runOn(database.pool)<{ id: string }>(
+    'SELECT id FROM monitors WHERE tenant_id = $1 AND tags @> $2::text[]',
+    [tenantId, tags],
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 function statesOf(status: MonitorStatus): MonitorState[] {

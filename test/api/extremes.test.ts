@@ -46,6 +46,12 @@ const LIMITS: [string, unknown, unknown][] = [
   ['sla_target', { sla_target: 100 }, { sla_target: 100.001 }],
   ['sla_target, lowest', { sla_target: 0.001 }, { sla_target: 0 }],
   ['sla_target cleared', { sla_target: null }, { sla_target: '99' }],
+  [
+    'tags',
+    { tags: Array.from({ length: 20 }, (_, index) => `${'t'.repeat(60)}${index}:${'v'.repeat(64)}`) },
+    { tags: [`t:${'v'.repeat(65)}`] },
+  ],
+  ['tags, none', { tags: [] }, { tags: [''] }],
   ['grace_seconds', { type: 'heartbeat', grace_seconds: 0 }, { grace_seconds: 60 }],
   [
     'grace_seconds, highest',

@@ -74,6 +74,7 @@ const MONITOR_FIELDS = [
   'up_after_successes',
   'down_min_sources',
   'sla_target',
+  'tags',
   'grace_seconds',
   'agent_sources',
   'check_spec',
@@ -85,7 +86,17 @@ const MONITOR_FIELDS = [
   'enabled',
   'created_at',
 ];
-const CHANNEL_FIELDS = ['type', 'name', 'url', 'enabled', 'all_monitors', 'monitor_ids', 'id', 'status'];
+const CHANNEL_FIELDS = [
+  'type',
+  'name',
+  'url',
+  'enabled',
+  'all_monitors',
+  'monitor_ids',
+  'monitor_tags',
+  'id',
+  'status',
+];
 const CHECK_SPEC_FIELDS = [
   'request',
   'assertions',

@@ -30,6 +30,7 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'channel.disconnected': 'disconnected the channel',
   'channel.disabled': 'disabled the channel',
   'agent.created': 'created the agent',
+  'agent.changed': 'changed the agent',
   'agent.token_rotated': 'rotated the token of the agent',
   'agent.revoked': 'revoked the token of the agent',
   'agent.deleted': 'deleted the agent',

@@ -1,5 +1,6 @@
 import { defaultDownMinSources } from '../defaults.ts';
 import { isAgentChecked, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
+import { sortTags } from '../tags.ts';
 import { originOf, parseTarget } from '../targets.ts';
 import { completeCheckSpec } from './check-spec.ts';
 import { addProblem, show, type Problem } from './checks.ts';
@@ -63,6 +64,7 @@ export function completeMonitor(
     downMinSources: input.down_min_sources ?? defaultDownMinSources(type, agentSources.length),
     heartbeatGraceSeconds: input.grace_seconds ?? base.settings.heartbeatGraceSeconds,
     slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
+    tags: input.tags === undefined ? base.settings.tags : sortTags(input.tags),
   };
   checkTarget(base, { input, settings, context }, problems);
   checkTimes({ input, settings, minIntervalSeconds: context.minIntervalSeconds }, problems);

@@ -22,6 +22,7 @@ export type MonitorBody = {
   up_after_successes?: number;
   down_min_sources?: number | null;
   sla_target?: number | null;
+  tags?: readonly string[];
   grace_seconds?: number;
   agent_sources?: readonly string[];
   check_spec?: CheckSpecInput;

@@ -115,6 +115,7 @@ function defaultMonitor(
       downMinSources: 1,
       heartbeatGraceSeconds: defaultGraceSeconds(type, intervalSeconds),
       slaTarget: null,
+      tags: [],
       checkSpec: type === 'domain' ? { domain: { warnDays: DEFAULT_WARN_DAYS } } : {},
     },
     agentSources: isAgentChecked(type) ? chooseDefaultSources(context.monitorId, context.aliveAgentIds) : [],

@@ -66,6 +66,7 @@ const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
   }),
   createChannel: () => ({ type: 'webhook', name: 'Ops', url: `https://hooks.example/${WEBHOOK_SECRET}` }),
   updateChannel: () => ({ name: 'Renamed', all_monitors: false, monitor_ids: [] }),
+  updateAgent: () => ({ name: 'Renamed', tags: ['lab'] }),
   updateMember: () => ({ role: 'viewer' }),
   replayDeliveries: () => ({ since: 0 }),
   retireRegion: () => ({ region: 'hanoi' }),

@@ -34,6 +34,7 @@ test('a webhook is tried with its own secret, stored sealed, and shows that once
     status: 'connected',
     all_monitors: true,
     monitor_ids: [],
+    monitor_tags: null,
     url_host: 'hooks.example:8443',
     team_name: null,
     channel_name: null,

@@ -48,6 +48,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     status: 'connected',
     allMonitors: true,
     monitorIds: [],
+    monitorTags: null,
     urlHost: 'hooks.example:8443',
     headerNames: ['X-Key'],
     teamName: null,
