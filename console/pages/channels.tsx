@@ -11,6 +11,7 @@ import { Moment } from '../parts/time.tsx';
 import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
+import { describeTags } from './channels/monitor-choice.tsx';
 import { ChannelState, destinationOf, TYPES, type Channel } from './channels/words.tsx';
 
 /** The page of all channels. */
@@ -74,7 +75,7 @@ function Row({ channel }: { channel: Channel }) {
         <span class="clipped block text-xs text-soft">
           {TYPES[channel.type].label}
           {destination !== null && ` · ${destination}`} ·{' '}
-          {channel.all_monitors ? 'all monitors' : countMonitors(channel.monitor_ids.length)}
+          {channel.all_monitors ? 'all monitors' : describeRoute(channel)}
         </span>
       </span>
       <ChannelState channel={channel} />
@@ -96,6 +97,10 @@ function Row({ channel }: { channel: Channel }) {
   );
 }
 
-function countMonitors(count: number): string {
-  return count === 1 ? '1 monitor' : `${count} monitors`;
+function describeRoute(channel: Channel): string {
+  const { length: count } = channel.monitor_ids;
+  const tags = describeTags(channel);
+  const named = count === 1 ? '1 monitor' : `${count} monitors`;
+  if (tags === '') return named;
+  return count === 0 ? `tagged ${tags}` : `${named}, and tagged ${tags}`;
 }

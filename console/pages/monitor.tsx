@@ -113,7 +113,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
           <Actions monitor={monitor} onRequested={pollNewest} />
         </div>
       </div>
-      {monitor.enabled === 1 && <UnnotifiedMonitor id={id} channels={channels.value.value} />}
+      {monitor.enabled === 1 && <UnnotifiedMonitor monitor={monitor} channels={channels.value.value} />}
       <Special detail={monitor} checks={newest.checks.value} />
       {!isDraft && (
         <>

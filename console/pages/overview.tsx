@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { sortTags } from '../../core/monitors/tags.ts';
 import { loadAll, monitors, monitorsError, openIncidents } from '../client/live.ts';
 import { usePoll } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
@@ -50,6 +51,7 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
   const selection = {
     status: query['status'] ?? '',
     type: query['type'] ?? '',
+    tag: query['tag'] ?? '',
     text: query['q'] ?? '',
     sort: query['sort'] ?? 'attention',
   };
@@ -103,7 +105,7 @@ function Listing({ all, selection, load, bottom }: ListingProps) {
   useEffect(() => () => histories.stop(), []);
   const layout = useListLayout(box);
   const incidents = openIncidents.value;
-  const { status, type, text, sort } = selection;
+  const { status, type, tag, text, sort } = selection;
   const { value: figures } = load.value;
   // Together, so that figures of the same time agree.
   const reload = async () => {
@@ -119,11 +121,15 @@ function Listing({ all, selection, load, bottom }: ListingProps) {
   // The same set until another monitor is overdue, so that figures that are loaded again draw no row anew.
   const overdue = useMemo(() => new Set(overdueIds), [overdueIds.join()]);
   const shown = useMemo(
-    () => select(all, { status, type, text, sort }, { incidents, figures: byMonitor, overdue }),
-    [all, incidents, byMonitor, overdue, status, type, text, sort],
+    () => select(all, { status, type, tag, text, sort }, { incidents, figures: byMonitor, overdue }),
+    [all, incidents, byMonitor, overdue, status, type, tag, text, sort],
   );
-  const matching = useMemo(() => countMatches(all, { status, type, text, sort }, overdue), [all, overdue, type, text]);
+  const matching = useMemo(
+    () => countMatches(all, { status, type, tag, text, sort }, overdue),
+    [all, overdue, type, tag, text],
+  );
   const types = useMemo(() => [...new Set(all.map((monitor) => monitor.type))].toSorted(), [all]);
+  const tags = useMemo(() => sortTags(all.flatMap((monitor) => monitor.tags)), [all]);
   // Rows that are drawn already step through the list as it is now.
   const rows = useRef(shown);
   rows.current = shown;
@@ -141,7 +147,7 @@ function Listing({ all, selection, load, bottom }: ListingProps) {
     // The row may be there only after the next frame.
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`a[href="/monitors/${first.id}"]`)?.focus());
   };
-  useFromTop(search, [status, type, text, sort].join('\n'));
+  useFromTop(search, [status, type, tag, text, sort].join('\n'));
   useShortcut('/', 'Search', () => search.current?.select());
   useShortcut('j', 'Next monitor', () => move(1));
   useShortcut('k', 'Previous monitor', () => move(-1));
@@ -151,6 +157,7 @@ function Listing({ all, selection, load, bottom }: ListingProps) {
       ...('text' in part && { q: part.text ?? '' }),
       ...('status' in part && { status: part.status ?? '' }),
       ...('type' in part && { type: part.type ?? '' }),
+      ...('tag' in part && { tag: part.tag ?? '' }),
       ...('sort' in part && { sort: part.sort === 'attention' ? '' : (part.sort ?? '') }),
     });
   return (
@@ -168,6 +175,7 @@ function Listing({ all, selection, load, bottom }: ListingProps) {
             selection={selection}
             counts={matching}
             types={types}
+            tags={tags}
             layout={layout}
             search={search}
             onChange={change}
@@ -181,7 +189,7 @@ function Listing({ all, selection, load, bottom }: ListingProps) {
         <Empty
           icon="search"
           title="No monitors match your filters"
-          action={<Button onClick={() => change({ status: '', type: '', text: '' })}>Clear filters</Button>}
+          action={<Button onClick={() => change({ status: '', type: '', tag: '', text: '' })}>Clear filters</Button>}
         >
           {all.length === 1 ? '1 monitor is hidden.' : `${all.length} monitors are hidden.`}
         </Empty>

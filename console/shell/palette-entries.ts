@@ -59,7 +59,7 @@ export function findEntries(text: string, incidents: readonly Incident[]): Palet
 function findMonitors(text: string): PaletteEntry[] {
   const found = select(
     monitors.value ?? [],
-    { status: '', type: '', text, sort: 'attention' },
+    { status: '', type: '', tag: '', text, sort: 'attention' },
     { incidents: openIncidents.value, figures: new Map(), overdue: new Set() },
   );
   return found.slice(0, MOST_OF_GROUP).map(({ id, name, target, status }) => ({

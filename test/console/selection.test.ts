@@ -3,7 +3,7 @@ import { countMatches, countStatuses, select, summarize } from '../../console/pa
 
 type Monitor = Parameters<typeof select>[0][number];
 
-const ALL = { status: '', type: '', text: '', sort: '' };
+const ALL = { status: '', type: '', tag: '', text: '', sort: '' };
 
 let made = 0;
 const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
@@ -76,6 +76,15 @@ test('every word that is looked for is in the name, target or type, without case
   t.deepEqual(found('tcp cafe'), ['Other']);
   t.deepEqual(found('nothing'), []);
   t.deepEqual(namesOf(select(rows, { ...ALL, type: 'tcp' }, known())), ['Other']);
+});
+
+test('monitors are found by their tags, as words of the search and as a filter', (t) => {
+  const rows = [monitor('db', { tags: ['env:prod', 'pg'] }), monitor('web', { tags: ['env:prod'] }), monitor('pg')];
+  const found = (part: Partial<typeof ALL>) => namesOf(select(rows, { ...ALL, ...part }, known()));
+  t.deepEqual(found({ text: 'env:prod' }), ['db', 'web']);
+  t.deepEqual(found({ text: 'pg' }), ['db', 'pg']);
+  t.deepEqual(found({ tag: 'pg' }), ['db']);
+  t.like(countMatches(rows, { ...ALL, tag: 'env:prod' }, NONE), { all: 2, up: 2 });
 });
 
 test('figures sort in both directions, and monitors without one come last in either', (t) => {

@@ -15,7 +15,7 @@ import { formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
-import { Routing, type Route } from './monitor-choice.tsx';
+import { describeTags, judgeRoute, routeBody, routeOf, Routing, type Route } from './monitor-choice.tsx';
 import { SampleCode, SigningSecret } from './signing-secret.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import type { Channel } from './words.tsx';
@@ -23,6 +23,7 @@ import type { Channel } from './words.tsx';
 const CHANNEL_TEXTS = {
   name: 'At most 255 characters',
   monitor_ids: 'At most 1000 monitors: choose all instead',
+  monitor_tags: 'At most 20 tags like env:prod',
   reports: 'Reports go to chats only',
 } as const;
 
@@ -60,17 +61,16 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
 
 function ChannelForm({ channel, onChanged }: SettingsProps) {
   const name = useDraft(`channel ${channel.id} name`, channel.name);
-  const route = useDraft<Route>(`channel ${channel.id} route`, routeOf(channel));
+  const route = useDraft<Route>(`channel ${channel.id} routing`, routeOf(channel));
   const reports = useDraft(`channel ${channel.id} reports`, channel.reports ?? false);
   const form = useJudgedForm(CHANNEL_TEXTS);
   const body = () => ({
     name: name.value,
-    all_monitors: route.value.all,
-    ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
+    ...routeBody(route.value),
     ...(channel.reports !== undefined && { reports: reports.value }),
   });
   const save = () =>
-    form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () => {
+    form.submit({ name: required(name.value.trim(), 'Enter a name'), ...judgeRoute(route.value) }, async () => {
       await api.patch('/channels/{id}', { path: { id: channel.id }, body: body() });
       await onChanged();
       toast('Saved');
@@ -86,7 +86,12 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
           onValue={(value) => (name.value = value)}
           error={form.problem('name')}
         />
-        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={form.problem('monitor_ids')} />
+        <Routing
+          route={route.value}
+          onRoute={(value) => (route.value = value)}
+          error={form.problem('monitor_ids')}
+          tagError={form.problem('monitor_tags')}
+        />
         {channel.reports !== undefined && (
           <CheckField
             label="Send reports"
@@ -108,13 +113,10 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   );
 }
 
-function routeOf({ all_monitors: all, monitor_ids: ids }: Channel): Route {
-  return { all, ids };
-}
-
 function Facts({ channel }: { channel: Channel }) {
   const { length: count } = channel.monitor_ids;
-  const chosen = count === 1 ? '1 monitor' : `${count} monitors`;
+  const tags = describeTags(channel);
+  const chosen = `${count === 1 ? '1 monitor' : `${count} monitors`}${tags === '' ? '' : ` and monitors with ${tags}`}`;
   return (
     <Card>
       <p class="text-sm">

@@ -1,10 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useRef, useId } from 'preact/hooks';
+import { splitTags } from '../../../core/monitors/tags.ts';
 import { monitors } from '../../client/live.ts';
-import type { Monitor } from '../../client/shapes.ts';
+import type { Monitor, Schemas } from '../../client/shapes.ts';
+import { CheckField } from '../../parts/choice-fields.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { StatusMark } from '../../parts/status.tsx';
+import { judgeTags } from '../monitor-form/judge.ts';
 
 /** The most monitors that are listed; the search finds the others. */
 const SHOWN = 100;
@@ -65,10 +68,13 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
 /** A list of monitors with checkboxes; those that were checked at first come first. */
 function MonitorTicks({
   chosen,
+  hasTags,
   onChosen,
   error,
 }: {
   chosen: readonly string[];
+  /** Monitors are chosen by tags as well. */
+  hasTags: boolean;
   onChosen: (ids: string[]) => void;
   error?: string | null | undefined;
 }) {
@@ -107,7 +113,7 @@ function MonitorTicks({
       </ul>
       <Beyond found={found.length} />
       <p class="mt-1 text-[0.8125rem] text-soft" role="status">
-        {ids.size === 0 ? 'No monitors selected: no alerts will be sent.' : `${ids.size} selected.`}
+        {ids.size === 0 && !hasTags ? 'No monitors selected: no alerts will be sent.' : `${ids.size} selected.`}
       </p>
     </div>
   );
@@ -125,13 +131,43 @@ function Beyond({ found }: { found: number }) {
   ) : null;
 }
 
-/** The monitors whose alerts a channel receives: all, or those of `ids`. */
-export type Route = { all: boolean; ids: readonly string[] };
+/** The monitors whose alerts a channel receives: all, or those of `ids` and those with any, or all, of the tags. */
+export type Route = { all: boolean; ids: readonly string[]; tags: string; needsAllTags: boolean };
 
-type RoutingProps = { route: Route; onRoute: (route: Route) => void; error?: string | null | undefined };
+/** The route of a channel as it is stored. */
+export function routeOf({ all_monitors: all, monitor_ids: ids, monitor_tags: tags }: Schemas['Channel']): Route {
+  return { all, ids, tags: (tags?.any ?? tags?.all ?? []).join(', '), needsAllTags: tags?.all !== undefined };
+}
+
+/** Finds what is wrong with a route, by the field of the API. */
+export function judgeRoute({ all, tags }: Route): { monitor_tags?: string | undefined } {
+  return all ? {} : { monitor_tags: judgeTags(tags) };
+}
+
+/** The tags that a channel is routed by, in words; empty without any. */
+export function describeTags({ monitor_tags: tags }: Schemas['Channel']): string {
+  return (tags?.any ?? tags?.all ?? []).join(tags?.all === undefined ? ' or ' : ' and ');
+}
+
+/** The route as the API takes it. */
+export function routeBody({ all, ids, tags, needsAllTags }: Route): Partial<Schemas['ChannelCreate']> {
+  const listed = splitTags(tags);
+  const wanted = needsAllTags ? { all: listed } : { any: listed };
+  return {
+    all_monitors: all,
+    ...(!all && { monitor_ids: [...ids], monitor_tags: listed.length === 0 ? null : wanted }),
+  };
+}
+
+type RoutingProps = {
+  route: Route;
+  onRoute: (route: Route) => void;
+  error?: string | null | undefined;
+  tagError?: string | null | undefined;
+};
 
 /** Chooses the monitors whose alerts a channel receives. */
-export function Routing({ route, onRoute, error }: RoutingProps) {
+export function Routing({ route, onRoute, error, tagError }: RoutingProps) {
   const name = useId();
   return (
     <fieldset class="flex flex-col gap-2">
@@ -150,8 +186,31 @@ export function Routing({ route, onRoute, error }: RoutingProps) {
         onChecked={() => onRoute({ ...route, all: false })}
       />
       {!route.all && (
-        <div class="pl-7">
-          <MonitorTicks chosen={route.ids} onChosen={(ids) => onRoute({ all: false, ids })} error={error} />
+        <div class="flex flex-col gap-4 pl-7">
+          <MonitorTicks
+            chosen={route.ids}
+            hasTags={splitTags(route.tags).length > 0}
+            onChosen={(ids) => onRoute({ ...route, ids })}
+            error={error}
+          />
+          <TextField
+            label="And monitors with tags"
+            value={route.tags}
+            placeholder="env:prod, payments"
+            autocomplete="off"
+            autocapitalize="off"
+            spellcheck={false}
+            hint="Including monitors that get these tags later."
+            error={tagError}
+            onValue={(tags) => onRoute({ ...route, tags })}
+          />
+          {splitTags(route.tags).length > 1 && (
+            <CheckField
+              label="Only monitors with all of these tags"
+              checked={route.needsAllTags}
+              onChecked={(needsAllTags) => onRoute({ ...route, needsAllTags })}
+            />
+          )}
         </div>
       )}
     </fieldset>

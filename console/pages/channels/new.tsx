@@ -17,7 +17,7 @@ import { ShownOnce } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './channel.tsx';
-import { Routing, type Route } from './monitor-choice.tsx';
+import { judgeRoute, routeBody, Routing, type Route } from './monitor-choice.tsx';
 import { testAlert } from './notified.tsx';
 import { SigningSecret } from './signing-secret.tsx';
 import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDraft } from './webhook-form.tsx';
@@ -104,12 +104,13 @@ function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
   );
 }
 
-const EVERYTHING: Route = { all: true, ids: [] };
+const EVERYTHING: Route = { all: true, ids: [], tags: '', needsAllTags: false };
 
 const CHANNEL_TEXTS: FieldTexts = {
   ...WEBHOOK_TEXTS,
   name: 'At most 255 characters',
   monitor_ids: 'At most 1000 monitors: choose all instead',
+  monitor_tags: 'At most 20 tags like env:prod',
   reports: 'Reports go to chats only',
 };
 
@@ -117,7 +118,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
   const name = useDraft('new channel name', '');
   // Secrets of the receiver, so that no draft keeps them.
   const webhook = useSignal<WebhookDraft>({ url: '', headers: [] });
-  const route = useDraft<Route>('new channel route', EVERYTHING);
+  const route = useDraft<Route>('new channel routing', EVERYTHING);
   const reports = useDraft('new channel reports', false);
   const form = useJudgedForm(CHANNEL_TEXTS);
   const isWebhook = type === 'webhook';
@@ -126,14 +127,13 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
   const body = (headers: Record<string, string>) => ({
     type,
     ...(name.value.trim() !== '' && { name: name.value.trim() }),
-    all_monitors: route.value.all,
-    ...(!route.value.all && { monitor_ids: [...route.value.ids] }),
+    ...routeBody(route.value),
     ...(isWebhook
       ? { url: webhook.value.url.trim(), ...(Object.keys(headers).length > 0 && { headers }) }
       : { reports: reports.value }),
   });
   const create = () =>
-    form.submit(isWebhook ? judgeWebhook(webhook.value, true) : {}, async () => {
+    form.submit({ ...(isWebhook && judgeWebhook(webhook.value, true)), ...judgeRoute(route.value) }, async () => {
       const result = await api.post('/channels', { body: body(sentHeaders(webhook.value.headers)) });
       if (isWebhook) testAlert.set();
       onCreated(name.value.trim() === '' ? TYPES[type].label : name.value.trim(), result);
@@ -160,7 +160,12 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
           error={form.problem('name')}
           hint="Shown in lists and logs, like “On call”."
         />
-        <Routing route={route.value} onRoute={(value) => (route.value = value)} error={form.problem('monitor_ids')} />
+        <Routing
+          route={route.value}
+          onRoute={(value) => (route.value = value)}
+          error={form.problem('monitor_ids')}
+          tagError={form.problem('monitor_tags')}
+        />
         {!isWebhook && (
           <CheckField
             label="Send reports"

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { matchesTags } from '../../../core/monitors/tags.ts';
 import { api } from '../../client/api.ts';
 import { useReload } from '../../client/reload.ts';
 import { Remembered } from '../../client/remembered.ts';
@@ -21,8 +22,14 @@ export function isActive({ enabled, status }: Channel): boolean {
 }
 
 /** Whether a channel gets the alerts of a monitor, by the rule of the service (`listRoutes`). */
-export function isNotified(channel: Channel, monitorId: string): boolean {
-  return isActive(channel) && (channel.all_monitors || channel.monitor_ids.includes(monitorId));
+export function isNotified(channel: Channel, { id, tags }: { id: string; tags: readonly string[] }): boolean {
+  return isActive(channel) && (channel.all_monitors || channel.monitor_ids.includes(id) || isTagged(channel, tags));
+}
+
+/** Whether a channel that is not for all monitors gets the alerts of those with these tags. */
+export function isTagged({ monitor_tags: wanted }: Channel, tags: readonly string[]): boolean {
+  if (wanted === null) return false;
+  return matchesTags(tags, wanted.any === undefined ? { all: wanted.all ?? [] } : { any: wanted.any });
 }
 
 /** That a test alert has arrived: remembered where it was seen, for what is tested is sent beside the record. */
@@ -49,8 +56,14 @@ export function UnnotifiedWarning({ children }: { children: ComponentChildren })
 }
 
 /** Warns on a monitor's page when no channel gets its alerts; nothing where the channels (null) are not known. */
-export function UnnotifiedMonitor({ id, channels }: { id: string; channels: readonly Channel[] | null }) {
-  if (channels === null || channels.some((channel) => isNotified(channel, id))) return null;
+export function UnnotifiedMonitor({
+  monitor,
+  channels,
+}: {
+  monitor: { id: string; tags: readonly string[] };
+  channels: readonly Channel[] | null;
+}) {
+  if (channels === null || channels.some((channel) => isNotified(channel, monitor))) return null;
   return (
     <div class="mb-4">
       <UnnotifiedWarning>No channel receives alerts from this monitor.</UnnotifiedWarning>

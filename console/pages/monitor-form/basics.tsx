@@ -71,6 +71,17 @@ export function Basics({ form }: { form: FormState }) {
         onValue={(name) => change({ name })}
       />
       {type === 'vendor' && <Components form={form} />}
+      <TextField
+        label="Tags"
+        value={draft.tags}
+        placeholder="env:prod, payments"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        hint="Optional. Find monitors by them, and route their alerts."
+        error={problem('tags')}
+        onValue={(tags) => change({ tags })}
+      />
       <div class="grid gap-5 md:grid-cols-2">
         <DurationField
           key={type}

@@ -1,4 +1,5 @@
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
+import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
 import { SECRET_PLACEHOLDER, type ApiRequest } from '../../client/curl.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { checkSpecOf, isEmptySpec, numberOf } from './check-spec.ts';
@@ -99,6 +100,7 @@ function fieldsOf(draft: Draft): Fields {
     name: draft.name.trim(),
     interval_seconds: number(draft.interval),
     sla_target: number(draft.slaTarget),
+    tags: draft.tags.trim() === '' ? undefined : sortTags(splitTags(draft.tags)),
     ...(type !== 'heartbeat' && { target: text(draft.target) }),
     ...(type !== 'vendor' && { dependencies: draft.dependencies.length > 0 ? [...draft.dependencies] : undefined }),
     ...(type !== 'heartbeat' && {
@@ -138,6 +140,7 @@ function effective(draft: Draft, surroundings: Surroundings): Fields {
     body_match: null,
     follow_redirects: true,
     sla_target: null,
+    tags: [],
     grace_seconds: defaults.grace ?? undefined,
     agent_sources: [],
     warn_days: defaults.warnDays,

@@ -70,6 +70,8 @@ export type Draft = {
   quorum: string;
   sources: readonly string[];
   slaTarget: string;
+  /** As entered, separated by commas or blanks. */
+  tags: string;
   grace: string;
   warnDays: string;
   components: readonly string[];
@@ -101,6 +103,7 @@ export function emptyDraft(type: MonitorType): Draft {
     quorum: '',
     sources: [],
     slaTarget: '',
+    tags: '',
     grace: '',
     warnDays: '',
     components: [],
@@ -133,6 +136,7 @@ export function draftOf(monitor: MonitorDetail): Draft {
     quorum: textOf(monitor.down_min_sources),
     sources: monitor.agent_sources,
     slaTarget: textOf(monitor.sla_target),
+    tags: monitor.tags.join(', '),
     grace: textOf(monitor.heartbeat_grace_seconds),
     warnDays: textOf(spec.domain?.warnDays),
     components: spec.vendor?.components ?? [],

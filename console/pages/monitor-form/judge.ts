@@ -1,5 +1,6 @@
 import { parseExpectedStatus } from '../../../core/checks/http/expected-status.ts';
 import { isAgentChecked, type MonitorType } from '../../../core/monitors/monitor.ts';
+import { MOST_TAGS, sortTags, splitTags, TAG } from '../../../core/monitors/tags.ts';
 import { parseTarget } from '../../../core/monitors/targets.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
 import type { Draft } from './draft.ts';
@@ -20,6 +21,7 @@ export function judgeDraft(judged: Judged): Record<string, string> {
     name: judgeName(judged),
     interval_seconds: judgeInterval(judged),
     sla_target: judgeSlaTarget(draft.slaTarget),
+    tags: judgeTags(draft.tags),
     ...(draft.type !== 'heartbeat' && { timeout_ms: judgeTimeout(judged) }),
     ...(isAgentChecked(draft.type) && { down_min_sources: judgeQuorum(judged) }),
     ...OF_TYPE[draft.type](judged),
@@ -121,6 +123,14 @@ function judgeSlaTarget(text: string): string | undefined {
   if (text.trim() === '') return undefined;
   const target = Number(text);
   return target > 0 && target <= 100 ? undefined : 'Between 0 and 100';
+}
+
+/** Finds what is wrong with tags as they are entered. */
+export function judgeTags(text: string): string | undefined {
+  const tags = splitTags(text);
+  const bad = tags.find((tag) => !TAG.test(tag));
+  if (bad !== undefined) return `“${bad.slice(0, 40)}” is not a tag: use letters, digits and . _ / - like env:prod`;
+  return sortTags(tags).length > MOST_TAGS ? `At most ${MOST_TAGS} tags` : undefined;
 }
 
 function judgeStatus(text: string): string | undefined {

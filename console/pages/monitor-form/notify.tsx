@@ -1,15 +1,19 @@
+import { splitTags } from '../../../core/monitors/tags.ts';
 import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
-import { isActive, UnnotifiedWarning } from '../channels/notified.tsx';
+import { isActive, isTagged, UnnotifiedWarning } from '../channels/notified.tsx';
 import { ChannelState, TYPES, type Channel } from '../channels/words.tsx';
 import type { FormState } from './defaults.ts';
 import { Collapsible } from './fields.tsx';
 
 /** The channels that get a monitor's alerts: those for all monitors, and those that are chosen here. */
 export function Notify({ form: { draft, change, channels } }: { form: FormState }) {
-  const isChosen = ({ id, all_monitors: isForAll }: Channel) => isForAll || draft.channels.includes(id);
+  // What all monitors, or its tags, route there is not chosen here.
+  const tags = splitTags(draft.tags);
+  const isRouted = (channel: Channel) => channel.all_monitors || isTagged(channel, tags);
+  const isChosen = (channel: Channel) => isRouted(channel) || draft.channels.includes(channel.id);
   const active = channels.filter((channel) => isActive(channel) && isChosen(channel)).length;
   const toggle = (id: string, isOn: boolean) =>
     change({ channels: isOn ? [...draft.channels, id] : draft.channels.filter((each) => each !== id) });
@@ -29,7 +33,7 @@ export function Notify({ form: { draft, change, channels } }: { form: FormState 
                 <input
                   type="checkbox"
                   checked={isChosen(channel)}
-                  disabled={channel.all_monitors}
+                  disabled={isRouted(channel)}
                   onChange={(event) => toggle(channel.id, event.currentTarget.checked)}
                   class="size-[1.125rem] shrink-0 accent-accent"
                 />
@@ -38,7 +42,7 @@ export function Notify({ form: { draft, change, channels } }: { form: FormState 
                   <span class="text-soft">
                     {' '}
                     {TYPES[channel.type].label}
-                    {channel.all_monitors && ', all monitors'}
+                    {channel.all_monitors ? ', all monitors' : isRouted(channel) && ', by tags'}
                   </span>
                 </span>
                 {!isActive(channel) && <ChannelState channel={channel} />}

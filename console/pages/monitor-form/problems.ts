@@ -21,6 +21,7 @@ const FIELDS = [
   'up_after_successes',
   'down_min_sources',
   'sla_target',
+  'tags',
   'grace_seconds',
   'agent_sources',
   'warn_days',

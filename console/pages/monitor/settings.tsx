@@ -82,6 +82,7 @@ function listSettings(
     interval_seconds: interval,
     timeout_ms: timeout,
     sla_target: target,
+    tags,
     check_spec: spec,
     created_at: created,
     updated_at: updated,
@@ -100,12 +101,26 @@ function listSettings(
         ] as Setting[])
       : []),
     ['Uptime target (SLO)', formatPercent(target, 'None')],
+    ...(tags.length === 0 ? [] : [['Tags', <Tags key="tags" tags={tags} />] as Setting]),
     ...(dependencies.length === 0
       ? []
       : [['Depends on', <Dependencies key="dependencies" ids={dependencies} names={names} />] as Setting]),
     ['Created', formatDateTime(created)],
     ...(updated === created ? [] : [['Updated', formatDateTime(updated)] as Setting]),
   ];
+}
+
+/** Each leads to the monitors that have it. */
+function Tags({ tags }: { tags: readonly string[] }) {
+  return (
+    <span class="flex flex-wrap gap-x-2 gap-y-1">
+      {tags.map((tag) => (
+        <a key={tag} href={`/?tag=${encodeURIComponent(tag)}`} class="underline underline-offset-2">
+          {tag}
+        </a>
+      ))}
+    </span>
+  );
 }
 
 function Dependencies({ ids, names }: { ids: readonly string[]; names: ReadonlyMap<string, string> }) {

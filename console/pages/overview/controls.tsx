@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
+import { sortTags } from '../../../core/monitors/tags.ts';
 import type { Monitor } from '../../client/shapes.ts';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
@@ -13,6 +14,7 @@ type ControlsProps = {
   /** Of the monitors that match the search and the type. */
   counts: Readonly<Record<StatusFilter | 'all', number>>;
   types: readonly Monitor['type'][];
+  tags: readonly string[];
   layout: ListLayout;
   search: RefObject<HTMLInputElement | null>;
   onChange: (change: Partial<Selection>) => void;
@@ -25,7 +27,7 @@ type ControlsProps = {
 const SORT_OPTIONS = Object.entries(SORTS).map(([value, { label }]) => ({ value, label }));
 
 /** The filters of the overview: status with counts, search, type, order and density. */
-export function Controls({ selection, counts, types, layout, onChange, ...search }: ControlsProps) {
+export function Controls({ selection, counts, types, tags, layout, onChange, ...search }: ControlsProps) {
   // Which monitors are overdue comes after the list, which another line of filters would push down: where there is no
   // room beside the others, the bar at the bottom leads to them.
   const isOffered = (filter: StatusFilter) => counts[filter] > 0 && (filter !== 'overdue' || layout !== 'narrow');
@@ -53,13 +55,28 @@ export function Controls({ selection, counts, types, layout, onChange, ...search
       </div>
       <div class={`flex gap-2 ${layout === 'narrow' ? 'w-full' : ''}`}>
         <Search {...search} text={selection.text} onText={(text) => onChange({ text })} />
-        {/* In a narrow list the search covers types. */}
+        {/* In a narrow list the search covers types and tags. */}
         {types.length > 1 && layout !== 'narrow' && (
           <Select
             label="Type"
             value={selection.type}
             options={[{ value: '', label: 'All types' }, ...types.map((type) => ({ value: type, label: type }))]}
             onValue={(type) => onChange({ type })}
+          />
+        )}
+        {(tags.length > 0 || selection.tag !== '') && layout !== 'narrow' && (
+          <Select
+            label="Tag"
+            class="max-w-40"
+            value={selection.tag}
+            options={[
+              { value: '', label: 'All tags' },
+              ...sortTags([...tags, ...(selection.tag === '' ? [] : [selection.tag])]).map((tag) => ({
+                value: tag,
+                label: tag,
+              })),
+            ]}
+            onValue={(tag) => onChange({ tag })}
           />
         )}
         <Select
@@ -84,7 +101,7 @@ function Search({ search, text, onText, onOpenFirst, onEnterList }: SearchProps)
   const actions: Partial<Record<string, () => void>> = { Enter: onOpenFirst, ArrowDown: onEnterList };
   return (
     <label class="relative min-w-0 flex-1 md:w-56">
-      <span class="sr-only">Search by name, target or type</span>
+      <span class="sr-only">Search by name, target, type or tag</span>
       <Icon name="search" class="pointer-events-none absolute left-2.5 top-2.5 size-4 text-soft" />
       <input
         ref={search}

@@ -16,7 +16,7 @@ type Known = {
 };
 
 /** The filter and the order of the overview; empty strings do not filter. */
-export type Selection = { status: string; type: string; text: string; sort: string };
+export type Selection = { status: string; type: string; tag: string; text: string; sort: string };
 
 export type SortName = keyof typeof SORTS;
 
@@ -78,7 +78,7 @@ export function needsFigures(sort: string): boolean {
 /** The monitors that match a selection, in its order. */
 export function select(
   monitors: readonly Monitor[],
-  { status, type, text, sort }: Selection,
+  { status, type, tag, text, sort }: Selection,
   known: Known,
 ): readonly Monitor[] {
   const words = plain(text).split(/\s+/).filter(Boolean);
@@ -88,6 +88,7 @@ export function select(
       (monitor) =>
         (status === '' || filtersOf(monitor, known.overdue).some((filter) => filter === status)) &&
         (type === '' || monitor.type === type) &&
+        (tag === '' || monitor.tags.includes(tag)) &&
         matches(monitor, words),
     )
     .map((monitor): Keyed => ({
@@ -104,13 +105,14 @@ export function select(
 /** What the filters count: the monitors that match a selection but for their status, in all and by filter. */
 export function countMatches(
   monitors: readonly Monitor[],
-  { type, text }: Selection,
+  { type, tag, text }: Selection,
   overdue: ReadonlySet<string>,
 ): Record<StatusFilter | 'all', number> {
   const words = plain(text).split(/\s+/).filter(Boolean);
   const counts = { all: 0, down: 0, degraded: 0, overdue: 0, pending: 0, up: 0, paused: 0 };
   for (const monitor of monitors) {
-    if ((type !== '' && monitor.type !== type) || !matches(monitor, words)) continue;
+    if ((type !== '' && monitor.type !== type) || (tag !== '' && !monitor.tags.includes(tag))) continue;
+    if (!matches(monitor, words)) continue;
     counts.all += 1;
     for (const filter of filtersOf(monitor, overdue)) counts[filter] += 1;
   }
@@ -150,7 +152,7 @@ function orderOf(monitor: Monitor): string {
 }
 
 function textOf(monitor: Monitor): string {
-  return remembered(texts, monitor, ({ name, target, type }) => plain(`${name} ${target} ${type}`));
+  return remembered(texts, monitor, ({ name, target, type, tags }) => plain([name, target, type, ...tags].join(' ')));
 }
 
 function remembered(known: WeakMap<Monitor, string>, monitor: Monitor, make: (monitor: Monitor) => string): string {
