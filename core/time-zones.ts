@@ -1,4 +1,4 @@
-import { BROWSER_ZONE } from './time.ts';
+import { BROWSER_ZONE, DAY_MS } from './time.ts';
 
 /** Zones that `Intl` lists by the names that CLDR keeps, and what the IANA time zone database calls them today. */
 const RENAMED: Readonly<Record<string, string>> = {
@@ -71,4 +71,63 @@ function writtenName(name: string): string {
     .replaceAll(/(?<=^|[/_-])[a-z]/g, (letter) => letter.toUpperCase())
     .replace(/^Us\//, 'US/')
     .replace(/^Etc\/(Gmt|Uct|Utc)/, (text) => `Etc/${text.slice(4).toUpperCase()}`);
+}
+
+/** Formatters by zone: making one takes a hundred times as long as using it. */
+const FORMATS = new Map<string, Intl.DateTimeFormat>();
+
+/** The most zones whose formatters are kept. */
+const MOST_FORMATS = 100;
+
+/**
+ * The local time in a zone at a moment, as Unix milliseconds of the same date and time in UTC. The zone is one that
+ * `readTimeZone` knows, but not `browser`.
+ */
+export function toLocalTime(unixMs: number, zone: string): number {
+  const parts = Object.fromEntries(
+    formatOf(zone)
+      .formatToParts(unixMs)
+      .map(({ type, value }) => [type, Number(value)]),
+  );
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+  return Date.UTC(year, month - 1, day, hour, minute, second) + (((unixMs % 1000) + 1000) % 1000);
+}
+
+/**
+ * The moment of a local time in a zone, which is given as Unix milliseconds of the same date and time in UTC. Of two
+ * it is the first; a time that the clocks skip is the first moment after the gap.
+ */
+export function toInstant(localMs: number, zone: string): number {
+  const offsetAt = (unixMs: number) => toLocalTime(unixMs, zone) - unixMs;
+  const candidates = [...new Set([localMs - DAY_MS, localMs + DAY_MS].map((near) => localMs - offsetAt(near)))];
+  const found = candidates.filter((unixMs) => toLocalTime(unixMs, zone) === localMs);
+  if (found.length > 0) return Math.min(...found);
+  // The clocks skip it: the later of two moments is after the gap.
+  let [before, after] = [Math.min(...candidates) - DAY_MS, Math.max(...candidates) + DAY_MS];
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2);
+    if (toLocalTime(middle, zone) > localMs) after = middle;
+    else before = middle;
+  }
+  return after;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const kept = FORMATS.get(zone);
+  if (kept !== undefined) return kept;
+  if (FORMATS.size >= MOST_FORMATS) FORMATS.clear();
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    calendar: 'iso8601',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  FORMATS.set(zone, format);
+  return format;
 }

@@ -3,6 +3,7 @@ import { mergeHistograms, quantileOf, type Histogram } from '../../core/statisti
 import { judgeSla, measureStates, sumSeconds, type StateSeconds, type Stretch } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
+import { excludedTimes, readMaintenanceTimes } from '../../models/maintenance/maintenance-times.ts';
 import { countAlerts, listMeasuredMonitors, readLastChecks } from '../../models/monitors/monitor-overview.ts';
 import type { MeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { runOn } from '../../models/sql.ts';
@@ -83,19 +84,24 @@ class AccountFigures {
     const fromMs = firstDayMs(nowMs);
     const monitorNos = monitors.map(({ no }) => no);
     const hoursFromMs = (Math.floor(nowMs / HOUR_MS) + 1 - HOURS) * HOUR_MS;
-    const [histories, tallies, lastChecks] = await Promise.all([
+    const [histories, maintenance, tallies, lastChecks] = await Promise.all([
       readStateHistories(database, {
         monitorIds: monitors.map(({ id }) => id),
         fromMs,
         toMs: nowMs,
         most: MOST_CHANGES,
       }),
+      readMaintenanceTimes(database, { monitorNos, fromMs, toMs: nowMs }),
       sumTallies(database, { monitorNos, fromMs: hoursFromMs, toMs: nowMs, nowMs }),
       readLastChecks(database, { monitorNos, nowMs }),
     ]);
     return monitors.map((monitor) => {
       const { no, id } = monitor;
-      const history = historyOf(monitor, histories.get(id) ?? [], gaps);
+      const history = historyOf(monitor, {
+        transitions: histories.get(id) ?? [],
+        gaps,
+        maintenance: excludedTimes(maintenance, no),
+      });
       const latency = tallies.get(no)?.latency ?? { buckets: [], counts: [] };
       return {
         figures: {

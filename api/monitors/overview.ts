@@ -3,17 +3,10 @@ import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
 import { isOverdue } from '../../core/checks/slots.ts';
 import type { MonitorStatus } from '../../core/incidents/state.ts';
-import {
-  judgeSla,
-  measureStates,
-  measureSteps,
-  worstStateOf,
-  type StateChange,
-  type StateHistory,
-  type Stretch,
-} from '../../core/statistics/sla.ts';
+import { judgeSla, measureStates, measureSteps, worstStateOf, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
+import { excludedTimes, readMaintenanceTimes } from '../../models/maintenance/maintenance-times.ts';
 import {
   listAllMonitors,
   listMeasuredMonitors,
@@ -67,12 +60,11 @@ export const MOST_CHANGES = 10_000;
 /** What a monitor's uptime is measured by. */
 export function historyOf(
   { createdAt }: Pick<MeasuredMonitor, 'createdAt'>,
-  transitions: readonly StateChange[],
-  gaps: readonly Stretch[],
+  { transitions, gaps, maintenance }: Omit<StateHistory, 'createdAtMs'>,
 ): StateHistory {
   const [oldest] = transitions;
   const isCut = oldest !== undefined && transitions.length >= MOST_CHANGES;
-  return { transitions, createdAtMs: isCut ? oldest.atMs : createdAt * 1000, gaps };
+  return { transitions, createdAtMs: isCut ? oldest.atMs : createdAt * 1000, gaps, maintenance };
 }
 
 /** `GET /overview` */
@@ -102,16 +94,21 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
     const edges = [...Array.from({ length: DAYS }, (_, day) => firstMs + day * DAY_MS), nowMs];
     const span = { fromMs: firstMs, toMs: nowMs, nowMs };
     const monitorNos = monitors.map(({ no }) => no);
-    const [histories, gaps, latencies, lastChecks] = await Promise.all([
+    const [histories, gaps, maintenance, latencies, lastChecks] = await Promise.all([
       readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span, most: MOST_CHANGES }),
       listServiceGaps(runOn(database.pool), span),
+      readMaintenanceTimes(database, { monitorNos, ...span }),
       readHourlyLatencies(database, { monitorNos, hours: HOURS, nowMs }),
       readLastChecks(database, { monitorNos, nowMs }),
     ]);
     response.json({
       histories: monitors.map((monitor) => {
         const { no, id } = monitor;
-        const history = historyOf(monitor, histories.get(id) ?? [], gaps);
+        const history = historyOf(monitor, {
+          transitions: histories.get(id) ?? [],
+          gaps,
+          maintenance: excludedTimes(maintenance, no),
+        });
         const days = measureSteps(history, edges);
         const { hourly = [], median = null } = latencies.get(no) ?? {};
         return {

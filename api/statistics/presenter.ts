@@ -1,6 +1,7 @@
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { burnRate, judgeSla, worstStateOf, type StateSeconds } from '../../core/statistics/sla.ts';
 import type { NamedAgent } from '../../models/agents/agents.ts';
+import type { MaintenanceTime } from '../../models/maintenance/maintenance-times.ts';
 import type { ServiceGap } from '../../models/statistics/service-gaps.ts';
 import { meanTimings, type SeriesPoint, type Tally } from '../../models/statistics/statistics.ts';
 import { presentTimings } from '../checks/presenter.ts';
@@ -76,6 +77,17 @@ export function presentPoint(step: {
 /** A stretch in which the service stood still, in whole seconds as the SLA takes it. */
 export function presentServiceGap({ kind, startMs, endMs }: ServiceGap): Schemas['ServiceGap'] {
   return { kind, from: Math.floor(startMs / 1000), to: Math.floor(endMs / 1000) };
+}
+
+/** Maintenance of a monitor, in whole seconds as the SLA takes it. */
+export function presentMaintenance(time: MaintenanceTime): Schemas['MonitorStats']['maintenance'][number] {
+  return {
+    window_id: time.windowId,
+    name: time.windowName,
+    from: Math.floor(time.startMs / 1000),
+    to: Math.floor(time.endMs / 1000),
+    excluded: time.isExcluded,
+  };
 }
 
 /** One day; `dayMs` is its first moment. */

@@ -4,6 +4,11 @@ import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { nameAgents } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
 import { listIncidentSpans, readStateHistories } from '../../models/incidents/state-history.ts';
+import {
+  excludedTimes,
+  readMaintenanceTimes,
+  type MaintenanceTime,
+} from '../../models/maintenance/maintenance-times.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { runOn } from '../../models/sql.ts';
 import { readStatistics } from '../../models/statistics/monitor-statistics.ts';
@@ -17,6 +22,7 @@ import type { Handler } from '../handler.ts';
 import { requireWholeNumbers } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import {
+  presentMaintenance,
   presentPoint,
   presentServiceGap,
   presentSla,
@@ -95,6 +101,9 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
       ]
         .toSorted((a, b) => a.startMs - b.startMs)
         .map(presentServiceGap),
+      maintenance: history.allMaintenance
+        .filter(({ startMs, endMs }) => endMs > span.fromMs && startMs < span.toMs)
+        .map(presentMaintenance),
     });
   };
 }
@@ -136,16 +145,27 @@ export function getMonitorUptimeHandler({ database, now }: Parts<'database' | 'n
   };
 }
 
-type History = Omit<StateHistory, 'gaps'> & { gaps: Awaited<ReturnType<typeof listServiceGaps>> };
+type History = Omit<StateHistory, 'gaps'> & {
+  gaps: Awaited<ReturnType<typeof listServiceGaps>>;
+  /** Also what is not excluded. */
+  allMaintenance: readonly MaintenanceTime[];
+};
 
 async function readHistory(
   database: Database,
-  monitor: { id: string; createdAt: number },
+  monitor: { no: number; id: string; createdAt: number },
   span: { fromMs: number; toMs: number; nowMs: number },
 ): Promise<History> {
-  const [histories, gaps] = await Promise.all([
+  const [histories, gaps, maintenance] = await Promise.all([
     readStateHistories(database, { ...span, monitorIds: [monitor.id] }),
     listServiceGaps(runOn(database.pool), span),
+    readMaintenanceTimes(database, { ...span, monitorNos: [monitor.no] }),
   ]);
-  return { transitions: histories.get(monitor.id) ?? [], createdAtMs: monitor.createdAt * 1000, gaps };
+  return {
+    transitions: histories.get(monitor.id) ?? [],
+    createdAtMs: monitor.createdAt * 1000,
+    gaps,
+    maintenance: excludedTimes(maintenance, monitor.no),
+    allMaintenance: maintenance.get(monitor.no) ?? [],
+  };
 }

@@ -3,13 +3,14 @@ import { formatDuration, LANGUAGE } from './time.tsx';
 
 type Seconds = Schemas['SecondsByState'];
 
-/** Describes how long a monitor was down, degraded, unknown or paused; zero durations are left out. */
-export function describeSeconds({ down, degraded, unknown, paused }: Seconds): string {
+/** Describes how long a monitor was down, degraded, unknown, paused or in maintenance; zero durations are left out. */
+export function describeSeconds({ down, degraded, unknown, paused, maintenance }: Seconds): string {
   const parts = [
     [down, 'down'],
     [degraded, 'degraded'],
     [unknown, 'unknown'],
     [paused, 'paused'],
+    [maintenance, 'maintenance'],
   ] as const;
   return parts
     .filter(([seconds]) => seconds > 0)

@@ -74,7 +74,7 @@ const MEANINGS = {
   up: { label: 'Up', fill: 'bg-up-fill' },
   degraded: { label: 'Degraded', fill: 'bg-degraded-fill' },
   down: { label: 'Down', fill: 'bg-down-fill' },
-  none: { label: 'No data/paused', fill: 'hatched' },
+  none: { label: 'No data/paused/maintenance', fill: 'hatched' },
   absent: { label: 'Not created yet', fill: 'bg-nothing' },
 } as const;
 

@@ -28,6 +28,7 @@ const CLASS_OF: Record<NonNullable<WorstState>, DayClass> = {
   unknown: 'none',
   pending: 'none',
   paused: 'none',
+  maintenance: 'none',
 };
 
 const HEIGHT = 16;
@@ -142,7 +143,7 @@ function isBad(worst: WorstState | undefined): boolean {
 }
 
 function describeDay(percent: number | null, worst: WorstState): string {
-  if (percent === null) return worst === 'paused' ? 'paused' : 'no data';
+  if (percent === null) return worst === 'paused' || worst === 'maintenance' ? worst : 'no data';
   const degraded = worst === 'degraded' ? ', degraded for some of the day' : '';
   return `${percent}% up${degraded}`;
 }

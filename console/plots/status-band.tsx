@@ -63,6 +63,7 @@ type BandInput = {
   steps: readonly Step[];
   /** The service's own outages. */
   gaps: readonly Span[];
+  maintenance: readonly (Span & { name: string })[];
   incidents: readonly Incident[];
   span: Span;
   /** Older incidents are not listed: there the uptime of each step is used instead. */
@@ -70,7 +71,7 @@ type BandInput = {
 };
 
 /** The parts of the band: known and unknown steps of the series, and over them the incidents to the second. */
-export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput): BandPart[] {
+export function bandParts({ steps, gaps, maintenance, incidents, span, knownFrom }: BandInput): BandPart[] {
   const parts: BandPart[] = [];
   steps.forEach(({ at, uptime_percent: uptime }, index) => {
     const to = Math.min(span.to, steps[index + 1]?.at ?? span.to);
@@ -96,7 +97,13 @@ export function bandParts({ steps, gaps, incidents, span, knownFrom }: BandInput
     // Down is painted over degraded.
     .toSorted((a, b) => Number(a.state === 'down') - Number(b.state === 'down'));
   const still = gaps.map(({ from, to }): BandPart => ({ state: 'none', from, to, note: 'monitoring gap' }));
-  return [...parts, ...still, ...old, ...exact];
+  const windows = maintenance.map(({ name, from, to }): BandPart => ({
+    state: 'none',
+    from,
+    to: Math.min(to, span.to),
+    note: `maintenance: ${name}`,
+  }));
+  return [...parts, ...windows, ...still, ...old, ...exact];
 }
 
 /** Describes the band in a sentence. */

@@ -3,11 +3,14 @@ import type { Stretch } from './service-gaps.ts';
 
 export type { Stretch };
 
+/** A state as time is accounted for: maintenance is none that transitions know, since checks go on during it. */
+export type CountedState = MonitorState | 'maintenance';
+
 /**
  * How many whole seconds of a window each state had; together at most the window, which leaves out what lies before the
  * monitor's creation.
  */
-export type StateSeconds = Record<MonitorState, number>;
+export type StateSeconds = Record<CountedState, number>;
 
 /** A change of state as the SLA needs it; `atMs` is a transition's `at` (D-43), Unix milliseconds. */
 export type StateChange = { atMs: number; to: MonitorState };
@@ -15,12 +18,17 @@ export type StateChange = { atMs: number; to: MonitorState };
 /**
  * What is known of one monitor: its changes in the order in which they were written, and when it was created. The last
  * change before the time asked about is among them, and beside them the stretches in which the service itself stood
- * still.
+ * still, and those of maintenance that is excluded from the SLA.
  */
-export type StateHistory = { transitions: readonly StateChange[]; createdAtMs: number; gaps: readonly Stretch[] };
+export type StateHistory = {
+  transitions: readonly StateChange[];
+  createdAtMs: number;
+  gaps: readonly Stretch[];
+  maintenance: readonly Stretch[];
+};
 
 /** A stretch of one state, in whole Unix seconds, the end excluded. */
-export type StatePeriod = { state: MonitorState; fromSecond: number; toSecond: number };
+export type StatePeriod = { state: CountedState; fromSecond: number; toSecond: number };
 
 /** Seconds that may be missed under a target; `left` is negative where more were. All whole, floored. */
 export type ErrorBudget = { totalSeconds: number; usedSeconds: number; leftSeconds: number };
@@ -43,31 +51,20 @@ const WHOLE = 100_000_000n;
 /**
  * The states of a window `[fromMs, toMs)`, one after the other without holes, from the monitor's creation on. A second
  * belongs to the state after the last change of that second or before it (D-61); before the first change a monitor is
- * pending. A stretch in which we stood still is unknown, where the monitor was not paused.
+ * pending. A stretch in which we stood still is unknown, where the monitor was not paused; one of maintenance is
+ * maintenance, where it was neither paused nor pending (D-503).
  */
 export function listPeriods({
   transitions,
   createdAtMs,
   gaps,
+  maintenance,
   fromMs,
   toMs,
 }: StateHistory & { fromMs: number; toMs: number }): StatePeriod[] {
   const window = { from: Math.max(secondOf(fromMs), secondOf(createdAtMs)), to: secondOf(toMs) };
-  const stillStood = mergeGaps(gaps);
-  let nextGap = 0;
-  const periods: StatePeriod[] = [];
-  for (const { state, fromSecond, toSecond } of ownPeriods(transitions, window)) {
-    let at = fromSecond;
-    while (at < toSecond) {
-      while ((stillStood[nextGap]?.to ?? Number.POSITIVE_INFINITY) <= at) nextGap += 1;
-      const gap = stillStood[nextGap];
-      const isInGap = gap !== undefined && gap.from <= at;
-      const end = Math.min(toSecond, gap === undefined ? toSecond : isInGap ? gap.to : gap.from);
-      append(periods, { state: isInGap && state !== 'paused' ? 'unknown' : state, fromSecond: at, toSecond: end });
-      at = end;
-    }
-  }
-  return periods;
+  const known = overlay(ownPeriods(transitions, window), gaps, { state: 'unknown', except: ['paused'] });
+  return overlay(known, maintenance, { state: 'maintenance', except: ['paused', 'pending'] });
 }
 
 /**
@@ -143,7 +140,7 @@ export function burnRate(seconds: StateSeconds, slaTarget: number | null): numbe
 
 /** The seconds of several windows or monitors together. */
 export function sumSeconds(all: readonly StateSeconds[]): StateSeconds {
-  const sum: StateSeconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
+  const sum = noSeconds();
   for (const seconds of all)
     for (const state of Object.keys(sum) as (keyof StateSeconds)[]) sum[state] += seconds[state];
   return sum;
@@ -155,16 +152,17 @@ const WORST_FIRST = [
   'degraded',
   'unknown',
   'up',
+  'maintenance',
   'pending',
   'paused',
-] as const satisfies readonly MonitorState[];
+] as const satisfies readonly CountedState[];
 
 /** The worst state that a window had any second of; null where it had none. */
-export function worstStateOf(seconds: StateSeconds): MonitorState | null {
+export function worstStateOf(seconds: StateSeconds): CountedState | null {
   return WORST_FIRST.find((state) => seconds[state] > 0) ?? null;
 }
 
-/** The seconds that count for or against a target: paused, pending and unknown ones do neither (D-61). */
+/** The seconds that count for or against a target: paused, pending, unknown and maintenance do neither (D-61). */
 function countedSeconds(seconds: StateSeconds): number {
   return seconds.up + seconds.degraded + seconds.down;
 }
@@ -189,18 +187,58 @@ function ownPeriods(transitions: readonly StateChange[], { from, to }: { from: n
     .filter(({ fromSecond, toSecond }) => fromSecond < toSecond);
 }
 
-/** In order and apart from each other. One that begins and ends within a second has none. */
-function mergeGaps(gaps: readonly Stretch[]): { from: number; to: number }[] {
+/** The periods with another state in these stretches, but for the states that are excepted. */
+function overlay(
+  periods: readonly StatePeriod[],
+  stretches: readonly Stretch[],
+  { state, except }: { state: CountedState; except: readonly CountedState[] },
+): StatePeriod[] {
+  const merged = mergeStretches(stretches);
+  let next = 0;
+  const result: StatePeriod[] = [];
+  for (const period of periods) {
+    let at = period.fromSecond;
+    while (at < period.toSecond) {
+      while ((merged[next]?.to ?? Number.POSITIVE_INFINITY) <= at) next += 1;
+      const stretch = merged[next];
+      const isInside = stretch !== undefined && stretch.from <= at;
+      const edge = stretch === undefined ? period.toSecond : isInside ? stretch.to : stretch.from;
+      const toSecond = Math.min(period.toSecond, edge);
+      append(result, {
+        state: isInside && !except.includes(period.state) ? state : period.state,
+        fromSecond: at,
+        toSecond,
+      });
+      at = toSecond;
+    }
+  }
+  return result;
+}
+
+/** In order and apart from each other, in whole seconds. One that begins and ends within a second has none. */
+function mergeStretches(stretches: readonly Stretch[]): { from: number; to: number }[] {
   const merged: { from: number; to: number }[] = [];
-  const ordered = gaps
+  const ordered = stretches
     .map(({ startMs, endMs }) => ({ from: secondOf(startMs), to: secondOf(endMs) }))
     .filter(({ from, to }) => from < to);
-  for (const gap of ordered.toSorted((a, b) => a.from - b.from)) {
+  for (const stretch of ordered.toSorted((a, b) => a.from - b.from)) {
     const last = merged.at(-1);
-    if (last !== undefined && gap.from <= last.to) last.to = Math.max(last.to, gap.to);
-    else merged.push(gap);
+    if (last !== undefined && stretch.from <= last.to) last.to = Math.max(last.to, stretch.to);
+    else merged.push(stretch);
   }
   return merged;
+}
+
+/** How many whole seconds of a window `[fromMs, toMs)` lie in any of these stretches. */
+export function secondsWithin(
+  stretches: readonly Stretch[],
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): number {
+  const [first, end] = [secondOf(fromMs), secondOf(toMs)];
+  return mergeStretches(stretches).reduce(
+    (sum, { from, to }) => sum + Math.max(0, Math.min(to, end) - Math.max(from, first)),
+    0,
+  );
 }
 
 function append(periods: StatePeriod[], period: StatePeriod): void {
@@ -219,5 +257,5 @@ function secondOf(ms: number): number {
 
 /** No second of any state. */
 export function noSeconds(): StateSeconds {
-  return { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
+  return { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0, maintenance: 0 };
 }

@@ -11,6 +11,7 @@ import { dayEdges, type ReportWindow } from '../../core/statistics/reports/perio
 import type { Stretch } from '../../core/statistics/sla.ts';
 import type { Database } from '../database.ts';
 import { readStateHistories } from '../incidents/state-history.ts';
+import { excludedTimes, readMaintenanceTimes } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 import { listOverloadGaps } from './overload.ts';
 import { listServiceGaps } from './service-gaps.ts';
@@ -65,11 +66,14 @@ async function reportChunk(database: Database, { monitors, window, gaps, nowMs }
     await listIncidents(runOn(database.pool), monitorIds, window),
     (incident) => incident.monitor_id,
   );
-  const days = await readDays(database, { monitorNos: monitors.map(({ no }) => no), window, nowMs });
+  const monitorNos = monitors.map(({ no }) => no);
+  const days = await readDays(database, { monitorNos, window, nowMs });
+  const maintenance = await readMaintenanceTimes(database, { monitorNos, ...edgesOf(window) });
   return monitors.map(({ no, createdAt, ...monitor }) =>
     reportMonitor(window, gaps, {
       monitor: { ...monitor, createdAtMs: createdAt * 1000 },
       transitions: histories.get(monitor.id) ?? [],
+      maintenance: excludedTimes(maintenance, no),
       days: days.map((day) => dayOf(day.get(no))),
       incidents: incidents.get(monitor.id) ?? [],
     }),

@@ -258,6 +258,7 @@ async function addReport(
   const facts = {
     monitor: { id: monitor, name: `http ${mark}`, type: 'http' as const, slaTarget: 99.9, createdAtMs: 0 },
     transitions: [],
+    maintenance: [],
     days: [],
     incidents: [],
   };

@@ -293,6 +293,7 @@ async function storeReport(
     return reportMonitor(WEEK, [], {
       monitor: { id, name, type: 'http', slaTarget: null, createdAtMs: 0 },
       transitions: [],
+      maintenance: [],
       days: [],
       incidents,
     });

@@ -162,6 +162,7 @@ for (const backend of listQueueBackends()) {
           transitions: histories.get(monitor.id) ?? [],
           createdAtMs: monitor.createdAt * SECOND,
           gaps,
+          maintenance: [],
           ...span,
         });
       };

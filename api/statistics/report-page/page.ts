@@ -44,7 +44,7 @@ const LEGEND = [
   ['up', DAYS.up.meaning],
   ['degraded', DAYS.degraded.meaning],
   ['down', DAYS.down.meaning],
-  ['unknown', `${DAYS.unknown.meaning}, pending or paused`],
+  ['unknown', `${DAYS.unknown.meaning}, pending, paused or maintenance`],
   ['absent', DAYS.absent.meaning],
 ] as const;
 
@@ -96,10 +96,23 @@ function renderSummary({ summary }: ReportContent): string {
     ['Monitors', String(summary.monitors)],
     ['Incidents', String(summary.incidents)],
     ['Total downtime', formatLength(summary.down_seconds)],
+    ...maintenanceFigures(summary),
     ...(withTarget === 0 ? [] : [['SLOs met', `${summary.sla_met} of ${withTarget}`]]),
   ];
   const items = figures.map(([label = '', value = '']) => `<div><dt>${label}</dt><dd>${value}</dd></div>`);
   return `<dl class="figures">${items.join('')}</dl>`;
+}
+
+/** What maintenance took out of the uptime, where it did. */
+function maintenanceFigures(summary: ReportContent['summary']): string[][] {
+  const { maintenance_seconds: seconds = 0, retroactive_seconds: late = 0 } = summary;
+  if (seconds === 0) return [];
+  const uptime = formatUptime(summary.uptime_percent_with_maintenance ?? null, 'no data');
+  return [
+    ['Maintenance, summed', formatLength(seconds)],
+    ['Uptime with maintenance counted', uptime],
+    ...(late === 0 ? [] : [['Maintenance entered afterwards', formatLength(late)]]),
+  ];
 }
 
 function renderGaps(gaps: readonly ReportGap[]): string {
@@ -123,6 +136,7 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
     'Down',
     'Degraded',
     'Unknown',
+    'Maintenance',
     'Incidents',
     'Longest',
     'MTTR',
@@ -139,6 +153,7 @@ function renderTable(monitors: readonly ReportMonitor[]): string {
       formatLength(monitor.down_seconds),
       formatLength(monitor.degraded_seconds),
       formatLength(monitor.unknown_seconds),
+      formatLength(monitor.maintenance_seconds ?? 0),
       String(monitor.incidents),
       formatLength(monitor.longest_incident_seconds),
       monitor.mttr_seconds === null ? '–' : formatLength(monitor.mttr_seconds),

@@ -103,6 +103,7 @@ function Plots({
       bandParts({
         steps: answer.series,
         gaps: answer.service_gaps,
+        maintenance: answer.maintenance,
         incidents,
         span,
         knownFrom: incidents.length < MOST_INCIDENTS ? 0 : (incidents.at(-1)?.started_at ?? 0),

@@ -28,10 +28,11 @@ const STYLES: Record<State, { fill: string; ink: string }> = {
   unknown: HATCHED,
   pending: HATCHED,
   paused: HATCHED,
+  maintenance: HATCHED,
   absent: { fill: 'fill-nothing', ink: '' },
 };
 
-const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused', 'absent'];
+const LEGEND: readonly State[] = ['up', 'degraded', 'down', 'unknown', 'paused', 'maintenance', 'absent'];
 
 /** A bar for each day, in the color of its worst state. */
 function DayStrip({ days, isWide }: { days: readonly Day[]; isWide: boolean }) {

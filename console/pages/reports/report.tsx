@@ -82,6 +82,9 @@ function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
     down_seconds: down,
     sla_met: met = 0,
     sla_missed: missed = 0,
+    maintenance_seconds: maintenance = 0,
+    retroactive_seconds: retroactive = 0,
+    uptime_percent_with_maintenance: uptimeWith = null,
   } = summary;
   return (
     <div class="mb-8">
@@ -91,6 +94,17 @@ function Summary({ summary }: { summary: Schemas['ReportSummary'] }) {
           <Figure label="Monitors">{formatNumber(monitors)}</Figure>
           <Figure label="Incidents">{formatNumber(incidents)}</Figure>
           {down !== undefined && <Figure label="Total downtime">{formatDuration(down)}</Figure>}
+          {maintenance > 0 && (
+            <Figure
+              label="Maintenance"
+              note={
+                `${formatUptime(uptimeWith, '–')} uptime with it counted` +
+                (retroactive > 0 ? `, ${formatDuration(retroactive)} entered afterwards` : '')
+              }
+            >
+              {formatDuration(maintenance)}
+            </Figure>
+          )}
           {met + missed > 0 && (
             <Figure label="SLOs met" tone={missed > 0 ? 'text-down' : 'text-up'}>
               {met} of {met + missed}

@@ -2,7 +2,9 @@ import type { MonitorType } from '../../monitors/monitor.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../latency-histogram.ts';
 import {
   judgeSla,
+  measureStates,
   measureSteps,
+  secondsWithin,
   type StateChange,
   type StateSeconds,
   type Stretch,
@@ -21,6 +23,9 @@ import type {
 } from './content.ts';
 import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 
+/** Maintenance of a monitor that is excluded from its SLA; `retroactive` is what of it was past when it was entered. */
+export type ExcludedMaintenance = Stretch & { retroactive: readonly Stretch[] };
+
 /**
  * What is known of a monitor. `days` are the period's, each with its checks and what they took; `incidents` those that
  * may touch it.
@@ -28,6 +33,7 @@ import { dateOf, dayEdges, type ReportWindow } from './periods.ts';
 export type MonitorFacts = {
   monitor: { id: string; name: string; type: MonitorType; slaTarget: number | null; createdAtMs: number };
   transitions: readonly StateChange[];
+  maintenance: readonly ExcludedMaintenance[];
   days: readonly { checks: number; latency: Histogram }[];
   incidents: readonly ReportIncident[];
 };
@@ -36,6 +42,8 @@ export type MonitorFacts = {
 export type MonitorReport = {
   line: ReportMonitor;
   seconds: StateSeconds;
+  /** The same as if there were no maintenance. */
+  secondsWithMaintenance: StateSeconds;
   days: ReportDay[];
   incidents: ReportIncident[];
 };
@@ -50,14 +58,18 @@ const MOST_INCIDENTS = 1000;
 export function reportMonitor(
   window: ReportWindow,
   gaps: readonly Stretch[],
-  { monitor, transitions, days, incidents: found }: MonitorFacts,
+  { monitor, transitions, maintenance, days, incidents: found }: MonitorFacts,
 ): MonitorReport {
   const edges = dayEdges(window);
+  const history = { transitions, createdAtMs: monitor.createdAtMs, gaps, maintenance };
   const steps = measureSteps(
-    { transitions, createdAtMs: monitor.createdAtMs, gaps },
+    history,
     edges.map((seconds) => seconds * 1000),
   );
   const seconds = sumSeconds(steps);
+  const span = { fromMs: window.startSeconds * 1000, toMs: window.endSeconds * 1000 };
+  const secondsWithMaintenance =
+    seconds.maintenance === 0 ? seconds : measureStates({ ...history, maintenance: [], ...span });
   const { uptimePercent, slaMet, budget } = judgeSla(seconds, monitor.slaTarget);
   const incidents = found.filter((incident) => overlaps(incident, window)).map((incident) => asOfEnd(incident, window));
   const figures = countIncidents(incidents, window);
@@ -80,8 +92,12 @@ export function reportMonitor(
       mttr_seconds: figures.mttrSeconds,
       checks: days.reduce((sum, { checks }) => sum + checks, 0),
       response_ms: percentiles(mergeHistograms(days.map(({ latency }) => latency))),
+      maintenance_seconds: seconds.maintenance,
+      retroactive_seconds: retroactiveSeconds(maintenance, span),
+      uptime_percent_with_maintenance: judgeSla(secondsWithMaintenance, null).uptimePercent,
     },
     seconds,
+    secondsWithMaintenance,
     days: steps.map((step, day) => ({
       date: dateOf(edges[day] ?? 0),
       uptime_percent: judgeSla(step, null).uptimePercent,
@@ -90,6 +106,17 @@ export function reportMonitor(
     })),
     incidents,
   };
+}
+
+/** How much of a period's maintenance was entered after the fact. */
+function retroactiveSeconds(
+  maintenance: readonly ExcludedMaintenance[],
+  span: { fromMs: number; toMs: number },
+): number {
+  const stretches = maintenance.flatMap(({ startMs, endMs, retroactive }) =>
+    retroactive.map((late) => ({ startMs: Math.max(startMs, late.startMs), endMs: Math.min(endMs, late.endMs) })),
+  );
+  return secondsWithin(stretches, span);
 }
 
 /** The whole report; `monitors` in the order in which it lists them. */
@@ -125,6 +152,12 @@ function summarise(monitors: readonly MonitorReport[]): ReportSummary {
     incidents: lines.reduce((sum, { incidents }) => sum + incidents, 0),
     uptime_percent: judgeSla(seconds, null).uptimePercent,
     down_seconds: seconds.down,
+    maintenance_seconds: seconds.maintenance,
+    retroactive_seconds: lines.reduce((sum, line) => sum + (line.retroactive_seconds ?? 0), 0),
+    uptime_percent_with_maintenance: judgeSla(
+      sumSeconds(monitors.map((monitor) => monitor.secondsWithMaintenance)),
+      null,
+    ).uptimePercent,
     sla_met: lines.filter(({ sla_met: isMet }) => isMet === true).length,
     sla_missed: lines.filter(({ sla_met: isMet }) => isMet === false).length,
     worst_monitors: lines

@@ -1,6 +1,6 @@
 import { renderCsv, type CsvColumns } from '../../csv.ts';
-import type { MonitorState } from '../../incidents/state.ts';
 import type { MonitorType } from '../../monitors/monitor.ts';
+import type { CountedState } from '../sla.ts';
 
 /**
  * What a report says, in its wire form (D-62): it is stored so, because a report never changes once it is made. Times
@@ -18,8 +18,18 @@ export type ReportDetails = {
 /** Percentiles of what answers took, in milliseconds with an error of at most 2 %; null where nothing was measured. */
 export type ResponseMs = { p50: number | null; p95: number | null; p99: number | null };
 
+/**
+ * What maintenance took out of the uptime (D-503): its seconds, those of them that were entered after the fact, and the
+ * uptime with them counted. Reports made before there were maintenance windows have none of it.
+ */
+export type MaintenanceFigures = {
+  maintenance_seconds?: number;
+  retroactive_seconds?: number;
+  uptime_percent_with_maintenance?: number | null;
+};
+
 /** Over all monitors. `worst_monitors` are those that were down or had incidents, the worst first, five at most. */
-export type ReportSummary = {
+export type ReportSummary = MaintenanceFigures & {
   monitors: number;
   incidents: number;
   uptime_percent: number | null;
@@ -35,7 +45,7 @@ export type ReportSummary = {
   }[];
 };
 
-export type ReportMonitor = {
+export type ReportMonitor = MaintenanceFigures & {
   id: string;
   name: string;
   type: MonitorType;
@@ -55,13 +65,13 @@ export type ReportMonitor = {
 };
 
 /**
- * A UTC day of a monitor. `worst_state` is the first of down, degraded, unknown, up, pending, paused that the day had
- * any second of; null before the monitor's creation.
+ * A UTC day of a monitor. `worst_state` is the first of down, degraded, unknown, up, maintenance, pending, paused that
+ * the day had any second of; null before the monitor's creation.
  */
 export type ReportDay = {
   date: string;
   uptime_percent: number | null;
-  worst_state: MonitorState | null;
+  worst_state: CountedState | null;
   response_ms: ResponseMs;
 };
 
@@ -115,6 +125,12 @@ const COLUMNS: CsvColumns<ReportMonitor> = [
   ['response_ms_p50', (monitor) => monitor.response_ms.p50],
   ['response_ms_p95', (monitor) => monitor.response_ms.p95],
   ['response_ms_p99', (monitor) => monitor.response_ms.p99],
+  ['maintenance_seconds', (monitor) => monitor.maintenance_seconds ?? 0],
+  ['retroactive_seconds', (monitor) => monitor.retroactive_seconds ?? 0],
+  [
+    'uptime_percent_with_maintenance',
+    ({ uptime_percent: without, uptime_percent_with_maintenance: uptime = without }) => uptime,
+  ],
 ];
 
 /** A report's monitors as CSV: a header, then one line a monitor. What is null is an empty cell. */

@@ -1,4 +1,4 @@
-import type { MonitorState } from '../../incidents/state.ts';
+import type { CountedState } from '../sla.ts';
 import type { ReportDay, ReportGap } from './content.ts';
 import type { ReportPeriod } from './periods.ts';
 
@@ -32,11 +32,12 @@ export const DAYS = {
   unknown: { sign: '?', meaning: 'unknown' },
   pending: { sign: '…', meaning: 'pending' },
   paused: { sign: '‖', meaning: 'paused' },
+  maintenance: { sign: 'M', meaning: 'maintenance' },
   absent: { sign: '', meaning: 'not created yet' },
-} as const satisfies Record<MonitorState | 'absent', { sign: string; meaning: string }>;
+} as const satisfies Record<CountedState | 'absent', { sign: string; meaning: string }>;
 
 /** The states of days that do not count. */
-const UNCOUNTED: ReadonlySet<keyof typeof DAYS> = new Set(['unknown', 'pending', 'paused']);
+const UNCOUNTED: ReadonlySet<keyof typeof DAYS> = new Set(['unknown', 'pending', 'paused', 'maintenance']);
 
 /** A bar of a day by its state, in the plot's units. */
 export type DayBar = { state: keyof typeof DAYS; x: number; width: number; height: number };

@@ -39,6 +39,7 @@ async function storeReport(
         { atMs: outage.startedAt * 1000, to: 'down' },
         { atMs: outage.resolvedAt * 1000, to: 'up' },
       ],
+      maintenance: [],
       days: days.map((_, day) =>
         day === 4 ? { checks: 0, latency: { buckets: [], counts: [] } } : { checks: 10, latency: latencyOf(20 + day) },
       ),
@@ -59,12 +60,14 @@ async function storeReport(
     {
       monitor: { id: 'mon_b', name: EVIL, type: 'heartbeat', slaTarget: null, createdAtMs: 0 },
       transitions: [],
+      maintenance: [],
       days: [],
       incidents: [],
     },
     {
       monitor: { id: 'mon_c', name: '=1+1', type: 'dns', slaTarget: null, createdAtMs: (start + 3 * 86_400) * 1000 },
       transitions: [{ atMs: (start + 3 * 86_400) * 1000, to: 'degraded' }],
+      maintenance: [],
       days: [],
       incidents: [],
     },

@@ -14,30 +14,35 @@ import {
   type Stretch,
 } from '../../../core/statistics/sla.ts';
 
-const NONE: StateSeconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
+const NONE: StateSeconds = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0, maintenance: 0 };
 
 /** Built of seconds, for readable tables. */
 function measure({
   changes,
   createdAt = 0,
   gaps = [],
+  maintenance = [],
   from,
   to,
 }: {
   changes: [number, MonitorState][];
   createdAt?: number;
   gaps?: [number, number][];
+  maintenance?: [number, number][];
   from: number;
   to: number;
 }): StateSeconds {
   return measureStates({
     transitions: changes.map(([at, state]) => ({ atMs: at * 1000, to: state })),
     createdAtMs: createdAt * 1000,
-    gaps: gaps.map(([start, end]) => ({ startMs: start * 1000, endMs: end * 1000 })),
+    gaps: gaps.map(stretchOf),
+    maintenance: maintenance.map(stretchOf),
     fromMs: from * 1000,
     toMs: to * 1000,
   });
 }
+
+const stretchOf = ([start, end]: [number, number]): Stretch => ({ startMs: start * 1000, endMs: end * 1000 });
 
 const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Partial<StateSeconds> }[] = [
   {
@@ -203,6 +208,40 @@ const CASES: { name: string; input: Parameters<typeof measure>[0]; expected: Par
     input: { changes: [[0, 'up']], gaps: [[0, 500]], from: 160, to: 100 },
     expected: {},
   },
+  {
+    name: 'maintenance takes its seconds out of up, degraded, down and unknown, and leaves paused and pending ones',
+    input: {
+      changes: [
+        [110, 'up'],
+        [120, 'down'],
+        [130, 'paused'],
+        [140, 'unknown'],
+      ],
+      maintenance: [[100, 150]],
+      from: 100,
+      to: 160,
+    },
+    expected: { pending: 10, maintenance: 30, paused: 10, unknown: 10 },
+  },
+  {
+    name: 'maintenance that overlaps is counted once, also where the service stood still meanwhile',
+    input: {
+      changes: [[0, 'up']],
+      gaps: [[115, 125]],
+      maintenance: [
+        [110, 130],
+        [120, 140],
+      ],
+      from: 100,
+      to: 160,
+    },
+    expected: { up: 30, maintenance: 30 },
+  },
+  {
+    name: 'a window that lies in maintenance is maintenance alone',
+    input: { changes: [[0, 'up']], maintenance: [[100, 400]], from: 100, to: 160 },
+    expected: { maintenance: 60 },
+  },
 ];
 
 for (const { name, input, expected } of CASES) {
@@ -219,6 +258,7 @@ test('an outage over the end of a month is split at midnight UTC, also where a l
     ],
     createdAtMs: at('2028-01-15T12:00:00Z'),
     gaps: [],
+    maintenance: [],
   };
   const [february, march] = measureSteps(history, [
     at('2028-02-01T00:00:00Z'),
@@ -247,14 +287,16 @@ const history: fc.Arbitrary<StateHistory> = fc.record({
   transitions: changes,
   createdAtMs: moment,
   gaps: fc.array(gap, { maxLength: 6 }),
+  maintenance: fc.array(gap, { maxLength: 6 }),
 });
 const window = fc.tuple(moment, moment).map(([a, b]) => ({ fromMs: Math.min(a, b), toMs: Math.max(a, b) }));
 
-/** The rule of D-61 word for word, one second after the other. */
+/** The rules of D-61 and D-503 word for word, one second after the other. */
 function countSeconds({
   transitions,
   createdAtMs,
   gaps,
+  maintenance,
   fromMs,
   toMs,
 }: StateHistory & { fromMs: number; toMs: number }): StateSeconds {
@@ -262,10 +304,11 @@ function countSeconds({
   for (let second = Math.floor(fromMs / 1000); second < Math.floor(toMs / 1000); second += 1) {
     if (second < Math.floor(createdAtMs / 1000)) continue;
     const last = transitions.findLast(({ atMs }) => Math.floor(atMs / 1000) <= second)?.to ?? 'pending';
-    const stoodStill = gaps.some(
-      ({ startMs, endMs }) => Math.floor(startMs / 1000) <= second && second < Math.floor(endMs / 1000),
-    );
-    seconds[stoodStill && last !== 'paused' ? 'unknown' : last] += 1;
+    const isIn = ({ startMs, endMs }: Stretch) =>
+      Math.floor(startMs / 1000) <= second && second < Math.floor(endMs / 1000);
+    const known = gaps.some(isIn) && last !== 'paused' ? 'unknown' : last;
+    const isCounted = known === 'paused' || known === 'pending' || !maintenance.some(isIn);
+    seconds[isCounted ? known : 'maintenance'] += 1;
   }
   return seconds;
 }
@@ -307,7 +350,7 @@ test('steps of a window have what each of them has alone, and add up to the whol
         edges.slice(1).map((toMs, index) => measureStates({ ...drawn, fromMs: edges[index] ?? 0, toMs })),
       );
       const whole = measureStates({ ...drawn, fromMs: edges[0] ?? 0, toMs: edges.at(-1) ?? 0 });
-      for (const name of Object.keys(NONE) as MonitorState[])
+      for (const name of Object.keys(NONE) as (keyof StateSeconds)[])
         t.is(
           steps.reduce((sum, seconds) => sum + seconds[name], 0),
           whole[name],

@@ -1,7 +1,13 @@
 import anyTest, { type ExecutionContext } from 'ava';
 import { VERDICT_CODES } from '../../../core/checks/verdict.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
-import type { ReportDay, ReportIncident, ReportMonitor } from '../../../core/statistics/reports/content.ts';
+import type {
+  MaintenanceFigures,
+  ReportDay,
+  ReportIncident,
+  ReportMonitor,
+} from '../../../core/statistics/reports/content.ts';
+import type { CountedState } from '../../../core/statistics/sla.ts';
 import { insertTransitions } from '../../../models/incidents/history.ts';
 import { runOn } from '../../../models/sql.ts';
 import { findReport, listReports, type FullReport } from '../../../models/statistics/reports.ts';
@@ -22,7 +28,15 @@ const FIRST_DAY_MS = Date.UTC(2024, 11, 20);
 const NOON_MS = 12 * 3_600_000;
 const ORIGIN_SECOND = Date.UTC(2024, 11, 1) / 1000;
 
-const STATES = ['up', 'degraded', 'down', 'unknown', 'paused', 'pending'] as const satisfies readonly MonitorState[];
+const STATES = [
+  'up',
+  'degraded',
+  'down',
+  'unknown',
+  'paused',
+  'pending',
+  'maintenance',
+] as const satisfies readonly CountedState[];
 const ABSENT = 255;
 
 type Incident = Pick<ReportIncident, 'id' | 'state'> & {
@@ -39,7 +53,10 @@ type Life = {
   transitions: { atMs: number; to: MonitorState }[];
   incidents: Incident[];
   checks: Check[];
+  maintenance: Maintenance[];
 };
+/** Maintenance of a monitor; `lateMs`: how much of its start was entered afterwards. */
+type Maintenance = { startMs: number; endMs: number; lateMs: number; isExcluded: boolean };
 type Gap = { kind: string; startMs: number; endMs: number };
 
 test('every weekly and monthly report of a generated year says what a second-by-second count of it says', async (t) => {
@@ -80,7 +97,11 @@ test('every weekly and monthly report of a generated year says what a second-by-
     ],
   );
 
-  const painted = lives.map((life) => ({ life, seconds: paint(life, gaps) }));
+  const painted = lives.map((life) => ({
+    life,
+    seconds: paint(life, gaps),
+    withMaintenance: paint({ ...life, maintenance: [] }, gaps),
+  }));
   for (const { id } of made) {
     const report = await findReport(runtime.database, { tenantId: runtime.tenantId, id });
     if (report === null) throw new Error('The report is gone');
@@ -89,10 +110,13 @@ test('every weekly and monthly report of a generated year says what a second-by-
   t.is((await makeReports({ ...runtime, now: () => NOW_MS + 86_400_000 })).reports, 0);
 });
 
+/** A life with the state of each second, and the same as if there were no maintenance. */
+type Painted = { life: Life; seconds: Uint8Array; withMaintenance: Uint8Array };
+
 function isTrue(
   t: ExecutionContext,
   report: FullReport,
-  { painted, gaps }: { painted: readonly { life: Life; seconds: Uint8Array }[]; gaps: readonly Gap[] },
+  { painted, gaps }: { painted: readonly Painted[]; gaps: readonly Gap[] },
 ): void {
   const { periodStart: from, periodEnd: to, content, details } = report;
   const there = painted.filter(({ life }) => life.createdSecond < to);
@@ -100,15 +124,34 @@ function isTrue(
     content.monitors.map(({ id }) => id),
     there.map(({ life }) => life.id),
   );
-  const total = new Map<MonitorState, number>();
+  const total = new Map<CountedState, number>();
+  const totalWithMaintenance = new Map<CountedState, number>();
   let incidents = 0;
-  for (const [index, { life, seconds }] of there.entries()) {
+  for (const [index, { life, seconds, withMaintenance }] of there.entries()) {
     const line = content.monitors[index];
     const days = details?.days[life.id];
     if (line === undefined || days === undefined) throw new Error('The monitor is missing');
     const counted = count(seconds, from, to);
-    for (const state of STATES) total.set(state, (total.get(state) ?? 0) + (counted.get(state) ?? 0));
-    t.deepEqual(shownLine(line), naiveLine(life, counted, { from, to }), `${report.period} ${from} ${life.id}`);
+    const countedWith = count(withMaintenance, from, to);
+    for (const state of STATES) {
+      total.set(state, (total.get(state) ?? 0) + (counted.get(state) ?? 0));
+      totalWithMaintenance.set(state, (totalWithMaintenance.get(state) ?? 0) + (countedWith.get(state) ?? 0));
+    }
+    t.is(
+      [...counted.values()].reduce((sum, each) => sum + each, 0),
+      to - Math.max(from, life.createdSecond),
+      'every second is accounted for',
+    );
+    t.deepEqual(
+      shownLine(line),
+      {
+        ...naiveLine(life, counted, { from, to }),
+        maintenance_seconds: counted.get('maintenance') ?? 0,
+        retroactive_seconds: lateSeconds(life, { from, to }),
+        uptime_percent_with_maintenance: uptimeOf(countedWith),
+      },
+      `${report.period} ${from} ${life.id}`,
+    );
     incidents += line.incidents;
     isPercentile(t, line.response_ms, { life, from, to });
     const dates = Array.from({ length: (to - from) / 86_400 }, (_, day) => from + day * 86_400);
@@ -124,6 +167,8 @@ function isTrue(
     incidents,
     uptime_percent: uptimeOf(total),
     down_seconds: total.get('down') ?? 0,
+    maintenance_seconds: total.get('maintenance') ?? 0,
+    uptime_percent_with_maintenance: uptimeOf(totalWithMaintenance),
   });
   const listed = there.flatMap(({ life }) =>
     life.incidents.filter((incident) => secondsInside(incident, { from, to }) !== null),
@@ -139,11 +184,21 @@ function shownLine({ name: _name, response_ms: _ms, ...line }: ReportMonitor) {
   return line;
 }
 
+/** Counts the seconds of maintenance that were entered afterwards, one by one. */
+function lateSeconds({ maintenance }: Life, { from, to }: { from: number; to: number }): number {
+  const late = maintenance.filter(({ isExcluded, lateMs }) => isExcluded && lateMs > 0);
+  const seconds = new Set<number>();
+  for (const { startMs, lateMs } of late)
+    for (let at = Math.max(from, second(startMs)); at < Math.min(to, second(startMs + lateMs)); at += 1)
+      seconds.add(at);
+  return seconds.size;
+}
+
 function naiveLine(
   life: Life,
-  counted: ReadonlyMap<MonitorState, number>,
+  counted: ReadonlyMap<CountedState, number>,
   window: { from: number; to: number },
-): Omit<ReportMonitor, 'name' | 'response_ms'> {
+): Omit<ReportMonitor, 'name' | 'response_ms' | keyof MaintenanceFigures> {
   const [up, degraded, down] = [counted.get('up') ?? 0, counted.get('degraded') ?? 0, counted.get('down') ?? 0];
   const all = up + degraded + down;
   // Targets of the test are whole thousandths.
@@ -183,7 +238,9 @@ function naiveDay(
 ): { date: string; uptime: ReportDay['uptime_percent']; worst: ReportDay['worst_state'] } {
   const counted = count(seconds, from, from + 86_400);
   const worst =
-    (['down', 'degraded', 'unknown', 'up', 'pending', 'paused'] as const).find((state) => counted.has(state)) ?? null;
+    (['down', 'degraded', 'unknown', 'up', 'maintenance', 'pending', 'paused'] as const).find((state) =>
+      counted.has(state),
+    ) ?? null;
   return { date: new Date(from * 1000).toISOString().slice(0, 10), uptime: uptimeOf(counted), worst };
 }
 
@@ -222,14 +279,14 @@ function isPercentile(
   }
 }
 
-function uptimeOf(counted: ReadonlyMap<MonitorState, number>): number | null {
+function uptimeOf(counted: ReadonlyMap<CountedState, number>): number | null {
   const good = (counted.get('up') ?? 0) + (counted.get('degraded') ?? 0);
   const all = good + (counted.get('down') ?? 0);
   return all === 0 ? null : Math.floor((good * 100_000) / all) / 1000;
 }
 
-/** Computes the state of each second: that of the last transition up to its end (D-61), or of a gap. */
-function paint({ createdSecond, transitions }: Life, gaps: readonly Gap[]): Uint8Array {
+/** Computes the state of each second: that of the last transition up to its end (D-61), of a gap, or of maintenance. */
+function paint({ createdSecond, transitions, maintenance }: Life, gaps: readonly Gap[]): Uint8Array {
   const seconds = new Uint8Array(second(END_MS) - ORIGIN_SECOND).fill(ABSENT);
   let state: MonitorState = 'pending';
   let next = 0;
@@ -244,10 +301,16 @@ function paint({ createdSecond, transitions }: Life, gaps: readonly Gap[]): Uint
         seconds[at - ORIGIN_SECOND] = STATES.indexOf('unknown');
     }
   }
+  for (const { startMs, endMs } of maintenance.filter(({ isExcluded }) => isExcluded)) {
+    for (let at = Math.max(createdSecond, second(startMs)); at < Math.min(second(endMs), second(END_MS)); at += 1) {
+      const state = STATES[seconds[at - ORIGIN_SECOND] ?? ABSENT];
+      if (state !== 'paused' && state !== 'pending') seconds[at - ORIGIN_SECOND] = STATES.indexOf('maintenance');
+    }
+  }
   return seconds;
 }
 
-function count(seconds: Uint8Array, from: number, to: number): Map<MonitorState, number> {
+function count(seconds: Uint8Array, from: number, to: number): Map<CountedState, number> {
   const counts = new Uint32Array(256);
   for (let at = from; at < to; at += 1) {
     const state = seconds[at - ORIGIN_SECOND] ?? ABSENT;
@@ -277,6 +340,7 @@ async function live(
     transitions: [],
     incidents: [],
     checks: [],
+    maintenance: inventMaintenance(random, createdSecond),
   };
   let atMs = createdSecond * 1000 + 2345;
   const later = (mostSeconds: number) => (atMs += 1 + Math.floor(random() ** 3 * mostSeconds * 1000));
@@ -342,6 +406,16 @@ function inventIncidents({ id, transitions }: Life): Incident[] {
   return incidents;
 }
 
+/** Some of it overlaps, begins before the monitor, was entered afterwards, or is not excluded. */
+function inventMaintenance(random: () => number, createdSecond: number): Maintenance[] {
+  return Array.from({ length: 60 }, () => {
+    const startMs = createdSecond * 1000 - DAY_MS + Math.floor(random() * (END_MS - createdSecond * 1000));
+    const lengthMs = 60_000 + Math.floor(random() ** 3 * 3 * DAY_MS);
+    const lateMs = random() < 0.3 ? Math.floor(random() * lengthMs) : 0;
+    return { startMs, endMs: startMs + lengthMs, lateMs, isExcluded: random() < 0.8 };
+  });
+}
+
 /** Some gaps overlap, and one lies over the end of a year. */
 function inventGaps(random: () => number): Gap[] {
   const gaps = Array.from({ length: 40 }, (_, index) => {
@@ -367,7 +441,22 @@ async function storeYear(runtime: TestRuntime, lives: readonly Life[], gaps: rea
   // Each call makes those of five days.
   for (let atMs = FIRST_DAY_MS; atMs < END_MS; atMs += 5 * DAY_MS) await createPartitions(database, atMs + DAY_MS);
   const { no: agentNo } = await runtime.addAgent('frankfurt');
-  for (const { id, no, createdSecond, transitions, incidents, checks } of lives) {
+  for (const { id, no, createdSecond, transitions, incidents, checks, maintenance } of lives) {
+    await run(
+      `WITH given AS (
+         SELECT * FROM json_to_recordset($1::json)
+           AS m ("startMs" bigint, "endMs" bigint, "lateMs" bigint, "isExcluded" boolean)),
+       occurrences AS (
+         INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at, alerts,
+           sla, settle_seconds, retroactive)
+         SELECT 'mnt_' || $2, $3, 'Upgrade', "startMs"::text, "startMs", "endMs", 'hold',
+           CASE WHEN "isExcluded" THEN 'exclude' ELSE 'count' END, 0,
+           int8multirange(int8range("startMs", "startMs" + "lateMs"))
+         FROM given RETURNING no, starts_at, ends_at)
+       INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
+       SELECT $2, no, starts_at, ends_at FROM occurrences`,
+      [JSON.stringify(maintenance), no, tenantId],
+    );
     await run('UPDATE monitors SET created_at = $2 WHERE id = $1', [id, createdSecond]);
     await insertTransitions(
       run,

@@ -28,7 +28,14 @@ function incident(startedAt: number, resolvedAt: number | null, given: Partial<R
 }
 
 function report(facts: Partial<MonitorFacts>) {
-  return reportMonitor(WEEK, [], { monitor: MONITOR, transitions: UP, days: [], incidents: [], ...facts });
+  return reportMonitor(WEEK, [], {
+    monitor: MONITOR,
+    transitions: UP,
+    maintenance: [],
+    days: [],
+    incidents: [],
+    ...facts,
+  });
 }
 
 test('an outage counts by the second, against the target and in its day', (t) => {
@@ -150,6 +157,7 @@ test('the summary adds seconds up over all monitors and names the worst five of 
               { atMs: (START + seconds) * 1000, to: 'up' as const },
             ]),
       ],
+      maintenance: [],
       days: [],
       incidents: seconds === 0 ? [] : [incident(START, START + seconds, { id: `inc_${no}`, monitor_id: `mon_${no}` })],
     });
@@ -174,6 +182,26 @@ test('the summary adds seconds up over all monitors and names the worst five of 
   );
 });
 
+test('maintenance is left out of the uptime, which is also said with it, and what was entered afterwards is named', (t) => {
+  const stretch = (from: number, to: number) => ({ startMs: (START + from) * 1000, endMs: (START + to) * 1000 });
+  const { line, days } = report({
+    transitions: [
+      ...UP,
+      { atMs: (START + 100) * 1000, to: 'down' as const },
+      { atMs: (START + 700) * 1000, to: 'up' as const },
+    ],
+    maintenance: [
+      { ...stretch(0, 400), retroactive: [stretch(0, 150)] },
+      { ...stretch(300, 500), retroactive: [stretch(100, 350)] },
+    ],
+  });
+  t.like(line, { maintenance_seconds: 500, down_seconds: 200, retroactive_seconds: 200 });
+  t.is(line.uptime_percent, Math.floor(((7 * DAY - 500 - 200) * 100_000) / (7 * DAY - 500)) / 1000);
+  t.is(line.uptime_percent_with_maintenance, Math.floor(((7 * DAY - 600) * 100_000) / (7 * DAY)) / 1000);
+  t.is(line.error_budget_seconds, Math.floor((7 * DAY - 500) / 1000) - 200);
+  t.is(days[0]?.worst_state, 'down');
+});
+
 test('gaps are reported as far as they lie in the period, and count as unknown', (t) => {
   const gaps = [
     { kind: 'checks' as const, startMs: (START - 50) * 1000, endMs: (START + 50) * 1000 + 500 },
@@ -181,7 +209,13 @@ test('gaps are reported as far as they lie in the period, and count as unknown',
     { kind: 'evaluation' as const, startMs: (END - 5) * 1000, endMs: (END + 5) * 1000 },
     { kind: 'clock' as const, startMs: START * 1000 + 100, endMs: START * 1000 + 900 },
   ];
-  const monitor = reportMonitor(WEEK, gaps, { monitor: MONITOR, transitions: UP, days: [], incidents: [] });
+  const monitor = reportMonitor(WEEK, gaps, {
+    monitor: MONITOR,
+    transitions: UP,
+    maintenance: [],
+    days: [],
+    incidents: [],
+  });
   t.is(monitor.line.unknown_seconds, 65);
   t.is(monitor.days[0]?.worst_state, 'unknown');
   t.deepEqual(buildReport(WEEK, [monitor], gaps).details.service_gaps, [

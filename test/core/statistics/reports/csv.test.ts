@@ -18,17 +18,22 @@ const MONITOR: ReportMonitor = {
   mttr_seconds: null,
   checks: 30_240,
   response_ms: { p50: 84.5, p95: 210, p99: null },
+  maintenance_seconds: 3600,
+  retroactive_seconds: 600,
+  uptime_percent_with_maintenance: 99.9,
 };
 const HEADER =
   'id,name,type,uptime_percent,sla_target,sla_met,error_budget_seconds,down_seconds,' +
   'degraded_seconds,unknown_seconds,paused_seconds,incidents,longest_incident_seconds,mttr_seconds,checks,' +
-  'response_ms_p50,response_ms_p95,response_ms_p99';
+  'response_ms_p50,response_ms_p95,response_ms_p99,' +
+  'maintenance_seconds,retroactive_seconds,uptime_percent_with_maintenance';
 
 test(
   'a report is a header and a line for each monitor, each ended by CRLF; null is empty and a negative number stays ' +
     'one',
   (t) => {
-    const lineOf = (id: string) => `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,`;
+    const lineOf = (id: string) =>
+      `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9`;
     t.is(
       renderReportCsv([MONITOR, { ...MONITOR, id: 'mon_2' }]),
       `${HEADER}\r\n${lineOf('mon_1')}\r\n${lineOf('mon_2')}\r\n`,
@@ -36,6 +41,16 @@ test(
     t.is(renderReportCsv([]), `${HEADER}\r\n`);
   },
 );
+
+test('a report made before there were maintenance windows had none', (t) => {
+  const {
+    maintenance_seconds: _seconds,
+    retroactive_seconds: _late,
+    uptime_percent_with_maintenance: _uptime,
+    ...old
+  } = MONITOR;
+  t.true(renderReportCsv([old]).endsWith(',30240,84.5,210,,0,0,99.947\r\n'));
+});
 
 const NAMES: readonly (readonly [string, string])[] = [
   ['a,b', '"a,b"'],
@@ -62,7 +77,7 @@ for (const [name, cell] of NAMES) {
   test(`the name ${JSON.stringify(name)} becomes the cell ${JSON.stringify(cell)}`, (t) => {
     t.is(
       renderReportCsv([{ ...MONITOR, name }]).slice(HEADER.length + 2),
-      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,\r\n`,
+      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9\r\n`,
     );
   });
 }

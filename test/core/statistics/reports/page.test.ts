@@ -5,6 +5,7 @@ test('bars of days that do not count are hatched within their height, and no oth
   const states = Object.keys(DAYS) as (keyof typeof DAYS)[];
   const bar = { x: 3, width: 10, height: 14 };
   t.deepEqual(states.filter((state) => hatchBar({ state, ...bar }) !== '').toSorted(), [
+    'maintenance',
     'paused',
     'pending',
     'unknown',
