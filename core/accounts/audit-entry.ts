@@ -50,6 +50,10 @@ export const AUDIT_ACTIONS = [
   'queue.changed',
   'account.renamed',
   'agent.changed',
+  'maintenance.created',
+  'maintenance.ended',
+  'maintenance.extended',
+  'maintenance.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
@@ -64,6 +68,7 @@ export const AUDIT_OBJECTS = [
   'invitation',
   'account',
   'queue',
+  'maintenance',
 ] as const;
 export type AuditObject = { kind: (typeof AUDIT_OBJECTS)[number]; id: string; name: string };
 

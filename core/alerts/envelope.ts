@@ -4,6 +4,7 @@ import type { FailingDependency } from '../checks/vendor/dependencies.ts';
 import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from '../incidents/change.ts';
 import type { MonitorState } from '../incidents/state.ts';
 import type { SummaryMessage } from '../incidents/storm.ts';
+import type { AlertMaintenance } from '../maintenance/window.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 import type { ReportMessage } from '../statistics/reports/message.ts';
 import { toUnixSeconds } from '../time.ts';
@@ -28,6 +29,9 @@ export type MonitorDetail = {
   latency_ms?: number;
   sources_silent?: string[];
   dependencies?: FailingDependency[];
+  /** The monitor was in maintenance when it changed; `ends_at` is in Unix seconds. */
+  in_maintenance?: true;
+  maintenance?: { window_id: string; name: string; ends_at: number };
 };
 
 /**
@@ -81,6 +85,8 @@ export type MonitorEventFacts = {
   incident: { id: string; startedAtMs: number } | null;
   /** What may explain it: vendors that the monitor depends on and that are not well themselves (D-46). */
   culprits: readonly FailingDependency[];
+  /** The maintenance in which it happened; null outside. */
+  maintenance?: AlertMaintenance | null;
   /** Base of links, without a slash at its end. */
   publicUrl: string;
 };
@@ -138,7 +144,8 @@ export function sealEnvelope(message: EventMessage, attempt: { deliveryId: strin
   return { ...first, ...message };
 }
 
-function buildDetail({ change, sequence, incident, culprits }: MonitorEventFacts): MonitorDetail {
+function buildDetail(facts: MonitorEventFacts): MonitorDetail {
+  const { change, sequence, incident, culprits, maintenance = null } = facts;
   const latencyMs = latencyBehind(change.to, change.evidence);
   const silent = sourcesSilent(change.evidence);
   return {
@@ -155,6 +162,14 @@ function buildDetail({ change, sequence, incident, culprits }: MonitorEventFacts
     ...(latencyMs !== null && { latency_ms: latencyMs }),
     ...(silent.length > 0 && { sources_silent: silent }),
     ...(culprits.length > 0 && { dependencies: culprits.map(({ id, name, state }) => ({ id, name, state })) }),
+    ...(maintenance !== null && {
+      in_maintenance: true,
+      maintenance: {
+        window_id: maintenance.windowId,
+        name: maintenance.windowName,
+        ends_at: toUnixSeconds(maintenance.endsAtMs),
+      },
+    }),
   };
 }
 

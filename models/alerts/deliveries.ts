@@ -63,6 +63,31 @@ export async function supersedeRetries(
   );
 }
 
+/** Records which occurrence of maintenance deliveries wait for. */
+export async function insertHeld(run: Run, held: readonly { id: string; occurrenceNo: number }[]): Promise<void> {
+  if (held.length === 0) return;
+  await run('INSERT INTO held_deliveries (delivery_id, occurrence_no) SELECT * FROM unnest($1::text[], $2::bigint[])', [
+    held.map(({ id }) => id),
+    held.map(({ occurrenceNo }) => occurrenceNo),
+  ]);
+}
+
+/** Drops what waits for the end of maintenance of monitors that have recovered. */
+export async function supersedeHeld(
+  run: Run,
+  recovered: readonly { channelId: string; monitorId: string }[],
+  nowMs: number,
+): Promise<void> {
+  if (recovered.length === 0) return;
+  await run(
+    `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
+     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
+     WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
+       AND h.delivery_id = d.id AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3`,
+    [recovered.map(({ channelId }) => channelId), recovered.map(({ monitorId }) => monitorId), nowMs],
+  );
+}
+
 /**
  * Channels with deliveries that are long overdue and that no worker has claimed, the longest due first. Their jobs were
  * lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is left to the

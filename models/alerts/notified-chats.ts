@@ -57,7 +57,9 @@ export async function listAwaitedRecoveries(
      WHERE (b.detected_at < $4 AND b.detected_at >= c.created_at * 1000)
        OR EXISTS (SELECT FROM deliveries d
                   WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id
-                    AND d.event LIKE 'monitor.%' OFFSET 0)
+                    AND d.event LIKE 'monitor.%'
+                    AND (d.attempts > 0 OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id))
+                  OFFSET 0)
        OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)`,
     [
       recoveries.map(({ channelId }) => channelId),

@@ -1,12 +1,16 @@
+import type { AlertMaintenance } from '../../core/maintenance/window.ts';
 import type { ExcludedMaintenance } from '../../core/statistics/reports/build.ts';
 import type { Database } from '../database.ts';
-import { runOn } from '../sql.ts';
+import { runOn, type Run } from '../sql.ts';
 
 /**
  * A stretch in which a monitor is in maintenance, of one occurrence of a window, in Unix milliseconds. `isExcluded`: it
  * is left out of uptime and SLA.
  */
 export type MaintenanceTime = ExcludedMaintenance & { windowId: string; windowName: string; isExcluded: boolean };
+
+/** The maintenance that a monitor is in, as reads show it; `ends_at` is in Unix seconds. */
+export type CurrentMaintenance = { window_id: string; ends_at: number };
 
 type TimeRow = Omit<MaintenanceTime, 'retroactive'> & { monitorNo: number; late: [number, number][] | null };
 
@@ -40,4 +44,95 @@ export async function readMaintenanceTimes(
 /** Those of a monitor that its uptime leaves out. */
 export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTime[]>, no: number): MaintenanceTime[] {
   return (times.get(no) ?? []).filter(({ isExcluded }) => isExcluded);
+}
+
+/** Monitors of occurrences that begin within this time are written ahead, in milliseconds. */
+const AHEAD_MS = 15 * 60_000;
+
+/**
+ * Writes which monitors are in maintenance when, for the occurrences that are in progress or begin within a quarter of
+ * an hour, or for one alone. A monitor that came to a window in progress, or got its tag then, is covered from now on;
+ * one that lost its tag, until now. Returns how many were added and ended.
+ */
+export async function coverOccurrences(
+  run: Run,
+  { nowMs, occurrenceNo = null }: { nowMs: number; occurrenceNo?: number | null },
+): Promise<{ added: number; ended: number }> {
+  const current = `(o.no = $2 OR ($2::bigint IS NULL AND o.starts_at < $1::bigint + ${AHEAD_MS} AND o.ends_at > $1))`;
+  const added = await run(
+    `INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
+     SELECT m.no, o.no, CASE WHEN o.covered_at IS NULL THEN o.starts_at ELSE greatest(o.starts_at, $1::bigint) END,
+       o.ends_at
+     FROM maintenance_occurrences o JOIN monitors m ON m.tenant_id = o.tenant_id
+       AND (o.all_monitors OR m.id = ANY(o.monitor_ids) OR m.tags && o.tags)
+     WHERE ${current} AND NOT EXISTS (
+       SELECT FROM maintenance_times t WHERE t.monitor_no = m.no AND t.occurrence_no = o.no)
+     ON CONFLICT DO NOTHING RETURNING monitor_no`,
+    [nowMs, occurrenceNo],
+  );
+  const unmatched = `${current} AND t.occurrence_no = o.no AND m.no = t.monitor_no AND NOT o.all_monitors
+       AND NOT (m.id = ANY(o.monitor_ids) OR m.tags && o.tags)`;
+  await run(
+    `DELETE FROM maintenance_times t USING maintenance_occurrences o, monitors m
+     WHERE ${unmatched} AND t.started_at > $1`,
+    [nowMs, occurrenceNo],
+  );
+  const ended = await run(
+    `UPDATE maintenance_times t SET ended_at = greatest(t.started_at, $1::bigint)
+     FROM maintenance_occurrences o, monitors m
+     WHERE ${unmatched} AND t.ended_at > $1
+     RETURNING t.monitor_no`,
+    [nowMs, occurrenceNo],
+  );
+  await run(`UPDATE maintenance_occurrences o SET covered_at = $1 WHERE ${current} AND o.covered_at IS NULL`, [
+    nowMs,
+    occurrenceNo,
+  ]);
+  return { added: added.length, ended: ended.length };
+}
+
+/** Time to settle after the end is an hour at most, in milliseconds. */
+const LONGEST_SETTLE_MS = 3_600_000;
+
+/** The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers. */
+export async function listAlertMaintenance(
+  run: Run,
+  { monitorNos, nowMs }: { monitorNos: readonly number[]; nowMs: number },
+): Promise<Map<number, AlertMaintenance[]>> {
+  if (monitorNos.length === 0) return new Map();
+  const rows = await run<AlertMaintenance & { monitorNo: number }>(
+    {
+      name: 'list-alert-maintenance',
+      text: `SELECT t.monitor_no AS "monitorNo", o.no AS "occurrenceNo", o.window_id AS "windowId",
+               o.window_name AS "windowName", o.alerts, t.ended_at AS "endsAtMs",
+               t.ended_at + o.settle_seconds * 1000 AS "untilMs"
+             FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
+             WHERE t.monitor_no = ANY($1::int[]) AND t.started_at <= $2
+               AND t.ended_at > $2::bigint - ${LONGEST_SETTLE_MS} AND t.ended_at > t.started_at
+               AND t.ended_at + o.settle_seconds * 1000 > $2`,
+    },
+    [monitorNos, nowMs],
+  );
+  return Map.groupBy(rows, ({ monitorNo }) => monitorNo);
+}
+
+/** The maintenance that monitors of a tenant are in now, the one that ends last, by id; as reads show it. */
+export async function readCurrentMaintenance(
+  database: Pick<Database, 'pool'>,
+  tenantId: string,
+): Promise<Map<string, CurrentMaintenance>> {
+  const rows = await runOn(database.pool)<CurrentMaintenance & { id: string }>(
+    {
+      name: 'read-current-maintenance',
+      text: `SELECT DISTINCT ON (m.id) m.id, o.window_id, t.ended_at / 1000 AS ends_at
+             FROM maintenance_occurrences o JOIN maintenance_times t ON t.occurrence_no = o.no
+             JOIN monitors m ON m.no = t.monitor_no
+             WHERE o.tenant_id = $1 AND o.ends_at > (extract(epoch FROM now()) * 1000)::bigint
+               AND t.started_at <= (extract(epoch FROM now()) * 1000)::bigint
+               AND t.ended_at > (extract(epoch FROM now()) * 1000)::bigint
+             ORDER BY m.id, t.ended_at DESC`,
+    },
+    [tenantId],
+  );
+  return new Map(rows.map(({ id, ...maintenance }) => [id, maintenance]));
 }

@@ -16,6 +16,7 @@ export type IdPrefix =
   | 'rep'
   | 'req'
   | 'note'
+  | 'mnt'
   | 'aud';
 
 /**

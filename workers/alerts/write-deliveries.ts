@@ -3,9 +3,16 @@ import { eventOf, shouldNotify, type EventState } from '../../core/alerts/event.
 import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
+import { chooseMaintenance, type AlertMaintenance } from '../../core/maintenance/window.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Route } from '../../models/alerts/channels.ts';
-import { insertDeliveries, type NewDelivery, supersedeRetries } from '../../models/alerts/deliveries.ts';
+import {
+  insertDeliveries,
+  insertHeld,
+  type NewDelivery,
+  supersedeHeld,
+  supersedeRetries,
+} from '../../models/alerts/deliveries.ts';
 import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/notified-chats.ts';
 import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
@@ -17,13 +24,14 @@ import {
   type NewestSummary,
 } from '../../models/incidents/storms.ts';
 import type { WithIncident } from '../../models/incidents/transitions.ts';
+import { listAlertMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
 
 /** A change of a monitor that channels are to be notified of, whose transition is written already. */
 export type NotifiedChange = WithIncident & {
-  monitor: Pick<EvaluatedMonitor, 'id' | 'tenantId' | 'name' | 'type' | 'target'>;
+  monitor: Pick<EvaluatedMonitor, 'no' | 'id' | 'tenantId' | 'name' | 'type' | 'target'>;
   sequence: number;
   change: Change;
   /** What channels were notified of before; null = nothing. */
@@ -39,8 +47,11 @@ export type DeliveryParts = {
   publicUrl: string;
 };
 
-/** A monitor's change on its way to one channel. */
-type RoutedDelivery = ChangeDelivery & { message: MonitorMessage };
+/** A monitor's change on its way to one channel; `heldBy` is the maintenance until whose end it waits. */
+type RoutedDelivery = ChangeDelivery & { message: MonitorMessage; heldBy: AlertMaintenance | null };
+
+/** The maintenance that each change happened in, by the numbers of monitors. */
+type Maintenance = ReadonlyMap<number, readonly AlertMaintenance[]>;
 
 /** Writes the deliveries of changes, at the rate of their monitors and channels, and returns those to be enqueued. */
 export async function writeDeliveries(
@@ -48,7 +59,11 @@ export async function writeDeliveries(
   changes: readonly NotifiedChange[],
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
-  const routed = changes.flatMap((change) => deliveriesOf(change, parts));
+  const maintenance = await listAlertMaintenance(run, {
+    monitorNos: changes.map(({ monitor }) => monitor.no),
+    nowMs: Math.max(0, ...changes.map(({ change }) => change.detectedAtMs)),
+  });
+  const routed = changes.flatMap((change) => deliveriesOf(change, { ...parts, maintenance }));
   const chats = new Set(routed.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
   const scheduled = await scheduleAtRate(
     run,
@@ -68,11 +83,14 @@ export async function writeDeliveries(
 
 function deliveriesOf(
   { monitor, change, lastNotified, culprits, sequence, incident }: NotifiedChange,
-  { routes, newId, publicUrl }: DeliveryParts,
+  { routes, newId, publicUrl, maintenance }: DeliveryParts & { maintenance: Maintenance },
 ): { isChat: boolean; delivery: RoutedDelivery }[] {
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
+  const during = chooseMaintenance(maintenance.get(monitor.no) ?? []);
+  // People are not paged for trouble; of its end they hear where they were notified of the trouble.
+  const waits = change.to === 'up' || during?.alerts === 'send' ? null : during;
   const message = buildMonitorMessage({
     event,
     monitor: { id, name, type, target },
@@ -80,9 +98,13 @@ function deliveriesOf(
     culprits,
     sequence,
     incident,
+    maintenance: during,
     publicUrl,
   });
-  const notified = (routes.get(id) ?? []).filter((route) => shouldNotify(route.type, change, lastNotified));
+  const notified = (routes.get(id) ?? []).filter(
+    (route) =>
+      shouldNotify(route.type, change, lastNotified) && (route.type === 'webhook' || waits?.alerts !== 'drop'),
+  );
   return notified.map(({ type: channelType, channelId }) => ({
     isChat: channelType !== 'webhook',
     delivery: {
@@ -92,6 +114,7 @@ function deliveriesOf(
       monitorId: id,
       message,
       createdAtMs: change.detectedAtMs,
+      heldBy: channelType === 'webhook' ? null : waits,
     },
   }));
 }
@@ -107,8 +130,19 @@ async function writeChatDeliveries(
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
   const nowMs = Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
-  const current = await dropUnawaited(run, changes, nowMs);
-  if (current.length === 0) return [];
+  // What waits for the end of maintenance is over before anybody was notified of it.
+  await supersedeHeld(
+    run,
+    changes.filter(({ message }) => message.state === 'up'),
+    nowMs,
+  );
+  const known = await dropUnawaited(run, changes, nowMs);
+  const held = await writeHeld(
+    run,
+    known.filter(({ heldBy }) => heldBy !== null),
+  );
+  const current = known.filter(({ heldBy }) => heldBy === null);
+  if (current.length === 0) return held;
   const tenantIds = unique(current.map(({ tenantId }) => tenantId));
   const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
   const newest = await listNewestSummaries(run, unique(current.map(({ channelId }) => channelId)));
@@ -118,7 +152,21 @@ async function writeChatDeliveries(
   );
   const written = await insertAtRate(run, single);
   const opened = await writeSummaries(run, gathered, { newest, nowMs, ...parts });
-  return [...written, ...opened];
+  return [...held, ...written, ...opened];
+}
+
+/** Writes what waits for the end of maintenance, the newest of each chat and monitor, and returns what is new. */
+async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<NewDelivery[]> {
+  const written = await insertAtRate(
+    run,
+    held.map((delivery) => ({ ...delivery, dueAtMs: Math.max(delivery.dueAtMs ?? 0, delivery.heldBy?.untilMs ?? 0) })),
+  );
+  const occurrences = new Map(held.map(({ id, heldBy }) => [id, heldBy?.occurrenceNo ?? 0]));
+  await insertHeld(
+    run,
+    written.map(({ id }) => ({ id, occurrenceNo: occurrences.get(id) ?? 0 })),
+  );
+  return written;
 }
 
 type Gathering = DeliveryParts & { newest: ReadonlyMap<string, NewestSummary>; nowMs: number };

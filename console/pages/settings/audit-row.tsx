@@ -58,6 +58,10 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'account.keys_rotated': 'rotated encryption keys for',
   'queue.changed': 'used the queue board on',
   'account.renamed': 'renamed the account',
+  'maintenance.created': 'planned the maintenance',
+  'maintenance.ended': 'ended the maintenance',
+  'maintenance.extended': 'moved the end of the maintenance',
+  'maintenance.deleted': 'deleted the maintenance',
 };
 
 /** The kinds of objects to filter by. */
@@ -71,6 +75,7 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
   invitation: 'Invitations',
   account: 'Account',
   queue: 'Queues',
+  maintenance: 'Maintenance',
 };
 
 /** Actions that users do only to themselves, so that the object is left out. */

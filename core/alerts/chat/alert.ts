@@ -133,6 +133,7 @@ function buildMonitorAlert(
       'Depends on',
       formatList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.shortName)} (${one.state})`)),
     ),
+    ...fact('Maintenance', detail.maintenance === undefined ? null : formatMaintenance(detail.maintenance)),
     ...(state === 'up' ? [] : fact('Since', formatSince(eventAt, until))),
     ...(state === 'up' ? fact('At', formatMoment(eventAt)) : []),
     ...(detail.duration_seconds === undefined ? [] : fact('Duration', formatDuration(detail.duration_seconds))),
@@ -144,6 +145,10 @@ function buildMonitorAlert(
     facts,
     link: { label: 'View monitor', url },
   };
+}
+
+function formatMaintenance({ name, ends_at: endsAt }: { name: string; ends_at: number }): string {
+  return `${shorten(name, CHAT_CAPS.shortName)}, until ${formatMoment(endsAt)}`;
 }
 
 function buildAdvisory({ monitor, reason, url }: AdvisoryMessage): ChatMessage {
