@@ -135,7 +135,9 @@ function coverOf(part: RefObject<HTMLElement | null> | undefined, edge: 'top' | 
   const element = part?.current ?? null;
   if (element === null) return 0;
   const style = getComputedStyle(element);
-  return style.position === 'sticky' ? element.offsetHeight + (Number.parseFloat(style[edge]) || 0) : 0;
+  if (style.position !== 'sticky') return 0;
+  // Heights have fractions, and browsers put what is sticky on whole pixels.
+  return Math.ceil(element.getBoundingClientRect().height + (Number.parseFloat(style[edge]) || 0));
 }
 
 /** Scrolls until a row and the next one in that direction are clear of what covers the edges. */

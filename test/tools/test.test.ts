@@ -86,6 +86,14 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });
 
+test('a test that fails by an error with a cause is reported, and the run goes on', async (t) => {
+  const run = await runProject(t, {
+    'fetches.js': `test('fetches', () => fetch('http://127.0.0.1:1/')); test('goes on', (t) => t.pass());`,
+  });
+  t.true(run.output.includes('\n✘ fetches\n') || run.output.startsWith('✘ fetches\n'), run.output);
+  t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
+});
+
 test('a test that runs out of time counts as failed', async (t) => {
   const run = await runProject(
     t,
