@@ -1,0 +1,171 @@
+import { Cron, CronPattern } from 'croner';
+import { LONGEST_RULE, MOST_STARTS_A_DAY, readRule, type RecurrenceRule } from '../../core/maintenance/rrule.ts';
+import { listRuleStarts } from '../../core/maintenance/rule-starts.ts';
+import { readTimeZone, toInstant, toLocalTime } from '../../core/time-zones.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+
+/**
+ * When a window takes place: once, or by a cron expression or an RRULE (RFC 5545) over the local clock of its zone.
+ * `localStart` is the start as it was given in local time, where it was: the clocks may have skipped it.
+ */
+export type Schedule = {
+  startsAtMs: number;
+  timezone: string;
+  cron: string | null;
+  rrule: string | null;
+  localStart?: string | null;
+};
+
+/** A start: `localStart` is the local time that was planned, `2026-11-30T02:00:00`, which names the occurrence. */
+export type PlannedStart = { localStart: string; startsAtMs: number };
+
+/** What is wrong with a schedule: the field, and a sentence with a remedy. */
+type Flaw = { field: 'cron' | 'rrule' | 'timezone'; message: string };
+
+/** A rule has to take place within this time. */
+const SEARCHED_MS = 3653 * DAY_MS;
+
+/** Local time and time in UTC differ by a day at most, and the clocks skip or repeat no more than one. */
+const MARGIN_MS = 2 * DAY_MS;
+
+/** Names that stand for an expression. */
+const NICKNAMES: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+]);
+
+/** Null where a window can take place as it is planned; else the field that stands against it, and why. */
+export function checkRecurrence(schedule: Schedule, nowMs: number): Flaw | null {
+  const { timezone, cron, rrule } = schedule;
+  const zone = readTimeZone(timezone);
+  if (zone === null || zone === 'browser')
+    return {
+      field: 'timezone',
+      message: `timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got "${timezone}"`,
+    };
+  if (cron === null && rrule === null) return null;
+  if (cron !== null && rrule !== null)
+    return { field: 'rrule', message: 'rrule and cron must not be given together: leave one of them out' };
+  const message = cron !== null ? flawOfCron(cron) : flawOfRule(rrule ?? '');
+  const field = cron !== null ? 'cron' : 'rrule';
+  if (message !== null) return { field, message };
+  const fromMs = Math.max(nowMs, schedule.startsAtMs);
+  const [next] = listStarts(schedule, { fromMs, toMs: fromMs + SEARCHED_MS, most: 1 });
+  if (next !== undefined) return null;
+  return { field, message: `${field} has no occurrences in the next ten years: check its dates and where it ends` };
+}
+
+/** What is wrong with the text of a rule; null for nothing. */
+function flawOfRule(text: string): string | null {
+  const read = readRule(text);
+  return read.ok ? null : read.message;
+}
+
+/** What is wrong with a cron expression; null for nothing. */
+function flawOfCron(text: string): string | null {
+  if (text.length > LONGEST_RULE) return `cron must be at most ${LONGEST_RULE} characters long`;
+  const fields = cronFields(text);
+  if (fields.length !== 5)
+    return 'cron must be five fields, minute, hour, day of the month, month and day of the week, such as "0 2 * * SUN"';
+  try {
+    const times = cronTimes(new CronPattern(fields.join(' '), undefined, { mode: '5-part' })).length;
+    return times > MOST_STARTS_A_DAY
+      ? `cron must have at most ${MOST_STARTS_A_DAY} starts on a day, got ${times}`
+      : null;
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
+    return `cron must be an expression such as "0 2 * * SUN": ${error.message.replace(/^CronPattern: /, '')}`;
+  }
+}
+
+function cronFields(text: string): string[] {
+  const fields = text.trim();
+  return (NICKNAMES.get(fields.toLowerCase()) ?? fields).split(/\s+/);
+}
+
+/** The times of day of a cron expression in order, in milliseconds. */
+function cronTimes({ hour, minute }: CronPattern): number[] {
+  const listed = (flags: readonly number[]) => flags.flatMap((flag, index) => (flag > 0 ? [index] : []));
+  return listed(hour).flatMap((hours) => listed(minute).map((minutes) => hours * HOUR_MS + minutes * MINUTE_MS));
+}
+
+/**
+ * The starts of `[fromMs, toMs)` in order, each moment once, `most` at most, and none before the start. Cron
+ * expressions and rules run over the local time as if it were UTC, then each local time becomes a moment (D-490): one
+ * that the clocks skip is the first moment after the gap, and of two it is the first. The schedule is one that
+ * `checkRecurrence` accepts.
+ */
+export function listStarts(
+  schedule: Schedule,
+  { fromMs, toMs, most }: { fromMs: number; toMs: number; most: number },
+): PlannedStart[] {
+  const { startsAtMs, timezone, localStart = null } = schedule;
+  const startMs =
+    localStart === null ? toLocalTime(startsAtMs, timezone) : Date.parse(`${localStart.padEnd(19, ':00')}Z`);
+  const momentOf = momentReader(timezone);
+  const starts: PlannedStart[] = [];
+  let lastMs = startsAtMs - 1;
+  const rule = schedule.rrule === null ? null : ruleOf(schedule.rrule);
+  const untilMs = rule?.until?.isMoment === true ? rule.until.ms : Infinity;
+  const localSpan = { startMs, fromMs: Math.max(startMs, fromMs - MARGIN_MS), toMs: toMs + MARGIN_MS };
+  for (const localMs of localStarts(schedule.cron, rule, localSpan)) {
+    // The start itself is the moment that it was planned for, even the second of two.
+    const unixMs = localMs === startMs ? startsAtMs : momentOf(localMs);
+    if (unixMs >= toMs || unixMs > untilMs || starts.length >= most) break;
+    if (unixMs <= lastMs) continue;
+    lastMs = unixMs;
+    if (unixMs >= fromMs) starts.push({ localStart: new Date(localMs).toISOString().slice(0, 19), startsAtMs: unixMs });
+  }
+  return starts;
+}
+
+function ruleOf(text: string): RecurrenceRule {
+  const read = readRule(text);
+  if (!read.ok) throw new Error(`A rule was stored that cannot be read: ${read.message}`);
+  return read.rule;
+}
+
+/** The local times of a schedule in order, as Unix milliseconds of the same date and time in UTC. */
+function localStarts(
+  cron: string | null,
+  rule: RecurrenceRule | null,
+  span: { startMs: number; fromMs: number; toMs: number },
+): Iterable<number> {
+  if (cron !== null) return cronStarts(cron, span);
+  return rule === null ? [span.startMs] : listRuleStarts(rule, span);
+}
+
+/** The days are croner's; it is handed the years that are asked for, since it searches a thousand otherwise. */
+function* cronStarts(text: string, { fromMs, toMs }: { fromMs: number; toMs: number }): Generator<number, void> {
+  const fields = cronFields(text);
+  const times = cronTimes(new CronPattern(fields.join(' '), undefined, { mode: '5-part' }));
+  const [fromYear, toYear] = [fromMs - DAY_MS, toMs].map((ms) => new Date(ms).getUTCFullYear());
+  const days = new Cron(`0 0 0 ${fields.slice(2).join(' ')} ${fromYear}-${toYear}`, {
+    utcOffset: 0,
+    mode: '7-part',
+    paused: true,
+  });
+  let day = days.nextRun(new Date(fromMs - DAY_MS));
+  while (day !== null && day.getTime() < toMs) {
+    for (const time of times) if (day.getTime() + time >= fromMs) yield day.getTime() + time;
+    day = days.nextRun(day);
+  }
+}
+
+/** Makes moments of local times. Only on days near a change of the clocks each needs a search of its own. */
+function momentReader(zone: string): (localMs: number) => number {
+  let last: { day: number; offset: number | null } | null = null;
+  return (localMs) => {
+    const day = Math.floor(localMs / DAY_MS);
+    if (last?.day !== day) {
+      const [before, after] = [(day - 1) * DAY_MS, (day + 2) * DAY_MS].map((ms) => toLocalTime(ms, zone) - ms);
+      last = { day, offset: before !== undefined && before === after ? before : null };
+    }
+    return last.offset === null ? toInstant(localMs, zone) : localMs - last.offset;
+  };
+}
