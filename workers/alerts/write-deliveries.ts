@@ -102,8 +102,7 @@ function deliveriesOf(
     publicUrl,
   });
   const notified = (routes.get(id) ?? []).filter(
-    (route) =>
-      shouldNotify(route.type, change, lastNotified) && (route.type === 'webhook' || waits?.alerts !== 'drop'),
+    (route) => shouldNotify(route.type, change, lastNotified) && (route.type === 'webhook' || waits?.alerts !== 'drop'),
   );
   return notified.map(({ type: channelType, channelId }) => ({
     isChat: channelType !== 'webhook',
