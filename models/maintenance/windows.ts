@@ -77,7 +77,7 @@ export async function createWindow(
          $18)`,
       [id, tenantId, key, ...valuesOf(window), window.createdAt],
     );
-    await planWindow(run, { ...window, fromMs: isRecurring(window) ? nowMs : window.startsAt * 1000 }, nowMs);
+    await planWindow(run, { ...window, fromMs: isRecurring(window) ? firstMs(nowMs) : window.startsAt * 1000 }, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
       tenantId,
@@ -109,6 +109,11 @@ function valuesOf(window: WindowSettings): unknown[] {
     window.sla,
     window.settleSeconds,
   ];
+}
+
+/** The first moment that a rule which is new is asked for: one that begins this second takes place now. */
+function firstMs(nowMs: number): number {
+  return Math.floor(nowMs / 1000) * 1000;
 }
 
 /** Whether a window takes place by a rule. */
