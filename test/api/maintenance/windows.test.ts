@@ -232,3 +232,16 @@ test('a preview says when it takes place in both times, what it covers, and stor
   t.is(new Date((json.occurrences[0]?.starts_at ?? 0) * 1000).toISOString().slice(11, 16), '20:30');
   t.deepEqual((await account.reader('GET', WINDOWS)).json, { maintenance_windows: [] });
 });
+
+test('a webhook can follow maintenance, and a chat always does', async (t) => {
+  const { owner, reader } = await t.context.api.account();
+  const hook = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/' });
+  const read = async () => (await reader('GET', `/v1/channels/${hook.json.id}`)).json.follows_maintenance;
+  t.false(await read());
+  t.is((await owner('PATCH', `/v1/channels/${hook.json.id}`, { follows_maintenance: true })).status, 200);
+  t.true(await read());
+  isError(t, await owner('POST', '/v1/channels', { type: 'slack', follows_maintenance: false }), {
+    status: 400,
+    error: /^follows_maintenance applies to webhook channels only/,
+  });
+});

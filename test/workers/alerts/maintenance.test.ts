@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { WindowSettings } from '../../../core/maintenance/window.ts';
-import { createChannel } from '../../../models/alerts/channels.ts';
+import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { createWindow, deleteWindow, moveEnd } from '../../../models/maintenance/windows.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
@@ -96,7 +96,7 @@ async function prepare(t: ExecutionContext, settings: Partial<WindowSettings> = 
     });
     return claimed.message;
   };
-  return { runtime, chat, webhook, plan, change, deliveriesTo, deliver };
+  return { runtime, monitor, agent, chat, webhook, plan, change, deliveriesTo, deliver };
 }
 
 test('in maintenance states and incidents go on, webhooks hear of them at once, and chats wait for its end', async (t) => {
@@ -213,4 +213,37 @@ test('of two windows at once the one that holds decides, until the last of those
     });
   await change('down', 10);
   t.like((await deliveriesTo(chat))[0], { due: 45 });
+});
+
+test('a webhook that follows maintenance waits as chats do', async (t) => {
+  const { runtime, webhook, plan, change, deliveriesTo } = await prepare(t);
+  await updateChannel(
+    runtime.database,
+    { id: webhook, tenantId: runtime.tenantId, author: null },
+    { followsMaintenance: true },
+  );
+  await plan();
+  await change('down', 10);
+  await change('up', 20);
+  await change('down', 30);
+  t.deepEqual(
+    (await deliveriesTo(webhook)).map(({ event, outcome, due }) => [event, outcome, due]),
+    [
+      ['monitor.down', 'superseded', 60],
+      ['monitor.down', 'pending', 60],
+    ],
+  );
+});
+
+test('of a backlog that fails and recovers within maintenance a chat is notified of nothing', async (t) => {
+  const { runtime, monitor, agent, chat, plan, deliveriesTo } = await prepare(t);
+  await plan();
+  const nowMs = START_MS + 30 * MINUTE;
+  const { database, newId, publicUrl } = runtime;
+  await createEvaluator({ database, now: () => nowMs, newId, publicUrl })(
+    (['down', 'up'] as const).map((verdict, index) =>
+      resultOf(monitor, agent, { dueAtMs: nowMs - 120_000 + index * MINUTE, verdict }),
+    ),
+  );
+  t.deepEqual(await deliveriesTo(chat), []);
 });
