@@ -56,6 +56,19 @@ import {
   listMonitorIncidentsHandler,
 } from './incidents/incidents.ts';
 import { watchLiveHandler } from './live/live.ts';
+import {
+  createMaintenanceWindowHandler,
+  deleteMaintenanceWindowHandler,
+  endMaintenanceWindowHandler,
+  extendMaintenanceWindowHandler,
+  getMaintenanceWindowHandler,
+  listMaintenanceOccurrencesHandler,
+  listMaintenanceWindowsHandler,
+  previewMaintenanceWindowHandler,
+  skipMaintenanceOccurrenceHandler,
+  startMonitorMaintenanceHandler,
+  updateMaintenanceWindowHandler,
+} from './maintenance/windows.ts';
 import { getMonitorFactsHandler, getMonitorLocationsHandler } from './monitors/facts.ts';
 import {
   createMonitorHandler,
@@ -143,6 +156,65 @@ export const ROUTES = {
   listVendors: { method: 'get', path: '/vendors', handler: listVendorsHandler },
   listVendorComponents: { method: 'get', path: '/vendors/components', handler: listVendorComponentsHandler },
   watchLive: { method: 'get', path: '/live', isUnlimited: true, handler: watchLiveHandler },
+  startMonitorMaintenance: {
+    method: 'post',
+    path: '/monitors/{id}/maintenance',
+    records: 'maintenance.created',
+    handler: startMonitorMaintenanceHandler,
+  },
+  listMaintenanceWindows: {
+    method: 'get',
+    path: '/maintenance-windows',
+    handler: listMaintenanceWindowsHandler,
+  },
+  createMaintenanceWindow: {
+    method: 'post',
+    path: '/maintenance-windows',
+    records: 'maintenance.created',
+    handler: createMaintenanceWindowHandler,
+  },
+  previewMaintenanceWindow: {
+    method: 'post',
+    path: '/maintenance-windows/preview',
+    records: null,
+    handler: previewMaintenanceWindowHandler,
+  },
+  listMaintenanceOccurrences: {
+    method: 'get',
+    path: '/maintenance-windows/occurrences',
+    handler: listMaintenanceOccurrencesHandler,
+  },
+  getMaintenanceWindow: { method: 'get', path: '/maintenance-windows/{id}', handler: getMaintenanceWindowHandler },
+  updateMaintenanceWindow: {
+    method: 'patch',
+    path: '/maintenance-windows/{id}',
+    records: 'maintenance.changed',
+    handler: updateMaintenanceWindowHandler,
+  },
+  deleteMaintenanceWindow: {
+    method: 'delete',
+    path: '/maintenance-windows/{id}',
+    records: 'maintenance.deleted',
+    handler: deleteMaintenanceWindowHandler,
+  },
+  endMaintenanceWindow: {
+    method: 'post',
+    path: '/maintenance-windows/{id}/end',
+    records: 'maintenance.ended',
+    handler: endMaintenanceWindowHandler,
+  },
+  extendMaintenanceWindow: {
+    method: 'post',
+    path: '/maintenance-windows/{id}/extend',
+    records: 'maintenance.extended',
+    handler: extendMaintenanceWindowHandler,
+  },
+  skipMaintenanceOccurrence: {
+    method: 'post',
+    path: '/maintenance-windows/{id}/skip',
+    records: 'maintenance.skipped',
+    handler: skipMaintenanceOccurrenceHandler,
+  },
   listIncidents: { method: 'get', path: '/incidents', handler: listIncidentsHandler },
   getIncident: { method: 'get', path: '/incidents/{id}', handler: getIncidentHandler },
   acknowledgeIncident: {

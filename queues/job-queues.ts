@@ -28,6 +28,7 @@ export const CHORES = [
   'registries',
   'rollups',
   'reports',
+  'maintenance',
 ] as const;
 export type Chore = (typeof CHORES)[number];
 

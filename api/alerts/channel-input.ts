@@ -23,6 +23,7 @@ export type ChannelDraft = {
   monitorIds: string[];
   monitorTags: MonitorTags | null;
   wantsReports: boolean;
+  followsMaintenance: boolean;
 };
 
 /** What a PATCH changes; an absent field stays. */
@@ -33,6 +34,7 @@ export type ChannelPatch = {
   monitorIds?: string[];
   monitorTags?: MonitorTags | null;
   wantsReports?: boolean;
+  followsMaintenance?: boolean;
 };
 
 /** Ids that are no monitors of the account are left out, however they look. */
@@ -52,6 +54,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   checkUrl(type, input.url, problems);
   checkHeaders(type, input.headers, problems);
   checkReports(type, input.reports, problems);
+  checkMaintenance(type, input.follows_maintenance, problems);
   const draft = {
     type,
     name: nameOf(type, input.name),
@@ -61,6 +64,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
     monitorIds: [...new Set(input.monitor_ids)],
     monitorTags: readTags(input.monitor_tags),
     wantsReports: input.reports ?? false,
+    followsMaintenance: input.follows_maintenance ?? false,
   };
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
 }
@@ -78,6 +82,7 @@ export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType
   if (input.url !== undefined)
     problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
   checkReports(type, input.reports, problems);
+  checkMaintenance(type, input.follows_maintenance, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
     ok: true,
@@ -88,6 +93,7 @@ export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType
       ...(input.monitor_ids !== undefined && { monitorIds: [...new Set(input.monitor_ids)] }),
       ...(input.monitor_tags !== undefined && { monitorTags: readTags(input.monitor_tags) }),
       ...(input.reports !== undefined && { wantsReports: input.reports }),
+      ...(input.follows_maintenance !== undefined && { followsMaintenance: input.follows_maintenance }),
     },
   };
 }
@@ -113,6 +119,15 @@ export function readAddressPatch(input: Body<'updateWebhook'>): Read<AddressPatc
 /** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */
 function nameOf(type: ChannelType, sent = ''): string {
   return sent.trim() || DEFAULT_NAMES[type];
+}
+
+/** Chats always wait for the end of maintenance. */
+function checkMaintenance(type: ChannelType, follows: boolean | undefined, problems: Problem[]): void {
+  if (follows !== undefined && type !== 'webhook')
+    problems.push({
+      field: 'follows_maintenance',
+      message: `follows_maintenance applies to webhook channels only: a ${type} channel always follows maintenance`,
+    });
 }
 
 /** What a webhook gets are the events of the service's description, and there is none for a report. */

@@ -244,7 +244,9 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
     team_name: channel.teamName,
     channel_name: channel.channelName,
-    ...(channel.type !== 'webhook' && { reports: channel.wantsReports }),
+    ...(channel.type === 'webhook'
+      ? { follows_maintenance: channel.followsMaintenance }
+      : { reports: channel.wantsReports }),
     ...(channel.lastError !== null && { last_error: channel.lastError.text, last_error_at: channel.lastError.at }),
   };
 }

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
+import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { presentAgent } from '../agents/agents.ts';
 import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';
@@ -198,7 +199,11 @@ type Reader = (
 ) => Promise<{ id: string }[]>;
 
 const READERS = {
-  monitor: async (database, keys) => (await listMonitorsById(database, keys)).map(presentMonitor),
+  monitor: async (database, keys, nowMs) => {
+    const maintenance = await readCurrentMaintenance(database, { monitorIds: keys.ids, nowMs });
+    const monitors = await listMonitorsById(database, keys);
+    return monitors.map((monitor) => presentMonitor(monitor, maintenance.get(monitor.id)));
+  },
   incident: async (database, keys, nowMs) =>
     (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),
   channel: async (database, keys) => (await listChannelsById(database, keys)).map(presentChannel),

@@ -9,6 +9,7 @@ import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/work.ts';
 import { createBatched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
+import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import {
   createMonitor,
   deleteMonitor,
@@ -38,7 +39,11 @@ import { presentMonitor, presentMonitorDetail, presentMonitorState, settingsVers
 import { announceMonitor, announceSchedule, type AnnouncingParts } from './schedule-changes.ts';
 
 /** `GET /monitors` */
-export function listMonitorsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listMonitors'> {
+export function listMonitorsHandler({
+  database,
+  config,
+  now,
+}: Parts<'database' | 'config' | 'now'>): Handler<'listMonitors'> {
   return async (request, response) => {
     const { limit, after } = readPage(request);
     const { type, status, enabled, q, agent_id: agentId, tag: tags } = request.query;
@@ -66,7 +71,8 @@ export function listMonitorsHandler({ database, config }: Parts<'database' | 'co
       { limit, positionOf: byCreation },
       { request, response, publicUrl: config.publicUrl },
     );
-    response.json({ monitors: page.map(presentMonitor) });
+    const maintenance = await readCurrentMaintenance(database, { tenantId, nowMs: now() });
+    response.json({ monitors: page.map((monitor) => presentMonitor(monitor, maintenance.get(monitor.id))) });
   };
 }
 
@@ -106,13 +112,13 @@ export function createMonitorHandler(
 }
 
 /** `GET /monitors/{id}` */
-export function getMonitorHandler({ database }: Parts<'database'>): Handler<'getMonitor'> {
-  const find = createBatched((keys: MonitorKey[]) => findMonitors(database, keys));
+export function getMonitorHandler(dependencies: Parts<'database' | 'now'>): Handler<'getMonitor'> {
+  const find = createBatched((keys: MonitorKey[]) => findMonitors(dependencies.database, keys));
   return async (request, response) => {
     const id = idOf(request);
     const found = await find({ tenantId: callerOf(response).tenantId, id });
     if (found === null) throw notFound('monitor', id);
-    await answerWithDetail(database, found, response);
+    await answerWithDetail(dependencies, found, response);
   };
 }
 
@@ -216,17 +222,20 @@ function switchMonitor(dependencies: AnnouncingParts, change: Switch): Handler<'
     const found = await findMonitor(database, key);
     // Deleted by another request meanwhile: the caller gets the same 404.
     if (found === null) throw notFound('monitor', key.id);
-    await answerWithDetail(database, found, response);
+    await answerWithDetail(dependencies, found, response);
   };
 }
 
 async function answerWithDetail(
-  database: Database,
+  { database, now }: Parts<'database' | 'now'>,
   { monitor, agentIds, hasOwnSources }: FoundMonitor,
   response: Response<Answer<'getMonitor'>>,
 ): Promise<void> {
   const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
-  response.json(presentMonitorDetail(monitor, { agentIds, unable }, { canWrite: canWrite(response) }));
+  const maintenance = (await readCurrentMaintenance(database, { monitorIds: [monitor.id], nowMs: now() })).get(
+    monitor.id,
+  );
+  response.json(presentMonitorDetail(monitor, { agentIds, unable, maintenance }, { canWrite: canWrite(response) }));
 }
 
 function canWrite(response: Response): boolean {

@@ -6,7 +6,11 @@ import type { MonitorStatus } from '../../core/incidents/state.ts';
 import { judgeSla, measureStates, measureSteps, worstStateOf, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
-import { excludedTimes, readMaintenanceTimes } from '../../models/maintenance/maintenance-times.ts';
+import {
+  excludedTimes,
+  readCurrentMaintenance,
+  readMaintenanceTimes,
+} from '../../models/maintenance/maintenance-times.ts';
 import {
   listAllMonitors,
   listMeasuredMonitors,
@@ -68,12 +72,17 @@ export function historyOf(
 }
 
 /** `GET /overview` */
-export function getOverviewHandler({ database }: Parts<'database'>): Handler<'getOverview'> {
+export function getOverviewHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getOverview'> {
   return async (request, response) => {
     const { tag: tags = [] } = request.query;
-    const monitors = (await listAllMonitors(database, callerOf(response).tenantId))
+    const { tenantId } = callerOf(response);
+    const [all, maintenance] = await Promise.all([
+      listAllMonitors(database, tenantId),
+      readCurrentMaintenance(database, { tenantId, nowMs: now() }),
+    ]);
+    const monitors = all
       .filter((monitor) => tags.every((tag) => monitor.tags.includes(tag)))
-      .map(presentMonitor);
+      .map((monitor) => presentMonitor(monitor, maintenance.get(monitor.id)));
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
     await sendCompressedJson(request, response, {
       total: monitors.length,
@@ -163,7 +172,7 @@ export function getWallHandler({
     const { tenantId } = callerOf(response);
     const checks = await accountChecks.get(tenantId);
     const monitors = (await listAllMonitors(database, tenantId))
-      .map(presentMonitor)
+      .map((monitor) => presentMonitor(monitor, undefined))
       .map(({ id, name, status, state_since }) => {
         const last_check_at = secondsOf(checks.lastChecks.get(id));
         return { name, status, state_since, last_check_at, overdue: checks.overdue.has(id) };

@@ -3,17 +3,22 @@ import type { Inability } from '../../core/agents/capability.ts';
 import { statusOf } from '../../core/incidents/state.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
+import type { CurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { ListedMonitor } from '../../models/monitors/monitor-rows.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
-/** A monitor as lists show it. */
-export function presentMonitor(monitor: ListedMonitor): Schemas['Monitor'] {
+/** A monitor as lists show it, with the maintenance that it is in. */
+export function presentMonitor(
+  monitor: ListedMonitor,
+  maintenance: CurrentMaintenance | undefined,
+): Schemas['Monitor'] {
   return {
     id: monitor.id,
     ...namedSettings(monitor),
     status: statusOf(monitor.state),
+    maintenance: maintenance ?? null,
     state_since: Math.floor(monitor.stateSinceMs / 1000),
     created_at: monitor.createdAt,
     updated_at: monitor.updatedAt,
@@ -29,11 +34,11 @@ export type MonitorSources = { agentIds: readonly string[]; unable: readonly { i
  */
 export function presentMonitorDetail(
   monitor: Monitor,
-  { agentIds, unable }: MonitorSources,
+  { agentIds, unable, maintenance }: MonitorSources & { maintenance: CurrentMaintenance | undefined },
   { canWrite }: { canWrite: boolean },
 ): Schemas['MonitorDetail'] {
   return {
-    ...presentMonitor(monitor),
+    ...presentMonitor(monitor, maintenance),
     check_spec: presentCheckSpec(monitor, canWrite),
     agent_sources: [...agentIds],
     settings_version: settingsVersionOf(monitor, agentIds),

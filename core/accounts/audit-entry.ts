@@ -51,8 +51,10 @@ export const AUDIT_ACTIONS = [
   'account.renamed',
   'agent.changed',
   'maintenance.created',
+  'maintenance.changed',
   'maintenance.ended',
   'maintenance.extended',
+  'maintenance.skipped',
   'maintenance.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -30,6 +30,8 @@ export type Channel = {
   channelName: string | null;
   /** Whether it is notified when a report is made; never true of a webhook. */
   wantsReports: boolean;
+  /** Whether its alerts wait for the end of maintenance; of chats they always do. */
+  followsMaintenance: boolean;
   /**
    * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds). Null
    * once a delivery has arrived or the chat was connected anew.

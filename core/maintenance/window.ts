@@ -1,7 +1,7 @@
-import { DAY_SECONDS } from '../time.ts';
 import { readTimeZone, toInstant } from '../time-zones.ts';
+import { DAY_SECONDS } from '../time.ts';
 
-/** What becomes of alerts of chats: they wait until the end, are never sent, or are sent at once. */
+/** What becomes of alerts to chats: they wait until the end, are never sent, or are sent at once. */
 export type AlertsDuring = 'hold' | 'drop' | 'send';
 
 /** Whether maintenance is left out of uptime and SLA. */
@@ -20,34 +20,57 @@ export type WindowSettings = {
   timezone: string;
   startsAt: number;
   durationSeconds: number;
+  /** Five fields over the zone's clock, or an RRULE of RFC 5545; both null: the window takes place once. */
+  cron: string | null;
+  rrule: string | null;
   alerts: AlertsDuring;
   sla: SlaDuring;
   /** After the end alerts wait for so much longer, so that monitors can recover. */
   settleSeconds: number;
 };
 
-/** A window as it is stored. */
+/** A time at which a window takes place, in Unix milliseconds. */
+export type Occurrence = { startsAtMs: number; endsAtMs: number };
+
+/** A window as it is stored, with the occurrence that is in progress and the next one that is not skipped. */
 export type MaintenanceWindow = WindowSettings & {
   id: string;
   tenantId: string;
   key: string | null;
+  hasMore: boolean;
   createdAt: number;
   updatedAt: number;
+  current: Occurrence | null;
+  next: Occurrence | null;
 };
 
-/** A time at which a window takes place, in Unix milliseconds. */
-export type Occurrence = { no: number; windowId: string; startsAtMs: number; endsAtMs: number; settleSeconds: number };
+/** Whether a window is in progress, comes, or is over. */
+export function statusOfWindow({
+  current,
+  next,
+  hasMore,
+}: Pick<MaintenanceWindow, 'current' | 'next' | 'hasMore'>): 'active' | 'scheduled' | 'ended' {
+  if (current !== null) return 'active';
+  return next === null && !hasMore ? 'ended' : 'scheduled';
+}
 
-/** Lengths of a window, in seconds. */
+/** Lengths of an occurrence, in seconds. */
 export const SHORTEST_SECONDS = 60;
 export const LONGEST_SECONDS = 30 * DAY_SECONDS;
+
+/** The longest time to settle, in seconds. */
+export const LONGEST_SETTLE_SECONDS = 3600;
 
 /** Windows begin at most this long before they are entered, and this long after it, in seconds. */
 const PAST_SECONDS = 31 * DAY_SECONDS;
 const FUTURE_SECONDS = 366 * DAY_SECONDS;
 
-/** The most windows of a tenant that have not ended. */
+/** The most windows of a tenant that are not over, and the most that are kept with those that are. */
 export const MOST_WINDOWS = 500;
+export const MOST_KEPT_WINDOWS = 10_000;
+
+/** The most occurrences of a tenant's windows that are planned ahead. */
+export const MOST_OCCURRENCES = 40_000;
 
 /** A start as it was sent: a moment, or a local time with its zone; null = now. */
 type Start = { at: number | string | null; timezone: string | null };
@@ -58,32 +81,43 @@ type ReadStart =
   | { ok: false; field: string; message: string };
 
 /**
- * Reads the start of a window. Of a local time that there is twice it is the first, and one that the clocks skip is the
- * first moment after the gap.
+ * Reads the start of a window, in Unix seconds. Of a local time that there is twice it is the first, and one that the
+ * clocks skip is the first moment after the gap.
  */
 export function readStart({ at, timezone }: Start, nowSeconds: number): ReadStart {
-  const zone = timezone === null ? 'UTC' : readTimeZone(timezone);
-  if (zone === null || zone === 'browser')
+  const zone = readZone(timezone);
+  if (zone === null)
     return {
       ok: false,
       field: 'timezone',
       message: `timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got "${timezone}"`,
     };
-  const localMs = typeof at === 'string' ? Date.parse(`${at.length === 16 ? `${at}:00` : at}Z`) : null;
-  if (localMs !== null && !(Number.isFinite(localMs) && new Date(localMs).toISOString().startsWith(String(at))))
-    return {
-      ok: false,
-      field: 'starts_at',
-      message: `starts_at must be a date that exists, such as 2026-11-30T02:00, got "${at}"`,
-    };
-  const startsAt = localMs === null ? Number(at ?? nowSeconds) : Math.floor(toInstant(localMs, zone) / 1000);
-  if (startsAt < nowSeconds - PAST_SECONDS || startsAt > nowSeconds + FUTURE_SECONDS)
+  const read = typeof at === 'string' ? readLocal('starts_at', at, zone) : { ok: true as const, at: at ?? nowSeconds };
+  if (!read.ok) return { ok: false, field: 'starts_at', message: read.message };
+  if (read.at < nowSeconds - PAST_SECONDS || read.at > nowSeconds + FUTURE_SECONDS)
     return {
       ok: false,
       field: 'starts_at',
       message: 'starts_at must be at most 31 days in the past and at most 366 days in the future',
     };
-  return { ok: true, startsAt, localStart: typeof at === 'string' ? at : null, timezone: zone };
+  return { ok: true, startsAt: read.at, localStart: typeof at === 'string' ? at : null, timezone: zone };
+}
+
+function readZone(timezone: string | null): string | null {
+  const zone = timezone === null ? 'UTC' : readTimeZone(timezone);
+  return zone === 'browser' ? null : zone;
+}
+
+/** The moment of a local time such as `2026-11-30T02:00` in a zone, in Unix seconds. */
+export function readLocal(
+  field: string,
+  text: string,
+  zone: string,
+): { ok: true; at: number } | { ok: false; message: string } {
+  const localMs = Date.parse(`${text.length === 16 ? `${text}:00` : text}Z`);
+  if (!Number.isFinite(localMs) || !new Date(localMs).toISOString().startsWith(text))
+    return { ok: false, message: `${field} must be a date that exists, such as 2026-11-30T02:00, got "${text}"` };
+  return { ok: true, at: Math.floor(toInstant(localMs, zone) / 1000) };
 }
 
 /** Maintenance of a monitor, as alerts look at it; `untilMs` includes the time to settle. */

@@ -32,7 +32,18 @@ export function monitorFields(monitor: Monitor, agentIds: readonly string[], sec
 
 /** The settings of a channel as it is read; its URL and signing secret are not among them. */
 export function channelFields(channel: Channel): Compared {
-  const { name, type, enabled, allMonitors, monitorIds, monitorTags, wantsReports, urlHost, headerNames } = channel;
+  const {
+    name,
+    type,
+    enabled,
+    allMonitors,
+    monitorIds,
+    monitorTags,
+    wantsReports,
+    followsMaintenance,
+    urlHost,
+    headerNames,
+  } = channel;
   return {
     fields: {
       name,
@@ -41,7 +52,7 @@ export function channelFields(channel: Channel): Compared {
       all_monitors: allMonitors,
       monitor_ids: monitorIds,
       monitor_tags: monitorTags,
-      ...(type !== 'webhook' && { reports: wantsReports }),
+      ...(type === 'webhook' ? { follows_maintenance: followsMaintenance } : { reports: wantsReports }),
       url_host: urlHost,
       ...(headerNames.length > 0 && { header_names: headerNames }),
     },

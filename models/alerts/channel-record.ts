@@ -21,6 +21,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   anyTags: CreationOptional<readonly string[]>;
   allTags: CreationOptional<readonly string[]>;
   wantsReports: CreationOptional<boolean>;
+  followsMaintenance: CreationOptional<boolean>;
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
   channelName: CreationOptional<string | null>;
@@ -47,6 +48,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     anyTags: DataTypes.ARRAY(DataTypes.TEXT),
     allTags: DataTypes.ARRAY(DataTypes.TEXT),
     wantsReports: DataTypes.BOOLEAN,
+    followsMaintenance: DataTypes.BOOLEAN,
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,
     channelName: DataTypes.TEXT,

@@ -27,6 +27,8 @@ export type NewChannel = {
   monitorTags?: MonitorTags | null;
   /** Default false. */
   wantsReports?: boolean;
+  /** Default false. */
+  followsMaintenance?: boolean;
   webhook?: NewWebhook;
   connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
   /** The test delivery that connected its webhook: the first delivery of its log. */
@@ -42,10 +44,11 @@ export type ChannelChange = {
   monitorIds?: readonly string[];
   monitorTags?: MonitorTags | null;
   wantsReports?: boolean;
+  followsMaintenance?: boolean;
 };
 
-/** A channel that gets the events of a monitor. */
-export type Route = { monitorId: string; channelId: string; type: ChannelType };
+/** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
+export type Route = { monitorId: string; channelId: string; type: ChannelType; followsMaintenance: boolean };
 
 type ChannelKey = { tenantId: string; id: string };
 
@@ -72,8 +75,8 @@ export async function countChannels(database: Database, tenantId: string): Promi
  * are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
-  const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null, wantsReports = false } = channel;
-  const { webhook, connectCode, tested } = channel;
+  const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null } = channel;
+  const { wantsReports = false, followsMaintenance = false, webhook, connectCode, tested } = channel;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -89,6 +92,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         allMonitors,
         ...tagColumns(monitorTags),
         wantsReports,
+        followsMaintenance,
         ...(webhook && sealWebhook(database, id, webhook)),
         createdAt: Math.floor(channel.nowMs / 1000),
       },
@@ -210,8 +214,9 @@ export async function deleteChannel(
  */
 export async function listRoutes(run: Run, monitorIds: readonly string[]): Promise<Route[]> {
   if (monitorIds.length === 0) return [];
-  const rows = await run<{ monitor_id: string; channel_id: string; type: ChannelType }>(
-    `SELECT m.id AS monitor_id, c.id AS channel_id, c.type
+  return await run<Route>(
+    `SELECT m.id AS "monitorId", c.id AS "channelId", c.type,
+       c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance"
      FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id
      WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
        AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
@@ -220,7 +225,6 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
      FOR KEY SHARE OF c`,
     [monitorIds],
   );
-  return rows.map((row) => ({ monitorId: row.monitor_id, channelId: row.channel_id, type: row.type }));
 }
 
 /**
@@ -303,6 +307,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     anyTags = [],
     allTags = [],
     wantsReports,
+    followsMaintenance,
     urlHost,
     headerNames,
     teamName,
@@ -323,6 +328,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     monitorIds,
     monitorTags: anyTags.length > 0 ? { any: anyTags } : allTags.length > 0 ? { all: allTags } : null,
     wantsReports,
+    followsMaintenance,
     urlHost,
     headerNames: headerNames ?? [],
     teamName,

@@ -113,13 +113,16 @@ export async function listOverdueChannels(
 }
 
 /**
- * How many deliveries are not finished, and when the oldest of them was made (Unix milliseconds; null = there is none).
+ * How many deliveries are not finished, and when the oldest of them was made (Unix milliseconds; null = there is none);
+ * those that wait for the end of maintenance are not late.
  */
 export async function countPendingDeliveries(
   database: Database,
 ): Promise<{ pending: number; oldestCreatedAtMs: number | null }> {
   const [counted] = await runOn(database.pool)<{ pending: number; oldestCreatedAtMs: number | null }>(
-    `SELECT count(*) AS pending, min(created_at) AS "oldestCreatedAtMs" FROM deliveries WHERE outcome = 'pending'`,
+    `SELECT count(*) AS pending, min(created_at) FILTER (
+       WHERE NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id)) AS "oldestCreatedAtMs"
+     FROM deliveries d WHERE outcome = 'pending'`,
   );
   return counted ?? { pending: 0, oldestCreatedAtMs: null };
 }

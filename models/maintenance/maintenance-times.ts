@@ -1,4 +1,4 @@
-import type { AlertMaintenance } from '../../core/maintenance/window.ts';
+import { LONGEST_SETTLE_SECONDS, type AlertMaintenance } from '../../core/maintenance/window.ts';
 import type { ExcludedMaintenance } from '../../core/statistics/reports/build.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -50,15 +50,18 @@ export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTim
 const AHEAD_MS = 15 * 60_000;
 
 /**
- * Writes which monitors are in maintenance when, for the occurrences that are in progress or begin within a quarter of
- * an hour, or for one alone. A monitor that came to a window in progress, or got its tag then, is covered from now on;
- * one that lost its tag, until now. Returns how many were added and ended.
+ * Writes which monitors are in maintenance when, for the occurrences that are in progress, begin within a quarter of an
+ * hour, or were never covered because the service was away; of all windows or of one. A monitor that came to a window
+ * in progress, or got its tag then, is covered from now on; one that lost its tag, until now. Returns how many
+ * monitors were added and taken out.
  */
 export async function coverOccurrences(
   run: Run,
-  { nowMs, occurrenceNo = null }: { nowMs: number; occurrenceNo?: number | null },
+  { nowMs, windowId = null }: { nowMs: number; windowId?: string | null },
 ): Promise<{ added: number; ended: number }> {
-  const current = `(o.no = $2 OR ($2::bigint IS NULL AND o.starts_at < $1::bigint + ${AHEAD_MS} AND o.ends_at > $1))`;
+  const bind = [nowMs, windowId];
+  const current = `NOT o.is_skipped AND o.starts_at < $1::bigint + ${AHEAD_MS}
+       AND (o.ends_at > $1::bigint OR o.covered_at IS NULL) AND ($2::text IS NULL OR o.window_id = $2)`;
   const added = await run(
     `INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
      SELECT m.no, o.no, CASE WHEN o.covered_at IS NULL THEN o.starts_at ELSE greatest(o.starts_at, $1::bigint) END,
@@ -66,33 +69,29 @@ export async function coverOccurrences(
      FROM maintenance_occurrences o JOIN monitors m ON m.tenant_id = o.tenant_id
        AND (o.all_monitors OR m.id = ANY(o.monitor_ids) OR m.tags && o.tags)
      WHERE ${current} AND NOT EXISTS (
-       SELECT FROM maintenance_times t WHERE t.monitor_no = m.no AND t.occurrence_no = o.no)
+       SELECT FROM maintenance_times t WHERE t.monitor_no = m.no AND t.occurrence_no = o.no AND t.ended_at > $1::bigint)
      ON CONFLICT DO NOTHING RETURNING monitor_no`,
-    [nowMs, occurrenceNo],
+    bind,
   );
   const unmatched = `${current} AND t.occurrence_no = o.no AND m.no = t.monitor_no AND NOT o.all_monitors
        AND NOT (m.id = ANY(o.monitor_ids) OR m.tags && o.tags)`;
   await run(
     `DELETE FROM maintenance_times t USING maintenance_occurrences o, monitors m
-     WHERE ${unmatched} AND t.started_at > $1`,
-    [nowMs, occurrenceNo],
+     WHERE ${unmatched} AND t.started_at > $1::bigint`,
+    bind,
   );
   const ended = await run(
     `UPDATE maintenance_times t SET ended_at = greatest(t.started_at, $1::bigint)
      FROM maintenance_occurrences o, monitors m
-     WHERE ${unmatched} AND t.ended_at > $1
+     WHERE ${unmatched} AND t.ended_at > $1::bigint
      RETURNING t.monitor_no`,
-    [nowMs, occurrenceNo],
+    bind,
   );
-  await run(`UPDATE maintenance_occurrences o SET covered_at = $1 WHERE ${current} AND o.covered_at IS NULL`, [
-    nowMs,
-    occurrenceNo,
-  ]);
+  await run(`UPDATE maintenance_occurrences o SET covered_at = $1 WHERE ${current} AND o.covered_at IS NULL`, bind);
   return { added: added.length, ended: ended.length };
 }
 
-/** Time to settle after the end is an hour at most, in milliseconds. */
-const LONGEST_SETTLE_MS = 3_600_000;
+const LONGEST_SETTLE_MS = LONGEST_SETTLE_SECONDS * 1000;
 
 /** The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers. */
 export async function listAlertMaintenance(
@@ -116,23 +115,26 @@ export async function listAlertMaintenance(
   return Map.groupBy(rows, ({ monitorNo }) => monitorNo);
 }
 
-/** The maintenance that monitors of a tenant are in now, the one that ends last, by id; as reads show it. */
+/** The monitors that are asked about: all of a tenant, or these. */
+type Asked = { tenantId: string } | { monitorIds: readonly string[] };
+
+/** The maintenance that monitors are in, the one that ends last, by their ids, as reads show it. */
 export async function readCurrentMaintenance(
   database: Pick<Database, 'pool'>,
-  tenantId: string,
+  { nowMs, ...asked }: Asked & { nowMs: number },
 ): Promise<Map<string, CurrentMaintenance>> {
+  const isOfTenant = 'tenantId' in asked;
   const rows = await runOn(database.pool)<CurrentMaintenance & { id: string }>(
     {
-      name: 'read-current-maintenance',
+      name: `read-maintenance-of-${isOfTenant ? 'tenant' : 'monitors'}`,
       text: `SELECT DISTINCT ON (m.id) m.id, o.window_id, t.ended_at / 1000 AS ends_at
              FROM maintenance_occurrences o JOIN maintenance_times t ON t.occurrence_no = o.no
              JOIN monitors m ON m.no = t.monitor_no
-             WHERE o.tenant_id = $1 AND o.ends_at > (extract(epoch FROM now()) * 1000)::bigint
-               AND t.started_at <= (extract(epoch FROM now()) * 1000)::bigint
-               AND t.ended_at > (extract(epoch FROM now()) * 1000)::bigint
+             WHERE ${isOfTenant ? 'o.tenant_id = $1 AND o.ends_at > $2' : 'm.id = ANY($1::text[])'}
+               AND t.started_at <= $2 AND t.ended_at > $2
              ORDER BY m.id, t.ended_at DESC`,
     },
-    [tenantId],
+    [isOfTenant ? asked.tenantId : asked.monitorIds, nowMs],
   );
   return new Map(rows.map(({ id, ...maintenance }) => [id, maintenance]));
 }

@@ -1,248 +1,497 @@
-import type { FieldChanges } from '../../core/accounts/field-changes.ts';
-import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
-import { MOST_WINDOWS, type MaintenanceWindow, type Occurrence } from '../../core/maintenance/window.ts';
+import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import {
+  MOST_KEPT_WINDOWS,
+  MOST_OCCURRENCES,
+  MOST_WINDOWS,
+  type MaintenanceWindow,
+  type Occurrence,
+  type WindowSettings,
+} from '../../core/maintenance/window.ts';
+import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { coverOccurrences } from './maintenance-times.ts';
+import { listStarts, type Schedule } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };
 
-/** A window with its occurrence. */
-export type PlannedWindow = { window: MaintenanceWindow; occurrence: Occurrence };
+/** A delivery that waited, and when it is due now. */
+export type Released = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
-/** What a change of an occurrence means for alerts that wait: those of these channels are due from a moment on. */
-export type Released = { channelIds: string[]; dueAtMs: number };
-
-/** Says that a tenant has `MOST_WINDOWS` that have not ended. */
+/** Says that a tenant has as many windows, or planned occurrences, as there may be. */
 export class TooManyWindows extends Error {}
 
-const COLUMNS = `w.id, w.tenant_id AS "tenantId", w.key, w.name, w.description, w.all_monitors AS "allMonitors",
-  w.monitor_ids AS "monitorIds", w.tags, w.local_start AS "localStart", w.timezone, w.starts_at AS "startsAt",
-  w.duration_seconds AS "durationSeconds", w.alerts, w.sla, w.settle_seconds AS "settleSeconds",
-  w.created_at AS "createdAt", w.updated_at AS "updatedAt", o.no AS "occurrenceNo", o.starts_at AS "startsAtMs",
-  o.ends_at AS "endsAtMs"`;
-const JOINED = 'maintenance_windows w JOIN maintenance_occurrences o ON o.window_id = w.id';
+/** Says that a window is in no state for what is asked of it; the text is for the customer. */
+export class WindowConflict extends Error {}
 
-type Row = MaintenanceWindow & { occurrenceNo: number; startsAtMs: number; endsAtMs: number };
+/** Occurrences are made so far ahead, in milliseconds. */
+const PLANNED_MS = 60 * DAY_MS;
+
+/** Where a rule has no occurrence for so long it has none any more, in milliseconds. */
+const NEVER_MS = 3660 * DAY_MS;
+
+/** The most occurrences of a window that are made at a time. */
+const MOST_STARTS = 1500;
+
+const SETTINGS = `w.id, w.tenant_id AS "tenantId", w.key, w.name, w.description, w.all_monitors AS "allMonitors",
+  w.monitor_ids AS "monitorIds", w.tags, w.local_start AS "localStart", w.timezone, w.starts_at AS "startsAt",
+  w.duration_seconds AS "durationSeconds", w.cron, w.rrule, w.alerts, w.sla, w.settle_seconds AS "settleSeconds",
+  w.has_more AS "hasMore", w.created_at AS "createdAt", w.updated_at AS "updatedAt"`;
+
+/** A window with what is in progress and what comes, as of `$1`. */
+const SELECT = `SELECT ${SETTINGS}, current.occurrence AS current, next.occurrence AS next
+  FROM maintenance_windows w
+  LEFT JOIN LATERAL (
+    SELECT json_build_object('startsAtMs', o.starts_at, 'endsAtMs', o.ends_at) AS occurrence
+    FROM maintenance_occurrences o
+    WHERE o.window_id = w.id AND o.starts_at <= $1::bigint AND o.ends_at > $1::bigint AND NOT o.is_skipped
+    ORDER BY o.ends_at DESC LIMIT 1) current ON true
+  LEFT JOIN LATERAL (
+    SELECT json_build_object('startsAtMs', o.starts_at, 'endsAtMs', o.ends_at) AS occurrence
+    FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.starts_at > $1::bigint AND NOT o.is_skipped
+    ORDER BY o.starts_at LIMIT 1) next ON true`;
+
+/** What is stored of a window that is new. */
+export type NewWindow = Omit<MaintenanceWindow, 'hasMore' | 'current' | 'next' | 'updatedAt'>;
 
 /**
- * Stores a window with its occurrence, and covers its monitors where it begins soon. Of `monitorIds` only the tenant's
+ * Stores a window with its occurrences, and covers its monitors where it begins soon. Of `monitorIds` only the tenant's
  * own monitors are kept. With a key that the tenant has used already nothing is stored, and that window is returned.
  * Throws `TooManyWindows`.
  */
 export async function createWindow(
   database: Database,
-  { author, nowMs, ...window }: MaintenanceWindow & Authored & { nowMs: number },
-): Promise<PlannedWindow & { isNew: boolean }> {
+  { author, nowMs, ...window }: NewWindow & Authored & { nowMs: number },
+): Promise<{ window: MaintenanceWindow; isNew: boolean }> {
   const { id, tenantId, key } = window;
   return await inTransaction(database, async (run) => {
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-    const [before] =
-      key === null ? [] : await run<Row>(`SELECT ${COLUMNS} FROM ${JOINED} WHERE w.tenant_id = $1 AND w.key = $2`, [tenantId, key]);
-    if (before !== undefined) return { ...plannedOf(before), isNew: false };
-    const [{ count } = { count: 0 }] = await run<{ count: number }>(
-      'SELECT count(*) FROM maintenance_occurrences WHERE tenant_id = $1 AND ends_at > $2',
-      [tenantId, nowMs],
+    const before = key === null ? null : await readWindow(run, { tenantId, key }, nowMs);
+    if (before !== null) return { window: before, isNew: false };
+    await run(
+      `INSERT INTO maintenance_windows (id, tenant_id, key, name, description, all_monitors, monitor_ids, tags,
+         local_start, timezone, starts_at, duration_seconds, cron, rrule, alerts, sla, settle_seconds, planned_until,
+         has_more, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, $5, $6, ${OWN_MONITORS}, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0, false, $18,
+         $18)`,
+      [id, tenantId, key, ...valuesOf(window), window.createdAt],
     );
-    if (count >= MOST_WINDOWS) throw new TooManyWindows();
-    await insertWindow(run, window, nowMs);
-    const planned = await readWindow(run, { tenantId, id });
-    if (planned === null) throw new Error('The window was not stored');
-    await coverOccurrences(run, { nowMs, occurrenceNo: planned.occurrence.no });
-    await recordChange(run, author, { tenantId, object: objectOf(planned.window), changes: madeWith(fieldsOf(planned)) });
-    return { ...planned, isNew: true };
+    await planWindow(run, { ...window, fromMs: isRecurring(window) ? firstMs(nowMs) : window.startsAt * 1000 }, nowMs);
+    const stored = await readStored(run, { tenantId, id }, nowMs);
+    await recordChange(run, author, {
+      tenantId,
+      object: objectOf(stored),
+      changes: madeWith({ ...fieldsOf(stored), ...retroactiveOf(stored) }),
+    });
+    return { window: stored, isNew: true };
   });
 }
 
-async function insertWindow(run: Run, window: MaintenanceWindow, nowMs: number): Promise<void> {
-  const { id, tenantId } = window;
-  await run(
-    `INSERT INTO maintenance_windows (id, tenant_id, key, name, description, all_monitors, monitor_ids, tags,
-       local_start, timezone, starts_at, duration_seconds, alerts, sla, settle_seconds, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, $5, $6,
-       ARRAY(SELECT m.id FROM monitors m WHERE m.tenant_id = $2 AND m.id = ANY($7::text[]) ORDER BY m.id COLLATE "C"),
-       $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)`,
-    [
-      id,
-      tenantId,
-      window.key,
-      window.name,
-      window.description,
-      window.allMonitors,
-      window.monitorIds,
-      window.tags,
-      window.localStart,
-      window.timezone,
-      window.startsAt,
-      window.durationSeconds,
-      window.alerts,
-      window.sla,
-      window.settleSeconds,
-      window.createdAt,
-    ],
-  );
-  const startsAtMs = window.startsAt * 1000;
-  const endsAtMs = startsAtMs + window.durationSeconds * 1000;
+/** The tenant's own among the monitors of `$7`, whose tenant is `$2`. */
+const OWN_MONITORS = `ARRAY(SELECT m.id FROM monitors m WHERE m.tenant_id = $2 AND m.id = ANY($7::text[])
+         ORDER BY m.id COLLATE "C")`;
+
+function valuesOf(window: WindowSettings): unknown[] {
+  return [
+    window.name,
+    window.description,
+    window.allMonitors,
+    window.monitorIds,
+    window.tags,
+    window.localStart,
+    window.timezone,
+    window.startsAt,
+    window.durationSeconds,
+    window.cron,
+    window.rrule,
+    window.alerts,
+    window.sla,
+    window.settleSeconds,
+  ];
+}
+
+/** The first moment that a rule which is new is asked for: one that begins this second takes place now. */
+function firstMs(nowMs: number): number {
+  return Math.floor(nowMs / 1000) * 1000;
+}
+
+/** Whether a window takes place by a rule. */
+export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrule'>): boolean {
+  return cron !== null || rrule !== null;
+}
+
+/** When a window takes place, for `recurrence.ts`. */
+export function scheduleOf(window: WindowSettings): Schedule {
+  const { timezone, cron, rrule } = window;
+  return { startsAtMs: window.startsAt * 1000, timezone, cron, rrule };
+}
+
+/**
+ * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, and covers their monitors where they
+ * begin soon. Throws `TooManyWindows`.
+ */
+async function planWindow(
+  run: Run,
+  { id, tenantId, fromMs, ...window }: WindowSettings & Key & { fromMs: number },
+  nowMs: number,
+): Promise<void> {
+  const schedule = scheduleOf(window);
+  const untilMs = isRecurring(window) ? nowMs + PLANNED_MS : schedule.startsAtMs + 1;
+  const starts = listStarts(schedule, { fromMs, toMs: untilMs, most: MOST_STARTS });
+  const more = listStarts(schedule, { fromMs: untilMs, toMs: untilMs + NEVER_MS, most: 1 });
   await run(
     `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
        all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, retroactive)
-     SELECT id, tenant_id, name, coalesce(local_start, starts_at::text), $2, $3, all_monitors, monitor_ids, tags, alerts,
-       sla, settle_seconds, int8multirange(int8range($2::bigint, greatest($2, least($3, $4::bigint))))
-     FROM maintenance_windows WHERE id = $1`,
-    [id, startsAtMs, endsAtMs, nowMs],
+     SELECT id, tenant_id, name, s.local_start, s.starts_at, s.starts_at + duration_seconds * 1000::bigint,
+       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds,
+       int8multirange(int8range(s.starts_at,
+         greatest(s.starts_at, least(s.starts_at + duration_seconds * 1000::bigint, $4::bigint))))
+     FROM maintenance_windows, unnest($2::text[], $3::bigint[]) AS s (local_start, starts_at)
+     WHERE id = $1 ON CONFLICT DO NOTHING`,
+    [id, starts.map(({ localStart }) => localStart), starts.map(({ startsAtMs }) => startsAtMs), nowMs],
   );
+  await run('UPDATE maintenance_windows SET planned_until = $2, has_more = $3 WHERE id = $1', [
+    id,
+    untilMs,
+    more.length > 0,
+  ]);
+  await requireRoom(run, tenantId, nowMs);
+  await coverOccurrences(run, { nowMs, windowId: id });
+}
+
+async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<void> {
+  const [counted] = await run<{ windows: number; open: number; planned: number }>(
+    `SELECT count(*) AS windows, count(*) FILTER (WHERE w.has_more OR EXISTS (
+         SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.ends_at > $2)) AS open,
+       (SELECT count(*) FROM maintenance_occurrences WHERE tenant_id = $1 AND starts_at > $2) AS planned
+     FROM maintenance_windows w WHERE w.tenant_id = $1`,
+    [tenantId, nowMs],
+  );
+  const { windows = 0, open = 0, planned = 0 } = counted ?? {};
+  if (open > MOST_WINDOWS)
+    throw new TooManyWindows(
+      `an account can have at most ${MOST_WINDOWS} maintenance windows that are not over, and this one has reached the ` +
+        'limit: delete one first',
+    );
+  if (windows > MOST_KEPT_WINDOWS)
+    throw new TooManyWindows(
+      `an account keeps at most ${MOST_KEPT_WINDOWS} maintenance windows, those that are over included, and this one ` +
+        'has reached the limit: delete some first',
+    );
+  if (planned > MOST_OCCURRENCES)
+    throw new TooManyWindows(
+      `an account's maintenance windows can take place at most ${MOST_OCCURRENCES} times in 60 days, and with this one ` +
+        'they would more often: choose a rule that recurs less often',
+    );
 }
 
 /** One window of a tenant; null when the tenant has no such window. */
-export async function findWindow(database: Database, key: Key): Promise<PlannedWindow | null> {
-  return await readWindow(runOn(database.pool), key);
+export async function findWindow(database: Database, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
+  return await readWindow(runOn(database.pool), key, nowMs);
 }
 
-async function readWindow(run: Run, { tenantId, id }: Key): Promise<PlannedWindow | null> {
-  const [row] = await run<Row>(`SELECT ${COLUMNS} FROM ${JOINED} WHERE w.tenant_id = $1 AND w.id = $2`, [tenantId, id]);
-  return row === undefined ? null : plannedOf(row);
+async function readWindow(
+  run: Run,
+  { tenantId, ...one }: { tenantId: string } & ({ id: string } | { key: string }),
+  nowMs: number,
+): Promise<MaintenanceWindow | null> {
+  const [column, value] = 'id' in one ? ['id', one.id] : ['key', one.key];
+  const [window] = await run<MaintenanceWindow>(`${SELECT} WHERE w.tenant_id = $2 AND w.${column} = $3`, [
+    nowMs,
+    tenantId,
+    value,
+  ]);
+  return window ?? null;
+}
+
+async function readStored(run: Run, key: Key, nowMs: number): Promise<MaintenanceWindow> {
+  const window = await readWindow(run, key, nowMs);
+  if (window === null) throw new Error(`Maintenance window ${key.id} is gone in the middle of its own transaction`);
+  return window;
 }
 
 /** A tenant's windows by creation, then id; `after` is the last one of the page before. */
 export async function listWindows(
   database: Database,
-  { tenantId, after, limit }: { tenantId: string; after?: { createdAt: number; id: string }; limit: number },
-): Promise<PlannedWindow[]> {
-  const rows = await runOn(database.pool)<Row>(
-    `SELECT ${COLUMNS} FROM ${JOINED}
-     WHERE w.tenant_id = $1 AND ($2::bigint IS NULL OR (w.created_at, w.id) > ($2, $3::text))
-     ORDER BY w.created_at, w.id LIMIT $4`,
-    [tenantId, after?.createdAt ?? null, after?.id ?? null, limit],
+  query: { tenantId: string; after?: { createdAt: number; id: string }; limit: number; nowMs: number },
+): Promise<MaintenanceWindow[]> {
+  return await runOn(database.pool)<MaintenanceWindow>(
+    `${SELECT} WHERE w.tenant_id = $2 AND ($3::bigint IS NULL OR (w.created_at, w.id) > ($3, $4::text))
+     ORDER BY w.created_at, w.id LIMIT $5`,
+    [query.nowMs, query.tenantId, query.after?.createdAt ?? null, query.after?.id ?? null, query.limit],
   );
-  return rows.map(plannedOf);
+}
+
+/** An occurrence of a window as lists show it. */
+export type ListedOccurrence = Occurrence & {
+  windowId: string;
+  windowName: string;
+  localStart: string;
+  isSkipped: boolean;
+  sla: WindowSettings['sla'];
+};
+
+/** Occurrences of a tenant's windows, or of one, that touch `[fromMs, toMs)`, the earliest first. */
+export async function listOccurrences(
+  database: Database,
+  span: { tenantId: string; windowId: string | null; fromMs: number; toMs: number; limit: number },
+): Promise<ListedOccurrence[]> {
+  return await runOn(database.pool)<ListedOccurrence>(
+    `SELECT window_id AS "windowId", window_name AS "windowName", local_start AS "localStart",
+       starts_at AS "startsAtMs", ends_at AS "endsAtMs", is_skipped AS "isSkipped", sla
+     FROM maintenance_occurrences
+     WHERE tenant_id = $1 AND ($2::text IS NULL OR window_id = $2) AND starts_at < $4
+       AND starts_at > $3::bigint - $6::bigint AND ends_at > $3
+     ORDER BY starts_at, no LIMIT $5`,
+    [span.tenantId, span.windowId, span.fromMs, span.toMs, span.limit, LONGEST_WITH_EXTENSIONS_MS],
+  );
+}
+
+/** No occurrence is longer, however often it was extended. */
+const LONGEST_WITH_EXTENSIONS_MS = 31 * DAY_MS;
+
+/**
+ * Changes a window; null when the tenant has none. Occurrences that have begun stay as they are, and those to come are
+ * planned anew. Throws `WindowConflict` where it took place once and has begun, and its time is to change, and
+ * `TooManyWindows`.
+ */
+export async function updateWindow(
+  database: Database,
+  { author, tenantId, id }: Key & Authored,
+  { read, nowMs }: { read: (current: MaintenanceWindow) => WindowSettings; nowMs: number },
+): Promise<MaintenanceWindow | null> {
+  return await inTransaction(database, async (run) => {
+    const current = await lockWindow(run, { tenantId, id }, nowMs);
+    if (current === null) return null;
+    const settings = read(current);
+    const hasBegun = !isRecurring(current) && current.startsAt * 1000 <= nowMs;
+    const isMoved = JSON.stringify(timesOf(settings)) !== JSON.stringify(timesOf(current));
+    if (hasBegun && isMoved)
+      throw new WindowConflict(
+        `maintenance window ${id} has begun, so that its times stay: end or extend it, or create another`,
+      );
+    await run(
+      `UPDATE maintenance_windows SET name = $3, description = $4, all_monitors = $6, monitor_ids = ${OWN_MONITORS},
+         tags = $8, local_start = $9, timezone = $10, starts_at = $11, duration_seconds = $12, cron = $13, rrule = $14,
+         alerts = $15, sla = $16, settle_seconds = $17, updated_at = $5
+       WHERE id = $1 AND tenant_id = $2`,
+      [id, tenantId, settings.name, settings.description, Math.floor(nowMs / 1000), ...valuesOf(settings).slice(2)],
+    );
+    await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
+    const fromMs = isRecurring(settings) ? nowMs : settings.startsAt * 1000;
+    if (!hasBegun) await planWindow(run, { ...settings, id, tenantId, fromMs }, nowMs);
+    const changed = await readStored(run, { tenantId, id }, nowMs);
+    await recordChange(run, author, {
+      tenantId,
+      object: objectOf(changed),
+      changes: compareFields(
+        { fields: fieldsOf(current) },
+        { fields: { ...fieldsOf(changed), ...(isMoved && retroactiveOf(changed)) } },
+      ),
+    });
+    return changed;
+  });
+}
+
+function timesOf({ timezone, startsAt, durationSeconds, cron, rrule }: WindowSettings): unknown[] {
+  return [timezone, startsAt, durationSeconds, cron, rrule];
 }
 
 /**
- * Moves the end of a window that has not ended; null when the tenant has none, `false` where it has ended. What is
- * added after it began is retroactive. Alerts that wait are due at the new end.
+ * Moves the end of the occurrence in progress; null when the tenant has no such window. What is added after it began is
+ * retroactive. Alerts that wait are due at the new end. Throws `WindowConflict` where none is in progress.
  */
 export async function moveEnd(
   database: Database,
   { author, tenantId, id }: Key & Authored,
   { endOf, nowMs }: { endOf: (occurrence: Occurrence) => number; nowMs: number },
-): Promise<(PlannedWindow & { released: Released }) | false | null> {
+): Promise<{ window: MaintenanceWindow; released: Released[] } | null> {
   return await inTransaction(database, async (run) => {
-    const planned = await lockWindow(run, { tenantId, id });
-    if (planned === null) return null;
-    const { occurrence } = planned;
-    if (occurrence.endsAtMs <= nowMs) return false;
-    const endsAtMs = endOf(occurrence);
-    await run(
-      `UPDATE maintenance_occurrences SET ends_at = greatest(starts_at, $2::bigint), retroactive = retroactive +
-         CASE WHEN starts_at <= $3 AND $2 > ends_at THEN int8multirange(int8range(ends_at, $2)) ELSE '{}' END
-       WHERE no = $1`,
-      [occurrence.no, endsAtMs, nowMs],
+    const window = await lockWindow(run, { tenantId, id }, nowMs);
+    if (window === null) return null;
+    if (window.current === null)
+      throw new WindowConflict(`maintenance window ${id} is not in progress, so that it has no end to move`);
+    const endsAtMs = endOf(window.current);
+    const released = await endOccurrences(run, { windowId: id, endsAtMs, nowMs });
+    await run('UPDATE maintenance_windows SET updated_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
+    const [before, after] = [window.current.endsAtMs, endsAtMs].map((ms) => Math.floor(ms / 1000));
+    const moved = await readStored(run, { tenantId, id }, nowMs);
+    await recordChange(run, author, {
+      tenantId,
+      object: objectOf(moved),
+      changes: {
+        ends_at: [before, after],
+        ...(endsAtMs > window.current.endsAtMs && {
+          retroactive_seconds: [0, Math.floor((endsAtMs - window.current.endsAtMs) / 1000)],
+        }),
+      },
+    });
+    return { window: moved, released };
+  });
+}
+
+/** Gives the occurrences in progress another end, their monitors too; returns the alerts that waited. */
+async function endOccurrences(
+  run: Run,
+  { windowId, endsAtMs, nowMs }: { windowId: string; endsAtMs: number; nowMs: number },
+): Promise<Released[]> {
+  const moved = await run<{ no: number; settleSeconds: number }>(
+    `WITH before AS (
+       SELECT no, ends_at FROM maintenance_occurrences
+       WHERE window_id = $1 AND starts_at <= $3 AND ends_at > $3 AND NOT is_skipped FOR UPDATE),
+     times AS (
+       UPDATE maintenance_times t SET ended_at = greatest(t.started_at, $2::bigint) FROM before b
+       WHERE t.occurrence_no = b.no AND (t.ended_at = b.ends_at OR t.ended_at > $2))
+     UPDATE maintenance_occurrences o SET ends_at = greatest(o.starts_at, $2::bigint), retroactive = o.retroactive +
+       CASE WHEN $2 > b.ends_at THEN int8multirange(int8range(b.ends_at, $2)) ELSE '{}' END
+     FROM before b WHERE o.no = b.no
+     RETURNING o.no, o.settle_seconds AS "settleSeconds"`,
+    [windowId, endsAtMs, nowMs],
+  );
+  const released: Released[] = [];
+  for (const { no, settleSeconds } of moved)
+    released.push(...(await release(run, { no, dueAtMs: endsAtMs + settleSeconds * 1000 })));
+  return released;
+}
+
+/** Makes the alerts that wait for an occurrence due at another end of it. */
+async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number }): Promise<Released[]> {
+  const rows = await run<{ deliveryId: string; channelId: string }>(
+    `UPDATE deliveries d SET next_attempt_at = $2 FROM held_deliveries h
+     WHERE h.occurrence_no = $1 AND d.id = h.delivery_id AND d.outcome = 'pending' AND d.attempts = 0
+       AND d.claimed_until IS NULL
+     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId"`,
+    [no, dueAtMs],
+  );
+  return rows.map((row) => ({ ...row, attempt: 1, dueAtMs }));
+}
+
+/**
+ * Skips the occurrence that begins at a moment, or the next one; null when the tenant has no such window. Skipping it
+ * again changes nothing. Throws `WindowConflict` where there is none to come.
+ */
+export async function skipOccurrence(
+  database: Database,
+  { author, tenantId, id }: Key & Authored,
+  { startsAt, nowMs }: { startsAt: number | null; nowMs: number },
+): Promise<MaintenanceWindow | null> {
+  return await inTransaction(database, async (run) => {
+    const window = await lockWindow(run, { tenantId, id }, nowMs);
+    if (window === null) return null;
+    const startsAtMs = startsAt === null ? window.next?.startsAtMs : startsAt * 1000;
+    const [occurrence] = await run<{ no: number; isSkipped: boolean }>(
+      `SELECT no, is_skipped AS "isSkipped" FROM maintenance_occurrences
+       WHERE window_id = $1 AND starts_at = $2 AND starts_at > $3`,
+      [id, startsAtMs ?? null, nowMs],
     );
-    await run(
-      `UPDATE maintenance_times SET ended_at = greatest(started_at, $2::bigint)
-       WHERE occurrence_no = $1 AND (ended_at = $3 OR ended_at > $2)`,
-      [occurrence.no, endsAtMs, occurrence.endsAtMs],
-    );
-    await run(
-      `UPDATE maintenance_windows w SET duration_seconds = greatest(1, (o.ends_at - o.starts_at) / 1000), updated_at = $2
-       FROM maintenance_occurrences o WHERE o.no = $1 AND w.id = o.window_id`,
-      [occurrence.no, Math.floor(nowMs / 1000)],
-    );
-    const released = await release(run, occurrence, endsAtMs);
-    const moved = await readWindow(run, { tenantId, id });
-    if (moved === null) throw new Error('The window is gone');
-    await recordChange(run, author, { tenantId, object: objectOf(moved.window), changes: endChanges(planned, moved, nowMs) });
-    return { ...moved, released };
+    if (occurrence === undefined)
+      throw new WindowConflict(
+        startsAt === null
+          ? `maintenance window ${id} has no occurrence to come that could be skipped`
+          : `maintenance window ${id} has no occurrence to come that begins at ${startsAt}: its list of occurrences says when they do`,
+      );
+    if (occurrence.isSkipped) return window;
+    await run('UPDATE maintenance_occurrences SET is_skipped = true WHERE no = $1', [occurrence.no]);
+    await run('DELETE FROM maintenance_times WHERE occurrence_no = $1', [occurrence.no]);
+    await recordChange(run, author, {
+      tenantId,
+      object: objectOf(window),
+      changes: { skipped: [null, Math.floor((startsAtMs ?? 0) / 1000)] },
+    });
+    return await readStored(run, { tenantId, id }, nowMs);
   });
 }
 
 /**
- * Deletes a window: one that is in progress ends now, and what has been stays in the accounts. Null when the tenant has
- * none.
+ * Deletes a window: what is in progress ends now, and what has been stays in the accounts. Returns the alerts that
+ * waited for it; null when the tenant has no such window.
  */
 export async function deleteWindow(
   database: Database,
   { author, tenantId, id }: Key & Authored,
   nowMs: number,
-): Promise<Released | null> {
+): Promise<Released[] | null> {
   return await inTransaction(database, async (run) => {
-    const planned = await lockWindow(run, { tenantId, id });
-    if (planned === null) return null;
-    const { occurrence, window } = planned;
-    if (occurrence.startsAtMs > nowMs) await run('DELETE FROM maintenance_occurrences WHERE no = $1', [occurrence.no]);
-    else {
-      await run('UPDATE maintenance_occurrences SET ends_at = least(ends_at, $2) WHERE no = $1', [occurrence.no, nowMs]);
-      await run('UPDATE maintenance_times SET ended_at = greatest(started_at, least(ended_at, $2)) WHERE occurrence_no = $1', [
-        occurrence.no,
-        nowMs,
-      ]);
-    }
+    const window = await lockWindow(run, { tenantId, id }, nowMs);
+    if (window === null) return null;
+    const released = await endOccurrences(run, { windowId: id, endsAtMs: nowMs, nowMs });
+    await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
     await run('DELETE FROM maintenance_windows WHERE id = $1', [id]);
-    await recordChange(run, author, { tenantId, object: objectOf(window), changes: goneWith(fieldsOf(planned)) });
-    return await release(run, { ...occurrence, settleSeconds: 0 }, Math.min(occurrence.endsAtMs, nowMs));
+    await recordChange(run, author, { tenantId, object: objectOf(window), changes: goneWith(fieldsOf(window)) });
+    return released;
   });
 }
 
-async function lockWindow(run: Run, key: Key): Promise<PlannedWindow | null> {
+async function lockWindow(run: Run, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
   await run('SELECT FROM maintenance_windows WHERE id = $1 AND tenant_id = $2 FOR UPDATE', [key.id, key.tenantId]);
-  return await readWindow(run, key);
+  return await readWindow(run, key, nowMs);
 }
 
-/** Makes the alerts that wait for an occurrence due at another end of it. */
-async function release(run: Run, { no, settleSeconds }: Occurrence, endsAtMs: number): Promise<Released> {
-  const dueAtMs = endsAtMs + settleSeconds * 1000;
-  const rows = await run<{ channelId: string }>(
-    `UPDATE deliveries d SET next_attempt_at = $2 FROM held_deliveries h
-     WHERE h.occurrence_no = $1 AND d.id = h.delivery_id AND d.outcome = 'pending' AND d.attempts = 0
-       AND d.claimed_until IS NULL
-     RETURNING d.channel_id AS "channelId"`,
-    [no, dueAtMs],
-  );
-  return { channelIds: [...new Set(rows.map(({ channelId }) => channelId))], dueAtMs };
+/** Windows whose occurrences are made at a time. */
+const PLANNED_AT_ONCE = 50;
+
+/** Once a day is often enough for occurrences that are 60 days ahead, in milliseconds. */
+const REPLANNED_MS = DAY_MS;
+
+/** Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. */
+export async function planWindows(database: Database, nowMs: number): Promise<number> {
+  return await inTransaction(database, async (run) => {
+    const windows = await run<WindowSettings & Key & { plannedUntilMs: number }>(
+      `SELECT ${SETTINGS}, w.planned_until AS "plannedUntilMs" FROM maintenance_windows w
+       WHERE w.has_more AND w.planned_until < $1 ORDER BY w.planned_until LIMIT ${PLANNED_AT_ONCE}
+       FOR UPDATE SKIP LOCKED`,
+      [nowMs + PLANNED_MS - REPLANNED_MS],
+    );
+    for (const { plannedUntilMs, ...window } of windows)
+      await planWindow(run, { ...window, fromMs: plannedUntilMs }, nowMs);
+    return windows.length;
+  });
 }
 
-/** Deletes occurrences that ended before a moment, and windows without any; returns how many occurrences. */
-export async function deleteOldMaintenance(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
+/**
+ * Deletes occurrences that ended before a moment, and windows that have been over since another; returns how many
+ * occurrences.
+ */
+export async function deleteOldMaintenance(
+  database: Pick<Database, 'pool'>,
+  { occurrencesBeforeMs, windowsBeforeMs }: { occurrencesBeforeMs: number; windowsBeforeMs: number },
+): Promise<number> {
   const run = runOn(database.pool);
-  const gone = await run('DELETE FROM maintenance_occurrences WHERE ends_at < $1 RETURNING no', [beforeMs]);
+  const gone = await run('DELETE FROM maintenance_occurrences WHERE ends_at < $1 RETURNING no', [occurrencesBeforeMs]);
   await run(
-    'DELETE FROM maintenance_windows w WHERE NOT EXISTS (SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id)',
+    `DELETE FROM maintenance_windows w WHERE NOT w.has_more AND w.updated_at < $1::bigint / 1000
+       AND NOT EXISTS (SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.ends_at > $1)`,
+    [windowsBeforeMs],
   );
   return gone.length;
-}
-
-function plannedOf({ occurrenceNo: no, startsAtMs, endsAtMs, ...window }: Row): PlannedWindow {
-  const { id: windowId, settleSeconds } = window;
-  return { window, occurrence: { no, windowId, startsAtMs, endsAtMs, settleSeconds } };
 }
 
 function objectOf({ id, name }: MaintenanceWindow): { kind: 'maintenance'; id: string; name: string } {
   return { kind: 'maintenance', id, name };
 }
 
-function fieldsOf({ window, occurrence: { startsAtMs, endsAtMs } }: PlannedWindow) {
+function fieldsOf(window: MaintenanceWindow) {
   return {
     name: window.name,
     description: window.description,
     all_monitors: window.allMonitors,
     monitor_ids: window.monitorIds,
     tags: window.tags,
-    starts_at: startsAtMs / 1000,
-    ends_at: Math.floor(endsAtMs / 1000),
+    starts_at: window.startsAt,
     timezone: window.timezone,
+    duration_seconds: window.durationSeconds,
+    cron: window.cron,
+    rrule: window.rrule,
     alerts: window.alerts,
     sla: window.sla,
     settle_seconds: window.settleSeconds,
-    // What of it is entered after the fact: nobody shall tidy a bad month without a trace.
-    retroactive_seconds: Math.max(0, Math.min(Math.floor(endsAtMs / 1000), window.createdAt) - startsAtMs / 1000),
   };
 }
 
-function endChanges(before: PlannedWindow, after: PlannedWindow, nowMs: number): FieldChanges {
-  const isBegun = before.occurrence.startsAtMs <= nowMs;
-  const [old, moved] = [before, after].map(({ occurrence }) => Math.floor(occurrence.endsAtMs / 1000));
-  if (old === undefined || moved === undefined || old === moved) return {};
-  // What is added once it has begun is retroactive.
-  return { ends_at: [old, moved], ...(moved > old && isBegun && { retroactive_seconds: [0, moved - old] }) };
+/** What of a window that takes place once is entered after the fact: nobody tidies a bad month without a trace. */
+function retroactiveOf(window: MaintenanceWindow): { retroactive_seconds?: number } {
+  if (isRecurring(window)) return {};
+  const end = Math.min(window.startsAt + window.durationSeconds, window.updatedAt);
+  return end > window.startsAt ? { retroactive_seconds: end - window.startsAt } : {};
 }

@@ -27,7 +27,8 @@ export type Kind =
   | 'session'
   | 'api_token'
   | 'member'
-  | 'invitation';
+  | 'invitation'
+  | 'maintenance';
 
 /** An account that has something of every kind. */
 export type Furnished = {
@@ -56,6 +57,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const apiToken = await addToken(api, account, mark);
   const colleague = await addPerson(api, account.tenantId, { role: 'editor', mark: `colleague-${mark}` });
   const invitation = await addInvitation(api, person, mark);
+  const maintenance = await addMaintenance(account, { monitor, mark });
   const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [
     account.tenantId,
   ]);
@@ -75,6 +77,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
       api_token: [apiToken],
       member: [colleague.user.id],
       invitation: [invitation],
+      maintenance: [maintenance],
     },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
@@ -119,6 +122,24 @@ async function addMonitors({ owner }: Account, agent: AgentCaller, mark: string)
     ids.push(json['id']);
   }
   return ids;
+}
+
+/** A window in progress that comes again, so that each of its operations has something to do. */
+async function addMaintenance(
+  { owner }: Account,
+  { monitor, mark }: { monitor: string; mark: string },
+): Promise<string> {
+  const { status, json, text } = await owner('POST', '/v1/maintenance-windows', {
+    name: `maintenance ${mark}`,
+    description: mark,
+    monitor_ids: [monitor],
+    tags: [mark],
+    duration_seconds: 3600,
+    rrule: 'FREQ=DAILY',
+    key: mark,
+  });
+  if (status !== 201) throw new Error(text);
+  return json.id;
 }
 
 async function addToken({ database, makeId }: ApiServer, { tenantId }: Account, mark: string): Promise<string> {

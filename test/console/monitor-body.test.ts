@@ -47,7 +47,11 @@ function opened({ settings, agentSources }: MonitorDraft): Draft {
     createdAt: 0,
     updatedAt: 0,
   } as const;
-  const read = presentMonitorDetail(monitor, { agentIds: agentSources, unable: [] }, { canWrite: true });
+  const read = presentMonitorDetail(
+    monitor,
+    { agentIds: agentSources, unable: [], maintenance: undefined },
+    { canWrite: true },
+  );
   return withFollowing(draftOf(JSON.parse(JSON.stringify(read))), SURROUNDINGS);
 }
 

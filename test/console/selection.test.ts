@@ -26,6 +26,7 @@ const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
     sla_target: null,
     tags: [],
     status: 'up',
+    maintenance: null,
     enabled: 1,
     state_since: made,
     created_at: made,

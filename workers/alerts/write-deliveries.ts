@@ -48,7 +48,11 @@ export type DeliveryParts = {
 };
 
 /** A monitor's change on its way to one channel; `heldBy` is the maintenance until whose end it waits. */
-type RoutedDelivery = ChangeDelivery & { message: MonitorMessage; heldBy: AlertMaintenance | null };
+type RoutedDelivery = ChangeDelivery & {
+  message: MonitorMessage;
+  followsMaintenance: boolean;
+  heldBy: AlertMaintenance | null;
+};
 
 /** The maintenance that each change happened in, by the numbers of monitors. */
 type Maintenance = ReadonlyMap<number, readonly AlertMaintenance[]>;
@@ -69,7 +73,7 @@ export async function writeDeliveries(
     run,
     routed.map(({ delivery }) => delivery),
   );
-  const toWebhooks = await insertAtRate(
+  const toWebhooks = await writeWebhookDeliveries(
     run,
     scheduled.filter(({ id }) => !chats.has(id)),
   );
@@ -103,9 +107,9 @@ function deliveriesOf(
   });
   const notified = (routes.get(id) ?? []).filter(
     (route) =>
-      shouldNotify(route.type, change, lastNotified) && (route.type === 'webhook' || waits?.alerts !== 'drop'),
+      shouldNotify(route.type, change, lastNotified) && !(route.followsMaintenance && waits?.alerts === 'drop'),
   );
-  return notified.map(({ type: channelType, channelId }) => ({
+  return notified.map(({ type: channelType, channelId, followsMaintenance }) => ({
     isChat: channelType !== 'webhook',
     delivery: {
       id: newId('dlv'),
@@ -114,9 +118,19 @@ function deliveriesOf(
       monitorId: id,
       message,
       createdAtMs: change.detectedAtMs,
-      heldBy: channelType === 'webhook' ? null : waits,
+      followsMaintenance,
+      heldBy: followsMaintenance ? waits : null,
     },
   }));
+}
+
+/** Webhooks get everything at once, but for those that follow maintenance. */
+async function writeWebhookDeliveries(run: Run, changes: readonly RoutedDelivery[]): Promise<NewDelivery[]> {
+  const { following = [], others = [] } = Object.groupBy(changes, ({ followsMaintenance }) =>
+    followsMaintenance ? 'following' : 'others',
+  );
+  const { held, current } = await holdInMaintenance(run, following);
+  return [...held, ...(await insertAtRate(run, [...current, ...others]))];
 }
 
 /**
@@ -129,19 +143,8 @@ async function writeChatDeliveries(
   changes: readonly RoutedDelivery[],
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
-  const nowMs = Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
-  // What waits for the end of maintenance is over before anybody was notified of it.
-  await supersedeHeld(
-    run,
-    changes.filter(({ message }) => message.state === 'up'),
-    nowMs,
-  );
-  const known = await dropUnawaited(run, changes, nowMs);
-  const held = await writeHeld(
-    run,
-    known.filter(({ heldBy }) => heldBy !== null),
-  );
-  const current = known.filter(({ heldBy }) => heldBy === null);
+  const nowMs = newestMs(changes);
+  const { held, current } = await holdInMaintenance(run, changes);
   if (current.length === 0) return held;
   const tenantIds = unique(current.map(({ tenantId }) => tenantId));
   const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
@@ -153,6 +156,43 @@ async function writeChatDeliveries(
   const written = await insertAtRate(run, single);
   const opened = await writeSummaries(run, gathered, { newest, nowMs, ...parts });
   return [...held, ...written, ...opened];
+}
+
+/**
+ * Writes what waits for the end of maintenance, and returns it with the changes that are sent now. What waited is over
+ * where its monitor has recovered before its channel was notified, and so is the recovery.
+ */
+async function holdInMaintenance(
+  run: Run,
+  changes: readonly RoutedDelivery[],
+): Promise<{ held: NewDelivery[]; current: readonly RoutedDelivery[] }> {
+  if (changes.length === 0) return { held: [], current: [] };
+  const nowMs = newestMs(changes);
+  await supersedeHeld(
+    run,
+    changes.filter(({ message }) => message.state === 'up'),
+    nowMs,
+  );
+  const known = await dropUnawaited(run, withoutEnded(changes), nowMs);
+  const held = await writeHeld(
+    run,
+    known.filter(({ heldBy }) => heldBy !== null),
+  );
+  return { held, current: known.filter(({ heldBy }) => heldBy === null) };
+}
+
+/** The changes without each one that would wait and that the same batch ends. */
+function withoutEnded(changes: readonly RoutedDelivery[]): RoutedDelivery[] {
+  const ended = new Set<string>();
+  const kept = changes.toReversed().filter((change) => {
+    if (change.message.state === 'up') ended.add(pairOf(change));
+    return change.heldBy === null || !ended.has(pairOf(change));
+  });
+  return kept.toReversed();
+}
+
+function newestMs(changes: readonly RoutedDelivery[]): number {
+  return Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
 }
 
 /** Writes what waits for the end of maintenance, the newest of each chat and monitor, and returns what is new. */
@@ -203,12 +243,11 @@ async function dropUnawaited(
   changes: readonly RoutedDelivery[],
   nowMs: number,
 ): Promise<readonly RoutedDelivery[]> {
-  const keyOf = ({ channelId, monitorId }: { channelId: string; monitorId: string }) => `${channelId} ${monitorId}`;
   const handled = new Set<string>();
   // What else the chat is notified of the monitor in this very batch, before it, is not written yet.
   const changed = changes.filter((change) => {
-    const isFirst = !handled.has(keyOf(change));
-    handled.add(keyOf(change));
+    const isFirst = !handled.has(pairOf(change));
+    handled.add(pairOf(change));
     return isFirst && change.message.state === 'up';
   });
   const recoveries = changed.map(({ channelId, monitorId, message }) => ({
@@ -217,9 +256,9 @@ async function dropUnawaited(
     sequence: message.detail.sequence,
   }));
   const awaited = new Set(
-    (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * DAY_MS)).map(keyOf),
+    (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * DAY_MS)).map(pairOf),
   );
-  const old = new Set(changed.filter((change) => !awaited.has(keyOf(change))));
+  const old = new Set(changed.filter((change) => !awaited.has(pairOf(change))));
   return changes.filter((change) => !old.has(change));
 }
 
@@ -244,6 +283,10 @@ function openSummaries(
     });
   }
   return opened;
+}
+
+function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
+  return `${channelId} ${monitorId}`;
 }
 
 function unique(values: readonly string[]): string[] {

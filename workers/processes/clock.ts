@@ -15,6 +15,7 @@ const TIMETABLE = {
   registries: '7 37 4 * * *',
   rollups: '47 * * * * *',
   reports: '40 */5 * * * *',
+  maintenance: '27 * * * * *',
 } as const satisfies Record<Chore, string>;
 
 /** Starts the clock, which only enqueues; every chore also runs once at the start. */

@@ -6,6 +6,7 @@ import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import { QUEUES, type MaintainJob } from '../../queues/payloads.ts';
 import { adviseOfExpiries } from '../alerts/advisories.ts';
 import { domainStoreOf, refreshRegistries } from '../checks/registries.ts';
+import { planMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 import { makeReports } from '../statistics/reports.ts';
 import { rollUp } from '../statistics/rollups.ts';
@@ -99,5 +100,6 @@ function openChores(
     registries: () => refreshRegistries(runtime, { url: rdapBootstrapUrl, http }),
     rollups: () => rollUp(runtime, { signal }),
     reports: () => makeReports(runtime, { signal }),
+    maintenance: () => planMaintenance(runtime),
   };
 }

@@ -11,6 +11,7 @@ import { deleteOldDomains } from '../../models/checks/domains.ts';
 import { deleteIdleRegistries } from '../../models/checks/registries.ts';
 import { deleteUnusedVendorPages } from '../../models/checks/vendor-pages.ts';
 import { deleteOrphanedPings } from '../../models/heartbeats/ping-record.ts';
+import { deleteOldMaintenance } from '../../models/maintenance/windows.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
@@ -48,6 +49,9 @@ const KEEP_AUDIT_DAYS = 400;
  */
 const KEEP_DOMAINS_DAYS = 30;
 
+/** A maintenance window that is over is kept this long, in days; what it took out of the SLA as long as the days. */
+const KEEP_WINDOWS_DAYS = 90;
+
 /** An unused vendor's page is deleted after this long, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
@@ -76,6 +80,7 @@ type Deleted = {
   auditEntries: number;
   pings: number;
   rates: number;
+  maintenance: number;
 };
 
 /** Deletes what is older than its promise, and sessions that are over. */
@@ -97,5 +102,9 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS),
     pings: await deleteOrphanedPings(database, MOST_PINGS),
     rates: await deletePastRates(database, now()),
+    maintenance: await deleteOldMaintenance(database, {
+      occurrencesBeforeMs: now() - DAILY_DAYS * DAY_MS,
+      windowsBeforeMs: now() - KEEP_WINDOWS_DAYS * DAY_MS,
+    }),
   };
 }

@@ -59,8 +59,10 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'queue.changed': 'used the queue board on',
   'account.renamed': 'renamed the account',
   'maintenance.created': 'planned the maintenance',
+  'maintenance.changed': 'changed the maintenance',
   'maintenance.ended': 'ended the maintenance',
   'maintenance.extended': 'moved the end of the maintenance',
+  'maintenance.skipped': 'skipped an occurrence of the maintenance',
   'maintenance.deleted': 'deleted the maintenance',
 };
 

@@ -35,6 +35,7 @@ test('a webhook is tried with its own secret, stored sealed, and shows that once
     all_monitors: true,
     monitor_ids: [],
     monitor_tags: null,
+    follows_maintenance: false,
     url_host: 'hooks.example:8443',
     team_name: null,
     channel_name: null,

@@ -289,11 +289,32 @@ const judging: Walker = async (t) => {
   t.true((user + system) / 1000 < 1000);
 };
 
+const maintenance: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const add = (settings: object) =>
+    owner('POST', '/v1/maintenance-windows', { name: 'x', all_monitors: true, duration_seconds: 60, ...settings });
+  t.is((await add({ cron: '*/30 * * * *' })).status, 400);
+  t.is((await add({ rrule: 'FREQ=SECONDLY' })).status, 400);
+  t.is((await add({ rrule: `FREQ=DAILY;BYHOUR=${'1,'.repeat(300)}2` })).status, 400);
+  t.is((await add({ tags: Array.from({ length: 21 }, (_, no) => `t${no}`) })).status, 400);
+  const hourly = await statusesOf(30, () => add({ cron: '0 * * * *' }));
+  t.deepEqual(hourly, [...Array.from({ length: 27 }, () => 201), 400, 400, 400]);
+  t.true(
+    (await numberOf(api, 'SELECT count(*) FROM maintenance_occurrences WHERE tenant_id = $1', [tenantId])) <= 40_000,
+  );
+  await api.database.pool.query('DELETE FROM maintenance_windows WHERE tenant_id = $1', [tenantId]);
+  await api.database.pool.query('DELETE FROM maintenance_occurrences WHERE tenant_id = $1', [tenantId]);
+  const later = { starts_at: Math.floor(Date.now() / 1000) + 86_400 };
+  t.deepEqual(await statusesOf(501, () => add(later)), thenRefused(500, 201, 400));
+};
+
 export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   monitors,
   results,
   'changes of state': changes,
   notes,
+  maintenance,
   'status pages': statusPages,
   'checks of what is new': news,
   'requested checks': checksRequested,

@@ -1,0 +1,137 @@
+import {
+  LONGEST_SECONDS,
+  readLocal,
+  readStart,
+  SHORTEST_SECONDS,
+  type MaintenanceWindow,
+  type WindowSettings,
+} from '../../core/maintenance/window.ts';
+import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
+import { sortTags } from '../../core/monitors/tags.ts';
+import { checkRecurrence } from '../../models/maintenance/recurrence.ts';
+import { isRecurring, scheduleOf } from '../../models/maintenance/windows.ts';
+import type { Body } from '../handler.ts';
+
+type Sent = Body<'createMaintenanceWindow'> | Body<'updateMaintenanceWindow'>;
+
+/** Ids that are no monitors of the account are left out, however they look. */
+const ONLY_LOOKED_UP = { field: '', except: ['monitor_ids'] };
+
+/** What a window is where its creation does not say otherwise. */
+const DEFAULTS = {
+  description: '',
+  allMonitors: false,
+  monitorIds: [],
+  tags: [],
+  cron: null,
+  rrule: null,
+  alerts: 'hold',
+  sla: 'exclude',
+  settleSeconds: 0,
+} as const;
+
+/** Reads a window that is sent, or everything that is wrong with it; `current` is the one that a PATCH changes. */
+export function readWindow(
+  sent: Sent,
+  { current, nowMs }: { current: MaintenanceWindow | null; nowMs: number },
+): Read<WindowSettings> {
+  const problems: Problem[] = [];
+  findUnstorable(sent, ONLY_LOOKED_UP, problems);
+  if (problems.length > 0) return { ok: false, problems };
+  const before = current ?? DEFAULTS;
+  const time = readTime(sent, current, nowMs, problems);
+  const settings = {
+    name: sent.name?.trim() ?? current?.name ?? '',
+    description: sent.description ?? before.description,
+    allMonitors: sent.all_monitors ?? before.allMonitors,
+    monitorIds: sent.monitor_ids === undefined ? before.monitorIds : [...new Set(sent.monitor_ids)],
+    tags: sent.tags === undefined ? before.tags : sortTags(sent.tags),
+    cron: sent.cron === undefined ? before.cron : sent.cron,
+    rrule: sent.rrule === undefined ? before.rrule : sent.rrule,
+    alerts: sent.alerts ?? before.alerts,
+    sla: sent.sla ?? before.sla,
+    settleSeconds: sent.settle_seconds ?? before.settleSeconds,
+    ...time,
+  };
+  checkMonitors(settings, problems);
+  checkRule(settings, { sent, nowMs }, problems);
+  return problems.length === 0 ? { ok: true, value: settings } : { ok: false, problems };
+}
+
+type Time = Pick<WindowSettings, 'startsAt' | 'localStart' | 'timezone' | 'durationSeconds'>;
+
+/** When it begins and how long it lasts, once or each time. */
+function readTime(sent: Sent, current: MaintenanceWindow | null, nowMs: number, problems: Problem[]): Time {
+  const isSent = current === null || sent.starts_at !== undefined || sent.timezone !== undefined;
+  const timezone = sent.timezone ?? current?.timezone ?? null;
+  // A new zone moves a start that was given in local time.
+  const at = sent.starts_at ?? current?.localStart ?? current?.startsAt ?? null;
+  const start = isSent
+    ? readStart({ at, timezone }, Math.floor(nowMs / 1000))
+    : { ok: true as const, ...startOf(current) };
+  if (!start.ok) problems.push({ field: start.field, message: start.message });
+  const {
+    startsAt,
+    localStart,
+    timezone: zone,
+  } = start.ok ? start : { startsAt: 0, localStart: null, timezone: 'UTC' };
+  const durationSeconds = start.ok
+    ? readDuration(sent, { startsAt, zone, before: current?.durationSeconds ?? null }, problems)
+    : 0;
+  return { startsAt, localStart, timezone: zone, durationSeconds };
+}
+
+function startOf({ startsAt, localStart, timezone }: MaintenanceWindow): Omit<Time, 'durationSeconds'> {
+  return { startsAt, localStart, timezone };
+}
+
+function readDuration(
+  { ends_at: end, duration_seconds: duration }: Sent,
+  { startsAt, zone, before }: { startsAt: number; zone: string; before: number | null },
+  problems: Problem[],
+): number {
+  const refuse = (field: string, message: string) => {
+    problems.push({ field, message });
+    return 0;
+  };
+  if (end === undefined) {
+    const seconds = duration ?? before;
+    return seconds ?? refuse('duration_seconds', 'duration_seconds or ends_at is required: say how long it lasts');
+  }
+  if (duration !== undefined)
+    return refuse('ends_at', 'ends_at must not be sent together with duration_seconds: send one of both');
+  const read = typeof end === 'string' ? readLocal('ends_at', end, zone) : { ok: true as const, at: end };
+  if (!read.ok) return refuse('ends_at', read.message);
+  const seconds = read.at - startsAt;
+  if (seconds <= 0) return refuse('ends_at', 'ends_at must be after starts_at, got an end before the start');
+  if (seconds < SHORTEST_SECONDS || seconds > LONGEST_SECONDS)
+    return refuse('ends_at', 'ends_at must be from a minute to 30 days after starts_at');
+  return seconds;
+}
+
+function checkMonitors({ allMonitors, monitorIds, tags }: WindowSettings, problems: Problem[]): void {
+  if (!allMonitors && monitorIds.length === 0 && tags.length === 0)
+    problems.push({
+      field: 'monitor_ids',
+      message: 'monitor_ids, tags or all_monitors must say which monitors the window is for, got none of them',
+    });
+}
+
+function checkRule(
+  settings: WindowSettings,
+  { sent, nowMs }: { sent: Sent; nowMs: number },
+  problems: Problem[],
+): void {
+  if (!isRecurring(settings) || problems.length > 0) return;
+  if (settings.cron !== null && settings.rrule !== null)
+    problems.push({ field: 'rrule', message: 'rrule must not be set together with cron: set one of both to null' });
+  else if (sent.ends_at !== undefined)
+    problems.push({
+      field: 'ends_at',
+      message: 'ends_at is for windows that take place once: send duration_seconds with cron or rrule',
+    });
+  else {
+    const problem = checkRecurrence(scheduleOf(settings), nowMs);
+    if (problem !== null) problems.push(problem);
+  }
+}

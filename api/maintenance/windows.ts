@@ -1,0 +1,335 @@
+import {
+  LONGEST_SECONDS,
+  statusOfWindow,
+  type MaintenanceWindow,
+  type Occurrence,
+  type WindowSettings,
+} from '../../core/maintenance/window.ts';
+import { toLocalTime } from '../../core/time-zones.ts';
+import { DAY_MS, DAY_SECONDS } from '../../core/time.ts';
+import { listStarts } from '../../models/maintenance/recurrence.ts';
+import { previewMonitors } from '../../models/maintenance/window-preview.ts';
+import {
+  createWindow,
+  deleteWindow,
+  findWindow,
+  isRecurring,
+  listOccurrences,
+  listWindows,
+  moveEnd,
+  scheduleOf,
+  skipOccurrence,
+  TooManyWindows,
+  updateWindow,
+  WindowConflict,
+  type ListedOccurrence,
+  type Released,
+} from '../../models/maintenance/windows.ts';
+import { findMonitor } from '../../models/monitors/monitors.ts';
+import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
+import { accept, badRequest, conflict, notFound } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+import type { Answer, Handler } from '../handler.ts';
+import { byCreation, cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
+import { authorOf, callerOf, idOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { readWindow } from './window-input.ts';
+
+type Schemas = components['schemas'];
+
+/** What creating takes. */
+type CreatingParts = Parts<'database' | 'makeId' | 'now'>;
+
+/** What changes that release alerts take. */
+type ReleasingParts = Parts<'database' | 'now' | 'enqueueAttempts' | 'logger'>;
+
+/** Windows on a page of the list where the request does not say. */
+const PAGE = 500;
+
+/** `GET /maintenance-windows` */
+export function listMaintenanceWindowsHandler({
+  database,
+  config,
+  now,
+}: Parts<'database' | 'config' | 'now'>): Handler<'listMaintenanceWindows'> {
+  return async (request, response) => {
+    const { limit: asked, after } = readPage(request);
+    const limit = asked ?? PAGE;
+    const windows = await listWindows(database, {
+      tenantId: callerOf(response).tenantId,
+      ...(after && { after: { createdAt: after.at, id: after.id } }),
+      limit: limit + 1,
+      nowMs: now(),
+    });
+    const page = cutPage(
+      windows,
+      { limit, positionOf: byCreation },
+      { request, response, publicUrl: config.publicUrl },
+    );
+    response.json({ maintenance_windows: page.map(presentWindow) });
+  };
+}
+
+/** `POST /maintenance-windows` */
+export function createMaintenanceWindowHandler(parts: CreatingParts): Handler<'createMaintenanceWindow'> {
+  return async (request, response) => {
+    const settings = accept(readWindow(request.body, { current: null, nowMs: parts.now() }));
+    await answerCreated(parts, response, { settings, key: request.body.key ?? null });
+  };
+}
+
+/** `POST /monitors/{id}/maintenance` */
+export function startMonitorMaintenanceHandler(parts: CreatingParts): Handler<'startMonitorMaintenance'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const found = await findMonitor(parts.database, key);
+    if (found === null) throw notFound('monitor', key.id);
+    const { key: scriptKey = null, name, ...sent } = request.body;
+    const body = { ...sent, name: name ?? found.monitor.name.slice(0, 255), monitor_ids: [key.id] };
+    const settings = accept(readWindow(body, { current: null, nowMs: parts.now() }));
+    await answerCreated(parts, response, { settings, key: scriptKey });
+  };
+}
+
+async function answerCreated(
+  { database, makeId, now }: CreatingParts,
+  response: Parameters<Handler<'createMaintenanceWindow'>>[1],
+  { settings, key }: { settings: WindowSettings; key: string | null },
+): Promise<void> {
+  const nowMs = now();
+  const { window, isNew } = await createWindow(database, {
+    ...settings,
+    id: makeId('mnt'),
+    tenantId: callerOf(response).tenantId,
+    key,
+    createdAt: Math.floor(nowMs / 1000),
+    author: authorOf(response),
+    nowMs,
+  }).catch(refuse);
+  response.status(isNew ? 201 : 200).json(presentWindow(window));
+}
+
+/** `GET /maintenance-windows/{id}` */
+export function getMaintenanceWindowHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'getMaintenanceWindow'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const window = await findWindow(database, key, now());
+    if (window === null) throw notFound('maintenance window', key.id);
+    response.json(presentWindow(window));
+  };
+}
+
+/** `PATCH /maintenance-windows/{id}` */
+export function updateMaintenanceWindowHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'updateMaintenanceWindow'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const nowMs = now();
+    const read = (current: MaintenanceWindow) => accept(readWindow(request.body, { current, nowMs }));
+    const window = await updateWindow(database, { ...key, author: authorOf(response) }, { read, nowMs }).catch(refuse);
+    if (window === null) throw notFound('maintenance window', key.id);
+    response.json(presentWindow(window));
+  };
+}
+
+/** `DELETE /maintenance-windows/{id}` */
+export function deleteMaintenanceWindowHandler(parts: ReleasingParts): Handler<'deleteMaintenanceWindow'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const released = await deleteWindow(parts.database, { ...key, author: authorOf(response) }, parts.now());
+    if (released === null) throw notFound('maintenance window', key.id);
+    await enqueueReleased(parts, released);
+    response.json({ ok: true });
+  };
+}
+
+/** `POST /maintenance-windows/{id}/end` */
+export function endMaintenanceWindowHandler(parts: ReleasingParts): Handler<'endMaintenanceWindow'> {
+  return async (request, response) => {
+    const nowMs = parts.now();
+    await answerMoved(parts, { request, response }, { endOf: () => nowMs, nowMs });
+  };
+}
+
+/** `POST /maintenance-windows/{id}/extend` */
+export function extendMaintenanceWindowHandler(parts: ReleasingParts): Handler<'extendMaintenanceWindow'> {
+  return async (request, response) => {
+    const { duration_seconds: seconds } = request.body;
+    const endOf = ({ startsAtMs, endsAtMs }: Occurrence) => {
+      const end = endsAtMs + seconds * 1000;
+      if (end - startsAtMs > LONGEST_SECONDS * 1000)
+        throw badRequest('duration_seconds must leave the end at most 30 days after the start: plan another window');
+      return end;
+    };
+    await answerMoved(parts, { request, response }, { endOf, nowMs: parts.now() });
+  };
+}
+
+type MovingExchange = {
+  request: { params: { id: string } };
+  response: Parameters<Handler<'endMaintenanceWindow'>>[1];
+};
+
+async function answerMoved(
+  parts: ReleasingParts,
+  { request, response }: MovingExchange,
+  move: Parameters<typeof moveEnd>[2],
+): Promise<void> {
+  const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+  const moved = await moveEnd(parts.database, { ...key, author: authorOf(response) }, move).catch(refuse);
+  if (moved === null) throw notFound('maintenance window', key.id);
+  await enqueueReleased(parts, moved.released);
+  response.json(presentWindow(moved.window));
+}
+
+/** `POST /maintenance-windows/{id}/skip` */
+export function skipMaintenanceOccurrenceHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'skipMaintenanceOccurrence'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    // The body may be left out.
+    const startsAt = (request.body as typeof request.body | undefined)?.starts_at ?? null;
+    const window = await skipOccurrence(
+      database,
+      { ...key, author: authorOf(response) },
+      { startsAt, nowMs: now() },
+    ).catch(refuse);
+    if (window === null) throw notFound('maintenance window', key.id);
+    response.json(presentWindow(window));
+  };
+}
+
+/** Occurrences that a list shows, and the longest time that it is about, in seconds. */
+const MOST_LISTED = 2000;
+const LONGEST_LIST_SECONDS = 400 * DAY_SECONDS;
+const USUAL_LIST_SECONDS = 60 * DAY_SECONDS;
+
+/** `GET /maintenance-windows/occurrences` */
+export function listMaintenanceOccurrencesHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'listMaintenanceOccurrences'> {
+  return async (request, response) => {
+    requireWholeNumbers(request, ['from', 'to']);
+    const from = request.query.from ?? Math.floor(now() / 1000);
+    const { to = from + USUAL_LIST_SECONDS, window_id: windowId = null } = request.query;
+    if (to <= from) throw badRequest('to must be after from');
+    if (to - from > LONGEST_LIST_SECONDS) throw badRequest('to must be at most 400 days after from');
+    const occurrences = await listOccurrences(database, {
+      tenantId: callerOf(response).tenantId,
+      windowId,
+      fromMs: from * 1000,
+      toMs: to * 1000,
+      limit: MOST_LISTED,
+    });
+    response.json({ occurrences: occurrences.map(presentOccurrence) });
+  };
+}
+
+/** What a preview shows, and for how long it looks ahead and back. */
+const PREVIEWED = 10;
+const AHEAD_MS = 3660 * DAY_MS;
+const BACK_MS = 30 * DAY_MS;
+const MOST_STARTS = 1500;
+
+/** `POST /maintenance-windows/preview` */
+export function previewMaintenanceWindowHandler({
+  database,
+  now,
+}: Parts<'database' | 'now'>): Handler<'previewMaintenanceWindow'> {
+  return async (request, response) => {
+    const nowMs = now();
+    const settings = accept(readWindow(request.body, { current: null, nowMs }));
+    const schedule = scheduleOf(settings);
+    const lengthMs = settings.durationSeconds * 1000;
+    const next = listStarts(schedule, { fromMs: nowMs - lengthMs + 1, toMs: nowMs + AHEAD_MS, most: PREVIEWED });
+    // By its rule it would have taken place before its start as well.
+    const earlier = { ...schedule, ...(isRecurring(settings) && { startsAtMs: nowMs - BACK_MS - lengthMs }) };
+    const past = listStarts(earlier, { fromMs: nowMs - BACK_MS - lengthMs, toMs: nowMs, most: MOST_STARTS });
+    const { monitors, total, heldAlerts } = await previewMonitors(database, {
+      ...settings,
+      tenantId: callerOf(response).tenantId,
+      spans: past.map(({ startsAtMs }) => ({ startMs: startsAtMs, endMs: startsAtMs + lengthMs })),
+      sinceMs: nowMs - BACK_MS,
+    });
+    response.json({
+      occurrences: next.map(({ startsAtMs }) => ({
+        ...presentTime({ startsAtMs, endsAtMs: startsAtMs + lengthMs }),
+        local_start: formatLocal(startsAtMs, settings.timezone),
+        local_end: formatLocal(startsAtMs + lengthMs, settings.timezone),
+      })),
+      monitors: { total, first: monitors },
+      held_alerts: heldAlerts,
+    });
+  };
+}
+
+function formatLocal(unixMs: number, zone: string): string {
+  return new Date(toLocalTime(unixMs, zone)).toISOString().slice(0, 19);
+}
+
+/** Alerts that no longer wait; where the queue is away, `reconcile` finds them. */
+async function enqueueReleased(
+  { enqueueAttempts, logger }: Pick<ReleasingParts, 'enqueueAttempts' | 'logger'>,
+  released: readonly Released[],
+): Promise<void> {
+  if (released.length === 0) return;
+  await enqueueCommitted(() => enqueueAttempts(released), {
+    log: logger,
+    line: 'delivery.not_queued',
+    fields: { deliveries: released.length },
+  });
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof TooManyWindows) throw badRequest(error.message);
+  throw error instanceof WindowConflict ? conflict(error.message) : error;
+}
+
+function presentWindow(window: MaintenanceWindow): Answer<'getMaintenanceWindow'> {
+  return {
+    id: window.id,
+    name: window.name,
+    description: window.description,
+    all_monitors: window.allMonitors,
+    monitor_ids: [...window.monitorIds],
+    tags: [...window.tags],
+    starts_at: window.startsAt,
+    local_start: window.localStart,
+    timezone: window.timezone,
+    duration_seconds: window.durationSeconds,
+    cron: window.cron,
+    rrule: window.rrule,
+    alerts: window.alerts,
+    sla: window.sla,
+    settle_seconds: window.settleSeconds,
+    key: window.key,
+    status: statusOfWindow(window),
+    current: window.current && presentTime(window.current),
+    next: window.next && presentTime(window.next),
+    created_at: window.createdAt,
+    updated_at: window.updatedAt,
+  };
+}
+
+function presentTime({ startsAtMs, endsAtMs }: Occurrence): Schemas['MaintenanceTime'] {
+  return { starts_at: Math.floor(startsAtMs / 1000), ends_at: Math.floor(endsAtMs / 1000) };
+}
+
+function presentOccurrence(occurrence: ListedOccurrence): Schemas['MaintenanceOccurrence'] {
+  return {
+    window_id: occurrence.windowId,
+    name: occurrence.windowName,
+    ...presentTime(occurrence),
+    local_start: occurrence.localStart,
+    skipped: occurrence.isSkipped,
+    sla: occurrence.sla,
+  };
+}

@@ -1,0 +1,247 @@
+import anyTest, { type TestFn } from 'ava';
+import { planMaintenance } from '../../../workers/maintenance/plan.ts';
+import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+const WINDOWS = '/v1/maintenance-windows';
+const NOW = () => Math.floor(Date.now() / 1000);
+
+async function addMonitor({ owner }: Account, tags: readonly string[] = [], name = 'Shop'): Promise<string> {
+  const { json, text } = await owner('POST', '/v1/monitors', { name, target: 'https://shop.example/', tags });
+  if (typeof json.id !== 'string') throw new Error(text);
+  return json.id;
+}
+
+async function addWindow({ owner }: Account, settings: object): Promise<Record<string, unknown> & { id: string }> {
+  const { status, json, text } = await owner('POST', WINDOWS, { name: 'Upgrade', duration_seconds: 3600, ...settings });
+  if (status !== 201) throw new Error(text);
+  return json;
+}
+
+test('a window from now on is in progress at once, and its monitors say so until it ends', async (t) => {
+  const account = await t.context.api.account();
+  const { owner, reader } = account;
+  const [inside, outside] = [await addMonitor(account, ['db']), await addMonitor(account)];
+  const window = await addWindow(account, { tags: ['db'] });
+  t.like(window, { status: 'active', alerts: 'hold', sla: 'exclude', settle_seconds: 0, timezone: 'UTC', next: null });
+  const maintenanceOf = async (id: string) => (await reader('GET', `/v1/monitors/${id}`)).json.maintenance;
+  t.like(await maintenanceOf(inside), { window_id: window.id });
+  t.is(await maintenanceOf(outside), null);
+  const listed = (await reader('GET', '/v1/monitors')).json.monitors;
+  t.deepEqual(
+    listed.map(({ maintenance }: { maintenance: unknown }) => maintenance !== null),
+    [true, false],
+  );
+  t.like((await reader('GET', '/v1/overview')).json.monitors[0], { maintenance: { window_id: window.id } });
+
+  const extended = await owner('POST', `${WINDOWS}/${window.id}/extend`, { duration_seconds: 600 });
+  const { starts_at: start } = window;
+  t.like(extended.json, { status: 'active', current: { starts_at: start, ends_at: Number(start) + 4200 } });
+  t.like(await maintenanceOf(inside), { ends_at: Number(start) + 4200 });
+  t.like((await owner('POST', `${WINDOWS}/${window.id}/end`)).json, { status: 'ended', current: null });
+  t.is(await maintenanceOf(inside), null);
+  isError(t, await owner('POST', `${WINDOWS}/${window.id}/end`), { status: 409, error: /is not in progress/ });
+});
+
+test('a window in local time begins when its zone says, with the first of two and the end of a gap', async (t) => {
+  const account = await t.context.api.account();
+  const year = new Date().getUTCFullYear() + (new Date().getUTCMonth() >= 9 ? 1 : 0);
+  // The clocks of Berlin go forward at 01:00 UTC of the last Sunday in March, and back then in October.
+  const lastSunday = (month: number) => {
+    const last = new Date(Date.UTC(year, month, 31));
+    return new Date(last.getTime() - last.getUTCDay() * 86_400_000).toISOString().slice(0, 10);
+  };
+  const startOf = async (start: string, timezone: string) =>
+    (await addWindow(account, { all_monitors: true, starts_at: start, timezone })).starts_at;
+  const spring = lastSunday(2);
+  t.is(await startOf(`${spring}T02:30`, 'Europe/Berlin'), Date.parse(`${spring}T01:00:00Z`) / 1000);
+  t.is(await startOf(`${spring}T01:30`, 'Europe/Berlin'), Date.parse(`${spring}T00:30:00Z`) / 1000);
+  if (Date.parse(lastSunday(9)) < Date.now() + 360 * 86_400_000)
+    t.is(await startOf(`${lastSunday(9)}T02:30`, 'Europe/Berlin'), Date.parse(`${lastSunday(9)}T00:30:00Z`) / 1000);
+});
+
+for (const [what, settings, error] of [
+  [
+    'an end before the start',
+    { starts_at: NOW() + 900, ends_at: NOW() + 600, duration_seconds: undefined },
+    /^ends_at must be after starts_at/,
+  ],
+  ['an end and a length', { ends_at: NOW() + 600 }, /^ends_at must not be sent together with duration_seconds/],
+  ['neither an end nor a length', { duration_seconds: undefined }, /^duration_seconds or ends_at is required/],
+  ['an unknown zone', { timezone: 'Europe/Atlantis' }, /^timezone must be a zone of the IANA time zone database/],
+  ['a date that does not exist', { starts_at: '2027-02-30T02:00' }, /^starts_at must be a date that exists/],
+  ['a text that is no date', { starts_at: 'tomorrow' }, /^starts_at must be a Unix second, or a local time/],
+  ['a start of long ago', { starts_at: 1 }, /^starts_at must be at most 31 days in the past/],
+  ['no monitors', { all_monitors: false }, /^monitor_ids, tags or all_monitors must say which monitors/],
+  ['a blank name', { name: ' ' }, /^name must be/],
+  ['too short a time', { duration_seconds: 59 }, /^duration_seconds must be/],
+  ['too long a time', { duration_seconds: 2_592_001 }, /^duration_seconds must be/],
+  ['an unknown choice', { alerts: 'mute' }, /^alerts must be/],
+  ['too long a time to settle', { settle_seconds: 3601 }, /^settle_seconds must be/],
+  ['both kinds of rules', { cron: '0 2 * * *', rrule: 'FREQ=DAILY' }, /^rrule must not be set together with cron/],
+  ['an unknown field', { until: 5 }, /until/],
+] as const) {
+  test(`a window with ${what} is a 400 that says so, and nothing is stored`, async (t) => {
+    const { owner, reader } = await t.context.api.account();
+    const body = { name: 'Upgrade', duration_seconds: 3600, all_monitors: true, ...settings };
+    isError(t, await owner('POST', WINDOWS, body), { status: 400, error });
+    t.deepEqual((await reader('GET', WINDOWS)).json, { maintenance_windows: [] });
+  });
+}
+
+test('a key makes one window of many requests, of the account alone', async (t) => {
+  const { api } = t.context;
+  const [account, other] = [await api.account(), await api.account()];
+  const body = { name: 'Deploy', duration_seconds: 600, all_monitors: true, key: 'deploy-42' };
+  const answers = await Promise.all(Array.from({ length: 5 }, () => account.owner('POST', WINDOWS, body)));
+  t.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 200, 200, 201]);
+  t.is(new Set(answers.map(({ json }) => json.id)).size, 1);
+  const theirs = await other.owner('POST', WINDOWS, body);
+  t.is(theirs.status, 201);
+  t.not(theirs.json.id, answers[0]?.json.id);
+});
+
+test('a script starts maintenance of one monitor, once a key', async (t) => {
+  const account = await t.context.api.account();
+  const id = await addMonitor(account);
+  const start = () =>
+    account.owner('POST', `/v1/monitors/${id}/maintenance`, { duration_seconds: 600, key: 'deploy-42' });
+  const first = await start();
+  t.is(first.status, 201);
+  t.like(first.json, { name: 'Shop', monitor_ids: [id], status: 'active' });
+  const second = await start();
+  t.is(second.status, 200);
+  t.is(second.json.id, first.json.id);
+  t.like((await account.reader('GET', `/v1/monitors/${id}`)).json, { maintenance: { window_id: first.json.id } });
+});
+
+test('neither a stranger nor a read-only token does anything to a window', async (t) => {
+  const { api } = t.context;
+  const [account, stranger] = [await api.account(), await api.account()];
+  const id = await addMonitor(account);
+  const { id: window } = await addWindow(account, { monitor_ids: [id] });
+  const operations = [
+    ['PATCH', `${WINDOWS}/${window}`, { name: 'x' }],
+    ['DELETE', `${WINDOWS}/${window}`],
+    ['POST', `${WINDOWS}/${window}/end`],
+    ['POST', `${WINDOWS}/${window}/extend`, { duration_seconds: 60 }],
+    ['POST', `${WINDOWS}/${window}/skip`, {}],
+    ['POST', `/v1/monitors/${id}/maintenance`, { duration_seconds: 60 }],
+  ] as const;
+  for (const [method, path, body] of operations) {
+    t.is((await account.reader(method, path, body)).status, 403, path);
+    t.is((await stranger.owner(method, path, body)).status, 404, path);
+  }
+  t.is((await stranger.owner('GET', `${WINDOWS}/${window}`)).status, 404);
+  const theirs = await addWindow(stranger, { monitor_ids: [id], tags: ['x'] });
+  t.deepEqual(theirs['monitor_ids'], []);
+  t.deepEqual((await stranger.owner('GET', `${WINDOWS}/occurrences?window_id=${window}`)).json, { occurrences: [] });
+  t.like((await account.reader('GET', `${WINDOWS}/${window}`)).json, { name: 'Upgrade', status: 'active' });
+});
+
+test('monitors that get or lose a tag during a window come to it and leave it, and what has been stays', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const [joins, leaves] = [await addMonitor(account), await addMonitor(account, ['db'])];
+  const window = await addWindow(account, { tags: ['db'] });
+  const isIn = async (id: string) => (await account.reader('GET', `/v1/monitors/${id}`)).json.maintenance !== null;
+  const plan = () => planMaintenance({ database: api.database, now: Date.now });
+  await account.owner('PATCH', `/v1/monitors/${joins}`, { tags: ['db'] });
+  await account.owner('PATCH', `/v1/monitors/${leaves}`, { tags: [] });
+  await plan();
+  t.deepEqual([await isIn(joins), await isIn(leaves)], [true, false]);
+  await account.owner('PATCH', `/v1/monitors/${leaves}`, { tags: ['db'] });
+  await plan();
+  t.true(await isIn(leaves));
+  await account.owner('DELETE', `${WINDOWS}/${window.id}`);
+  t.deepEqual([await isIn(joins), await isIn(leaves)], [false, false]);
+  const { rows } = await api.database.pool.query(
+    'SELECT count(*)::int AS n FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no WHERE o.window_id = $1',
+    [window.id],
+  );
+  t.is(rows[0]?.n, 3);
+});
+
+test('a window that was entered afterwards is retroactive in the audit log', async (t) => {
+  const account = await t.context.api.account();
+  await addMonitor(account);
+  const window = await addWindow(account, { all_monitors: true, starts_at: NOW() - 7200, duration_seconds: 3600 });
+  t.is(window['status'], 'ended');
+  const { rows } = await t.context.api.database.pool.query('SELECT changes FROM audit_log WHERE object_id = $1', [
+    window.id,
+  ]);
+  t.like(rows[0]?.changes, { retroactive_seconds: [null, 3600] });
+  const { json: stats } = await account.reader('GET', `/v1/maintenance-windows/occurrences?from=${NOW() - 7200}`);
+  t.is(stats.occurrences.length, 1);
+});
+
+test('an edit moves what is to come, and leaves what has begun', async (t) => {
+  const account = await t.context.api.account();
+  const { owner } = account;
+  const start = NOW() + 86_400;
+  const later = await addWindow(account, { all_monitors: true, starts_at: start });
+  const moved = await owner('PATCH', `${WINDOWS}/${later.id}`, { starts_at: start + 600, name: 'Moved' });
+  t.like(moved.json, { name: 'Moved', next: { starts_at: start + 600, ends_at: start + 4200 } });
+  const begun = await addWindow(account, { all_monitors: true });
+  isError(t, await owner('PATCH', `${WINDOWS}/${begun.id}`, { duration_seconds: 60 }), {
+    status: 409,
+    error: /has begun, so that its times stay/,
+  });
+  t.is((await owner('PATCH', `${WINDOWS}/${begun.id}`, { description: 'Ticket 7' })).status, 200);
+  isError(t, await owner('PATCH', `${WINDOWS}/${later.id}`, { all_monitors: false }), {
+    status: 400,
+    error: /must say which monitors/,
+  });
+});
+
+test('an account has at most 500 windows that are not over', async (t) => {
+  const account = await t.context.api.account();
+  const { id } = await addWindow(account, { all_monitors: true });
+  await t.context.api.database.pool.query(
+    `INSERT INTO maintenance_windows SELECT 'mnt_' || n || w.id, tenant_id, NULL, name, description, all_monitors,
+       monitor_ids, tags, local_start, timezone, starts_at, duration_seconds, cron, rrule, alerts, sla, settle_seconds,
+       planned_until, true, created_at, updated_at
+     FROM maintenance_windows w, generate_series(1, 499) n WHERE id = $1`,
+    [id],
+  );
+  const body = { name: 'One more', duration_seconds: 60, all_monitors: true };
+  isError(t, await account.owner('POST', WINDOWS, body), { status: 400, error: /at most 500 maintenance windows/ });
+  // What is over does not count.
+  t.is((await account.owner('POST', WINDOWS, { ...body, starts_at: NOW() - 600 })).status, 201);
+});
+
+test('a preview says when it takes place in both times, what it covers, and stores nothing', async (t) => {
+  const account = await t.context.api.account();
+  await addMonitor(account, ['db'], 'B');
+  await addMonitor(account, ['db'], 'A');
+  const { json } = await account.owner('POST', `${WINDOWS}/preview`, {
+    name: 'x',
+    tags: ['db'],
+    starts_at: `${new Date().getUTCFullYear() + 1}-01-10T02:00`,
+    timezone: 'Asia/Kolkata',
+    duration_seconds: 3600,
+  });
+  t.like(json, { monitors: { total: 2 }, held_alerts: 0 });
+  t.deepEqual(
+    json.monitors.first.map(({ name }: { name: string }) => name),
+    ['A', 'B'],
+  );
+  t.regex(json.occurrences[0]?.local_start ?? '', /-01-10T02:00:00$/);
+  t.is(new Date((json.occurrences[0]?.starts_at ?? 0) * 1000).toISOString().slice(11, 16), '20:30');
+  t.deepEqual((await account.reader('GET', WINDOWS)).json, { maintenance_windows: [] });
+});
+
+test('a webhook can follow maintenance, and a chat always does', async (t) => {
+  const { owner, reader } = await t.context.api.account();
+  const hook = await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/' });
+  const read = async () => (await reader('GET', `/v1/channels/${hook.json.id}`)).json.follows_maintenance;
+  t.false(await read());
+  t.is((await owner('PATCH', `/v1/channels/${hook.json.id}`, { follows_maintenance: true })).status, 200);
+  t.true(await read());
+  isError(t, await owner('POST', '/v1/channels', { type: 'slack', follows_maintenance: false }), {
+    status: 400,
+    error: /^follows_maintenance applies to webhook channels only/,
+  });
+});

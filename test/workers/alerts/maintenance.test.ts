@@ -1,0 +1,249 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Verdict } from '../../../core/checks/verdict.ts';
+import type { WindowSettings } from '../../../core/maintenance/window.ts';
+import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
+import { listIncidents } from '../../../models/incidents/history.ts';
+import { createWindow, deleteWindow, moveEnd } from '../../../models/maintenance/windows.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+
+const MINUTE = 60_000;
+/** A whole minute, after the monitors were made. */
+const START_MS = Math.floor(Date.now() / MINUTE) * MINUTE + 120 * MINUTE;
+
+/** An hour of maintenance of everything, from `START_MS` on. */
+const HOUR: WindowSettings = {
+  name: 'Upgrade',
+  description: '',
+  allMonitors: true,
+  monitorIds: [],
+  tags: [],
+  localStart: null,
+  timezone: 'UTC',
+  startsAt: START_MS / 1000,
+  durationSeconds: 3600,
+  cron: null,
+  rrule: null,
+  alerts: 'hold',
+  sla: 'exclude',
+  settleSeconds: 0,
+};
+
+type Row = { event: string; outcome: string; due: number; detail: Record<string, unknown>; event_at: number };
+
+async function prepare(t: ExecutionContext, settings: Partial<WindowSettings> = {}) {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId } = runtime;
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { name: 'Shop', downAfterFailures: 1 });
+  const channel = (type: 'slack' | 'webhook') =>
+    createChannel(database, {
+      id: newId('nch'),
+      tenantId,
+      type,
+      name: 'On call',
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
+      nowMs: START_MS - 90 * MINUTE,
+      author: null,
+    });
+  // What monitors become at a minute of the maintenance, as the evaluator sees it then.
+  const change = (verdict: Verdict, minute: number) => {
+    const nowMs = START_MS + minute * MINUTE;
+    const evaluate = createEvaluator({ database, now: () => nowMs, newId, publicUrl: runtime.publicUrl });
+    return evaluate([resultOf(monitor, agent, { dueAtMs: nowMs - 1000, verdict })]);
+  };
+  await change('up', -60);
+  const [chat, webhook] = [(await channel('slack')).id, (await channel('webhook')).id];
+  const plan = () =>
+    createWindow(database, {
+      ...HOUR,
+      ...settings,
+      id: newId('mnt'),
+      tenantId,
+      key: null,
+      createdAt: START_MS / 1000,
+      author: null,
+      nowMs: START_MS,
+    });
+  const deliveriesTo = async (channelId: string) => {
+    const { rows } = await database.pool.query<Row>(
+      `SELECT event, outcome, (next_attempt_at - $2)::float8 / 60000 AS due, message -> 'detail' AS detail,
+         (message ->> 'event_at')::bigint AS event_at
+       FROM deliveries WHERE channel_id = $1 ORDER BY no`,
+      [channelId, START_MS],
+    );
+    return rows;
+  };
+  const deliver = async (channelId: string, minute: number) => {
+    const nowMs = START_MS + minute * MINUTE;
+    const claimed = await claimNextDelivery(database, channelId, { nowMs, claimMs: 15_000 });
+    if (claimed === null) return null;
+    const { deliveryId, attempt } = claimed;
+    await recordAttempt(database, {
+      deliveryId,
+      attempt,
+      finishedAtMs: nowMs,
+      durationMs: 1,
+      outcome: 'delivered',
+      statusCode: 200,
+      error: null,
+      response: null,
+      nextAttemptAtMs: null,
+    });
+    return claimed.message;
+  };
+  return { runtime, monitor, agent, chat, webhook, plan, change, deliveriesTo, deliver };
+}
+
+test('in maintenance states and incidents go on, webhooks hear of them at once, and chats wait for its end', async (t) => {
+  const { runtime, chat, webhook, plan, change, deliveriesTo, deliver } = await prepare(t, { settleSeconds: 300 });
+  const { window } = await plan();
+  await change('down', 10);
+  t.is((await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 9 })).length, 1);
+  const [told] = await deliveriesTo(webhook);
+  t.like(told, { event: 'monitor.down', due: 10 });
+  const maintenance = { window_id: window.id, name: 'Upgrade', ends_at: START_MS / 1000 + 3600 };
+  t.like(told?.detail, { in_maintenance: true, maintenance });
+  t.like((await deliveriesTo(chat))[0], { event: 'monitor.down', outcome: 'pending', due: 65 });
+  t.is(await deliver(chat, 64.9), null);
+  const message = await deliver(chat, 65);
+  // It says when it happened, and in which maintenance.
+  t.like(message, { event: 'monitor.down', event_at: START_MS / 1000 + 599 });
+  t.like((await deliveriesTo(chat))[0]?.detail, { maintenance });
+  await change('up', 70);
+  t.deepEqual(
+    (await deliveriesTo(chat)).map(({ event, due }) => [event, due]),
+    [
+      ['monitor.down', 65],
+      ['monitor.up', 70],
+    ],
+  );
+});
+
+test('what fails and recovers in maintenance is no message to a chat', async (t) => {
+  const { chat, webhook, plan, change, deliveriesTo, deliver } = await prepare(t);
+  await plan();
+  for (const [verdict, minute] of [
+    ['down', 10],
+    ['up', 20],
+    ['down', 30],
+    ['up', 40],
+  ] as const)
+    // oxfmt-ignore
+    await change(verdict, minute);
+  t.deepEqual(
+    (await deliveriesTo(webhook)).map(({ event }) => event),
+    ['monitor.down', 'monitor.up', 'monitor.down', 'monitor.up'],
+  );
+  t.true(
+    (await deliveriesTo(chat)).every(({ event, outcome }) => event === 'monitor.down' && outcome === 'superseded'),
+  );
+  t.is(await deliver(chat, 120), null);
+});
+
+test('what recovers after the end, but before its alert is due, is no message either', async (t) => {
+  const { chat, plan, change, deliver } = await prepare(t, { settleSeconds: 600 });
+  await plan();
+  await change('down', 59);
+  await change('up', 65);
+  t.is(await deliver(chat, 200), null);
+});
+
+test('what a chat was notified of before maintenance gets its recovery during it', async (t) => {
+  const { chat, plan, change, deliveriesTo, deliver } = await prepare(t);
+  await change('down', -10);
+  t.like(await deliver(chat, -10), { event: 'monitor.down' });
+  await plan();
+  await change('up', 10);
+  t.like((await deliveriesTo(chat)).at(-1), { event: 'monitor.up', due: 10, outcome: 'pending' });
+});
+
+test('a window that drops alerts never sends them, and one that sends does so at once', async (t) => {
+  const dropping = await prepare(t, { alerts: 'drop' });
+  await dropping.plan();
+  await dropping.change('down', 10);
+  t.deepEqual(await dropping.deliveriesTo(dropping.chat), []);
+  await dropping.change('up', 70);
+  t.deepEqual(await dropping.deliveriesTo(dropping.chat), []);
+
+  const sending = await prepare(t, { alerts: 'send' });
+  await sending.plan();
+  await sending.change('down', 10);
+  t.like((await sending.deliveriesTo(sending.chat))[0], { event: 'monitor.down', due: 10 });
+});
+
+test('alerts that wait go out when the window ends early or is deleted, and wait on when it is extended', async (t) => {
+  const { runtime, chat, plan, change, deliveriesTo } = await prepare(t);
+  const { window } = await plan();
+  await change('down', 10);
+  const key = { tenantId: runtime.tenantId, id: window.id, author: null };
+  const move = async (minute: number, nowMinute: number) => {
+    const nowMs = START_MS + nowMinute * MINUTE;
+    const moved = await moveEnd(runtime.database, key, { endOf: () => START_MS + minute * MINUTE, nowMs });
+    t.is(moved?.released.length, 1);
+    return (await deliveriesTo(chat))[0]?.due;
+  };
+  t.is(await move(90, 50), 90);
+  t.is(await move(60, 60), 60);
+  const again = await prepare(t);
+  const { window: second } = await again.plan();
+  await again.change('down', 10);
+  const theirs = { tenantId: again.runtime.tenantId, id: second.id, author: null };
+  await deleteWindow(again.runtime.database, theirs, START_MS + 20 * MINUTE);
+  t.is((await again.deliveriesTo(again.chat))[0]?.due, 20);
+});
+
+test('of two windows at once the one that holds decides, until the last of those that do', async (t) => {
+  const { chat, plan, change, deliveriesTo, runtime } = await prepare(t, { alerts: 'drop' });
+  await plan();
+  for (const seconds of [1800, 2700])
+    await createWindow(runtime.database, {
+      ...HOUR,
+      durationSeconds: seconds,
+      id: runtime.newId('mnt'),
+      tenantId: runtime.tenantId,
+      key: null,
+      createdAt: START_MS / 1000,
+      author: null,
+      nowMs: START_MS,
+    });
+  await change('down', 10);
+  t.like((await deliveriesTo(chat))[0], { due: 45 });
+});
+
+test('a webhook that follows maintenance waits as chats do', async (t) => {
+  const { runtime, webhook, plan, change, deliveriesTo } = await prepare(t);
+  await updateChannel(
+    runtime.database,
+    { id: webhook, tenantId: runtime.tenantId, author: null },
+    { followsMaintenance: true },
+  );
+  await plan();
+  await change('down', 10);
+  await change('up', 20);
+  await change('down', 30);
+  t.deepEqual(
+    (await deliveriesTo(webhook)).map(({ event, outcome, due }) => [event, outcome, due]),
+    [
+      ['monitor.down', 'superseded', 60],
+      ['monitor.down', 'pending', 60],
+    ],
+  );
+});
+
+test('of a backlog that fails and recovers within maintenance a chat is notified of nothing', async (t) => {
+  const { runtime, monitor, agent, chat, plan, deliveriesTo } = await prepare(t);
+  await plan();
+  const nowMs = START_MS + 30 * MINUTE;
+  const { database, newId, publicUrl } = runtime;
+  await createEvaluator({ database, now: () => nowMs, newId, publicUrl })(
+    (['down', 'up'] as const).map((verdict, index) =>
+      resultOf(monitor, agent, { dueAtMs: nowMs - 120_000 + index * MINUTE, verdict }),
+    ),
+  );
+  t.deepEqual(await deliveriesTo(chat), []);
+});
