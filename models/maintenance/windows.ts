@@ -123,8 +123,8 @@ export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrul
 
 /** When a window takes place, for `recurrence.ts`. */
 export function scheduleOf(window: WindowSettings): Schedule {
-  const { timezone, cron, rrule } = window;
-  return { startsAtMs: window.startsAt * 1000, timezone, cron, rrule };
+  const { timezone, cron, rrule, localStart } = window;
+  return { startsAtMs: window.startsAt * 1000, timezone, cron, rrule, localStart };
 }
 
 /**
