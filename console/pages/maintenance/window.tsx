@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
-import { loadAll, monitors } from '../../client/live.ts';
+import { loadAll, monitors, monitorsError } from '../../client/live.ts';
 import { usePoll } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
@@ -11,7 +11,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
 import { FactLine } from '../../parts/facts.tsx';
-import { Outdated, useLoad } from '../../parts/load.tsx';
+import { Outdated, PageSkeleton, useLoad } from '../../parts/load.tsx';
 import { ChangesLink, ObjectPage } from '../../parts/object-page.tsx';
 import { Card, Page, Section } from '../../parts/page.tsx';
 import { Table, type Column } from '../../parts/table.tsx';
@@ -49,6 +49,8 @@ export function WindowPage({ params }: PageProps) {
     [id],
   );
   usePoll(load, true, POLL_MS);
+  // Their names would move what is below them.
+  if (monitors.value === null && monitorsError.value === null) return <PageSkeleton />;
   return (
     <ObjectPage
       load={load}
@@ -59,6 +61,8 @@ export function WindowPage({ params }: PageProps) {
     >
       {({ window, occurrences }) => (
         <Page
+          // What is there while it loads does not move down below the actions: it goes.
+          key={id}
           title={window.name}
           back={BACK}
           lead={<Lead window={window} />}
