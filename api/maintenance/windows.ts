@@ -252,11 +252,12 @@ export function previewMaintenanceWindowHandler({
     const lengthMs = settings.durationSeconds * 1000;
     const next = listStarts(schedule, { fromMs: nowMs - lengthMs + 1, toMs: nowMs + AHEAD_MS, most: PREVIEWED });
     // By its rule it would have taken place before its start as well.
-    const earlier = {
-      ...schedule,
-      ...(isRecurring(settings) && { startsAtMs: nowMs - BACK_MS - lengthMs, localStart: null }),
-    };
-    const past = listStarts(earlier, { fromMs: nowMs - BACK_MS - lengthMs, toMs: nowMs, most: MOST_STARTS });
+    const past = listStarts(schedule, {
+      fromMs: nowMs - BACK_MS - lengthMs,
+      toMs: nowMs,
+      most: MOST_STARTS,
+      alsoBefore: isRecurring(settings),
+    });
     const { monitors, total, heldAlerts } = await previewMonitors(database, {
       ...settings,
       tenantId: callerOf(response).tenantId,

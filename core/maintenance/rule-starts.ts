@@ -16,23 +16,28 @@ type Day = {
 /** What repeats with each `interval`: the days of a period, with its times of day in milliseconds. */
 type Period = { firstDay: number; days: number; times: readonly number[] };
 
+/** What is listed of a rule that begins with `startMs`. */
+type LocalSpan = { startMs: number; fromMs: number; toMs: number; alsoBefore: boolean };
+
 /**
  * The local times at which a rule takes place, in order from `fromMs` to before `toMs`, none before the start. All
  * are Unix milliseconds of the same date and time in UTC; what the rule leaves open it takes from the start, which
- * counts only where it fits the rule itself. `until` of a moment is left to the caller.
+ * counts only where it fits the rule itself. `until` of a moment is left to the caller. `alsoBefore`: as if the rule
+ * had been there all the time, and without its end by COUNT.
  *
  * A period costs a comparison for each of its days: ten years of any rule take some milliseconds.
  */
 export function* listRuleStarts(
   rule: RecurrenceRule,
-  { startMs, fromMs, toMs }: { startMs: number; fromMs: number; toMs: number },
+  { startMs, fromMs, toMs, alsoBefore }: LocalSpan,
 ): Generator<number, void> {
+  const count = alsoBefore ? null : rule.count;
+  const earliestMs = alsoBefore ? fromMs : Math.max(startMs, fromMs);
   const full = complete(rule, startMs);
   const untilMs = rule.until === null || rule.until.isMoment ? Infinity : rule.until.ms;
   const first = periodNumber(rule, startMs);
   // Counting begins with the start; all others begin where they are asked for.
-  const skipped =
-    rule.count === null ? Math.floor((periodNumber(rule, Math.max(startMs, fromMs)) - first) / rule.interval) : 0;
+  const skipped = count === null ? Math.floor((periodNumber(rule, earliestMs) - first) / rule.interval) : 0;
   const days = dayReader();
   let found = 0;
   for (let no = first + skipped * rule.interval; ; no += rule.interval) {
@@ -44,8 +49,8 @@ export function* listRuleStarts(
       continue;
     }
     for (const localMs of startsOf(full, period, days)) {
-      if (localMs < startMs) continue;
-      if (localMs >= toMs || localMs > untilMs || found === rule.count) return;
+      if (localMs < startMs && !alsoBefore) continue;
+      if (localMs >= toMs || localMs > untilMs || found === count) return;
       found += 1;
       if (localMs >= fromMs) yield localMs;
     }

@@ -97,22 +97,28 @@ function cronTimes({ hour, minute }: CronPattern): number[] {
 /**
  * The starts of `[fromMs, toMs)` in order, each moment once, `most` at most, and none before the start. Cron
  * expressions and rules run over the local time as if it were UTC, then each local time becomes a moment (D-490): one
- * that the clocks skip is the first moment after the gap, and of two it is the first. The schedule is one that
- * `checkRecurrence` accepts.
+ * that the clocks skip is the first moment after the gap, and of two it is the first. `alsoBefore` lists what would have
+ * been before the start. The schedule is one that `checkRecurrence` accepts.
  */
 export function listStarts(
   schedule: Schedule,
-  { fromMs, toMs, most }: { fromMs: number; toMs: number; most: number },
+  { fromMs, toMs, most, alsoBefore = false }: { fromMs: number; toMs: number; most: number; alsoBefore?: boolean },
 ): PlannedStart[] {
   const { startsAtMs, timezone, localStart = null } = schedule;
   const startMs =
     localStart === null ? toLocalTime(startsAtMs, timezone) : Date.parse(`${localStart.padEnd(19, ':00')}Z`);
   const momentOf = momentReader(timezone);
   const starts: PlannedStart[] = [];
-  let lastMs = startsAtMs - 1;
+  let lastMs = alsoBefore ? -Infinity : startsAtMs - 1;
   const rule = schedule.rrule === null ? null : ruleOf(schedule.rrule);
   const untilMs = rule?.until?.isMoment === true ? rule.until.ms : Infinity;
-  const localSpan = { startMs, fromMs: Math.max(startMs, fromMs - MARGIN_MS), toMs: toMs + MARGIN_MS };
+  const earliestMs = alsoBefore ? -Infinity : startMs;
+  const localSpan = {
+    startMs,
+    fromMs: Math.max(earliestMs, fromMs - MARGIN_MS),
+    toMs: toMs + MARGIN_MS,
+    alsoBefore,
+  };
   for (const localMs of localStarts(schedule.cron, rule, localSpan)) {
     // The start itself is the moment that it was planned for, even the second of two.
     const unixMs = localMs === startMs ? startsAtMs : momentOf(localMs);
@@ -134,7 +140,7 @@ function ruleOf(text: string): RecurrenceRule {
 function localStarts(
   cron: string | null,
   rule: RecurrenceRule | null,
-  span: { startMs: number; fromMs: number; toMs: number },
+  span: { startMs: number; fromMs: number; toMs: number; alsoBefore: boolean },
 ): Iterable<number> {
   if (cron !== null) return cronStarts(cron, span);
   return rule === null ? [span.startMs] : listRuleStarts(rule, span);

@@ -27,8 +27,8 @@ function startsOf(
   const read = readRule(rrule);
   if (!read.ok) throw new Error(read.message);
   const [startMs, fromMs] = [Date.parse(start), Date.parse(from ?? start)];
-  return [...listRuleStarts(read.rule, { startMs, fromMs, toMs: fromMs + days * DAY_MS })].map((ms) =>
-    new Date(ms).toISOString().slice(0, 16),
+  return [...listRuleStarts(read.rule, { startMs, fromMs, toMs: fromMs + days * DAY_MS, alsoBefore: false })].map(
+    (ms) => new Date(ms).toISOString().slice(0, 16),
   );
 }
 

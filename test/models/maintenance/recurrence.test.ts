@@ -152,6 +152,15 @@ test('nothing takes place before the start, and no more is listed than is asked 
     ]);
 });
 
+test('what would have been before the start is listed on demand, at the times that the rule takes from it', (t) => {
+  const span = { fromMs: NOW - 15 * DAY_MS, toMs: NOW + DAY_MS, most: 10, alsoBefore: true };
+  for (const rule of [{ cron: '0 12 * * THU' }, { rrule: 'FREQ=WEEKLY;COUNT=2' }])
+    t.deepEqual(
+      listStarts({ ...ONCE, ...rule }, span).map(({ localStart }) => localStart),
+      ['2026-11-12T12:00:00', '2026-11-19T12:00:00', '2026-11-26T12:00:00'],
+    );
+});
+
 test('UNTIL of a moment ends with it, in whatever zone', (t) => {
   const schedule = { timezone: 'America/New_York', rrule: 'FREQ=DAILY;BYHOUR=20;BYMINUTE=0;UNTIL=20261129T005959Z' };
   t.deepEqual(startsOf(schedule, ['2026-11-01T00:00', '2027-01-01T00:00']), [
