@@ -41,6 +41,7 @@ export class BulkJobs implements BulkChanges {
   readonly #steps: BulkSteps;
   readonly #working = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | null = null;
+  #isWoken = false;
 
   constructor(parts: JobParts, steps: BulkSteps) {
     this.#parts = parts;
@@ -54,9 +55,22 @@ export class BulkJobs implements BulkChanges {
   }
 
   wake(): void {
-    if (this.#parts.stopping.aborted || this.#working.size >= LANES) return;
-    const work = this.#work().finally(() => this.#working.delete(work));
+    if (this.#parts.stopping.aborted) return;
+    if (this.#working.size >= LANES) {
+      this.#isWoken = true;
+      return;
+    }
+    const work = this.#work().finally(() => {
+      this.#working.delete(work);
+      if (this.#isWoken) this.#wakeAgain();
+    });
     this.#working.add(work);
+  }
+
+  /** A lane that ends may have found nothing just before there was something. */
+  #wakeAgain(): void {
+    this.#isWoken = false;
+    this.wake();
   }
 
   /** Resolves when the batches in hand are over; the process is stopping. */
