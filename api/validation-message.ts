@@ -32,7 +32,6 @@ type FieldPosition = { field: string; schema: Schema | undefined; value: unknown
 const READ_ONLY_FIELDS: readonly string[] = [
   'id',
   'status',
-  'maintenance',
   'enabled',
   'state_since',
   'created_at',

@@ -207,8 +207,12 @@ function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): 
     : remaining;
 }
 
-/** Compares two rows. A row of the overview has only strings, numbers and nulls. */
+/** Compares two rows. What is no string, number or null in them, such as tags, is small. */
 function isSame(a: Monitor, b: Monitor): boolean {
-  for (const name in b) if (a[name as keyof Monitor] !== b[name as keyof Monitor]) return false;
+  for (const name in b) {
+    const [before, after] = [a[name as keyof Monitor], b[name as keyof Monitor]];
+    if (before === after) continue;
+    if (typeof after !== 'object' || JSON.stringify(before) !== JSON.stringify(after)) return false;
+  }
   return true;
 }

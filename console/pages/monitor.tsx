@@ -1,12 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { api } from '../client/api.ts';
 import { Failure } from '../client/failure.ts';
 import { monitors, openIncidents } from '../client/live.ts';
+import type { Schemas } from '../client/shapes.ts';
 import { Icon } from '../parts/icon.tsx';
-import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
+import { FailedLoad, PageSkeleton, useLoad } from '../parts/load.tsx';
 import { EmptyPage } from '../parts/object-page.tsx';
 import { useTitle } from '../parts/page.tsx';
 import { STATUSES } from '../parts/statuses.ts';
-import { clock, formatDuration, formatShort } from '../parts/time.tsx';
+import { clock, formatDuration, formatShort, formatUntil } from '../parts/time.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
 import { UnnotifiedMonitor, useChannels } from './channels/notified.tsx';
 import { Actions } from './monitor/actions.tsx';
@@ -113,6 +115,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
           <Actions monitor={monitor} onRequested={pollNewest} />
         </div>
       </div>
+      <InMaintenance maintenance={monitor.maintenance} />
       {monitor.enabled === 1 && <UnnotifiedMonitor monitor={monitor} channels={channels.value.value} />}
       <Special detail={monitor} checks={newest.checks.value} />
       {!isDraft && (
@@ -152,6 +155,28 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
         names={new Map(monitors.value?.map(({ id: other, name }) => [other, name]))}
       />
     </div>
+  );
+}
+
+/** Says until when a monitor is in maintenance, and in which window; the row may be older than its end. */
+function InMaintenance({ maintenance }: { maintenance: Schemas['CurrentMaintenance'] }) {
+  const id = maintenance?.window_id ?? null;
+  const window = useLoad(
+    async (signal) => (id === null ? null : await api.get('/maintenance-windows/{id}', { path: { id }, signal })),
+    [id],
+  );
+  if (maintenance === null || maintenance.ends_at <= clock.value) return null;
+  return (
+    <p role="status" class="mb-4 flex gap-2 rounded-md bg-sunken px-3 py-2 text-sm">
+      <Icon name="maintenance" class="mt-0.5 size-4 text-pending" />
+      <span class="min-w-0 wrap-anywhere">
+        <span class="font-medium">In maintenance until {formatUntil(maintenance.ends_at)}</span>
+        {': '}
+        <a href={`/maintenance/${maintenance.window_id}`} class="underline underline-offset-2">
+          {window.value.value?.name ?? 'maintenance window'}
+        </a>
+      </span>
+    </p>
   );
 }
 

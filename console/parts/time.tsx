@@ -141,6 +141,12 @@ export function formatShort(at: number, zone?: string): string {
   return formatMoment(isThisYear(at, zone) ? 'short' : 'shortOfYear', at, zone);
 }
 
+/** Formats the end of something in progress: the time alone where it is today. */
+export function formatUntil(at: number): string {
+  const isToday = formatMoment('day', at) === formatMoment('day', clock.value);
+  return isToday ? formatMoment('minutes', at) : formatShort(at);
+}
+
 /** Formats Unix seconds to the second, for timelines and checks. */
 export function formatExact(at: number): string {
   return formatMoment(isThisYear(at) ? 'exact' : 'exactOfYear', at);

@@ -167,6 +167,13 @@ const ITEMS: readonly Omit<NavigationItem, 'href'>[] = [
   { page: 'incidents', label: 'Incidents', icon: 'incidents', letter: 'i', pages: ['incidents', 'incident'] },
   { page: 'channels', label: 'Channels', icon: 'channels', letter: 'c', pages: ['channels', 'channel', 'channelNew'] },
   { page: 'agents', label: 'Agents', icon: 'agents', letter: 'a', pages: ['agents', 'agent', 'agentNew'] },
+  {
+    page: 'maintenance',
+    label: 'Maintenance',
+    icon: 'maintenance',
+    letter: 'm',
+    pages: ['maintenance', 'maintenanceNew', 'maintenanceWindow', 'maintenanceEdit'],
+  },
   { page: 'reports', label: 'Reports', icon: 'reports', letter: 'r', pages: ['reports', 'report'] },
   { page: 'settings', label: 'Settings', icon: 'settings', letter: 's', pages: ['settings', 'settingsSection'] },
   { page: 'docs', label: 'API', icon: 'docs', letter: 'd', pages: ['docs'] },

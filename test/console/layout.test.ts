@@ -280,7 +280,7 @@ test('a strip is red for down, amber for degraded and hatched for unknown; a day
     'Up',
     'Degraded',
     'Down',
-    'No data/paused',
+    'No data/paused/maintenance',
     'Not created yet',
   ]);
   await page.setViewportSize({ width: 320, height: HEIGHT });
@@ -337,7 +337,9 @@ async function lengthenTexts({ database: { pool } }: ApiServer, { account, ids }
     url,
   ]);
   await pool.query('UPDATE incident_notes SET text = $2, author = $3 WHERE incident_id = $1', [incident, url, name]);
-  for (const table of ['channels', 'agents', 'api_tokens'])
+  await pool.query('UPDATE maintenance_occurrences SET window_name = $2 WHERE tenant_id = $1', [tenantId, name]);
+  await pool.query('UPDATE maintenance_windows SET description = $2 WHERE tenant_id = $1', [tenantId, url]);
+  for (const table of ['channels', 'agents', 'api_tokens', 'maintenance_windows'])
     await pool.query(`UPDATE ${table} SET name = $2 WHERE tenant_id = $1`, [tenantId, name]);
   // As long as a version may be that an agent sends.
   await pool.query('UPDATE agents SET version = left($2, 64), arch = left($2, 64) WHERE tenant_id = $1', [

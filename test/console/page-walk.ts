@@ -38,6 +38,7 @@ export const WALK: Record<PageName, WalkedPage> = {
         dialogs: [
           { title: /^Delete http/, by: button('Delete') },
           { title: /^Custom range$/, by: button('Custom') },
+          { title: /^Maintenance of http/, by: button('Maintenance') },
         ],
       },
     ],
@@ -105,6 +106,30 @@ export const WALK: Record<PageName, WalkedPage> = {
         ],
       },
     ],
+  },
+  maintenance: {
+    views: () => [
+      { path: '/maintenance', shows: /Every day/ },
+      { path: '/maintenance?view=calendar', shows: 'Occurrences are planned 60 days ahead.' },
+    ],
+  },
+  maintenanceNew: { views: () => [{ path: '/maintenance/new', shows: 'Plan maintenance' }] },
+  maintenanceWindow: {
+    views: ({ maintenance }) => [
+      {
+        path: `/maintenance/${maintenance}`,
+        shows: 'Planned 60 days ahead',
+        dialogs: [
+          { title: /^End .* now/, by: button('End now') },
+          { title: /^Extend /, by: button('Extend') },
+          { title: /^Skip the next/, by: button('Skip next') },
+          { title: /^Delete /, by: button('Delete') },
+        ],
+      },
+    ],
+  },
+  maintenanceEdit: {
+    views: ({ maintenance }) => [{ path: `/maintenance/${maintenance}/edit`, shows: 'Save changes' }],
   },
   reports: { views: () => [{ path: '/reports', shows: /2026/ }] },
   report: { views: ({ report }) => [{ path: `/reports/${report}`, shows: 'All monitors' }] },

@@ -68,13 +68,13 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
 /** A list of monitors with checkboxes; those that were checked at first come first. */
 function MonitorTicks({
   chosen,
-  hasTags,
+  none,
   onChosen,
   error,
 }: {
   chosen: readonly string[];
-  /** Monitors are chosen by tags as well. */
-  hasTags: boolean;
+  /** What it means that none is chosen. */
+  none: string;
   onChosen: (ids: string[]) => void;
   error?: string | null | undefined;
 }) {
@@ -113,7 +113,7 @@ function MonitorTicks({
       </ul>
       <Beyond found={found.length} />
       <p class="mt-1 text-[0.8125rem] text-soft" role="status">
-        {ids.size === 0 && !hasTags ? 'No monitors selected: no alerts will be sent.' : `${ids.size} selected.`}
+        {ids.size === 0 && none !== '' ? `No monitors selected${none}` : `${ids.size} selected.`}
       </p>
     </div>
   );
@@ -164,14 +164,29 @@ type RoutingProps = {
   onRoute: (route: Route) => void;
   error?: string | null | undefined;
   tagError?: string | null | undefined;
+  legend?: string;
+  none?: string;
+  /** Whether only monitors with all of the tags can be chosen. */
+  canNeedAllTags?: boolean;
 };
 
-/** Chooses the monitors whose alerts a channel receives. */
-export function Routing({ route, onRoute, error, tagError }: RoutingProps) {
+/**
+ * Chooses the monitors whose alerts a channel receives, or those of something else; `none` goes on after "No monitors
+ * selected".
+ */
+export function Routing({
+  route,
+  onRoute,
+  error,
+  tagError,
+  legend = 'Send alerts for',
+  none = ': no alerts will be sent.',
+  canNeedAllTags = true,
+}: RoutingProps) {
   const name = useId();
   return (
     <fieldset class="flex flex-col gap-2">
-      <legend class="mb-1 text-sm font-medium">Send alerts for</legend>
+      <legend class="mb-1 text-sm font-medium">{legend}</legend>
       <Radio
         name={name}
         label="All monitors"
@@ -189,7 +204,7 @@ export function Routing({ route, onRoute, error, tagError }: RoutingProps) {
         <div class="flex flex-col gap-4 pl-7">
           <MonitorTicks
             chosen={route.ids}
-            hasTags={splitTags(route.tags).length > 0}
+            none={splitTags(route.tags).length > 0 ? '' : none}
             onChosen={(ids) => onRoute({ ...route, ids })}
             error={error}
           />
@@ -204,7 +219,7 @@ export function Routing({ route, onRoute, error, tagError }: RoutingProps) {
             error={tagError}
             onValue={(tags) => onRoute({ ...route, tags })}
           />
-          {splitTags(route.tags).length > 1 && (
+          {canNeedAllTags && splitTags(route.tags).length > 1 && (
             <CheckField
               label="Only monitors with all of these tags"
               checked={route.needsAllTags}

@@ -1,12 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { putMonitors } from '../../client/live.ts';
+import { sentenceOf } from '../../client/failure.ts';
+import { loadAll, putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { useAction, useFormAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { confirm } from '../../parts/dialog.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { confirm, FormDialog } from '../../parts/dialog.tsx';
 import { count } from '../../parts/figures.ts';
+import { formatDuration, formatUntil } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
@@ -26,6 +29,7 @@ export function Actions(props: ActionsProps) {
 function Buttons({ monitor, onRequested }: ActionsProps) {
   const buttonAction = useAction();
   const action = useSignal<Action | null>(null);
+  const isPlanning = useSignal(false);
   const busy = buttonAction.isBusy.value ? action.value : null;
   const { id, name } = monitor;
   const isPaused = monitor.enabled === 0;
@@ -84,6 +88,11 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
       <Button size="small" icon={isPaused ? 'play' : 'pause'} busy={busy === 'toggle'} onClick={() => void toggle()}>
         {isPaused ? 'Resume' : 'Pause'}
       </Button>
+      {!isPaused && (
+        <Button size="small" icon="maintenance" onClick={() => (isPlanning.value = true)}>
+          Maintenance
+        </Button>
+      )}
       <ButtonLink size="small" icon="edit" href={edit}>
         Edit
       </ButtonLink>
@@ -93,7 +102,49 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
       <Button size="small" tone="danger" icon="trash" busy={busy === 'delete'} onClick={() => void remove()}>
         <span class="max-md:sr-only">Delete</span>
       </Button>
+      {isPlanning.value && <MaintenanceDialog monitor={monitor} onClose={() => (isPlanning.value = false)} />}
     </>
+  );
+}
+
+const LENGTHS = [900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
+
+/** Starts maintenance of a monitor, from now on. */
+function MaintenanceDialog({ monitor: { id, name }, onClose }: { monitor: Monitor; onClose: () => void }) {
+  const seconds = useSignal('3600');
+  const { isBusy, error, run } = useFormAction();
+  const start = () =>
+    run(async () => {
+      const body = { duration_seconds: Number(seconds.value) };
+      const { current } = await api.post('/monitors/{id}/maintenance', { path: { id }, body });
+      onClose();
+      toast(current === null ? 'Maintenance started' : `In maintenance until ${formatUntil(current.ends_at)}`);
+      await loadAll();
+    });
+  return (
+    <FormDialog
+      title={`Maintenance of ${name}`}
+      action="Start maintenance"
+      isBusy={isBusy.value}
+      error={error.value === null ? null : sentenceOf(error.value)}
+      onSubmit={() => void start()}
+      onClose={onClose}
+    >
+      <SelectField
+        label="From now, for"
+        options={LENGTHS.map((each) => ({ value: String(each), label: formatDuration(each) }))}
+        value={seconds.value}
+        onValue={(value) => (seconds.value = value)}
+        hint="Checks go on. Alerts to chats wait until the end, and uptime leaves the time out."
+      />
+      <p class="text-sm text-soft">
+        For later or several monitors,{' '}
+        <a href={PATHS.maintenanceNew} class="underline underline-offset-2 hover:text-ink">
+          plan a maintenance window
+        </a>
+        .
+      </p>
+    </FormDialog>
   );
 }
 

@@ -4,7 +4,7 @@ import type { Incident, Monitor } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { MonitorMark, Unchecked } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
-import { formatLatency, Moment, Since } from '../../parts/time.tsx';
+import { clock, formatLatency, formatUntil, Moment, Since } from '../../parts/time.tsx';
 import { memo, UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
 import { isWriting } from '../../shell/keys.tsx';
 import type { History } from './histories.ts';
@@ -122,6 +122,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
               <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
             </span>
           )}
+          <InMaintenance maintenance={monitor.maintenance} />
           <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
         </span>
       </span>
@@ -137,6 +138,17 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, on
         {isOverdue ? <Overdue /> : typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
       </span>
     </a>
+  );
+}
+
+/** That the monitor is in maintenance, and until when; the row may be older than its end. */
+function InMaintenance({ maintenance }: Pick<Monitor, 'maintenance'>) {
+  if (maintenance === null || maintenance.ends_at <= clock.value) return null;
+  return (
+    <span class="font-medium text-pending">
+      <Icon name="maintenance" class="mr-1 inline size-3.5 align-[-2px]" />
+      Maintenance until {formatUntil(maintenance.ends_at)} ·{' '}
+    </span>
   );
 }
 

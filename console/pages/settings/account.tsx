@@ -1,7 +1,4 @@
 import { useSignal } from '@preact/signals';
-import { useId } from 'preact/hooks';
-import { listTimeZones, currentTimeZone, readTimeZone } from '../../../core/time-zones.ts';
-import { BROWSER_ZONE } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { sentenceOf, type FieldTexts } from '../../client/failure.ts';
 import { session, signedIn } from '../../client/session-state.ts';
@@ -12,10 +9,11 @@ import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choice-fields.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Fact } from '../../parts/facts.tsx';
-import { Field, TextField, Form, FormError, inputClass } from '../../parts/field.tsx';
+import { TextField, Form, FormError } from '../../parts/field.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Moment, clock, formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { ZoneField } from '../../parts/zone-field.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
 import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
@@ -229,65 +227,6 @@ const CLOCKS: readonly { value: Schemas['Clock']; label: string }[] = [
   { value: '24h', label: '24-hour' },
 ];
 
-/** How a zone is written in the field: the browser's with its name. */
-function readable(zone: string): string {
-  if (zone !== BROWSER_ZONE) return zone.replaceAll('_', ' ');
-  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-  return `Browser (${readable(currentTimeZone(timeZone))})`;
-}
-
-/** The zone that a text of the field stands for; null if it is none. */
-function zoneOf(text: string): string | null {
-  const typed = text.trim();
-  if (/^browser\b/i.test(typed)) return BROWSER_ZONE;
-  return readTimeZone(typed.replaceAll(' ', '_'));
-}
-
-/** A searchable list of the zones: the browser's, UTC, and all that this browser knows by name. */
-function ZoneField({ value, onValue }: { value: string; onValue: (zone: string) => void }) {
-  const list = useId();
-  const isUnknown = useSignal(false);
-  const choose = (input: HTMLInputElement) => {
-    const zone = zoneOf(input.value);
-    isUnknown.value = zone === null;
-    if (zone === null) return;
-    input.value = readable(zone);
-    if (zone !== value) onValue(zone);
-  };
-  return (
-    <Field
-      label="Time zone"
-      hint={`Now: ${formatDateTime(clock.value)}`}
-      error={isUnknown.value ? 'Choose a time zone from the list, such as Europe/Berlin' : null}
-    >
-      {(input) => (
-        <>
-          <input
-            {...input}
-            list={list}
-            defaultValue={readable(value)}
-            placeholder="Type to search"
-            autocomplete="off"
-            spellcheck={false}
-            // The list shows what matches the text: with the present one, nothing else.
-            onFocus={({ currentTarget }) => (currentTarget.value = '')}
-            onBlur={({ currentTarget }) => {
-              if (currentTarget.value === '') currentTarget.value = readable(value);
-            }}
-            onChange={({ currentTarget }) => currentTarget.value !== '' && choose(currentTarget)}
-            class={`${inputClass(input)} h-9`}
-          />
-          <datalist id={list}>
-            {[BROWSER_ZONE, 'UTC', ...listTimeZones()].map((zone) => (
-              <option key={zone} value={readable(zone)} />
-            ))}
-          </datalist>
-        </>
-      )}
-    </Field>
-  );
-}
-
 /** The zone and the clock in which the console shows times to the user, on all devices. */
 function TimeSettings() {
   const { user } = signedIn();
@@ -299,7 +238,12 @@ function TimeSettings() {
     });
   return (
     <>
-      <ZoneField value={user.time_zone} onValue={(zone) => save({ time_zone: zone })} />
+      <ZoneField
+        value={user.time_zone}
+        onValue={(zone) => save({ time_zone: zone })}
+        hint={`Now: ${formatDateTime(clock.value)}`}
+        hasBrowser
+      />
       <div>
         <div class="mb-1 text-sm font-medium">Clock</div>
         <Choices label="Clock" choices={CLOCKS} value={user.clock} onValue={(chosen) => save({ clock: chosen })} />

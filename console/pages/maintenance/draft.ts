@@ -1,0 +1,202 @@
+import { splitTags } from '../../../core/monitors/tags.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { timeZone } from '../../parts/time.tsx';
+import { toWallTime } from '../../parts/wall-time.ts';
+import type { Route } from '../channels/monitor-choice.tsx';
+import { judgeTags } from '../monitor-form/judge.ts';
+
+export type MaintenanceWindow = Schemas['MaintenanceWindow'];
+type Body = Schemas['MaintenanceWindowCreate'];
+
+/** How a window repeats; the first five are rules that the form makes. */
+export type Repeats = 'once' | 'daily' | 'weekly' | 'monthly' | 'monthly-weekday' | 'cron' | 'rrule';
+
+/** What the form of a window has: texts as they are typed. `start` is local time in `timezone`, `2026-11-30T02:00`. */
+export type WindowDraft = {
+  name: string;
+  description: string;
+  startsNow: boolean;
+  start: string;
+  timezone: string;
+  /** How long it lasts, in units of so many seconds. */
+  length: string;
+  unit: string;
+  repeats: Repeats;
+  /** Each, every second day, week or month ... */
+  every: string;
+  weekdays: readonly string[];
+  /** The last day, `2027-12-31`; empty for none. */
+  lastDay: string;
+  cron: string;
+  rrule: string;
+  route: Route;
+  alerts: Schemas['MaintenanceAlerts'];
+  isExcluded: boolean;
+  /** Minutes. */
+  settle: string;
+};
+
+export const WEEKDAYS = ['MO', 'TU', 'WE', 'TH', 'FR', 'SA', 'SU'] as const;
+
+/** Units of a length, the largest first. */
+export const UNITS = [
+  { value: '86400', label: 'days' },
+  { value: '3600', label: 'hours' },
+  { value: '60', label: 'minutes' },
+] as const;
+
+/** A new window: from the next full hour on, in the user's zone. */
+export function newDraft(now: number): WindowDraft {
+  const zone = timeZone.value;
+  return {
+    name: '',
+    description: '',
+    startsNow: false,
+    start: toWallTime(Math.ceil(now / 3600) * 3600, zone).slice(0, 16),
+    timezone: zone,
+    length: '1',
+    unit: '3600',
+    repeats: 'once',
+    every: '1',
+    weekdays: [],
+    lastDay: '',
+    cron: '',
+    rrule: '',
+    route: { all: false, ids: [], tags: '', needsAllTags: false },
+    alerts: 'hold',
+    isExcluded: true,
+    settle: '0',
+  };
+}
+
+/** A stored window as the form shows it. A rule that the form would make in the same way is shown by its parts. */
+export function draftOf(window: MaintenanceWindow): WindowDraft {
+  const start = toWallTime(window.starts_at, window.timezone).replace(/:00$/, '');
+  const unit = UNITS.find(({ value }) => window.duration_seconds % Number(value) === 0);
+  const draft: WindowDraft = {
+    name: window.name,
+    description: window.description,
+    startsNow: false,
+    start: window.local_start ?? start,
+    timezone: window.timezone,
+    length: String(window.duration_seconds / Number(unit?.value ?? 60)),
+    unit: unit?.value ?? '60',
+    repeats: window.cron !== null ? 'cron' : window.rrule !== null ? 'rrule' : 'once',
+    every: /;INTERVAL=(\d+)/.exec(window.rrule ?? '')?.[1] ?? '1',
+    weekdays: /;BYDAY=([A-Z,]+)/.exec(window.rrule ?? '')?.[1]?.split(',') ?? [],
+    lastDay: (/;UNTIL=(\d{8})$/.exec(window.rrule ?? '')?.[1] ?? '').replace(/(....)(..)(..)/, '$1-$2-$3'),
+    cron: window.cron ?? '',
+    rrule: window.rrule ?? '',
+    route: {
+      all: window.all_monitors,
+      ids: window.monitor_ids,
+      tags: window.tags.join(', '),
+      needsAllTags: false,
+    },
+    alerts: window.alerts,
+    isExcluded: window.sla === 'exclude',
+    settle: String(window.settle_seconds / 60),
+  };
+  const made = (['daily', 'weekly', 'monthly', 'monthly-weekday'] as const).find(
+    (repeats) => window.rrule !== null && ruleOf({ ...draft, repeats }) === window.rrule,
+  );
+  return { ...draft, repeats: made ?? draft.repeats };
+}
+
+/** The rule of a draft, as RFC 5545 writes it; null where it has none. */
+export function ruleOf({ repeats, every, weekdays, lastDay, start, rrule }: WindowDraft): string | null {
+  if (repeats === 'once' || repeats === 'cron') return null;
+  if (repeats === 'rrule') return rrule.trim();
+  const interval = every.trim() === '1' ? '' : `;INTERVAL=${every.trim()}`;
+  const until = lastDay === '' ? '' : `;UNTIL=${lastDay.replaceAll('-', '')}`;
+  const days = {
+    daily: 'FREQ=DAILY',
+    weekly: 'FREQ=WEEKLY',
+    monthly: 'FREQ=MONTHLY',
+    'monthly-weekday': 'FREQ=MONTHLY',
+  };
+  const byDay = {
+    daily: '',
+    weekly: `;BYDAY=${chosenWeekdays({ weekdays, start }).join()}`,
+    monthly: `;BYMONTHDAY=${Number(start.slice(8, 10))}`,
+    'monthly-weekday': `;BYDAY=${nthOf(start) > 4 ? -1 : nthOf(start)}${weekdayOf(start)}`,
+  };
+  return days[repeats] + interval + byDay[repeats] + until;
+}
+
+/** The chosen days of the week in order; that of the start where none is. */
+export function chosenWeekdays({ weekdays, start }: Pick<WindowDraft, 'weekdays' | 'start'>): readonly string[] {
+  return weekdays.length === 0 ? [weekdayOf(start)] : WEEKDAYS.filter((day) => weekdays.includes(day));
+}
+
+/** Which of its weekday in its month a day is, from 1 to 5. */
+export function nthOf(start: string): number {
+  return Math.ceil(Number(start.slice(8, 10)) / 7);
+}
+
+/** The weekday of a local time, as RRULE writes it. */
+export function weekdayOf(start: string): string {
+  const day = new Date(`${start.slice(0, 10)}T00:00:00Z`).getUTCDay();
+  return WEEKDAYS[(day + 6) % 7] ?? 'MO';
+}
+
+/** What is wrong with a draft, by the fields of the API; null or undefined for nothing. */
+export function judgeWindow(draft: WindowDraft): Record<string, string | null> {
+  const { route, repeats } = draft;
+  const seconds = Number(draft.length) * Number(draft.unit);
+  const isSimple = repeats === 'daily' || repeats === 'weekly' || repeats.startsWith('monthly');
+  return {
+    name: draft.name.trim() === '' ? 'Enter a name' : null,
+    starts_at: !draft.startsNow && draft.start === '' ? 'Choose a date and a time' : null,
+    duration_seconds:
+      Number.isInteger(seconds) && seconds >= 60 && seconds <= 2_592_000 ? null : 'From a minute to 30 days',
+    cron: repeats === 'cron' && draft.cron.trim() === '' ? 'Enter an expression, like 30 3 * * SUN' : null,
+    rrule:
+      repeats === 'rrule' && draft.rrule.trim() === ''
+        ? 'Enter a rule, like FREQ=MONTHLY;BYDAY=1SU'
+        : isSimple && !/^[1-9]\d{0,2}$/.test(draft.every.trim())
+          ? 'A number from 1 to 999'
+          : null,
+    settle_seconds:
+      /^\d{1,2}(\.\d+)?$/.test(draft.settle) && Number(draft.settle) <= 60 ? null : 'From 0 to 60 minutes',
+    monitor_ids:
+      route.all || route.ids.length > 0 || splitTags(route.tags).length > 0 ? null : 'Choose monitors or enter tags',
+    tags: (route.all ? undefined : judgeTags(route.tags)) ?? null,
+  };
+}
+
+/** A draft as the API takes it. */
+export function bodyOf(draft: WindowDraft): Body {
+  const { route, repeats } = draft;
+  return {
+    name: draft.name.trim(),
+    description: draft.description,
+    all_monitors: route.all,
+    monitor_ids: route.all ? [] : [...route.ids],
+    tags: route.all ? [] : splitTags(route.tags),
+    ...(!startsNow(draft) && { starts_at: draft.start }),
+    timezone: draft.timezone,
+    duration_seconds: Number(draft.length) * Number(draft.unit),
+    cron: repeats === 'cron' ? draft.cron.trim() : null,
+    rrule: ruleOf(draft),
+    alerts: draft.alerts,
+    sla: draft.isExcluded ? 'exclude' : 'count',
+    settle_seconds: Math.round(Number(draft.settle) * 60),
+  };
+}
+
+/** Only what takes place once can begin at the moment at which it is saved. */
+export function startsNow({ startsNow: isChosen, repeats }: WindowDraft): boolean {
+  return isChosen && repeats === 'once';
+}
+
+/** What a PATCH sends: what differs from the window as it was. A start belongs to its zone. */
+export function changesOf(before: WindowDraft, after: WindowDraft): Schemas['MaintenanceWindowPatch'] {
+  const [old, fresh] = [bodyOf(before), bodyOf(after)];
+  const isChanged = (name: keyof Body) => JSON.stringify(old[name]) !== JSON.stringify(fresh[name]);
+  const isMoved = isChanged('starts_at') || isChanged('timezone');
+  const names = (Object.keys(fresh) as (keyof Body)[]).filter(
+    (name) => isChanged(name) || (isMoved && (name === 'starts_at' || name === 'timezone')),
+  );
+  return Object.fromEntries(names.map((name) => [name, fresh[name]]));
+}

@@ -1,0 +1,361 @@
+import { useMemo, useRef } from 'preact/hooks';
+import { api } from '../../client/api.ts';
+import type { ApiRequest } from '../../client/curl.ts';
+import { capitalize, type FieldTexts } from '../../client/failure.ts';
+import { loadAll } from '../../client/live.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { useJudgedForm, type JudgedForm } from '../../parts/action.ts';
+import { Button } from '../../parts/button.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { CurlButton } from '../../parts/curl.tsx';
+import { confirm } from '../../parts/dialog.tsx';
+import { useDraft } from '../../parts/draft.ts';
+import { Field, Form, FormError, inputClass, TextArea, TextField } from '../../parts/field.tsx';
+import { useLoad } from '../../parts/load.tsx';
+import { ObjectPage, ViewOnly } from '../../parts/object-page.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { useLeaveGuard } from '../../parts/shown-once.tsx';
+import { clock } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { ZoneField } from '../../parts/zone-field.tsx';
+import { PATHS, type PageProps } from '../../paths.ts';
+import { navigate } from '../../shell/router.ts';
+import { Routing } from '../channels/monitor-choice.tsx';
+import {
+  bodyOf,
+  changesOf,
+  chosenWeekdays,
+  draftOf,
+  judgeWindow,
+  newDraft,
+  startsNow,
+  UNITS,
+  WEEKDAYS,
+  type MaintenanceWindow,
+  type Repeats,
+  type WindowDraft,
+} from './draft.ts';
+import { WindowPreview } from './preview.tsx';
+import { ALERTS, dayName, nthWeekday } from './words.tsx';
+
+const BACK = { label: 'Maintenance', href: PATHS.maintenance };
+
+/** The page that creates or changes a maintenance window. */
+export function WindowFormPage({ params: { id } }: PageProps) {
+  const title = id === undefined ? 'New maintenance window' : 'Edit maintenance window';
+  if (!canWrite()) return <ViewOnly title={title} back={BACK} icon="maintenance" who="plan maintenance" />;
+  if (id !== undefined) return <EditWindow id={id} />;
+  return (
+    <Page title={title} back={BACK}>
+      <WindowForm window={null} />
+    </Page>
+  );
+}
+
+function EditWindow({ id }: { id: string }) {
+  const load = useLoad((signal) => api.get('/maintenance-windows/{id}', { path: { id }, signal }), [id]);
+  return (
+    <ObjectPage
+      load={load}
+      title="Maintenance window"
+      icon="maintenance"
+      back={BACK}
+      missing="It was deleted, or the address is wrong."
+    >
+      {(window) => (
+        <Page title={`Edit ${window.name}`} back={{ label: window.name, href: `/maintenance/${id}` }}>
+          <WindowForm window={window} />
+        </Page>
+      )}
+    </ObjectPage>
+  );
+}
+
+/** What the API says of a field, without its name. */
+const said = (sentence: string) => capitalize(sentence.replace(/^\w+ (must )?/, ''));
+
+const TEXTS: FieldTexts = {
+  name: 'At most 255 characters',
+  description: 'At most 2000 characters',
+  starts_at: said,
+  timezone: 'Choose a time zone from the list',
+  duration_seconds: 'From a minute to 30 days',
+  cron: said,
+  rrule: said,
+  settle_seconds: 'From 0 to 60 minutes',
+  monitor_ids: said,
+  tags: 'At most 20 tags like env:prod',
+};
+
+type FieldsProps = { draft: WindowDraft; set: (part: Partial<WindowDraft>) => void; form: JudgedForm };
+
+function WindowForm({ window }: { window: MaintenanceWindow | null }) {
+  const initial = useMemo(() => (window === null ? newDraft(clock.peek()) : draftOf(window)), []);
+  const value = useDraft<WindowDraft>(window === null ? 'new maintenance' : `maintenance ${window.id}`, initial);
+  const form = useJudgedForm(TEXTS);
+  const draft = value.value;
+  const set = (part: Partial<WindowDraft>) => (value.value = { ...draft, ...part });
+  const isNew = window === null;
+  const isSaved = useRef(false);
+  useLeaveGuard({
+    isNeeded: Object.keys(changesOf(initial, draft)).length > 0,
+    ask: () => confirm({ title: 'Discard changes?', text: 'They have not been saved.', action: 'Discard' }),
+    isFree: () => isSaved.current,
+  });
+  const save = () =>
+    form.submit(judgeWindow(draft), async () => {
+      const saved =
+        window === null
+          ? await api.post('/maintenance-windows', { body: bodyOf(draft) })
+          : await api.patch('/maintenance-windows/{id}', { path: { id: window.id }, body: changesOf(initial, draft) });
+      isSaved.current = true;
+      toast(isNew ? `${saved.name} planned` : 'Saved');
+      navigate(`/maintenance/${saved.id}`, { replace: true });
+      await loadAll();
+    });
+  const request = (): ApiRequest =>
+    window === null
+      ? { method: 'POST', path: '/maintenance-windows', body: bodyOf(draft) }
+      : { method: 'PATCH', path: `/maintenance-windows/${window.id}`, body: changesOf(initial, draft) };
+  return (
+    <div class="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,42rem)_minmax(0,1fr)]">
+      <Card>
+        <Form class="flex flex-col gap-5" onSubmit={save}>
+          <TextField
+            label="Name"
+            required
+            maxLength={255}
+            placeholder="Database upgrade"
+            value={draft.name}
+            onValue={(name) => set({ name })}
+            error={form.problem('name')}
+          />
+          <TimeFields draft={draft} set={set} form={form} isNew={isNew} />
+          <Routing
+            route={draft.route}
+            onRoute={(route) => set({ route })}
+            error={form.problem('monitor_ids')}
+            tagError={form.problem('tags')}
+            legend="For"
+            none="."
+            canNeedAllTags={false}
+          />
+          <EffectFields draft={draft} set={set} form={form} />
+          <TextArea
+            label="Description"
+            maxLength={2000}
+            value={draft.description}
+            onValue={(description) => set({ description })}
+            error={form.problem('description')}
+            hint="Optional."
+          />
+          <FormError text={form.rest} />
+          <div class="flex flex-wrap items-center gap-2">
+            <Button type="submit" tone="primary" busy={form.isBusy.value}>
+              {isNew ? 'Plan maintenance' : 'Save changes'}
+            </Button>
+            <CurlButton request={request} />
+          </div>
+        </Form>
+      </Card>
+      <WindowPreview
+        body={Object.values(judgeWindow(draft)).some((problem) => problem !== null) ? null : bodyOf(draft)}
+        zone={draft.timezone}
+      />
+    </div>
+  );
+}
+
+function TimeFields({ draft, set, form, isNew }: FieldsProps & { isNew: boolean }) {
+  const canStartNow = isNew && draft.repeats === 'once';
+  return (
+    <>
+      <SelectField
+        label="Repeats"
+        options={repeatOptions(draft)}
+        value={draft.repeats}
+        onValue={(repeats) => set({ repeats: repeats as Repeats })}
+      />
+      <RuleFields draft={draft} set={set} form={form} />
+      {canStartNow && (
+        <CheckField label="Start now" checked={draft.startsNow} onChecked={(isNow) => set({ startsNow: isNow })} />
+      )}
+      <div class="grid gap-4 sm:grid-cols-2">
+        {!startsNow(draft) && (
+          <>
+            <Field
+              label={draft.repeats === 'once' ? 'Starts' : 'First start'}
+              error={form.problem('starts_at')}
+              hint={draft.repeats === 'cron' ? 'Nothing before this time.' : undefined}
+            >
+              {(input) => (
+                <input
+                  {...input}
+                  type="datetime-local"
+                  value={draft.start}
+                  onInput={({ currentTarget }) => set({ start: currentTarget.value })}
+                  class={`${inputClass(input)} h-9`}
+                />
+              )}
+            </Field>
+            <ZoneField
+              value={draft.timezone}
+              onValue={(timezone) => set({ timezone })}
+              error={form.problem('timezone')}
+            />
+          </>
+        )}
+        <div class="flex items-start gap-2">
+          <TextField
+            label="Lasts"
+            inputMode="decimal"
+            class="flex-1"
+            value={draft.length}
+            onValue={(length) => set({ length })}
+            error={form.problem('duration_seconds')}
+          />
+          <SelectField
+            label="Unit"
+            class="flex-1"
+            options={UNITS}
+            value={draft.unit}
+            onValue={(unit) => set({ unit })}
+          />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function repeatOptions({ start }: WindowDraft): { value: Repeats; label: string }[] {
+  const hasStart = start !== '';
+  return [
+    { value: 'once', label: 'Once' },
+    { value: 'daily', label: 'Daily' },
+    { value: 'weekly', label: 'Weekly' },
+    { value: 'monthly', label: hasStart ? `Monthly on day ${Number(start.slice(8, 10))}` : 'Monthly on a day' },
+    { value: 'monthly-weekday', label: hasStart ? `Monthly on ${nthWeekday(start)}` : 'Monthly on a weekday' },
+    { value: 'cron', label: 'By a cron expression' },
+    { value: 'rrule', label: 'By an RRULE' },
+  ];
+}
+
+const PERIODS: Partial<Record<Repeats, string>> = {
+  daily: 'days',
+  weekly: 'weeks',
+  monthly: 'months',
+  'monthly-weekday': 'months',
+};
+
+/** How it repeats: a text, or the interval with the days of the week and the last day. */
+function RuleFields({ draft, set, form }: FieldsProps) {
+  const { repeats } = draft;
+  if (repeats === 'once') return null;
+  if (repeats === 'cron' || repeats === 'rrule') {
+    const isCron = repeats === 'cron';
+    return (
+      <TextField
+        label={isCron ? 'Cron expression' : 'RRULE'}
+        spellcheck={false}
+        autocapitalize="off"
+        autocomplete="off"
+        maxLength={500}
+        placeholder={isCron ? '30 3 * * SUN' : 'FREQ=MONTHLY;BYDAY=1SU'}
+        value={draft[repeats]}
+        onValue={(text) => set({ [repeats]: text })}
+        error={form.problem(repeats)}
+        hint={
+          isCron
+            ? 'Minute, hour, day of the month, month, day of the week, by the clock of the time zone.'
+            : 'Of RFC 5545, without DTSTART: the first start is below.'
+        }
+      />
+    );
+  }
+  return (
+    <>
+      {repeats === 'weekly' && <WeekdayFields draft={draft} set={set} />}
+      <div class="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label={`Interval in ${PERIODS[repeats] ?? ''}`}
+          inputMode="numeric"
+          value={draft.every}
+          onValue={(every) => set({ every })}
+          error={form.problem('rrule')}
+        />
+        <Field label="Last day" hint="Optional.">
+          {(input) => (
+            <input
+              {...input}
+              type="date"
+              value={draft.lastDay}
+              onInput={({ currentTarget }) => set({ lastDay: currentTarget.value })}
+              class={`${inputClass(input)} h-9`}
+            />
+          )}
+        </Field>
+      </div>
+    </>
+  );
+}
+
+function WeekdayFields({ draft, set }: Pick<FieldsProps, 'draft' | 'set'>) {
+  const chosen = chosenWeekdays(draft);
+  const toggle = (day: string, isOn: boolean) => {
+    const weekdays = isOn ? [...chosen, day] : chosen.filter((each) => each !== day);
+    if (weekdays.length > 0) set({ weekdays });
+  };
+  return (
+    <fieldset>
+      <legend class="mb-1 text-sm font-medium">On</legend>
+      <div class="flex flex-wrap gap-x-4 gap-y-1.5">
+        {WEEKDAYS.map((day) => (
+          <label key={day} class="flex items-center gap-1.5 text-sm">
+            <input
+              type="checkbox"
+              checked={chosen.includes(day)}
+              onChange={(event) => {
+                toggle(day, event.currentTarget.checked);
+                // The last one stays.
+                event.currentTarget.checked = event.currentTarget.checked || chosen.join() === day;
+              }}
+              class="size-[1.125rem] accent-accent"
+            />
+            {dayName(day).slice(0, 3)}
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+/** What the window does: to alerts, to uptime, and how long after its end. */
+function EffectFields({ draft, set, form }: FieldsProps) {
+  const choices = Object.entries(ALERTS).map(([value, { label }]) => ({ value, label }));
+  return (
+    <>
+      <div class="grid gap-4 sm:grid-cols-2">
+        <SelectField
+          label="Alerts to chats"
+          options={choices}
+          value={draft.alerts}
+          onValue={(alerts) => set({ alerts: alerts as WindowDraft['alerts'] })}
+          hint={ALERTS[draft.alerts].hint}
+        />
+        <TextField
+          label="Minutes to settle"
+          inputMode="decimal"
+          value={draft.settle}
+          onValue={(settle) => set({ settle })}
+          error={form.problem('settle_seconds')}
+          hint="Alerts wait so much longer after the end."
+        />
+      </div>
+      <CheckField
+        label="Leave it out of uptime and SLA"
+        checked={draft.isExcluded}
+        onChecked={(isExcluded) => set({ isExcluded })}
+      />
+    </>
+  );
+}

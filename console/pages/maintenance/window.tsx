@@ -1,0 +1,294 @@
+import { useSignal } from '@preact/signals';
+import { DAY_SECONDS } from '../../../core/time.ts';
+import { api } from '../../client/api.ts';
+import { sentenceOf } from '../../client/failure.ts';
+import { loadAll, monitors } from '../../client/live.ts';
+import { usePoll } from '../../client/reload.ts';
+import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction, useFormAction } from '../../parts/action.ts';
+import { Button, ButtonLink } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/choice-fields.tsx';
+import { confirm, FormDialog } from '../../parts/dialog.tsx';
+import { FactLine } from '../../parts/facts.tsx';
+import { Outdated, useLoad } from '../../parts/load.tsx';
+import { ChangesLink, ObjectPage } from '../../parts/object-page.tsx';
+import { Card, Page, Section } from '../../parts/page.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { clock, formatDuration, formatShort, formatUntil, TimesIn } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { PATHS, type PageProps } from '../../paths.ts';
+import { useShortcut } from '../../shell/keys.tsx';
+import { navigate } from '../../shell/router.ts';
+import type { MaintenanceWindow } from './draft.ts';
+import { ALERTS, describeMonitors, describeTimes, formatSpan, WindowStatus } from './words.tsx';
+
+type Occurrence = Schemas['MaintenanceOccurrence'];
+
+const BACK = { label: 'Maintenance', href: PATHS.maintenance };
+
+/** It begins and ends without an event; in milliseconds. */
+const POLL_MS = 10_000;
+
+/** Occurrences that are listed. */
+const SHOWN = 30;
+
+/** The page of one maintenance window: what it is, when it takes place, and what can be done about it. */
+export function WindowPage({ params }: PageProps) {
+  const id = params['id'] ?? '';
+  const load = useLoad(
+    async (signal) => {
+      const from = Math.floor(Date.now() / 1000) - 90 * DAY_SECONDS;
+      const query = { window_id: id, from, to: from + 180 * DAY_SECONDS };
+      const [window, { occurrences }] = await Promise.all([
+        api.get('/maintenance-windows/{id}', { path: { id }, signal }),
+        api.get('/maintenance-windows/occurrences', { query, signal }),
+      ]);
+      return { window, occurrences };
+    },
+    [id],
+  );
+  usePoll(load, true, POLL_MS);
+  return (
+    <ObjectPage
+      load={load}
+      title="Maintenance window"
+      icon="maintenance"
+      back={BACK}
+      missing="It was deleted, or the address is wrong. What has been stays in uptime and reports."
+    >
+      {({ window, occurrences }) => (
+        <Page
+          title={window.name}
+          back={BACK}
+          lead={<Lead window={window} />}
+          {...(canWrite() && { actions: <Actions window={window} onChanged={load.reload} /> })}
+        >
+          <Outdated load={load} />
+          <Facts window={window} />
+          <Occurrences window={window} occurrences={occurrences} onChanged={load.reload} />
+        </Page>
+      )}
+    </ObjectPage>
+  );
+}
+
+function Lead({ window }: { window: MaintenanceWindow }) {
+  const { status, current, next } = window;
+  return (
+    <span class="flex flex-wrap items-center gap-x-2 gap-y-1">
+      <WindowStatus status={status} />
+      {current !== null ? `until ${formatUntil(current.ends_at)}` : next !== null && `next ${formatSpan(next)}`}
+    </span>
+  );
+}
+
+type ChangeProps = { window: MaintenanceWindow; onChanged: () => Promise<void> };
+
+function Actions({ window, onChanged }: ChangeProps) {
+  const action = useAction();
+  const isExtending = useSignal(false);
+  const { id, name, current, next } = window;
+  const path = { id };
+  const act = (text: string, work: () => Promise<unknown>) =>
+    action.run(async () => {
+      await work();
+      toast(text);
+      await Promise.all([onChanged(), loadAll()]);
+    });
+  const end = async () => {
+    const text = 'Alerts that wait are sent for what is still down.';
+    if (await confirm({ title: `End ${name} now?`, text, action: 'End now', tone: 'primary' }))
+      await act('Maintenance ended', () => api.post('/maintenance-windows/{id}/end', { path }));
+  };
+  const skip = async () => {
+    if (next === null) return;
+    const text = `It does not take place ${formatSpan(next)}. Alerts are sent as usual.`;
+    if (await confirm({ title: 'Skip the next occurrence?', text, action: 'Skip it', tone: 'primary' }))
+      await act('Skipped', () =>
+        api.post('/maintenance-windows/{id}/skip', { path, body: { starts_at: next.starts_at } }),
+      );
+  };
+  const remove = async () => {
+    const text = `${current === null ? '' : 'It ends now. '}What has been stays in uptime and reports.`;
+    if (!(await confirm({ title: `Delete ${name}?`, text, action: 'Delete window' }))) return;
+    await action.run(async () => {
+      await api.delete('/maintenance-windows/{id}', { path });
+      toast(`${name} deleted`);
+      navigate(PATHS.maintenance, { replace: true });
+      await loadAll();
+    });
+  };
+  const edit = `/maintenance/${id}/edit`;
+  useShortcut('e', 'Edit', () => navigate(edit));
+  return (
+    <>
+      {current !== null && (
+        <>
+          <Button size="small" tone="primary" busy={action.isBusy.value} onClick={() => void end()}>
+            End now
+          </Button>
+          <Button size="small" onClick={() => (isExtending.value = true)}>
+            Extend
+          </Button>
+        </>
+      )}
+      {next !== null && (
+        <Button size="small" onClick={() => void skip()}>
+          Skip next
+        </Button>
+      )}
+      <ButtonLink size="small" icon="edit" href={edit}>
+        Edit
+      </ButtonLink>
+      <ChangesLink kind="maintenance" id={id} />
+      <Button size="small" tone="danger" icon="trash" onClick={() => void remove()}>
+        <span class="max-md:sr-only">Delete</span>
+      </Button>
+      {isExtending.value && current !== null && (
+        <ExtendDialog
+          window={window}
+          endsAt={current.ends_at}
+          onChanged={onChanged}
+          onClose={() => (isExtending.value = false)}
+        />
+      )}
+    </>
+  );
+}
+
+const EXTENSIONS = [900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
+
+type ExtendProps = ChangeProps & { endsAt: number; onClose: () => void };
+
+function ExtendDialog({ window: { id, name }, endsAt, onChanged, onClose }: ExtendProps) {
+  const seconds = useSignal('1800');
+  const { isBusy, error, run } = useFormAction();
+  const extend = () =>
+    run(async () => {
+      const body = { duration_seconds: Number(seconds.value) };
+      await api.post('/maintenance-windows/{id}/extend', { path: { id }, body });
+      onClose();
+      toast('Maintenance extended');
+      await Promise.all([onChanged(), loadAll()]);
+    });
+  return (
+    <FormDialog
+      title={`Extend ${name}`}
+      action="Extend"
+      isBusy={isBusy.value}
+      error={error.value === null ? null : sentenceOf(error.value)}
+      onSubmit={() => void extend()}
+      onClose={onClose}
+    >
+      <SelectField
+        label="By"
+        options={EXTENSIONS.map((each) => ({ value: String(each), label: formatDuration(each) }))}
+        value={seconds.value}
+        onValue={(value) => (seconds.value = value)}
+        hint={`Until ${formatShort(endsAt + Number(seconds.value))}. Reports show that it was added.`}
+      />
+    </FormDialog>
+  );
+}
+
+function Facts({ window }: { window: MaintenanceWindow }) {
+  const names = new Map(monitors.value?.map(({ id, name }) => [id, name]));
+  return (
+    <Section title="Settings">
+      <Card>
+        <dl class="grid gap-x-6 gap-y-1.5 text-sm md:grid-cols-[11rem_1fr]">
+          <FactLine name="When">{describeTimes(window)}</FactLine>
+          <FactLine name="Lasts">{formatDuration(window.duration_seconds)}</FactLine>
+          <FactLine name="For">
+            {describeMonitors(window)}
+            {window.monitor_ids.length > 0 && (
+              <span class="text-soft">
+                {window.monitor_ids.slice(0, SHOWN).map((id, index) => (
+                  <span key={id}>
+                    {index === 0 ? ': ' : ', '}
+                    <a href={`/monitors/${id}`} class="underline underline-offset-2 hover:text-ink">
+                      {names.get(id) ?? id}
+                    </a>
+                  </span>
+                ))}
+                {window.monitor_ids.length > SHOWN && ` and ${window.monitor_ids.length - SHOWN} more`}
+              </span>
+            )}
+          </FactLine>
+          <FactLine name="Alerts to chats">
+            {ALERTS[window.alerts].label}
+            {window.settle_seconds > 0 && `, and ${formatDuration(window.settle_seconds)} to settle`}
+          </FactLine>
+          <FactLine name="Uptime and SLA">{window.sla === 'exclude' ? 'Left out' : 'Counts as usual'}</FactLine>
+          {window.description !== '' && <FactLine name="Description">{window.description}</FactLine>}
+        </dl>
+      </Card>
+    </Section>
+  );
+}
+
+type OccurrencesProps = ChangeProps & { occurrences: readonly Occurrence[] };
+
+function Occurrences({ window, occurrences, onChanged }: OccurrencesProps) {
+  const action = useAction();
+  const skip = (startsAt: number) =>
+    action.run(async () => {
+      await api.post('/maintenance-windows/{id}/skip', { path: { id: window.id }, body: { starts_at: startsAt } });
+      toast('Skipped');
+      await onChanged();
+    });
+  const columns: Column<Occurrence>[] = [
+    { head: 'Time', cell: (one) => formatSpan(one) },
+    { head: 'Lasts', cell: ({ starts_at: from, ends_at: to }) => formatDuration(to - from), align: 'right' },
+    { head: 'Status', cell: stateOf, class: 'text-soft' },
+    ...(canWrite()
+      ? [
+          {
+            head: 'Skip',
+            isAction: true,
+            cell: (one: Occurrence) =>
+              one.starts_at > clock.value &&
+              !one.skipped && (
+                <Button
+                  size="small"
+                  tone="quiet"
+                  aria-label={`Skip ${formatSpan(one)}`}
+                  onClick={() => void skip(one.starts_at)}
+                >
+                  Skip
+                </Button>
+              ),
+          },
+        ]
+      : []),
+  ];
+  const comes = occurrences.filter(({ ends_at: to }) => to > clock.value);
+  const past = occurrences.filter(({ ends_at: to }) => to <= clock.value).toReversed();
+  const shown = [...comes.slice(0, SHOWN), ...past.slice(0, SHOWN)];
+  return (
+    <Section title="Occurrences" lead={<TimesIn />}>
+      {shown.length === 0 ? (
+        <p class="text-sm text-soft">None in the last 90 days, nor in the next 60.</p>
+      ) : (
+        <Table
+          caption="Occurrences"
+          columns={columns}
+          rows={shown}
+          keyOf={({ starts_at: at, local_start: local }) => `${at} ${local}`}
+        />
+      )}
+      {(window.cron ?? window.rrule) !== null && (
+        <p class="mt-2 text-xs text-soft">
+          Planned 60 days ahead{comes.length > SHOWN ? `; the next ${SHOWN} are listed` : ''}.
+        </p>
+      )}
+    </Section>
+  );
+}
+
+function stateOf({ starts_at: from, ends_at: to, skipped }: Occurrence): string {
+  if (skipped) return 'Skipped';
+  if (to <= clock.value) return 'Over';
+  return from <= clock.value ? 'In progress' : 'Planned';
+}

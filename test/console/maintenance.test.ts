@@ -1,0 +1,213 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { Page } from 'playwright-core';
+import { addPerson, type Person } from '../api/person.ts';
+import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { until } from '../helpers/until.ts';
+
+const test = anyTest as TestFn<ConsolePages>;
+const open = withConsolePages(test);
+
+type Context = ExecutionContext<ConsolePages>;
+type Role = 'owner' | 'viewer';
+
+/** An account with a monitor, and people of it. */
+async function prepare(t: Context) {
+  const account = await t.context.api.account();
+  const { json: monitor } = await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://a.example/' });
+  const person = (role: Role = 'owner') => addPerson(t.context.api, account.tenantId, { role });
+  return { account, monitorId: monitor.id, person };
+}
+
+type Prepared = Awaited<ReturnType<typeof prepare>>;
+
+async function plan({ account, monitorId }: Prepared, body: object): Promise<string> {
+  const sent = { name: 'Backups', monitor_ids: [monitorId], duration_seconds: 3600, ...body };
+  const { status, json, text } = await account.owner('POST', '/v1/maintenance-windows', sent);
+  if (status !== 201) throw new Error(text);
+  return json.id;
+}
+
+const windowOf = async ({ account }: Prepared, id: string) =>
+  (await account.owner('GET', `/v1/maintenance-windows/${id}`)).json;
+
+async function openAt(t: Context, person: Person, path: string) {
+  const opened = await open(t, person);
+  await opened.page.goto(path);
+  return opened;
+}
+
+const press = (page: Page, name: string | RegExp) => page.getByRole('button', { name, exact: true }).first().click();
+
+test('a weekly window is previewed while it is typed, planned in its own zone, and listed', async (t) => {
+  const prepared = await prepare(t);
+  const person = await prepared.person();
+  await person.call('PATCH', '/v1/user', { time_zone: 'America/New_York', clock: '24h' });
+  const { page, complaints } = await openAt(t, person, '/maintenance');
+  await page.getByRole('heading', { name: 'No maintenance planned' }).waitFor();
+  await page.getByRole('link', { name: 'New maintenance window' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Backups');
+  await page.getByRole('button', { name: 'Plan maintenance' }).click();
+  await page.getByText('Choose monitors or enter tags').waitFor();
+  await page.getByLabel('Repeats').selectOption('weekly');
+  await page.getByLabel('First start').fill('2027-03-06T02:30');
+  const zone = page.getByLabel('Time zone');
+  t.is(await zone.inputValue(), 'America/New York', 'the zone is that of the person');
+  await zone.fill('Europe/Berlin');
+  await zone.blur();
+  await page.getByLabel('Sun', { exact: true }).check();
+  await page.getByRole('checkbox', { name: /^Shop/ }).check();
+  const times = page.getByRole('list', { name: 'Next times' }).getByRole('listitem');
+  await times.first().getByText('Mar 6, 2027, 02:30 – 03:30').waitFor();
+  await times.first().getByText('for you Mar 5, 2027, 20:30 – 21:30').waitFor();
+  await until(async () => (await times.count()) === 10);
+  await page.getByRole('heading', { name: '1 monitor', exact: true }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: 'Plan maintenance' }).click();
+  await page.waitForURL(/\/maintenance\/mnt_/);
+  await page.getByRole('heading', { level: 1, name: 'Backups' }).waitFor();
+  await page.getByText('Every week on Saturday and Sunday at 02:30').waitFor();
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  const { rrule, timezone, local_start: start, monitor_ids: ids } = await windowOf(prepared, id);
+  t.deepEqual(
+    { rrule, timezone, start, ids },
+    {
+      rrule: 'FREQ=WEEKLY;BYDAY=SA,SU',
+      timezone: 'Europe/Berlin',
+      start: '2027-03-06T02:30',
+      ids: [prepared.monitorId],
+    },
+  );
+  await page.getByRole('link', { name: 'Maintenance', exact: true }).first().click();
+  await page.getByRole('list', { name: 'Maintenance windows' }).getByText('Scheduled').waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('a window in progress is extended and ended, and its monitor says so on its page and in its row', async (t) => {
+  const prepared = await prepare(t);
+  const person = await prepared.person();
+  const { page, complaints } = await openAt(t, person, `/monitors/${prepared.monitorId}`);
+  await press(page, 'Maintenance');
+  await page.getByLabel('From now, for').selectOption({ label: '30 min' });
+  await press(page, 'Start maintenance');
+  const banner = page.getByRole('status').filter({ hasText: /^In maintenance until \d/ });
+  await banner.waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.goto('/');
+  await page
+    .getByRole('link', { name: /Shop.*Maintenance until \d/ })
+    .first()
+    .waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.goto(`/monitors/${prepared.monitorId}`);
+  await banner.getByRole('link', { name: 'Shop' }).click();
+  await page.getByText('In progress').first().waitFor();
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  const before = (await windowOf(prepared, id)).current?.ends_at ?? 0;
+  await press(page, 'Extend');
+  await page.getByLabel('By', { exact: true }).selectOption({ label: '1 h' });
+  await page.getByRole('dialog').getByRole('button', { name: 'Extend' }).click();
+  await page.getByText('Maintenance extended').waitFor();
+  t.is((await windowOf(prepared, id)).current?.ends_at, before + 3600);
+  await press(page, 'End now');
+  await page.getByRole('dialog').getByRole('button', { name: 'End now' }).click();
+  await page.getByText('Ended', { exact: true }).waitFor();
+  t.is((await windowOf(prepared, id)).status, 'ended');
+  await page.goto(`/monitors/${prepared.monitorId}`);
+  await page.getByRole('button', { name: 'Check now' }).waitFor();
+  t.is(await banner.count(), 0);
+  t.deepEqual(complaints, []);
+});
+
+test('an occurrence is skipped, a window is changed without its times, and deleted', async (t) => {
+  const prepared = await prepare(t);
+  const id = await plan(prepared, { cron: '30 3 * * *', timezone: 'Europe/Berlin' });
+  const next = (await windowOf(prepared, id)).next?.starts_at ?? 0;
+  const { page, complaints } = await openAt(t, await prepared.person(), `/maintenance/${id}`);
+  await page.getByText('Cron 30 3 * * *').waitFor();
+  await press(page, 'Skip next');
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip it' }).click();
+  const rows = page.getByRole('table', { name: 'Occurrences' }).getByRole('row');
+  await rows.filter({ hasText: 'Skipped' }).waitFor();
+  t.is((await windowOf(prepared, id)).next?.starts_at, next + 86_400);
+  await rows
+    .filter({ hasText: 'Planned' })
+    .first()
+    .getByRole('button', { name: /^Skip / })
+    .click();
+  await until(async () => (await windowOf(prepared, id)).next?.starts_at === next + 2 * 86_400);
+  t.deepEqual(await findBarriers(page), []);
+
+  await page.keyboard.press('e');
+  await page.getByLabel('Name', { exact: true }).fill('Night backups');
+  await page.getByLabel('Alerts to chats').selectOption('drop');
+  const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+  await page.getByRole('button', { name: 'Save changes' }).click();
+  t.deepEqual((await sent).postDataJSON(), { name: 'Night backups', alerts: 'drop' });
+  await page.getByRole('heading', { level: 1, name: 'Night backups' }).waitFor();
+  await press(page, 'Delete');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete window' }).click();
+  await page.getByRole('heading', { name: 'No maintenance planned' }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('what the service refuses stands at its field', async (t) => {
+  const prepared = await prepare(t);
+  const { page } = await openAt(t, await prepared.person(), '/maintenance/new');
+  await page.getByLabel('Name', { exact: true }).fill('Too often');
+  await page.getByLabel('All monitors').check();
+  await page.getByLabel('Repeats').selectOption('cron');
+  await page.getByLabel('Cron expression').fill('*/5 * * * *');
+  await page
+    .getByRole('region', { name: 'Preview' })
+    .getByText(/at most 24 starts on a day, got 288/)
+    .waitFor();
+  await page.getByRole('button', { name: 'Plan maintenance' }).click();
+  await page
+    .getByRole('alert')
+    .filter({ hasText: /^Have at most 24 starts on a day, got 288/ })
+    .waitFor();
+  t.is(await page.evaluate('document.activeElement.value'), '*/5 * * * *');
+});
+
+test('the calendar has the occurrences of a month on the days of the person', async (t) => {
+  const prepared = await prepare(t);
+  const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+  await plan(prepared, { name: 'Late work', starts_at: `${day}T23:30`, timezone: 'UTC', duration_seconds: 1800 });
+  const person = await prepared.person();
+  await person.call('PATCH', '/v1/user', { time_zone: 'Asia/Tokyo', clock: '24h' });
+  const shown = new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
+  const { page, complaints } = await openAt(t, person, `/maintenance?view=calendar&month=${shown.slice(0, 7)}`);
+  const cell = page.getByRole('cell').filter({ has: page.locator(`time[datetime="${shown}"]`) });
+  await cell.getByRole('link', { name: '08:30 Late work' }).waitFor();
+  t.is(await page.getByRole('link', { name: /Late work/ }).count(), 1);
+  t.deepEqual(await findBarriers(page), []);
+  for (const width of [320, 768, 1280, 2560]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.getByRole('link', { name: /Late work/ }).waitFor();
+    t.deepEqual(await findSideways(page), [], String(width));
+  }
+  await press(page, 'Next month');
+  await page.waitForURL(/month=/);
+  t.deepEqual(complaints, []);
+});
+
+test('who may only read sees windows and no actions', async (t) => {
+  const prepared = await prepare(t);
+  const id = await plan(prepared, { rrule: 'FREQ=DAILY' });
+  const viewer = await prepared.person('viewer');
+  const { page, complaints } = await openAt(t, viewer, `/maintenance/${id}`);
+  await page.getByText('In progress').first().waitFor();
+  await page.getByRole('table', { name: 'Occurrences' }).waitFor();
+  const main = page.getByRole('main');
+  t.is(await main.getByRole('button').count(), 0);
+  await page.goto('/maintenance');
+  await page.getByRole('link', { name: /Backups/ }).waitFor();
+  t.is(await page.getByRole('link', { name: 'New maintenance window' }).count(), 0);
+  await page.goto(`/maintenance/${id}/edit`);
+  await page.getByRole('heading', { name: 'View only' }).waitFor();
+  await page.goto(`/monitors/${prepared.monitorId}`);
+  await page.getByRole('status').filter({ hasText: 'In maintenance until' }).waitFor();
+  t.is(await page.getByRole('button', { name: 'Maintenance' }).count(), 0);
+  t.deepEqual(complaints, []);
+});
