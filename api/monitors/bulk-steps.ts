@@ -27,11 +27,11 @@ export type Recorder<Step> = {
   fail: (step: Step, failure: { status: number; error: string }) => Promise<void>;
 };
 
-/** Changes of monitors that are under way in a process at a time, of all bulk changes: half of its connections. */
-const MOST_UNDER_WAY = 8;
-
-/** Changes of one bulk change at a time. */
-const WIDTH = 4;
+/**
+ * Changes of monitors that are under way in a process at a time, as many as requests of an account: half of the
+ * connections that the smallest has. Bulk changes that go on at once have a turn each after each monitor.
+ */
+const MOST_UNDER_WAY = 4;
 
 /** A sentence is kept up to this length, in characters. */
 const MOST_MESSAGE = 500;
@@ -150,7 +150,7 @@ export class BulkSteps {
     const work = async () => {
       for (const [index, item] of entries) results[index] = await this.#inTurn(() => run(item));
     };
-    await Promise.all(Array.from({ length: WIDTH }, work));
+    await Promise.all(Array.from({ length: MOST_UNDER_WAY }, work));
     return results;
   }
 
