@@ -126,7 +126,7 @@ test('what a process was killed at another one finishes, and no monitor is chang
       `SELECT id FROM api_tokens WHERE tenant_id = $1 AND 'write' = ANY(scopes)`,
       [account.tenantId],
     )
-  ).rows.map(({ id }) => id);
+  ).rows.map((token) => token.id);
   // As a process left it: claimed, the first monitor paused and recorded, and resumed by its owner since.
   const id = api.makeId('blk');
   await api.database.pool.query(
@@ -144,7 +144,7 @@ test('what a process was killed at another one finishes, and no monitor is chang
   await isDone(t, account, id);
   const monitors = (await account.reader('GET', '/v1/monitors')).json.monitors;
   t.deepEqual(
-    monitors.filter(({ enabled }) => enabled === 1).map(({ id }) => id),
+    monitors.filter(({ enabled }) => enabled === 1).map((monitor) => monitor.id),
     [ids[0]],
   );
   t.like(await jobOf(account, id), { total: 110, succeeded: 110, failed: 0 });
