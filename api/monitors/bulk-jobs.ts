@@ -20,7 +20,7 @@ import type { BulkSteps, Recorder } from './bulk-steps.ts';
 const LANES = 2;
 
 /** A batch is of so many monitors, and begins no other one after so many milliseconds. */
-const BATCH = 50;
+const BATCH = 200;
 const BATCH_MS = 1000;
 
 /** What a killed process left is found so often, in milliseconds. */
