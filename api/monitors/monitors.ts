@@ -118,7 +118,12 @@ export function updateMonitorHandler(
   dependencies: AnnouncingParts & Parts<'readVendorPage' | 'config'>,
 ): Handler<'updateMonitor'> {
   return async (request, response) => {
-    const { settings_version: _read, maintenance: _maintenance, if_settings_version: ifVersion, ...body } = request.body;
+    const {
+      settings_version: _read,
+      maintenance: _maintenance,
+      if_settings_version: ifVersion,
+      ...body
+    } = request.body;
     const stored = await patchMonitor(dependencies, changeOf(request, response), { body, ifVersion });
     response.json(presentMonitorState(stored.monitor));
   };
