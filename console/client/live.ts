@@ -207,8 +207,8 @@ function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): 
     : remaining;
 }
 
-/** Compares two rows. A row of the overview has only strings, numbers and nulls. */
+/** Compares two rows. A row of the overview has strings, numbers and nulls, and a list of tags. */
 function isSame(a: Monitor, b: Monitor): boolean {
-  for (const name in b) if (a[name as keyof Monitor] !== b[name as keyof Monitor]) return false;
-  return true;
+  for (const name in b) if (name !== 'tags' && a[name as keyof Monitor] !== b[name as keyof Monitor]) return false;
+  return a.tags.length === b.tags.length && a.tags.every((tag, index) => tag === b.tags[index]);
 }

@@ -1,0 +1,187 @@
+import type { Monitor } from '../../client/shapes.ts';
+import { STATUS_FILTERS, compareTexts, filtersOf, orderText, type StatusFilter } from './selection.ts';
+
+/** How many monitors of a folder are listed under each status filter. */
+type FolderCounts = Readonly<Record<StatusFilter, number>>;
+
+/** A folder of the overview. `path` is empty for the monitors that are in none; `ids` are the monitors inside. */
+export type Folder = {
+  path: string;
+  name: string;
+  isOpen: boolean;
+  ids: readonly string[];
+  counts: FolderCounts;
+  worst: StatusFilter;
+};
+
+/** A row of the overview: a monitor, or a folder. `depth` is the number of folders that it is in. */
+export type MonitorLine = { key: string; depth: number; monitor: Monitor };
+export type FolderLine = { key: string; depth: number; folder: Folder };
+export type Line = MonitorLine | FolderLine;
+
+/** The key of the tags that folders are made of: `group:shop/checkout` is the folder `checkout` in `shop`. */
+const GROUP = 'group:';
+
+/** The name of the folder with the monitors that have no group. */
+export const NO_GROUP = 'No group';
+
+/** A folder while it is filled. */
+type Node = {
+  path: string;
+  name: string;
+  children: Map<string, Node>;
+  monitors: Monitor[];
+  ids: string[];
+  counts: Record<StatusFilter, number>;
+};
+
+type Arranging = {
+  sort: string;
+  overdue: ReadonlySet<string>;
+  /** Whether the folder of a path shows what is inside. */
+  isOpen: (path: string) => boolean;
+  /** The lines before a change, of which those that stay the same are used again, so that nothing is redrawn. */
+  before?: readonly Line[];
+};
+
+/** The paths of the folders that a monitor is in, each once: `shop/checkout`. */
+export function groupsOf(monitor: Monitor): readonly string[] {
+  const known = groups.get(monitor);
+  if (known !== undefined) return known;
+  const paths = monitor.tags
+    .filter((tag) => tag.startsWith(GROUP))
+    .map((tag) => tag.slice(GROUP.length).split('/').filter(Boolean).join('/'))
+    .filter(Boolean);
+  const found = [...new Set(paths)];
+  groups.set(monitor, found);
+  return found;
+}
+
+const groups = new WeakMap<Monitor, readonly string[]>();
+
+/** One line for each monitor. */
+export function listLines(monitors: readonly Monitor[]): readonly Line[] {
+  return monitors.map((monitor) => lineOf(monitor, null, 0));
+}
+
+/**
+ * Folders with the monitors inside (D-486), which keep their order; those without a group come last. Folders stand before the
+ * monitors beside them, and are sorted by name where monitors are, by the worst status inside where monitors are
+ * sorted by status, and else by their first monitor.
+ */
+export function arrange(monitors: readonly Monitor[], { before = [], ...how }: Arranging): readonly Line[] {
+  const root = newNode('', '');
+  const rest = newNode('', NO_GROUP);
+  for (const monitor of monitors) {
+    const paths = groupsOf(monitor);
+    const filters = filtersOf(monitor, how.overdue);
+    if (paths.length === 0) {
+      add(rest, monitor, filters);
+      rest.monitors.push(monitor);
+    }
+    for (const path of paths) {
+      let node = root;
+      for (const name of path.split('/')) {
+        node = childOf(node, name);
+        // Two folders inside count it once.
+        if (node.ids.at(-1) !== monitor.id) add(node, monitor, filters);
+      }
+      node.monitors.push(monitor);
+    }
+  }
+  const known = new Map(before.flatMap((line) => ('folder' in line ? [[line.key, line]] : [])));
+  const folders = [...sorted(root.children, how.sort), ...(rest.ids.length > 0 ? [rest] : [])];
+  return folders.flatMap((node) => linesOf(node, { depth: 0, how, known }));
+}
+
+/** The paths of all folders of some monitors, those around others included. */
+export function listPaths(monitors: readonly Monitor[]): ReadonlySet<string> {
+  const paths = new Set<string>();
+  for (const monitor of monitors) {
+    const own = groupsOf(monitor);
+    if (own.length === 0) paths.add('');
+    for (const path of own) {
+      for (let end = path.indexOf('/'); end > 0; end = path.indexOf('/', end + 1)) paths.add(path.slice(0, end));
+      paths.add(path);
+    }
+  }
+  return paths;
+}
+
+type Level = { depth: number; how: Arranging; known: ReadonlyMap<string, FolderLine> };
+
+/** A folder, and what it shows while it is open. */
+function linesOf({ path, name, ids, counts, ...inside }: Node, { depth, how, known }: Level): Line[] {
+  const isOpen = how.isOpen(path);
+  const worst = STATUS_FILTERS.find((filter) => counts[filter] > 0) ?? 'up';
+  const made = { key: `folder ${path}`, depth, folder: { path, name, isOpen, ids, counts, worst } };
+  const old = known.get(made.key);
+  const line = old !== undefined && isSame(old.folder, made.folder) ? old : made;
+  if (!isOpen) return [line];
+  return [
+    line,
+    ...sorted(inside.children, how.sort).flatMap((child) => linesOf(child, { depth: depth + 1, how, known })),
+    ...inside.monitors.map((monitor) => lineOf(monitor, path, depth + 1)),
+  ];
+}
+
+function newNode(path: string, name: string): Node {
+  return {
+    path,
+    name,
+    children: new Map(),
+    monitors: [],
+    ids: [],
+    counts: { down: 0, degraded: 0, overdue: 0, pending: 0, up: 0, paused: 0 },
+  };
+}
+
+function childOf(node: Node, name: string): Node {
+  const known = node.children.get(name);
+  if (known !== undefined) return known;
+  const made = newNode(node.path === '' ? name : `${node.path}/${name}`, name);
+  node.children.set(name, made);
+  return made;
+}
+
+function add(node: Node, { id }: Monitor, filters: readonly StatusFilter[]): void {
+  node.ids.push(id);
+  for (const filter of filters) node.counts[filter] += 1;
+}
+
+function sorted(children: ReadonlyMap<string, Node>, sort: string): readonly Node[] {
+  const nodes = [...children.values()];
+  const byName = (a: Node, b: Node) =>
+    compareTexts(orderText(a.name), orderText(b.name)) || compareTexts(a.path, b.path);
+  if (sort === 'name') return nodes.toSorted(byName);
+  if (sort === 'name-desc') return nodes.toSorted((a, b) => byName(b, a));
+  if (sort === 'attention') return nodes.toSorted((a, b) => rankOf(a) - rankOf(b) || byName(a, b));
+  return nodes;
+}
+
+function rankOf({ counts }: Node): number {
+  return STATUS_FILTERS.findIndex((filter) => counts[filter] > 0);
+}
+
+/** The lines of a monitor, made once: an unchanged line is not drawn again. */
+const monitorLines = new WeakMap<Monitor, MonitorLine[]>();
+
+function lineOf(monitor: Monitor, path: string | null, depth: number): MonitorLine {
+  const key = path === null ? monitor.id : `${monitor.id} ${path}`;
+  const known = monitorLines.get(monitor);
+  const same = known?.find((line) => line.key === key);
+  if (same !== undefined) return same;
+  const made = { key, depth, monitor };
+  if (known === undefined) monitorLines.set(monitor, [made]);
+  else known.push(made);
+  return made;
+}
+
+function isSame(a: Folder, b: Folder): boolean {
+  return (
+    a.isOpen === b.isOpen &&
+    a.ids.length === b.ids.length &&
+    STATUS_FILTERS.every((filter) => a.counts[filter] === b.counts[filter]) &&
+    a.ids.every((id, index) => id === b.ids[index])
+  );
+}
