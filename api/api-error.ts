@@ -59,7 +59,8 @@ export function notFound(
     | 'session'
     | 'token'
     | 'member'
-    | 'invitation',
+    | 'invitation'
+    | 'bulk change',
   id: string,
 ): ApiError {
   return new ApiError(404, `${kind} ${id} does not exist`);

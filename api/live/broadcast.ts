@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
+import { listBulkProgress } from '../../models/monitors/bulk-changes.ts';
 import { presentAgent } from '../agents/agents.ts';
 import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';
@@ -203,6 +204,7 @@ const READERS = {
     (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),
   channel: async (database, keys) => (await listChannelsById(database, keys)).map(presentChannel),
   agent: async (database, keys) => (await listAgentsById(database, keys)).map(presentAgent),
+  bulk: async (database, keys) => await listBulkProgress(database, keys),
 } satisfies Record<ChangeKind, Reader>;
 
 /**

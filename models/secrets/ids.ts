@@ -16,7 +16,8 @@ export type IdPrefix =
   | 'rep'
   | 'req'
   | 'note'
-  | 'aud';
+  | 'aud'
+  | 'blk';
 
 /**
  * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so
