@@ -8,7 +8,7 @@ import { Empty, useTitle } from '../parts/page.tsx';
 import { type PageProps, PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
-import { Overdue, useFigures } from './overview/figures.tsx';
+import { useFigures } from './overview/figures.tsx';
 import { FirstRun } from './overview/first-run.tsx';
 import { Listing } from './overview/listing.tsx';
 import { countStatuses, needsFigures, summarize } from './overview/selection.ts';
@@ -40,7 +40,6 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
   const figures = useFigures(needsFigures(selection.sort));
   const overdue = figures.value.value?.overdue_monitors;
   const title = summarize(countStatuses(all), overdue);
-  const bottom = useRef<HTMLDivElement>(null);
   useTitle(title);
   return (
     <div class="flex min-h-full w-full flex-col pb-10 pt-4 md:px-5 md:pt-7">
@@ -53,13 +52,7 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
           </div>
         )}
       </div>
-      {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} bottom={bottom} />}
-      {/* Both would stand at the bottom, and what is wrong matters more. */}
-      {all.length > 0 && (overdue ?? 0) > 0 ? (
-        <Overdue figures={figures.value.value} box={bottom} />
-      ) : (
-        <FirstRun monitors={all} box={bottom} />
-      )}
+      {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} />}
     </div>
   );
 }
@@ -75,9 +68,13 @@ function NewMonitor({ isShort = false }: { isShort?: boolean }) {
 }
 
 function NoMonitors() {
+  const box = useRef<HTMLDivElement>(null);
   return (
-    <Empty icon="monitors" title="No monitors yet" action={<NewMonitor />}>
-      A monitor checks a URL, port, host, domain, job or vendor, and alerts you when it fails.
-    </Empty>
+    <>
+      <Empty icon="monitors" title="No monitors yet" action={<NewMonitor />}>
+        A monitor checks a URL, port, host, domain, job or vendor, and alerts you when it fails.
+      </Empty>
+      <FirstRun monitors={[]} box={box} />
+    </>
   );
 }

@@ -2,46 +2,50 @@ import { Icon } from '../../parts/icon.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
 import type { FolderLine } from './folders.ts';
+import { FolderBox } from './pick-boxes.tsx';
 import { indentOf, useRowFocus } from './row.tsx';
 import { STATUS_FILTERS, type StatusFilter } from './selection.ts';
 
-type FolderRowProps = { line: FolderLine; isAtCursor: boolean };
+type FolderRowProps = { line: FolderLine; isAtCursor: boolean; isSelectable: boolean };
 
 /** One folder of the overview: its name, the worst status inside, and how many monitors have each. It opens and closes. */
-export function FolderRow({ line, isAtCursor }: FolderRowProps) {
-  const { name, path, isOpen, worst, counts } = line.folder;
+export function FolderRow({ line, isAtCursor, isSelectable }: FolderRowProps) {
+  const { name, path, isOpen, worst, counts, ids } = line.folder;
   const button = useRowFocus<HTMLButtonElement>(isAtCursor);
   const parent = path.slice(0, Math.max(0, path.length - name.length - 1));
   return (
-    <button
-      ref={button}
-      type="button"
-      aria-expanded={isOpen}
-      style={indentOf(line.depth)}
-      class="
+    <>
+      {isSelectable && <FolderBox ids={ids} name={path === '' ? name : path} />}
+      <button
+        ref={button}
+        type="button"
+        aria-expanded={isOpen}
+        style={indentOf(line.depth)}
+        class="
         row-start flex h-full w-full scroll-mb-28 flex-wrap content-center items-center gap-x-2 border-b border-line
         bg-sunken/50 pr-4 text-left text-ink hover:bg-hover focus-visible:-outline-offset-2 md:pr-3
       "
-    >
-      <Icon name={isOpen ? 'down' : 'chevron'} class="size-4 text-soft" />
-      <FilterMark filter={worst} />
-      <span class="clipped max-w-full flex-1 basis-32 text-sm font-medium">
-        {parent !== '' && <span class="sr-only">{`${parent}/`}</span>}
-        {name}
-      </span>
-      <span class="flex flex-wrap items-center gap-x-3 text-xs text-soft">
-        {STATUS_FILTERS.map(
-          (filter) =>
-            counts[filter] > 0 && (
-              <span key={filter} class="flex items-center gap-1">
-                <FilterMark filter={filter} class="size-3" />
-                {counts[filter]}
-                <span class="sr-only"> {labelOf(filter).toLowerCase()}</span>
-              </span>
-            ),
-        )}
-      </span>
-    </button>
+      >
+        <Icon name={isOpen ? 'down' : 'chevron'} class="size-4 text-soft" />
+        <FilterMark filter={worst} />
+        <span class="clipped max-w-full flex-1 basis-32 text-sm font-medium">
+          {parent !== '' && <span class="sr-only">{`${parent}/`}</span>}
+          {name}
+        </span>
+        <span class="flex flex-wrap items-center gap-x-3 text-xs text-soft">
+          {STATUS_FILTERS.map(
+            (filter) =>
+              counts[filter] > 0 && (
+                <span key={filter} class="flex items-center gap-1">
+                  <FilterMark filter={filter} class="size-3" />
+                  {counts[filter]}
+                  <span class="sr-only"> {labelOf(filter).toLowerCase()}</span>
+                </span>
+              ),
+          )}
+        </span>
+      </button>
+    </>
   );
 }
 

@@ -5,11 +5,18 @@ import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
 import type { FolderView } from './folder-view.tsx';
 import type { FolderLine, Line } from './folders.ts';
+import { extendTo, isPicked, pickLine, pickOnly } from './picked.ts';
 
 /** The key of the row that the keyboard has selected; it survives a visit to its monitor's page. */
 export const cursor = signal<string | null>(null);
 
-type RowEventsProps = { lines: readonly Line[]; folders: FolderView; search: RefObject<HTMLInputElement | null> };
+type RowEventsProps = {
+  lines: readonly Line[];
+  folders: FolderView;
+  search: RefObject<HTMLInputElement | null>;
+  /** All monitors that match, which can be selected; null where none can. */
+  ids: readonly string[] | null;
+};
 
 /** Handlers for the element around the rows. */
 type RowEvents = {
@@ -19,10 +26,10 @@ type RowEvents = {
 };
 
 /**
- * What keys and clicks do in the rows of the overview: they move the cursor, open monitors, and open and close folders.
- * One set of handlers serves all rows.
+ * What keys and clicks do in the rows of the overview: they move the cursor, select, open monitors, and open and close
+ * folders. One set of handlers serves all rows.
  */
-export function useRowEvents({ lines, folders, search }: RowEventsProps): RowEvents {
+export function useRowEvents({ lines, folders, search, ids }: RowEventsProps): RowEvents {
   // Rows that are drawn already step through the list as it is now.
   const rows = useRef(lines);
   rows.current = lines;
@@ -37,6 +44,16 @@ export function useRowEvents({ lines, folders, search }: RowEventsProps): RowEve
     if ('folder' in line && line.folder.isOpen !== isOpen) toggle(line, isOpen);
     else if (!isOpen) cursor.value = parentOf(rows.current, line)?.key ?? cursor.value;
   };
+  /** Selects a row, or takes it out. */
+  const toggleLine = (line: Line, isRange = false) =>
+    pickLine(rows.current, rows.current.indexOf(line), { isOn: !isPicked(line), isRange });
+  const extend = (by: 1 | -1) => {
+    const from = indexOf(cursor.value);
+    move(by);
+    extendTo(rows.current, from, indexOf(cursor.value));
+  };
+  const selectKeys: Partial<Record<string, (line: Line) => void>> =
+    ids === null ? {} : { 'Shift+ArrowDown': () => extend(1), 'Shift+ArrowUp': () => extend(-1), ' ': toggleLine };
   const keys: Partial<Record<string, (line: Line) => void>> = {
     ArrowDown: () => move(1),
     ArrowUp: () => (cursor.value === rows.current[0]?.key ? search.current?.focus() : move(-1)),
@@ -44,15 +61,23 @@ export function useRowEvents({ lines, folders, search }: RowEventsProps): RowEve
       ArrowRight: (line: Line) => fold(line, true),
       ArrowLeft: (line: Line) => fold(line, false),
     }),
+    ...selectKeys,
   };
   useShortcut('j', 'Next monitor', () => move(1));
   useShortcut('k', 'Previous monitor', () => move(-1));
   useShortcut('Enter', 'Open the monitor', () => {
-    const line = rows.current[indexOf(cursor.value)];
+    const line = atCursor();
     if (line === undefined) return;
     if ('folder' in line) toggle(line);
     else navigate(`/monitors/${line.monitor.id}`);
   });
+  const atCursor = () => rows.current[indexOf(cursor.value)];
+  const toggleAtCursor = () => {
+    const line = atCursor();
+    if (line !== undefined) toggleLine(line);
+  };
+  useShortcut('x', 'Select the monitor', ids === null ? null : toggleAtCursor);
+  useShortcut('a', 'Select all that match', ids === null ? null : () => pickOnly(ids));
   const lineAt = (event: Event) => rows.current[indexOf(keyAt(event))];
   return {
     onFocusIn(event) {
@@ -60,14 +85,18 @@ export function useRowEvents({ lines, folders, search }: RowEventsProps): RowEve
     },
     onKeyDown(event) {
       const line = lineAt(event);
-      const run = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[event.key];
-      if (line === undefined || run === undefined) return;
+      const run = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[keyOf(event)];
+      // Buttons and checkboxes have a use for Space.
+      if (line === undefined || run === undefined || (event.key === ' ' && !isIn(event, 'a'))) return;
       event.preventDefault();
       run(line);
     },
     onClick(event) {
       const line = lineAt(event);
-      if (line !== undefined && 'folder' in line && isIn(event, 'button')) toggle(line);
+      if (line === undefined) return;
+      if (event.target instanceof HTMLInputElement)
+        pickLine(rows.current, rows.current.indexOf(line), { isOn: event.target.checked, isRange: event.shiftKey });
+      else if ('folder' in line && isIn(event, 'button')) toggle(line);
     },
   };
 }
@@ -80,6 +109,10 @@ function parentOf(rows: readonly Line[], line: Line): Line | undefined {
 
 function keyAt({ target }: Event): string | null {
   return target instanceof Element ? (target.closest<HTMLElement>('[data-key]')?.dataset['key'] ?? null) : null;
+}
+
+function keyOf({ key, shiftKey }: KeyboardEvent): string {
+  return shiftKey && key.startsWith('Arrow') ? `Shift+${key}` : key;
 }
 
 function isIn({ target }: Event, selector: string): boolean {

@@ -1,3 +1,4 @@
+import { AllBox } from './pick-boxes.tsx';
 import { SORTS, type SortName } from './selection.ts';
 
 /** A column's orders: the one of a first click, and the one of the next. */
@@ -10,15 +11,25 @@ const COLUMNS: readonly { label: string; place: string; sorts?: readonly [SortNa
   { label: 'Last check', place: 'row-checked widest-row text-right', sorts: ['checked', 'checked-asc'] },
 ];
 
-/** The headings of the columns, which sort. */
-export function RowHeads({ sort, onSort }: { sort: string; onSort: (sort: SortName) => void }) {
+type RowHeadsProps = {
+  sort: string;
+  onSort: (sort: SortName) => void;
+  /** What a checkbox selects: all monitors that match; null where nothing can be selected. */
+  ids: readonly string[] | null;
+};
+
+/** The headings of the columns, which sort, and a checkbox for all rows. */
+export function RowHeads({ sort, onSort, ids }: RowHeadsProps) {
   return (
-    <div class="row-grid row-start wide-row pr-3 pt-1.5 text-2xs text-soft" role="group" aria-label="Sort by">
-      {COLUMNS.map(({ label, place, sorts }) => (
-        <span key={label} class={`clipped ${place}`}>
-          {sorts === undefined ? label : <SortButton label={label} sorts={sorts} sort={sort} onSort={onSort} />}
-        </span>
-      ))}
+    <div class="wide-row relative mt-1.5">
+      {ids !== null && ids.length > 0 && <AllBox ids={ids} />}
+      <div class="row-grid row-start pr-3 text-2xs text-soft" role="group" aria-label="Sort by">
+        {COLUMNS.map(({ label, place, sorts }) => (
+          <span key={label} class={`clipped ${place}`}>
+            {sorts === undefined ? label : <SortButton label={label} sorts={sorts} sort={sort} onSort={onSort} />}
+          </span>
+        ))}
+      </div>
     </div>
   );
 }

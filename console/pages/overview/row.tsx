@@ -9,6 +9,7 @@ import { formatLatency, Moment, Since } from '../../parts/time.tsx';
 import { memo, UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
 import { isWriting } from '../../shell/keys.tsx';
 import type { History } from './histories.ts';
+import { RowBox } from './pick-boxes.tsx';
 
 const WIDTH = 96;
 const HEIGHT = 24;
@@ -78,6 +79,8 @@ type RowProps = {
   isAtCursor: boolean;
   /** The number of folders around it. */
   depth: number;
+  /** With a checkbox. */
+  isSelectable: boolean;
 };
 
 const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
@@ -106,47 +109,52 @@ export function indentOf(depth: number): Record<string, number> | undefined {
  * One monitor of the overview: status, reason, uptime, response time and last check. The list handles its events: a row
  * has no functions of its own.
  */
-export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, depth, ...row }: RowProps) {
+export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, depth, isSelectable, ...row }: RowProps) {
   const link = useRowFocus<HTMLAnchorElement>(isAtCursor);
   const days = useComputed(() => daysOf(history.value));
   const { value: past } = history;
   const isOverdue = (past?.overdue ?? row.isOverdue) && monitor.status !== 'paused';
   return (
-    <a
-      ref={link}
-      href={`/monitors/${monitor.id}`}
-      style={indentOf(depth)}
-      class={
-        'row-grid row-start h-full scroll-mb-28 items-center border-b border-line pr-4 text-ink hover:bg-hover ' +
-        `focus-visible:-outline-offset-2 md:pr-3 ${TINTS[monitor.status] ?? ''}`
-      }
-    >
-      <MonitorMark status={monitor.status} isOverdue={isOverdue} class="row-mark size-3.5" />
-      <span class={`row-name min-w-0 ${isDense ? 'flex items-baseline gap-2.5' : ''}`}>
-        <span class={`clipped block text-sm font-medium leading-5 ${isDense ? 'max-w-[60%] shrink-0' : ''}`}>
-          {monitor.name}
+    <>
+      {isSelectable && <RowBox id={monitor.id} name={monitor.name} />}
+      <a
+        ref={link}
+        href={`/monitors/${monitor.id}`}
+        style={indentOf(depth)}
+        class={
+          'row-grid row-start h-full scroll-mb-28 items-center border-b border-line pr-4 text-ink hover:bg-hover ' +
+          `focus-visible:-outline-offset-2 peer-data-[picked=true]:bg-accent-tint md:pr-3 ${TINTS[monitor.status] ?? ''}`
+        }
+      >
+        <MonitorMark status={monitor.status} isOverdue={isOverdue} class="row-mark size-3.5" />
+        <span class={`row-name min-w-0 ${isDense ? 'flex items-baseline gap-2.5' : ''}`}>
+          <span class={`clipped block text-sm font-medium leading-5 ${isDense ? 'max-w-[60%] shrink-0' : ''}`}>
+            {monitor.name}
+          </span>
+          <span class="clipped block text-xs leading-4 text-soft">
+            {isOverdue && past !== null && (
+              <span class="font-medium text-degraded">
+                <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
+              </span>
+            )}
+            <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
+          </span>
         </span>
-        <span class="clipped block text-xs leading-4 text-soft">
-          {isOverdue && past !== null && (
-            <span class="font-medium text-degraded">
-              <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
-            </span>
-          )}
-          <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
+        <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
+        <span class="row-uptime wide-row text-right text-xs text-soft">
+          {formatUptime(past?.uptime_percent ?? null)}
         </span>
-      </span>
-      <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
-      <span class="row-uptime wide-row text-right text-xs text-soft">{formatUptime(past?.uptime_percent ?? null)}</span>
-      <Sparkline
-        values={past?.hourly_latency_ms ?? null}
-        label="Response time, last 24 hours"
-        class="row-spark wide-row widest-row h-6 w-full"
-      />
-      <span class="row-latency text-right text-xs">{formatMedian(past?.median_latency_ms ?? null)}</span>
-      <span class="row-checked wide-row widest-row clipped text-right text-xs text-soft">
-        {isOverdue ? <Overdue /> : typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
-      </span>
-    </a>
+        <Sparkline
+          values={past?.hourly_latency_ms ?? null}
+          label="Response time, last 24 hours"
+          class="row-spark wide-row widest-row h-6 w-full"
+        />
+        <span class="row-latency text-right text-xs">{formatMedian(past?.median_latency_ms ?? null)}</span>
+        <span class="row-checked wide-row widest-row clipped text-right text-xs text-soft">
+          {isOverdue ? <Overdue /> : typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
+        </span>
+      </a>
+    </>
   );
 }
 
