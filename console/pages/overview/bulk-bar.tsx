@@ -1,4 +1,5 @@
 import { batch, signal, useSignal } from '@preact/signals';
+import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { canWrite } from '../../client/session-state.ts';
 import type { Monitor } from '../../client/shapes.ts';
@@ -41,9 +42,10 @@ function RunStrip({ run }: { run: Run }) {
   const box = useRef<HTMLDivElement>(null);
   const isListing = useSignal(false);
   const canUndo = useUndoWindow(run, () => isHeld(box.current) || isListing.peek()) && run.undo.length > 0;
+  useFocusBack(box);
   useLayoutEffect(() => {
     // The button that was pressed is gone.
-    if (document.activeElement === document.body) box.current?.focus({ preventScroll: true });
+    if (document.activeElement?.matches('body, main') === true) box.current?.focus({ preventScroll: true });
   }, [endedAtMs]);
   useShortcut('z', 'Undo', canUndo ? () => bulk.undo() : null);
   const isOver = endedAtMs !== null;
@@ -134,11 +136,23 @@ function isHeld(box: HTMLElement | null): boolean {
   return (box?.querySelector('button:hover, button:focus') ?? null) !== null;
 }
 
+/** Gives the focus back to the page when what has it goes. */
+function useFocusBack(box: RefObject<HTMLElement | null>): void {
+  useLayoutEffect(() => {
+    const { current } = box;
+    const main = current?.closest('main');
+    return () => {
+      if (current?.contains(document.activeElement) === true) main?.focus({ preventScroll: true });
+    };
+  }, []);
+}
+
 type Dialog = 'tag' | 'untag' | 'delete';
 
 /** How many monitors are selected, and what can be done with them. */
 function SelectionBar({ monitors, shown }: BulkBarProps) {
   const { value: ids } = picked;
+  const box = useRef<HTMLElement>(null);
   const dialog = useSignal<Dialog | null>(null);
   const chosen = useMemo(() => monitors.filter(({ id }) => ids.has(id)), [monitors, ids]);
   const matching = useMemo(() => new Set(shown.map(({ id }) => id)), [shown]);
@@ -148,6 +162,7 @@ function SelectionBar({ monitors, shown }: BulkBarProps) {
     // Deleted ones are gone from the selection, too.
     if (chosen.length < ids.size) pickOnly(chosen.map(({ id }) => id));
   }, [chosen, ids]);
+  useFocusBack(box);
   useShortcut('Escape', 'Clear the selection', clearPicked);
   const isBusy = bulk.run !== null && bulk.run.endedAtMs === null;
   const act = (action: BulkAction, tags: readonly string[] = []) =>
@@ -161,6 +176,7 @@ function SelectionBar({ monitors, shown }: BulkBarProps) {
   const close = () => (dialog.value = null);
   return (
     <section
+      ref={box}
       aria-label="Selection"
       class={`${STRIP} flex flex-wrap items-center justify-between gap-x-4 gap-y-1.5 py-1.5 pl-1 pr-2`}
     >
@@ -176,7 +192,7 @@ function SelectionBar({ monitors, shown }: BulkBarProps) {
           </Button>
         )}
       </div>
-      <div class="flex flex-wrap gap-1.5 max-lg:pl-1.5" role="group" aria-label="Actions">
+      <div class="flex flex-wrap gap-1.5 pl-1.5" role="group" aria-label="Actions">
         <Act icon="pause" label="Pause" of={offer('pause')} chosen={all} onPress={() => act('pause')} />
         <Act icon="play" label="Resume" of={offer('resume')} chosen={all} onPress={() => act('resume')} />
         <Act icon="retry" label="Check" of={offer('check')} chosen={all} after=" now" onPress={() => act('check')} />
@@ -234,7 +250,7 @@ function Act({ icon, label, of: number, chosen, to = '', after = '', tone = 'pla
       title={number === 0 ? `${label}: none of them` : whole}
       onClick={onPress}
     >
-      <span class="max-xl:sr-only">
+      <span class="max-md:sr-only">
         {label}
         {number > 0 && number < chosen && ` ${formatNumber(number)}`}
       </span>

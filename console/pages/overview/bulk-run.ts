@@ -80,9 +80,8 @@ class BulkRunner {
   restore(): void {
     if (this.#run.peek() !== null) return;
     const run = stored();
-    if (run === null || run.userId !== signedIn().user.id) return;
     this.#set(run);
-    if (run.endedAtMs === null) void this.#work();
+    if (run?.endedAtMs === null) void this.#work();
   }
 
   #start(steps: readonly Step[], isUndo: boolean): void {
@@ -238,12 +237,14 @@ class BulkRunner {
 /** The bulk action of this tab. */
 export const bulk = new BulkRunner();
 
+/** The stored action, unless it is of another person, over with nothing to say, or a request that was lost long ago. */
 function stored(): Run | null {
   try {
     const run = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Run | null;
-    // A request that was lost long ago is not sent now.
-    const isLost = run !== null && run.endedAtMs === null && run.jobId === null;
-    return isLost && Date.now() - run.sentAtMs > RETRY_MS ? null : run;
+    if (run === null || run.userId !== signedIn().user.id) return null;
+    const { endedAtMs, jobId, sentAtMs, error, refusals } = run;
+    if (endedAtMs === null) return jobId === null && Date.now() - sentAtMs > RETRY_MS ? null : run;
+    return error === null && refusals.length === 0 && Date.now() - endedAtMs > UNDO_MS ? null : run;
   } catch {
     return null;
   }

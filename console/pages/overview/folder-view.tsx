@@ -4,7 +4,7 @@ import { signedIn } from '../../client/session-state.ts';
 import type { Monitor } from '../../client/shapes.ts';
 import type { IconName } from '../../parts/icon.tsx';
 import { ToggleButton } from './controls.tsx';
-import { listPaths } from './folders.ts';
+import { listPaths, type Line } from './folders.ts';
 import type { Selection } from './selection.ts';
 
 /** What a person chose: whether monitors are listed in folders, and the paths of those that are closed. */
@@ -85,22 +85,24 @@ export function useFolders({ status, type, tag, text }: Selection): FolderView {
   };
 }
 
-type FolderButtonsProps = { view: FolderView; monitors: readonly Monitor[]; hasRoom: boolean };
+type FolderButtonsProps = {
+  view: FolderView;
+  lines: readonly Line[];
+  monitors: readonly Monitor[];
+  hasRoom: boolean;
+};
 
 /** Switches between a list and folders, and closes or opens all of these where there is room for it. */
-export function FolderButtons({ view, monitors, hasRoom }: FolderButtonsProps) {
-  const isAnyOpen = () => [...listPaths(monitors)].some((path) => !view.closed.has(path));
-  const [icon, label]: [IconName, string] =
-    view.isOn && isAnyOpen() ? ['foldAll', 'Close all folders'] : ['unfoldAll', 'Open all folders'];
+export function FolderButtons({ view, lines, monitors, hasRoom }: FolderButtonsProps) {
+  const isAnyOpen = lines.some((line) => 'folder' in line && line.folder.isOpen);
+  const [icon, label]: [IconName, string] = isAnyOpen
+    ? ['foldAll', 'Close all folders']
+    : ['unfoldAll', 'Open all folders'];
   return (
     <>
       <ToggleButton icon="folder" label="Folders" isOn={view.isOn} onPress={() => choose({ isOn: !view.isOn })} />
       {view.isOn && hasRoom && (
-        <ToggleButton
-          icon={icon}
-          label={label}
-          onPress={() => view.closeAll(icon === 'foldAll' ? listPaths(monitors) : [])}
-        />
+        <ToggleButton icon={icon} label={label} onPress={() => view.closeAll(isAnyOpen ? listPaths(monitors) : [])} />
       )}
     </>
   );

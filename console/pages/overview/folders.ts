@@ -29,6 +29,8 @@ export const NO_GROUP = 'No group';
 type Node = {
   path: string;
   name: string;
+  /** What its name is sorted by. */
+  order: string;
   children: Map<string, Node>;
   monitors: Monitor[];
   ids: string[];
@@ -72,6 +74,7 @@ export function listLines(monitors: readonly Monitor[]): readonly Line[] {
 export function arrange(monitors: readonly Monitor[], { before = [], ...how }: Arranging): readonly Line[] {
   const root = newNode('', '');
   const rest = newNode('', NO_GROUP);
+  const chains = new Map<string, readonly Node[]>();
   for (const monitor of monitors) {
     const paths = groupsOf(monitor);
     const filters = filtersOf(monitor, how.overdue);
@@ -80,18 +83,19 @@ export function arrange(monitors: readonly Monitor[], { before = [], ...how }: A
       rest.monitors.push(monitor);
     }
     for (const path of paths) {
-      let node = root;
-      for (const name of path.split('/')) {
-        node = childOf(node, name);
-        // Two folders inside count it once.
-        if (node.ids.at(-1) !== monitor.id) add(node, monitor, filters);
-      }
-      node.monitors.push(monitor);
+      const chain = chains.get(path) ?? chainOf(root, path);
+      chains.set(path, chain);
+      // Two folders inside count it once.
+      for (const node of chain) if (node.ids.at(-1) !== monitor.id) add(node, monitor, filters);
+      chain.at(-1)?.monitors.push(monitor);
     }
   }
-  const known = new Map(before.flatMap((line) => ('folder' in line ? [[line.key, line]] : [])));
-  const folders = [...sorted(root.children, how.sort), ...(rest.ids.length > 0 ? [rest] : [])];
-  return folders.flatMap((node) => linesOf(node, { depth: 0, how, known }));
+  const known = new Map<string, FolderLine>();
+  for (const line of before) if ('folder' in line) known.set(line.key, line);
+  const lines: Line[] = [];
+  for (const node of sorted(root.children, how.sort)) push(lines, node, { depth: 0, how, known });
+  if (rest.ids.length > 0) push(lines, rest, { depth: 0, how, known });
+  return lines;
 }
 
 /** The paths of all folders of some monitors, those around others included. */
@@ -110,25 +114,23 @@ export function listPaths(monitors: readonly Monitor[]): ReadonlySet<string> {
 
 type Level = { depth: number; how: Arranging; known: ReadonlyMap<string, FolderLine> };
 
-/** A folder, and what it shows while it is open. */
-function linesOf({ path, name, ids, counts, ...inside }: Node, { depth, how, known }: Level): Line[] {
+/** Adds a folder, and what it shows while it is open. */
+function push(lines: Line[], { path, name, ids, counts, ...inside }: Node, { depth, how, known }: Level): void {
   const isOpen = how.isOpen(path);
   const worst = STATUS_FILTERS.find((filter) => counts[filter] > 0) ?? 'up';
   const made = { key: `folder ${path}`, depth, folder: { path, name, isOpen, ids, counts, worst } };
   const old = known.get(made.key);
-  const line = old !== undefined && isSame(old.folder, made.folder) ? old : made;
-  if (!isOpen) return [line];
-  return [
-    line,
-    ...sorted(inside.children, how.sort).flatMap((child) => linesOf(child, { depth: depth + 1, how, known })),
-    ...inside.monitors.map((monitor) => lineOf(monitor, path, depth + 1)),
-  ];
+  lines.push(old !== undefined && isSame(old.folder, made.folder) ? old : made);
+  if (!isOpen) return;
+  for (const child of sorted(inside.children, how.sort)) push(lines, child, { depth: depth + 1, how, known });
+  for (const monitor of inside.monitors) lines.push(lineOf(monitor, path, depth + 1));
 }
 
 function newNode(path: string, name: string): Node {
   return {
     path,
     name,
+    order: orderText(name),
     children: new Map(),
     monitors: [],
     ids: [],
@@ -136,12 +138,16 @@ function newNode(path: string, name: string): Node {
   };
 }
 
-function childOf(node: Node, name: string): Node {
-  const known = node.children.get(name);
-  if (known !== undefined) return known;
-  const made = newNode(node.path === '' ? name : `${node.path}/${name}`, name);
-  node.children.set(name, made);
-  return made;
+/** The folders of a path, the outermost first; those that are missing are made. */
+function chainOf(root: Node, path: string): readonly Node[] {
+  let node = root;
+  return path.split('/').map((name) => {
+    const known = node.children.get(name);
+    const child = known ?? newNode(node.path === '' ? name : `${node.path}/${name}`, name);
+    node.children.set(name, child);
+    node = child;
+    return child;
+  });
 }
 
 function add(node: Node, { id }: Monitor, filters: readonly StatusFilter[]): void {
@@ -151,8 +157,7 @@ function add(node: Node, { id }: Monitor, filters: readonly StatusFilter[]): voi
 
 function sorted(children: ReadonlyMap<string, Node>, sort: string): readonly Node[] {
   const nodes = [...children.values()];
-  const byName = (a: Node, b: Node) =>
-    compareTexts(orderText(a.name), orderText(b.name)) || compareTexts(a.path, b.path);
+  const byName = (a: Node, b: Node) => compareTexts(a.order, b.order) || compareTexts(a.path, b.path);
   if (sort === 'name') return nodes.toSorted(byName);
   if (sort === 'name-desc') return nodes.toSorted((a, b) => byName(b, a));
   if (sort === 'attention') return nodes.toSorted((a, b) => rankOf(a) - rankOf(b) || byName(a, b));
@@ -163,18 +168,17 @@ function rankOf({ counts }: Node): number {
   return STATUS_FILTERS.findIndex((filter) => counts[filter] > 0);
 }
 
-/** The lines of a monitor, made once: an unchanged line is not drawn again. */
-const monitorLines = new WeakMap<Monitor, MonitorLine[]>();
+/** The lines of a monitor by path, made once: an unchanged line is not drawn again. Null is the path in a list. */
+const monitorLines = new WeakMap<Monitor, { path: string | null; line: MonitorLine }[]>();
 
 function lineOf(monitor: Monitor, path: string | null, depth: number): MonitorLine {
-  const key = path === null ? monitor.id : `${monitor.id} ${path}`;
   const known = monitorLines.get(monitor);
-  const same = known?.find((line) => line.key === key);
-  if (same !== undefined) return same;
-  const made = { key, depth, monitor };
-  if (known === undefined) monitorLines.set(monitor, [made]);
-  else known.push(made);
-  return made;
+  const same = known?.find((each) => each.path === path);
+  if (same !== undefined) return same.line;
+  const line = { key: path === null ? monitor.id : `${monitor.id} ${path}`, depth, monitor };
+  if (known === undefined) monitorLines.set(monitor, [{ path, line }]);
+  else known.push({ path, line });
+  return line;
 }
 
 function isSame(a: Folder, b: Folder): boolean {

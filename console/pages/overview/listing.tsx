@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/tags.ts';
 import { openIncidents } from '../../client/live.ts';
 import { usePoll } from '../../client/reload.ts';
-import { canWrite } from '../../client/session-state.ts';
+import { canWrite, signedIn } from '../../client/session-state.ts';
 import type { Monitor, Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { Empty } from '../../parts/page.tsx';
@@ -19,6 +19,7 @@ import { FolderRow } from './folder-row.tsx';
 import { FolderButtons, FolderHint, useFolders } from './folder-view.tsx';
 import { arrange, groupsOf, listLines, type Line } from './folders.ts';
 import { Histories } from './histories.ts';
+import { keepPickedOf } from './picked.ts';
 import { cursor, useRowEvents } from './row-events.ts';
 import { RowHeads } from './row-heads.tsx';
 import { MonitorRow } from './row.tsx';
@@ -124,7 +125,7 @@ export function Listing({ all, selection, load }: ListingProps) {
               onOpenFirst={() => openFirst(lines)}
               onEnterList={enterList}
             >
-              <FolderButtons view={folders} monitors={shown} hasRoom={layout !== 'narrow'} />
+              <FolderButtons view={folders} lines={lines} monitors={shown} hasRoom={layout !== 'narrow'} />
             </Controls>
           </div>
           <RowHeads sort={sort} onSort={(chosen) => change({ sort: chosen })} ids={isSelectable ? ids : null} />
@@ -186,7 +187,10 @@ type LowerEdgeProps = {
  * warning of overdue monitors. The steps for a new account make way for either.
  */
 function LowerEdge({ box, figures, monitors, shown }: LowerEdgeProps) {
-  useEffect(() => bulk.restore(), []);
+  useEffect(() => {
+    keepPickedOf(signedIn().user.id);
+    bulk.restore();
+  }, []);
   const isOverdue = (figures?.overdue_monitors ?? 0) > 0;
   if (!isOverdue && !hasBulkBar()) return <FirstRun monitors={monitors} box={box} />;
   return (

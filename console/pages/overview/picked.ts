@@ -7,6 +7,15 @@ export const picked = signal<ReadonlySet<string>>(new Set());
 /** The key of the row that a range begins at: the one that was selected or not last. */
 let anchor: string | null = null;
 
+/** The person who selected them. */
+let owner: string | null = null;
+
+/** Drops what another person selected in this tab. */
+export function keepPickedOf(userId: string): void {
+  if (owner !== userId) clearPicked();
+  owner = userId;
+}
+
 /** Selects monitors, or takes them out of the selection. */
 export function pick(ids: Iterable<string>, isOn: boolean): void {
   const next = new Set(picked.peek());
