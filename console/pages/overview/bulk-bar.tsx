@@ -3,7 +3,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { canWrite } from '../../client/session-state.ts';
 import type { Monitor } from '../../client/shapes.ts';
-import { Button, IconButton } from '../../parts/button.tsx';
+import { Button, IconButton, Spinner } from '../../parts/button.tsx';
 import { count, formatNumber } from '../../parts/figures.ts';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
@@ -54,8 +54,12 @@ function RunStrip({ run }: { run: Run }) {
   return (
     <section ref={box} tabIndex={-1} aria-label="Bulk action" class={`${STRIP} overflow-hidden`}>
       <div class="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 py-1 pl-3.5 pr-1">
-        <Icon name={isBad ? 'warning' : 'check'} class={`size-4 ${outcomeColor(isOver, isBad)}`} />
-        <p role="status" class="min-w-0 flex-1 basis-48 break-words">
+        {isOver ? (
+          <Icon name={isBad ? 'warning' : 'check'} class={`size-4 ${isBad ? 'text-down' : 'text-up'}`} />
+        ) : (
+          <Spinner />
+        )}
+        <p role="status" class="min-w-0 flex-1 basis-32 break-words">
           {isOver ? describeOutcome(run) : `${describeRunning(run, total)}…`}
         </p>
         {!isOver && (
@@ -84,11 +88,6 @@ function RunStrip({ run }: { run: Run }) {
       {isListing.value && <FailuresDialog refusals={refusals} onClose={() => (isListing.value = false)} />}
     </section>
   );
-}
-
-function outcomeColor(isOver: boolean, isBad: boolean): string {
-  if (!isOver) return 'invisible';
-  return isBad ? 'text-down' : 'text-up';
 }
 
 function describeOutcome(run: Run): string {
