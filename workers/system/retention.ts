@@ -11,6 +11,7 @@ import { deleteOldDomains } from '../../models/checks/domains.ts';
 import { deleteIdleRegistries } from '../../models/checks/registries.ts';
 import { deleteUnusedVendorPages } from '../../models/checks/vendor-pages.ts';
 import { deleteOrphanedPings } from '../../models/heartbeats/ping-record.ts';
+import { deleteOldBulkChanges } from '../../models/monitors/bulk-changes.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
@@ -54,6 +55,9 @@ const KEEP_VENDOR_PAGES_DAYS = 7;
 /** One that no monitor watches, read for a request of the API alone, goes sooner, in milliseconds. */
 const KEEP_UNWATCHED_MS = HOUR_MS;
 
+/** What came of a bulk change is kept this long, in days. */
+const KEEP_BULK_CHANGES_DAYS = 7;
+
 /** Pings of deleted heartbeats that go at a time. */
 const MOST_PINGS = 500_000;
 
@@ -76,6 +80,7 @@ type Deleted = {
   auditEntries: number;
   pings: number;
   rates: number;
+  bulkChanges: number;
 };
 
 /** Deletes what is older than its promise, and sessions that are over. */
@@ -97,5 +102,6 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS),
     pings: await deleteOrphanedPings(database, MOST_PINGS),
     rates: await deletePastRates(database, now()),
+    bulkChanges: await deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
   };
 }
