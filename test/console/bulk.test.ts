@@ -31,7 +31,7 @@ const boxOf = (page: Page, name: string): Locator => listOf(page).getByRole('che
 const selected = (page: Page, monitors: string, rest = '') =>
   page.getByRole('region', { name: 'Selection' }).getByText(`${monitors} selected${rest}`, { exact: true }).waitFor();
 const outcome = (page: Page, text: string) =>
-  page.getByRole('region', { name: 'Bulk action' }).getByText(text, { exact: true }).waitFor();
+  page.getByRole('region', { name: 'Bulk change' }).getByText(text, { exact: true }).waitFor();
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 const namesOf = async (page: Page) => (await listOf(page).getByRole('checkbox', { checked: true }).all()).length;
 
@@ -115,13 +115,13 @@ test('what is selected is paused, and an undo resumes exactly what was paused', 
   t.deepEqual(await paused(), [true, true, true]);
   t.deepEqual(await findBarriers(page), []);
   // With the keyboard one is at what it came to, and Tab leads to the way back.
-  await page.getByRole('region', { name: 'Bulk action' }).and(page.locator(':focus')).waitFor();
+  await page.getByRole('region', { name: 'Bulk change' }).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('Tab');
   await page.getByRole('button', { name: 'Undo' }).and(page.locator(':focus')).waitFor();
   await page.keyboard.press('Enter');
   await outcome(page, '2 monitors resumed');
   t.deepEqual(await paused(), [true, false, false]);
-  await page.getByRole('region', { name: 'Bulk action' }).waitFor({ state: 'detached' });
+  await page.getByRole('region', { name: 'Bulk change' }).waitFor({ state: 'detached' });
   await page.locator('main:focus').waitFor();
 
   await boxOf(page, 'Shop 11').check();
@@ -348,5 +348,5 @@ test('an action that is refused says why, and what was selected can be selected 
   await selected(page, '2 monitors');
   await page.keyboard.press('Escape');
   await press(page, 'Dismiss');
-  await page.getByRole('region', { name: 'Bulk action' }).waitFor({ state: 'detached' });
+  await page.getByRole('region', { name: 'Bulk change' }).waitFor({ state: 'detached' });
 });

@@ -52,7 +52,7 @@ function RunStrip({ run }: { run: Run }) {
   const isBad = error !== null || refusals.length > 0;
   const left = run.steps.flatMap(({ ids }) => ids);
   return (
-    <section ref={box} tabIndex={-1} aria-label="Bulk action" class={`${STRIP} overflow-hidden`}>
+    <section ref={box} tabIndex={-1} aria-label="Bulk change" class={`${STRIP} overflow-hidden`}>
       <div class="flex min-h-11 flex-wrap items-center gap-x-3 gap-y-1 py-1 pl-3.5 pr-1">
         {isOver ? (
           <Icon name={isBad ? 'warning' : 'check'} class={`size-4 ${isBad ? 'text-down' : 'text-up'}`} />

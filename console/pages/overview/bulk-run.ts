@@ -234,7 +234,7 @@ class BulkRunner {
   }
 }
 
-/** The bulk action of this tab. */
+/** The bulk change of this tab. */
 export const bulk = new BulkRunner();
 
 /** The stored action, unless it is of another person, over with nothing to say, or a request that was lost long ago. */

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Line } from './folders.ts';
 
-/** The ids of the monitors that are selected for a bulk action. They stay while filters and pages change (D-487). */
+/** The ids of the monitors that are selected for a bulk change. They stay while filters and pages change (D-487). */
 export const picked = signal<ReadonlySet<string>>(new Set());
 
 /** The key of the row that a range begins at: the one that was selected or not last. */
