@@ -118,8 +118,11 @@ class BulkRunner {
         await this.#finish(run, step);
       }
     } catch (failure) {
-      // Whoever signs in next goes on with it.
-      if (session.peek() === null) return;
+      if (session.peek() === null) {
+        // It stays stored: after the next sign-in the same person goes on with it.
+        this.#run.value = null;
+        return;
+      }
       error = sentenceOf(failure);
     }
     const run = this.#run.peek();

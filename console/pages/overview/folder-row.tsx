@@ -8,7 +8,7 @@ import { STATUS_FILTERS, type StatusFilter } from './selection.ts';
 
 type FolderRowProps = { line: FolderLine; isAtCursor: boolean; isSelectable: boolean };
 
-/** One folder of the overview: its name, the worst status inside, and how many monitors have each. It opens and closes. */
+/** A folder, which opens and closes: its name, the worst status inside, and how many monitors have each. */
 export function FolderRow({ line, isAtCursor, isSelectable }: FolderRowProps) {
   const { name, path, isOpen, worst, counts, ids } = line.folder;
   const button = useRowFocus<HTMLButtonElement>(isAtCursor);

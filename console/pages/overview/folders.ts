@@ -67,9 +67,9 @@ export function listLines(monitors: readonly Monitor[]): readonly Line[] {
 }
 
 /**
- * Folders with the monitors inside (D-486), which keep their order; those without a group come last. Folders stand before the
- * monitors beside them, and are sorted by name where monitors are, by the worst status inside where monitors are
- * sorted by status, and else by their first monitor.
+ * Folders with the monitors inside, which keep their order; those without a group come last (D-486). Folders stand
+ * before the monitors beside them, and are sorted by name where monitors are, by the worst status inside where monitors
+ * are sorted by status, and else by their first monitor.
  */
 export function arrange(monitors: readonly Monitor[], { before = [], ...how }: Arranging): readonly Line[] {
   const root = newNode('', '');

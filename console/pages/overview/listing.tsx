@@ -183,8 +183,8 @@ type LowerEdgeProps = {
 };
 
 /**
- * What stays at the bottom of the screen, over the rows, where it moves nothing when it appears: the selection, and the
- * warning of overdue monitors. The steps for a new account make way for either.
+ * What stays at the bottom of the screen: the selection, and the warning of overdue monitors. There it moves nothing
+ * when it appears. The steps for a new account make way for either.
  */
 function LowerEdge({ box, figures, monitors, shown }: LowerEdgeProps) {
   useEffect(() => {

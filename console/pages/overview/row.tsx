@@ -123,7 +123,8 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, de
         style={indentOf(depth)}
         class={
           'row-grid row-start h-full scroll-mb-28 items-center border-b border-line pr-4 text-ink hover:bg-hover ' +
-          `focus-visible:-outline-offset-2 peer-data-[picked=true]:bg-accent-tint md:pr-3 ${TINTS[monitor.status] ?? ''}`
+          'focus-visible:-outline-offset-2 peer-data-[picked=true]:bg-accent-tint md:pr-3 ' +
+          (TINTS[monitor.status] ?? '')
         }
       >
         <MonitorMark status={monitor.status} isOverdue={isOverdue} class="row-mark size-3.5" />
