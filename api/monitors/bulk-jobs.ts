@@ -20,7 +20,7 @@ import type { BulkSteps, Recorder } from './bulk-steps.ts';
 const LANES = 2;
 
 /** A batch is of so many monitors, and begins no other one after so many milliseconds. */
-const BATCH = 50;
+const BATCH = 200;
 const BATCH_MS = 1000;
 
 /** What a killed process left is found so often, in milliseconds. */
@@ -41,6 +41,7 @@ export class BulkJobs implements BulkChanges {
   readonly #steps: BulkSteps;
   readonly #working = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | null = null;
+  #isWoken = false;
 
   constructor(parts: JobParts, steps: BulkSteps) {
     this.#parts = parts;
@@ -54,9 +55,22 @@ export class BulkJobs implements BulkChanges {
   }
 
   wake(): void {
-    if (this.#parts.stopping.aborted || this.#working.size >= LANES) return;
-    const work = this.#work().finally(() => this.#working.delete(work));
+    if (this.#parts.stopping.aborted) return;
+    if (this.#working.size >= LANES) {
+      this.#isWoken = true;
+      return;
+    }
+    const work = this.#work().finally(() => {
+      this.#working.delete(work);
+      if (this.#isWoken) this.#wakeAgain();
+    });
     this.#working.add(work);
+  }
+
+  /** A lane that ends may have found nothing just before there was something. */
+  #wakeAgain(): void {
+    this.#isWoken = false;
+    this.wake();
   }
 
   /** Resolves when the batches in hand are over; the process is stopping. */

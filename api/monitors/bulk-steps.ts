@@ -15,7 +15,6 @@ import { accept, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import { answerTo } from '../middleware/error-response.ts';
 import type { RateLimits } from '../rate-limits.ts';
-import { isId } from '../request-context.ts';
 import { checkMonitor, patchMonitor, removeMonitor, switchMonitor, type MonitorChangeRequest } from './changes.ts';
 import type { AnnouncingParts } from './schedule-changes.ts';
 
@@ -28,11 +27,11 @@ export type Recorder<Step> = {
   fail: (step: Step, failure: { status: number; error: string }) => Promise<void>;
 };
 
-/** Changes of monitors that are under way in a process at a time, of all bulk changes: half of its connections. */
-const MOST_UNDER_WAY = 8;
-
-/** Changes of one bulk change at a time. */
-const WIDTH = 4;
+/**
+ * Changes of monitors that are under way in a process at a time, as many as requests of an account: half of the
+ * connections that the smallest has. Bulk changes that go on at once have a turn each after each monitor.
+ */
+const MOST_UNDER_WAY = 4;
 
 /** A sentence is kept up to this length, in characters. */
 const MOST_MESSAGE = 500;
@@ -95,17 +94,18 @@ export class BulkSteps {
   #failureOf(error: unknown): { status: number; error: string } {
     const { status, message } = answerTo(error);
     if (status >= 500) this.#parts.logger.error({ err: error }, 'bulk.step_failed');
-    return { status, error: message.slice(0, MOST_MESSAGE).toWellFormed() };
+    return { status, error: message.slice(0, MOST_MESSAGE).replaceAll('\0', '').toWellFormed() };
   }
 
   async #change(
     parts: StepParts,
     task: BulkTask,
-    { monitorId, beforeCommit }: { monitorId: string; beforeCommit?: BeforeCommit },
+    { monitorId, name, beforeCommit }: Selected & { beforeCommit?: BeforeCommit },
   ): Promise<number> {
     const { order, account } = task;
     const { makeId, now } = parts;
-    if (!isId(monitorId)) throw notFound('monitor', monitorId);
+    // It was not there when the selection was made: to look again would cost as much as a change.
+    if (name === null) throw notFound('monitor', monitorId);
     const request: MonitorChangeRequest = {
       account,
       author: {
@@ -129,7 +129,8 @@ export class BulkSteps {
     if (order.action === 'delete') {
       // A deletion also changes what depends on the monitor, apart from its own transaction.
       const key = { tenantId: account.tenantId, id: monitor.monitorId };
-      if (!isId(key.id) || (await findMonitor(this.#parts.database, key)) === null) throw notFound('monitor', key.id);
+      if (monitor.name === null || (await findMonitor(this.#parts.database, key)) === null)
+        throw notFound('monitor', key.id);
       return status;
     }
     const beforeCommit = () => Promise.reject(new Rehearsed());
@@ -149,7 +150,7 @@ export class BulkSteps {
     const work = async () => {
       for (const [index, item] of entries) results[index] = await this.#inTurn(() => run(item));
     };
-    await Promise.all(Array.from({ length: WIDTH }, work));
+    await Promise.all(Array.from({ length: MOST_UNDER_WAY }, work));
     return results;
   }
 

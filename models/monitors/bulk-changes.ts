@@ -214,13 +214,17 @@ export async function listOpenSteps(
 /** What is recorded of a step; `error` null = it is done. */
 type StepOutcome = { change: Pick<BulkChange, 'no'>; position: number; status: number; error: string | null };
 
-/** Records what came of a monitor; false where that is recorded already, of the same step in another process. */
+/**
+ * Records what came of a monitor; false where that is recorded already, of the same step in another process. The
+ * transaction does not wait for its commit to be on disk: what a crash of PostgreSQL takes back is the change and its
+ * record together, and the end of each batch waits for all of it.
+ */
 export async function recordStep(run: Run, { change, position, status, error }: StepOutcome): Promise<boolean> {
   const recorded = await run(
     {
       name: 'record-bulk-step',
       text: `UPDATE bulk_results SET status = $3, error = $4 WHERE change_no = $1 AND position = $2 AND status IS NULL
-             RETURNING 1`,
+             RETURNING set_config('synchronous_commit', 'off', true)`,
     },
     [change.no, position, status, error],
   );

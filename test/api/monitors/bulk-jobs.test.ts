@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { claimBulkChange, insertBulkChange } from '../../../models/monitors/bulk-changes.ts';
+import { insertBulkChange, patchContext } from '../../../models/monitors/bulk-changes.ts';
 import { createMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
 import { until } from '../../helpers/until.ts';
@@ -127,35 +127,27 @@ test('what a process was killed at another one finishes, and no monitor is chang
       [account.tenantId],
     )
   ).rows.map(({ id }) => id);
-  const requestedMs = Date.now() - 60_000;
-  const stored = await insertBulkChange(api.database, {
-    id: api.makeId('blk'),
-    tenantId: account.tenantId,
-    key: null,
-    order: { action: 'pause' },
-    actor: { kind: 'token', id: tokenId ?? '', name: 'test' },
-    address: '192.0.2.7',
-    monitors: ids.map((monitorId, index) => ({ monitorId, name: `Shop ${index}` })),
-    nowMs: requestedMs,
-  });
-  if (typeof stored === 'string') throw new Error(stored);
   // As a process left it: claimed, the first monitor paused and recorded, and resumed by its owner since.
-  t.is((await claimBulkChange(api.database, requestedMs))?.id, stored.id);
-  await api.database.pool.query('UPDATE bulk_results SET status = 200 WHERE change_no = $1 AND position = 1', [
-    stored.no,
-  ]);
-  // Whatever wakes a process has it find what is left.
-  const other = await api.account();
-  await addMonitors(api, other, 101);
-  const { json } = await other.owner('POST', BULK, { select: { all: true }, action: 'resume' });
-  await isDone(t, account, stored.id);
-  await isDone(t, other, json.id);
+  const id = api.makeId('blk');
+  await api.database.pool.query(
+    `WITH change AS (
+       INSERT INTO bulk_changes (id, tenant_id, action, sealed_patch, actor_kind, actor_id, actor_name, address, status,
+         total, created_at, served_at, claimed_until)
+       VALUES ($1, $2, 'pause', $3, 'token', $4, 'test', '192.0.2.7', 'running', 110, $5, $5, $5::bigint + 2000)
+       RETURNING no
+     )
+     INSERT INTO bulk_results (change_no, position, monitor_id, name, status)
+     SELECT no, position, id, 'Shop', CASE WHEN position = 1 THEN 200 END
+     FROM change, unnest($6::text[]) WITH ORDINALITY AS m (id, position)`,
+    [id, account.tenantId, api.database.secrets.seal('{}', patchContext(id)), tokenId, Date.now(), ids],
+  );
+  await isDone(t, account, id);
   const monitors = (await account.reader('GET', '/v1/monitors')).json.monitors;
   t.deepEqual(
     monitors.filter(({ enabled }) => enabled === 1).map(({ id }) => id),
     [ids[0]],
   );
-  t.like(await jobOf(account, stored.id), { total: 110, succeeded: 110, failed: 0 });
+  t.like(await jobOf(account, id), { total: 110, succeeded: 110, failed: 0 });
   const { rows } = await api.database.pool.query(
     `SELECT address, count(*)::int AS entries, count(DISTINCT object_id)::int AS monitors FROM audit_log
      WHERE tenant_id = $1 AND action = 'monitor.paused' GROUP BY address`,
@@ -182,7 +174,7 @@ test('a job stops where its token is revoked or its member may not change monito
       order: { action: 'delete' },
       actor: { kind, id: (kind === 'token' ? rows[0]?.id : person.user.id) ?? '', name: 'test' },
       address: null,
-      monitors: ids.map((monitorId) => ({ monitorId, name: null })),
+      monitors: ids.map((monitorId) => ({ monitorId, name: 'Shop' })),
       nowMs: Date.now(),
     });
     const other = await api.account();
