@@ -60,7 +60,8 @@ export function notFound(
     | 'token'
     | 'member'
     | 'invitation'
-    | 'maintenance window',
+    | 'maintenance window'
+    | 'bulk change',
   id: string,
 ): ApiError {
   return new ApiError(404, `${kind} ${id} does not exist`);

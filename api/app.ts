@@ -20,6 +20,8 @@ import { errorResponse, onlyGet, unknownRoute } from './middleware/error-respons
 import { rateLimit } from './middleware/rate-limit.ts';
 import { headAsGet, requestForm } from './middleware/request-form.ts';
 import { assignRequestId, requestLog } from './middleware/request-log.ts';
+import { BulkJobs } from './monitors/bulk-jobs.ts';
+import { BulkSteps } from './monitors/bulk-steps.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './router.ts';
 
@@ -29,7 +31,7 @@ import { createRouter } from './router.ts';
  */
 export async function createApp(
   dependencies: ApiDependencies,
-  mount: (app: Express, shared: { throttle: Throttle }) => void = () => undefined,
+  mount: (app: Express, shared: { throttle: Throttle; bulkJobs: BulkJobs }) => void = () => undefined,
 ): Promise<Express> {
   const description = await readDescription();
   const app = express();
@@ -67,6 +69,7 @@ export async function createApp(
     config: { publicUrl },
   } = dependencies;
   const throttle = createThrottle({ database, store, publicUrl }, createShutAccountRecorder(dependencies));
+  const bulkJobs = new BulkJobs(dependencies, new BulkSteps({ ...dependencies, rateLimits }));
   app.use(
     BASE_PATH,
     headAsGet,
@@ -79,13 +82,14 @@ export async function createApp(
         throttle,
         live: new LiveStreams(dependencies),
         rateLimits,
+        bulkChanges: bulkJobs,
         accountChecks: keepAccountChecks(dependencies),
       },
       concurrency,
     ),
   );
 
-  mount(app, { throttle });
+  mount(app, { throttle, bulkJobs });
   app.use(unknownRoute);
   app.use(errorResponse(dependencies));
   return app;

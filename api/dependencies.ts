@@ -7,8 +7,10 @@ import type { PreviewOutcome } from '../core/checks/preview.ts';
 import type { ScheduleChange } from '../core/checks/slots.ts';
 import type { VendorReading } from '../core/checks/vendor/document.ts';
 import type { VendorPage } from '../core/checks/vendor/page.ts';
+import type { BulkResult, BulkTask } from '../core/monitors/bulk.ts';
 import type { KeptCalls } from '../core/shared-calls.ts';
 import type { Database } from '../models/database.ts';
+import type { BulkChange, Selected } from '../models/monitors/bulk-changes.ts';
 import type { AccountChecks } from '../models/monitors/monitor-overview.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import type { ChatAttempt } from '../notifications/attempt-result.ts';
@@ -86,12 +88,25 @@ export type Live = {
   open(response: ServerResponse, reader: { caller: Caller; isBack: boolean }): void;
 };
 
+/** Changes of many monitors, made in this process. */
+export type BulkChanges = {
+  /** Changes these monitors and resolves with what came of each, in their order; nothing is recorded of it. */
+  changeAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]>;
+  /** Resolves with what would come of each; nothing is changed. */
+  rehearseAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]>;
+  /** Makes a stored change whose caller waits for it, and resolves with what became of it. */
+  finish(change: BulkChange, task: BulkTask): Promise<BulkChange>;
+  /** A job was stored. */
+  wake(): void;
+};
+
 /** What handlers are given besides. */
 export type HandlerDependencies = ApiDependencies & {
   /** One for all that check passwords and codes: they count together. */
   throttle: Throttle;
   live: Live;
   rateLimits: RateLimits;
+  bulkChanges: BulkChanges;
   /** The overview and the wallboard show the same checks. */
   accountChecks: KeptCalls<AccountChecks>;
 };

@@ -132,10 +132,20 @@ export function resolveSchema(description: Description, schema: Schema | undefin
   return name === undefined ? schema : resolveSchema(description, description.components.schemas[name]);
 }
 
-/** The schema of a query parameter of an operation; undefined when it has none of that name. */
+/** The schema of a query parameter of a list; undefined when it has none of that name. */
 export function querySchema(description: Description, path: string, name: string): Schema | undefined {
+  return parameterSchema(description, { path, method: 'get' }, { in: 'query', name });
+}
+
+/** The schema of a parameter of an operation, headers by their names in lower case; undefined when it has none of it. */
+export function parameterSchema(
+  description: Description,
+  { path, method }: OperationKey,
+  wanted: { in: 'query' | 'header'; name: string },
+): Schema | undefined {
   const item = description.paths[path];
-  const parameters = [...(item?.parameters ?? []), ...(item?.get?.parameters ?? [])];
+  const parameters = [...(item?.parameters ?? []), ...(item?.[method]?.parameters ?? [])];
+  const nameOf = (name = '') => (wanted.in === 'header' ? name.toLowerCase() : name);
   const resolved = parameters.map((parameter) =>
     parameter.$ref === undefined
       ? parameter
@@ -143,7 +153,7 @@ export function querySchema(description: Description, path: string, name: string
   );
   return resolveSchema(
     description,
-    resolved.find((parameter) => parameter?.in === 'query' && parameter.name === name)?.schema,
+    resolved.find((parameter) => parameter?.in === wanted.in && nameOf(parameter.name) === wanted.name)?.schema,
   );
 }
 

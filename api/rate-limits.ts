@@ -37,6 +37,13 @@ const RATE_LIMITS = {
   /** Of one account: a target that is given freely must not make this a scanner. */
   preview: READS,
   page: READS,
+  /** Of one account, in monitors: each costs as much as a change of its own. */
+  bulk: {
+    counter: 'bulk',
+    points: 15_000,
+    seconds: MINUTE,
+    what: 'monitors selected for bulk changes in this account',
+  },
   /** Of one account: test deliveries of webhooks that are created or tested, and test messages to chats. */
   test: { counter: 'test', points: 60, seconds: MINUTE, what: 'test deliveries in this account' },
   /** Of one channel. */

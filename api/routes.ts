@@ -69,6 +69,7 @@ import {
   startMonitorMaintenanceHandler,
   updateMaintenanceWindowHandler,
 } from './maintenance/windows.ts';
+import { changeMonitorsHandler, getMonitorChangesHandler } from './monitors/bulk.ts';
 import { getMonitorFactsHandler, getMonitorLocationsHandler } from './monitors/facts.ts';
 import {
   createMonitorHandler,
@@ -101,8 +102,8 @@ type Served<Id extends OperationId> = {
 
 /**
  * A route; where it can change something, `records` is what the audit log calls that. Null where nothing is stored that
- * a customer could ask about later (previews and tests), and for giving up a region, which is recorded in the accounts
- * that it watched for.
+ * a customer could ask about later (previews and tests), for giving up a region, which is recorded in the accounts that
+ * it watched for, and for bulk changes, which record the change of each monitor.
  */
 type Route<Id extends OperationId> = Served<Id> &
   ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });
@@ -128,6 +129,8 @@ export const ROUTES = {
     records: 'monitor.paused',
     handler: pauseMonitorHandler,
   },
+  changeMonitors: { method: 'post', path: '/monitors/bulk', records: null, handler: changeMonitorsHandler },
+  getMonitorChanges: { method: 'get', path: '/monitors/bulk/{bulk_id}', handler: getMonitorChangesHandler },
   requestCheck: {
     method: 'post',
     path: '/monitors/{id}/check',

@@ -26,6 +26,7 @@ import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { publishPingAvailability, UnstoredPings } from './heartbeats/ping-availability.ts';
+import type { BulkJobs } from './monitors/bulk-jobs.ts';
 import { createPreviewRun } from './monitors/preview-run.ts';
 import { createVendorLookup } from './monitors/vendors.ts';
 import { readConsole } from './system/console-files.ts';
@@ -82,6 +83,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const unstoredPings = new UnstoredPings(Date.now);
   const built = await readConsole(CONSOLE_FOLDER);
   if (built === null) log.warn({ folder: CONSOLE_FOLDER }, 'console.not_built');
+  let jobs: BulkJobs | undefined;
   const app = await createApp(
     {
       database,
@@ -120,7 +122,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       makeId: options.newId,
       config,
     },
-    (routes, { throttle }) => {
+    (routes, { throttle, bulkJobs }) => {
+      jobs = bulkJobs;
       const means = { database, now: Date.now, makeId: options.newId, publicUrl: config.publicUrl };
       const login = queueBoardLogin({ ...means, throttle, password: config.queueBoardPassword });
       routes.use(QUEUE_BOARD_PATH, login, loadQueueBoard({ database, queues, now: Date.now }));
@@ -139,6 +142,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   answerUnreadable(server, options.newId);
   server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
+  jobs?.start();
   const address = server.address();
   const pingAvailability = publishPingAvailability({ database, log, now: Date.now, unstored: unstoredPings });
   return {
@@ -148,6 +152,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       unanswered.forEach(partWith);
       await delay(graceMs);
       await pingAvailability.stop();
+      await jobs?.stop();
       await closeServer(server).finally(() => sending.agent.destroy());
     },
   };

@@ -3,6 +3,7 @@ import { BadRequest } from 'express-openapi-validator/dist/framework/types.js';
 import { badRequest } from './api-error.ts';
 import {
   bodySchema,
+  parameterSchema,
   querySchema,
   resolveSchema,
   type Description,
@@ -31,7 +32,6 @@ type FieldPosition = { field: string; schema: Schema | undefined; value: unknown
 const READ_ONLY_FIELDS: readonly string[] = [
   'id',
   'status',
-  'maintenance',
   'enabled',
   'state_since',
   'created_at',
@@ -218,15 +218,23 @@ function sentencesOf(errors: readonly ValidatorError[], requested: RefusedReques
     },
   );
   const querySentences = [...inQuery.values()].flatMap((complaint) => describeQuery(complaint, requested));
-  const sentences = [...bodySentences, ...querySentences];
-  // What is neither about the body nor about the query is about the path: an id that cannot be decoded.
+  const headerSentences = complaints.flatMap((complaint) => describeHeader(complaint, requested));
+  const sentences = [...bodySentences, ...querySentences, ...new Set(headerSentences)];
+  // What is about none of these is about the path: an id that cannot be decoded.
   return sentences.length > 0 ? sentences : ['the path must be percent-encoded UTF-8'];
 }
 
 /** The fields of a body at this path that only reads have. */
 function readOnlyFields(path: string): readonly string[] {
   if (path === '/trials') return READ_ONLY_FIELDS.map((name) => `monitor.${name}`);
+  if (path === '/monitors/bulk') return READ_ONLY_FIELDS.map((name) => `patch.${name}`);
   return path.startsWith('/monitors') ? READ_ONLY_FIELDS : [];
+}
+
+function describeHeader({ path: pointer }: Complaint, { description, path, method }: RefusedRequest): string[] {
+  const [, name = ''] = /^\/headers\/([^/]+)$/.exec(pointer) ?? [];
+  const schema = parameterSchema(description, { path, method }, { in: 'header', name });
+  return schema === undefined ? [] : [`the header ${name} must be ${expectation(schema)}`];
 }
 
 function describeQuery(complaint: Complaint, { description, path, request }: RefusedRequest): string[] {

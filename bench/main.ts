@@ -4,6 +4,7 @@ import { agentIdle } from './agent-idle.ts';
 import { alert } from './alert.ts';
 import { api } from './api.ts';
 import type { Benchmark } from './benchmark.ts';
+import { bulk } from './bulk.ts';
 import { consolePage } from './console.ts';
 import { deliver } from './deliver.ts';
 import { evaluate } from './evaluate.ts';
@@ -42,6 +43,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   api,
   deliver,
   isolation,
+  bulk,
   alert,
   storm,
   heartbeats,

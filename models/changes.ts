@@ -4,16 +4,16 @@ import { within } from '../core/time.ts';
 import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
-/** The kinds of rows whose changes are announced to an account. */
-const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent'] as const;
+/** The kinds of rows whose changes are announced to an account; `bulk`: the progress of a bulk change. */
+const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent', 'bulk'] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 /** What a notification is about; `session`: sessions of the user with this id ended. */
 const NOTIFIED = [...CHANGE_KINDS, 'session'] as const;
 
 /**
- * A row that was made, changed or deleted; the tables send it themselves (`tell_change` in the schema). A null tenant:
- * everybody sees it.
+ * A row that was made, changed or deleted; the tables send it themselves (`tell_change` in the schema), but for the
+ * progress of bulk changes. A null tenant: everybody sees it.
  */
 export type Change = { tenantId: string | null; kind: (typeof NOTIFIED)[number]; id: string };
 

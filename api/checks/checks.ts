@@ -1,17 +1,16 @@
 import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { noScheduleChange } from '../../core/checks/slots.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findAgentNo, findServiceAgent } from '../../models/agents/agents.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
-import { requestCheck, type CheckRequest } from '../../models/checks/schedule.ts';
+import type { CheckRequest } from '../../models/checks/schedule.ts';
 import type { Database } from '../../models/database.ts';
 import { listPings } from '../../models/heartbeats/ping-record.ts';
-import { findMeasuredMonitor, findMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';
-import { badRequest, notFound, conflict } from '../api-error.ts';
+import { findMeasuredMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';
+import { badRequest, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler, Query } from '../handler.ts';
-import { announceSchedule } from '../monitors/schedule-changes.ts';
+import { checkMonitor } from '../monitors/changes.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { callerOf, idOf, isId, authorOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
@@ -136,32 +135,15 @@ async function listPingEntries(
   return pings.map((ping) => ({ atMs: ping.atMs, tie: NO_TIE, shown: presentPing(ping, service) }));
 }
 
-/** How long a monitor counts as new after its creation or last change, in milliseconds (D-397). */
-const NEW_FOR_MS = 60_000;
-
 /** `POST /monitors/{id}/check` */
 export function requestCheckHandler(
   dependencies: Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>,
 ): Handler<'requestCheck'> {
-  const { database, now, rateLimits } = dependencies;
   return async (request, response) => {
-    const { tenantId } = callerOf(response);
     const id = idOf(request);
-    await rateLimits.take('check', `${tenantId} ${id}`);
-    await rateLimits.take('accountCheck', tenantId);
-    const nowMs = now();
-    const monitor = (await findMonitor(database, { tenantId, id }))?.monitor;
-    // Else a change and a request after it would contact any address at once.
-    const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEW_FOR_MS;
-    if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'earlyCheck', tenantId);
-    const requested = await requestCheck(database, { author: authorOf(response), tenantId, id, nowMs });
-    if (requested === null) throw notFound('monitor', id);
-    if (requested.sources.length === 0) throw conflict(whyNot(requested));
-    announceSchedule(dependencies, {
-      ...noScheduleChange(),
-      rechecks: requested.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo),
-    });
-    response.status(202).json(presentRequest(id, requested, nowMs));
+    const change = { account: callerOf(response), author: authorOf(response), monitorId: id };
+    const requested = await checkMonitor(dependencies, change);
+    response.status(202).json(presentRequest(id, requested, requested.requestedAtMs));
   };
 }
 
@@ -178,11 +160,4 @@ function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): c
         ...(inability !== null && { reason: inability }),
       })),
   };
-}
-
-function whyNot({ monitor: { type, enabled, target } }: CheckRequest): string {
-  if (type === 'heartbeat') return 'heartbeat monitors wait for pings and cannot be checked: send a ping instead';
-  if (!enabled) return 'the monitor is paused: resume it first';
-  if (target === '') return 'the monitor has no target: set target first';
-  return 'the monitor has no agents to check it: set agent_sources first';
 }

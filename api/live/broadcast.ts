@@ -3,6 +3,7 @@ import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById }
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
 import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
+import { listBulkProgress } from '../../models/monitors/bulk-changes.ts';
 import { presentAgent } from '../agents/agents.ts';
 import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';
@@ -81,6 +82,8 @@ export class Broadcast {
   readonly streams = new Set<LiveStream>();
   readonly #options: BroadcastOptions;
   readonly #gathering = new Gathering();
+  /** Of bulk changes, which a gap does not swallow: what these change is mostly too much for single events. */
+  readonly #progress = new Gathering();
   #notBeforeMs = 0;
   #timer: NodeJS.Timeout | null = null;
   #isSending = false;
@@ -90,7 +93,7 @@ export class Broadcast {
   }
 
   add(kind: ChangeKind, id: string): void {
-    this.#gathering.add(kind, id);
+    (kind === 'bulk' ? this.#progress : this.#gathering).add(kind, id);
     this.#plan();
   }
 
@@ -106,7 +109,8 @@ export class Broadcast {
   }
 
   #plan(): void {
-    if (this.#timer !== null || this.#isSending || this.#gathering.isEmpty()) return;
+    if (this.#timer !== null || this.#isSending) return;
+    if (this.#gathering.isEmpty() && this.#progress.isEmpty()) return;
     const afterMs = Math.max(GATHER_MS, this.#notBeforeMs - this.#options.now());
     this.#timer = setTimeout(() => void this.#sendGathered(), afterMs);
   }
@@ -114,8 +118,9 @@ export class Broadcast {
   async #sendGathered(): Promise<void> {
     this.#timer = null;
     this.#isSending = true;
-    const changed = this.#gathering.take();
-    const isNotified = changed === 'gap' ? this.#sendGap() : await this.#sendChanges(changed);
+    const [changed, progress] = [this.#gathering.take(), this.#progress.take()];
+    if (changed === 'gap') this.#sendGap();
+    const isNotified = await this.#sendChanges(new Map([...listed(changed), ...listed(progress)]));
     this.#isSending = false;
     if (!isNotified) this.#gathering.addGap();
     const pauseMs = changed === 'gap' || !isNotified ? AFTER_GAP_MS : AFTER_CHANGES_MS;
@@ -123,13 +128,13 @@ export class Broadcast {
     this.#plan();
   }
 
-  #sendGap(): boolean {
+  #sendGap(): void {
     for (const stream of this.streams) stream.reset(this.streams.size * LOAD_MS, this.#options.now());
-    return true;
   }
 
   /** False where it could not be read: then it is reported as a gap later. */
   async #sendChanges(changed: Changed): Promise<boolean> {
+    if (changed.size === 0) return true;
     try {
       const events = await this.#options.read(changed);
       for (const stream of this.streams) stream.send(events);
@@ -139,6 +144,11 @@ export class Broadcast {
       return false;
     }
   }
+}
+
+/** What can be reported thing by thing. */
+function listed(changed: Changed | 'gap'): Changed {
+  return changed === 'gap' ? new Map() : changed;
 }
 
 /** A stream of events to one reader. */
@@ -208,6 +218,7 @@ const READERS = {
     (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),
   channel: async (database, keys) => (await listChannelsById(database, keys)).map(presentChannel),
   agent: async (database, keys) => (await listAgentsById(database, keys)).map(presentAgent),
+  bulk: async (database, keys) => await listBulkProgress(database, keys),
 } satisfies Record<ChangeKind, Reader>;
 
 /**

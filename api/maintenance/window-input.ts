@@ -11,6 +11,7 @@ import { sortTags } from '../../core/monitors/tags.ts';
 import { checkRecurrence } from '../../models/maintenance/recurrence.ts';
 import { isRecurring, scheduleOf } from '../../models/maintenance/windows.ts';
 import type { Body } from '../handler.ts';
+import { isId } from '../request-context.ts';
 
 type Sent = Body<'createMaintenanceWindow'> | Body<'updateMaintenanceWindow'>;
 
@@ -39,12 +40,12 @@ export function readWindow(
   findUnstorable(sent, ONLY_LOOKED_UP, problems);
   if (problems.length > 0) return { ok: false, problems };
   const before = current ?? DEFAULTS;
-  const time = readTime(sent, current, nowMs, problems);
+  const time = readTime(sent, { current, nowMs }, problems);
   const settings = {
     name: sent.name?.trim() ?? current?.name ?? '',
     description: sent.description ?? before.description,
     allMonitors: sent.all_monitors ?? before.allMonitors,
-    monitorIds: sent.monitor_ids === undefined ? before.monitorIds : [...new Set(sent.monitor_ids)],
+    monitorIds: sent.monitor_ids === undefined ? before.monitorIds : [...new Set(sent.monitor_ids.filter(isId))],
     tags: sent.tags === undefined ? before.tags : sortTags(sent.tags),
     cron: sent.cron === undefined ? before.cron : sent.cron,
     rrule: sent.rrule === undefined ? before.rrule : sent.rrule,
@@ -61,7 +62,11 @@ export function readWindow(
 type Time = Pick<WindowSettings, 'startsAt' | 'localStart' | 'timezone' | 'durationSeconds'>;
 
 /** When it begins and how long it lasts, once or each time. */
-function readTime(sent: Sent, current: MaintenanceWindow | null, nowMs: number, problems: Problem[]): Time {
+function readTime(
+  sent: Sent,
+  { current, nowMs }: { current: MaintenanceWindow | null; nowMs: number },
+  problems: Problem[],
+): Time {
   const isSent = current === null || sent.starts_at !== undefined || sent.timezone !== undefined;
   const timezone = sent.timezone ?? current?.timezone ?? null;
   // A new zone moves a start that was given in local time.

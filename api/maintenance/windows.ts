@@ -31,7 +31,7 @@ import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
-import { authorOf, callerOf, idOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readWindow } from './window-input.ts';
 
@@ -222,6 +222,7 @@ export function listMaintenanceOccurrencesHandler({
     const { to = from + USUAL_LIST_SECONDS, window_id: windowId = null } = request.query;
     if (to <= from) throw badRequest('to must be after from');
     if (to - from > LONGEST_LIST_SECONDS) throw badRequest('to must be at most 400 days after from');
+    if (windowId !== null && !isId(windowId)) throw badRequest('window_id must be the id of a maintenance window');
     const occurrences = await listOccurrences(database, {
       tenantId: callerOf(response).tenantId,
       windowId,

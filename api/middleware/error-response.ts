@@ -38,7 +38,8 @@ function send(response: Response, { status, message, headers, fields }: ApiError
     .json({ error: message, ...(requestId !== undefined && { request_id: requestId }), ...fields });
 }
 
-function answerTo(error: unknown): ApiError {
+/** What a caller is answered instead of what went wrong. */
+export function answerTo(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isDatabaseAway(error))
     return new ApiError(503, 'the database is unavailable: try again in a few seconds', { 'Retry-After': '5' });

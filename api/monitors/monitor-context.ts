@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { RE2JS } from 're2js';
 import { writePingToken } from '../../core/accounts/cells.ts';
-import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { PLAN_LIMITS, type Plan } from '../../core/accounts/plans.ts';
 import { costOfPatterns } from '../../core/checks/pattern.ts';
 import type { VendorPage } from '../../core/checks/vendor/page.ts';
 import { listAliveAgents } from '../../core/monitors/defaults.ts';
@@ -13,7 +13,6 @@ import { listAgents } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
 import { findMonitor, listVendorMonitorIds } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
-import type { Caller } from '../caller.ts';
 import type { Parts } from '../dependencies.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { isId } from '../request-context.ts';
@@ -21,7 +20,7 @@ import { isId } from '../request-context.ts';
 /** Random bytes of a heartbeat's token: knowing it is enough to ping. */
 const HEARTBEAT_TOKEN_BYTES = 18;
 
-type MonitorWrite = { caller: Caller; monitorId: string; body: MonitorBody; isNew: boolean };
+type MonitorWrite = { account: { tenantId: string; plan: Plan }; monitorId: string; body: MonitorBody; isNew: boolean };
 
 /**
  * What the context of a body is loaded from. `rateLimits` counts reads of a page that the caller names; null where the
@@ -39,8 +38,8 @@ export async function loadMonitorContext(
   { database, readVendorPage, now, rateLimits, config }: ContextSources,
   write: MonitorWrite,
 ): Promise<MonitorContext> {
-  const { caller, monitorId, body, isNew } = write;
-  const { tenantId, plan } = caller;
+  const { monitorId, body, isNew } = write;
+  const { tenantId, plan } = write.account;
   const patternCost = costOfPatterns(listPatterns(body.check_spec));
   if (patternCost > 0) await rateLimits?.take('pattern', tenantId, patternCost);
   const named = (body.dependencies ?? []).filter(isId);
@@ -80,11 +79,11 @@ function listPatterns({ assertions = [], transport }: CheckSpecInput = {}): stri
 /** Finds the page to read before the body can be judged. Only a PATCH that names one costs a look at what is stored. */
 async function findPage(
   database: Database,
-  { caller, monitorId, body, isNew }: MonitorWrite,
+  { account: { tenantId }, monitorId, body, isNew }: MonitorWrite,
 ): Promise<VendorPage | null> {
   if (body.target === undefined && body.components === undefined) return null;
   if (isNew) return body.type === 'vendor' ? findPageToRead(body, { target: '', vendor: undefined }) : null;
-  const stored = await findMonitor(database, { tenantId: caller.tenantId, id: monitorId });
+  const stored = await findMonitor(database, { tenantId, id: monitorId });
   return stored && findPageToPatch(body, stored.monitor);
 }
 

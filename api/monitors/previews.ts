@@ -115,7 +115,7 @@ async function readDraft(
     if (monitor === undefined) throw badRequest('monitor is required, or monitor_id of an existing monitor');
     const context = await loadMonitorContext(
       { ...surroundings, ...COUNTED },
-      { caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true },
+      { account: caller, monitorId: surroundings.makeId('mon'), body: monitor, isNew: true },
     );
     return accept(readMonitorCreate({ name: UNNAMED, ...monitor }, context));
   }
@@ -125,7 +125,7 @@ async function readDraft(
   if (monitor === undefined) return draftOf(found);
   const context = await loadMonitorContext(
     { ...surroundings, ...COUNTED },
-    { caller, monitorId: id, body: monitor, isNew: false },
+    { account: caller, monitorId: id, body: monitor, isNew: false },
   );
   return accept(readMonitorPatch(monitor, { current: draftOf(found), context }));
 }

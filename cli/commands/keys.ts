@@ -100,6 +100,7 @@ function ofEachKind<Value>(valueOf: (kind: SealedKind) => Value): Record<SealedK
     previous_secret: valueOf('previous_secret'),
     slack_webhook: valueOf('slack_webhook'),
     totp_secret: valueOf('totp_secret'),
+    bulk_patch: valueOf('bulk_patch'),
   };
 }
 

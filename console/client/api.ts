@@ -22,6 +22,7 @@ export type Options<O> = {
   query?: QueryOf<O>;
   body?: Body<O>;
   signal?: AbortSignal;
+  idempotencyKey?: string;
 };
 
 /**
@@ -44,7 +45,13 @@ export const api = {
     send<Answer<Operation<'delete', P>>>('DELETE', path, options),
 };
 
-type Sent = { path?: Readonly<Record<string, string>>; query?: object; body?: unknown; signal?: AbortSignal };
+type Sent = {
+  path?: Readonly<Record<string, string>>;
+  query?: object;
+  body?: unknown;
+  signal?: AbortSignal;
+  idempotencyKey?: string;
+};
 
 function send<T>(method: string, path: string, options: Sent = {}): Promise<T> {
   return request<T>(method, fill(path, options.path), sentOf(options));
@@ -54,11 +61,12 @@ function fill(path: string, params: Readonly<Record<string, string>> = {}): stri
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-function sentOf({ query, body, signal }: Sent): RequestOptions {
+function sentOf({ query, body, signal, idempotencyKey }: Sent): RequestOptions {
   // Queries in the description are objects of strings, numbers and booleans.
   return {
     ...(query !== undefined && { query: query as Query }),
     ...(body !== undefined && { body }),
     ...(signal !== undefined && { signal }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
   };
 }

@@ -1,5 +1,8 @@
-/** The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`. */
-export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent';
+/**
+ * The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`; `bulk` is the progress of a
+ * job that changes many monitors.
+ */
+export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent' | 'bulk';
 export type Change = { kind: LiveKind; data: { id: string; deleted?: boolean } };
 
 /** Why a session is over: it ended, or the user was removed from the account. */
@@ -20,7 +23,7 @@ type StreamEvents = {
   onChanges: (changes: readonly Change[]) => void;
 };
 
-const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent'];
+const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent', 'bulk'];
 
 /** The delay before a refused or lost stream is opened again. */
 const RETRY_MS = 30_000;

@@ -6,7 +6,7 @@ export type Query = Readonly<Record<string, string | number | boolean | readonly
 
 /**
  * `answersOwn401`: the caller handles a 401 itself, as the sign-in form does. `token` is sent instead of the session,
- * as by the wallboard.
+ * as by the wallboard. `idempotencyKey`: the same request can be sent again, and is carried out once.
  */
 export type RequestOptions = {
   query?: Query;
@@ -14,6 +14,7 @@ export type RequestOptions = {
   signal?: AbortSignal;
   answersOwn401?: boolean;
   token?: string;
+  idempotencyKey?: string;
 };
 
 /** The timeout of a request, longer than any documented operation takes. */
@@ -28,12 +29,13 @@ export async function request<T>(method: string, path: string, options: RequestO
 export async function requestPage<T>(
   method: string,
   path: string,
-  { query, body, signal, answersOwn401 = false, token }: RequestOptions = {},
+  { query, body, signal, answersOwn401 = false, token, idempotencyKey }: RequestOptions = {},
 ): Promise<Page<T>> {
   const { response, text } = await reach(`/v1${path}${queryText(query)}`, {
     method,
     headers: {
       Accept: 'application/json',
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
       ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }),

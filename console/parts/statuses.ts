@@ -46,3 +46,8 @@ export const STATUSES: Record<Status, { label: string; text: string; fill: strin
 
 /** Statuses by urgency, the worst first. */
 export const STATUS_ORDER: readonly Status[] = ['down', 'degraded', 'pending', 'up', 'paused'];
+
+/** Whether a check of a monitor can be requested: not of paused ones, drafts, and jobs that call the service. */
+export function isCheckable({ enabled, type, target }: Schemas['Monitor']): boolean {
+  return enabled === 1 && type !== 'heartbeat' && target !== '';
+}

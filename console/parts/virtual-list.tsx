@@ -35,7 +35,7 @@ const MOST_DRAWN = 200;
 
 /**
  * A list of any length in the closest scrollable element. Only visible rows are in the page, all of them on paper, and
- * screen readers announce the total.
+ * screen readers announce the total. The element of each row has its key as `data-key`.
  */
 export function VirtualList<T>({
   label,
@@ -68,6 +68,7 @@ export function VirtualList<T>({
       {rows.slice(from, to).map((row, offset) => (
         <li
           key={keyOf(row)}
+          data-key={keyOf(row)}
           aria-setsize={rows.length}
           aria-posinset={from + offset + 1}
           class="absolute inset-x-0 contain-strict print:static print:break-inside-avoid"

@@ -128,10 +128,10 @@ function find(keys: string): Shortcut | null {
   return [...shortcuts].findLast((shortcut) => shortcut.keys === keys) ?? null;
 }
 
-/** Whether an element takes text, so that keys are meant for it. */
+/** Whether an element takes text or a choice, so that keys are meant for it. A checkbox takes Space alone. */
 export function isWriting(target: EventTarget | null): boolean {
   return (
-    target instanceof HTMLInputElement ||
+    (target instanceof HTMLInputElement && target.type !== 'checkbox') ||
     target instanceof HTMLTextAreaElement ||
     target instanceof HTMLSelectElement ||
     (target instanceof HTMLElement && target.isContentEditable)

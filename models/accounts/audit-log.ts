@@ -40,9 +40,12 @@ export async function recordChange(run: Run, author: Author | null, recorded: Re
   const actor = author.actor ?? recorded.actor;
   if (actor === undefined) throw new Error(`No actor is known of ${author.action}`);
   await run(
-    `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_id, actor_name, action, object_kind, object_id,
-     object_name, changes, address)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    {
+      name: 'record-change',
+      text: `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_id, actor_name, action, object_kind, object_id,
+               object_name, changes, address)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+    },
     [
       author.id,
       tenantId,

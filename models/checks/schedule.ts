@@ -203,6 +203,14 @@ type RequestedRow = Pick<RequestedSource, 'agentNo' | 'agentId' | 'kind'> & {
   hasSecrets: boolean;
 };
 
+/** The monitor to check, and in whose name; `beforeCommit` runs where any of its sources is to check it. */
+type CheckKey = {
+  tenantId: string;
+  id: string;
+  nowMs: number;
+  beforeCommit?: (run: Run) => Promise<void>;
+} & Authored;
+
 /**
  * Requests another check from every source of a monitor that can run it. Those of the service check as soon as the
  * queue is notified, customers' agents at their next check-in. Asking again before one has checked changes nothing for
@@ -210,7 +218,7 @@ type RequestedRow = Pick<RequestedSource, 'agentNo' | 'agentId' | 'kind'> & {
  */
 export async function requestCheck(
   database: Database,
-  { tenantId, id, nowMs, author }: { tenantId: string; id: string; nowMs: number } & Authored,
+  { tenantId, id, nowMs, author, beforeCommit }: CheckKey,
 ): Promise<CheckRequest | null> {
   return await inTransaction(database, async (run) => {
     const [monitor] = await run<CheckRequest['monitor'] & { name: string }>(
@@ -232,8 +240,10 @@ export async function requestCheck(
          a.secrets_withheld AS "secretsWithheld", m.sealed_secrets IS NOT NULL AS "hasSecrets"`,
       [monitor.no, nowMs],
     );
-    if (rows.length > 0)
+    if (rows.length > 0) {
       await recordChange(run, author, { tenantId, object: { kind: 'monitor', id, name: monitor.name } });
+      await beforeCommit?.(run);
+    }
     return {
       monitor,
       sources: rows.map((row) => requestedSource(row, monitor)).toSorted((a, b) => a.agentNo - b.agentNo),

@@ -115,15 +115,15 @@ export async function listAlertMaintenance(
   return Map.groupBy(rows, ({ monitorNo }) => monitorNo);
 }
 
-/** The monitors that are asked about: all of a tenant, or these. */
-type Asked = { tenantId: string } | { monitorIds: readonly string[] };
+/** Which monitors: all of a tenant, or these. */
+type Selection = { tenantId: string } | { monitorIds: readonly string[] };
 
 /** The maintenance that monitors are in, the one that ends last, by their ids, as reads show it. */
 export async function readCurrentMaintenance(
   database: Pick<Database, 'pool'>,
-  { nowMs, ...asked }: Asked & { nowMs: number },
+  { nowMs, ...selection }: Selection & { nowMs: number },
 ): Promise<Map<string, CurrentMaintenance>> {
-  const isOfTenant = 'tenantId' in asked;
+  const isOfTenant = 'tenantId' in selection;
   const rows = await runOn(database.pool)<CurrentMaintenance & { id: string }>(
     {
       name: `read-maintenance-of-${isOfTenant ? 'tenant' : 'monitors'}`,
@@ -134,7 +134,7 @@ export async function readCurrentMaintenance(
                AND t.started_at <= $2 AND t.ended_at > $2
              ORDER BY m.id, t.ended_at DESC`,
     },
-    [isOfTenant ? asked.tenantId : asked.monitorIds, nowMs],
+    ['tenantId' in selection ? selection.tenantId : selection.monitorIds, nowMs],
   );
   return new Map(rows.map(({ id, ...maintenance }) => [id, maintenance]));
 }

@@ -77,7 +77,8 @@ export async function createWindow(
          $18)`,
       [id, tenantId, key, ...valuesOf(window), window.createdAt],
     );
-    await planWindow(run, { ...window, fromMs: isRecurring(window) ? firstMs(nowMs) : window.startsAt * 1000 }, nowMs);
+    await planWindow(run, { ...window, fromMs: firstMs(window, nowMs) }, nowMs);
+    await requireRoom(run, tenantId, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
       tenantId,
@@ -111,9 +112,13 @@ function valuesOf(window: WindowSettings): unknown[] {
   ];
 }
 
-/** The first moment that a rule which is new is asked for: one that begins this second takes place now. */
-function firstMs(nowMs: number): number {
-  return Math.floor(nowMs / 1000) * 1000;
+/** A rule that is new takes place now where it begins within this time, in milliseconds: requests take a while. */
+const JUST_NOW_MS = 60_000;
+
+/** The first moment for which a new window is planned: a rule has no past. */
+function firstMs(window: WindowSettings, nowMs: number): number {
+  const startMs = window.startsAt * 1000;
+  return isRecurring(window) && startMs < nowMs - JUST_NOW_MS ? nowMs : startMs;
 }
 
 /** Whether a window takes place by a rule. */
@@ -123,17 +128,17 @@ export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrul
 
 /** When a window takes place, for `recurrence.ts`. */
 export function scheduleOf(window: WindowSettings): Schedule {
-  const { timezone, cron, rrule, localStart } = window;
-  return { startsAtMs: window.startsAt * 1000, timezone, cron, rrule, localStart };
+  const { timezone, localStart, cron, rrule } = window;
+  return { startsAtMs: window.startsAt * 1000, timezone, localStart, cron, rrule };
 }
 
 /**
  * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, and covers their monitors where they
- * begin soon. Throws `TooManyWindows`.
+ * begin soon.
  */
 async function planWindow(
   run: Run,
-  { id, tenantId, fromMs, ...window }: WindowSettings & Key & { fromMs: number },
+  { id, fromMs, ...window }: WindowSettings & { id: string; fromMs: number },
   nowMs: number,
 ): Promise<void> {
   const schedule = scheduleOf(window);
@@ -156,10 +161,10 @@ async function planWindow(
     untilMs,
     more.length > 0,
   ]);
-  await requireRoom(run, tenantId, nowMs);
   await coverOccurrences(run, { nowMs, windowId: id });
 }
 
+/** Throws `TooManyWindows` where a change has made more than there may be. */
 async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<void> {
   const [counted] = await run<{ windows: number; open: number; planned: number }>(
     `SELECT count(*) AS windows, count(*) FILTER (WHERE w.has_more OR EXISTS (
@@ -280,7 +285,8 @@ export async function updateWindow(
     );
     await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
     const fromMs = isRecurring(settings) ? nowMs : settings.startsAt * 1000;
-    if (!hasBegun) await planWindow(run, { ...settings, id, tenantId, fromMs }, nowMs);
+    if (!hasBegun) await planWindow(run, { ...settings, id, fromMs }, nowMs);
+    await requireRoom(run, tenantId, nowMs);
     const changed = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
       tenantId,
@@ -428,8 +434,8 @@ async function lockWindow(run: Run, key: Key, nowMs: number): Promise<Maintenanc
   return await readWindow(run, key, nowMs);
 }
 
-/** Windows whose occurrences are made at a time. */
-const PLANNED_AT_ONCE = 50;
+/** Windows whose occurrences are made in one transaction. */
+export const PLANNED_AT_ONCE = 50;
 
 /** Once a day is often enough for occurrences that are 60 days ahead, in milliseconds. */
 const REPLANNED_MS = DAY_MS;

@@ -28,11 +28,14 @@ import {
 import type { MonitorKey } from './monitors.ts';
 import type { MonitorColumns } from './record.ts';
 
+/** What else belongs into the transaction of a change, at its end; by throwing it undoes the change. */
+export type BeforeCommit = (run: Run) => Promise<void>;
+
 /**
  * The monitor to change, and when. With `holdsRechecks`, the caller plans the rechecks after the commit; otherwise they
  * are planned with the change.
  */
-export type ChangeKey = MonitorKey & { nowMs: number; holdsRechecks?: boolean } & Authored;
+export type ChangeKey = MonitorKey & { nowMs: number; holdsRechecks?: boolean; beforeCommit?: BeforeCommit } & Authored;
 
 /** A monitor to store; `agentIds` are its sources, already checked to be visible to the tenant. */
 export type NewMonitor = ChangeKey & {
@@ -152,10 +155,7 @@ export async function resumeMonitor(database: Database, key: ChangeKey): Promise
  * Deletes a monitor, also from what depends on it; its open incident ends with it, its history stays. Null when the
  * tenant has no such monitor.
  */
-export async function deleteMonitor(
-  database: Database,
-  key: MonitorKey & { nowMs: number } & Authored,
-): Promise<ScheduleChange | null> {
+export async function deleteMonitor(database: Database, key: ChangeKey): Promise<ScheduleChange | null> {
   await forgetVendor(database, key);
   return await inTransaction(database, async (run) => {
     const locked = await lockRow(run, key);
@@ -180,6 +180,7 @@ export async function deleteMonitor(
     if (row.type === 'heartbeat')
       await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
     await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
+    await key.beforeCommit?.(run);
     return schedule;
   });
 }
@@ -208,7 +209,10 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
     if (locked === null) return null;
     const { row, agentIds } = locked;
     const before = monitorOf(row);
-    if (row.enabled === enabled) return { monitor: before, schedule: noScheduleChange() };
+    if (row.enabled === enabled) {
+      await key.beforeCommit?.(run);
+      return { monitor: before, schedule: noScheduleChange() };
+    }
     // Of several processes one clock may be behind: a state never begins before the one that it ends (D-43).
     const atMs = Math.max(key.nowMs, row.stateSince);
     const paused = { monitorId: key.id, tenantId: key.tenantId, sequence: row.sequence + 1, from: row.state, atMs };
@@ -228,7 +232,9 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
       before: monitorFields(before, agentIds, {}),
       after: monitorFields(monitor, agentIds, {}),
     });
-    return { monitor, schedule: await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled }) };
+    const schedule = await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled });
+    await key.beforeCommit?.(run);
+    return { monitor, schedule };
   });
 }
 

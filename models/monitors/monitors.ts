@@ -172,6 +172,19 @@ export async function listOwnMonitorIds(
   return rows.map(({ id }) => id);
 }
 
+/** The names of those of `ids` that are monitors of the tenant. */
+export async function listMonitorNames(
+  database: Pick<Database, 'pool'>,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await runOn(database.pool)<{ id: string; name: string }>(
+    'SELECT id, name FROM monitors WHERE id = ANY($1::text[]) AND tenant_id = $2',
+    [ids, tenantId],
+  );
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
+
 /** The monitors of a tenant that have all of these tags, by id. */
 export async function listTaggedMonitorIds(
   database: Pick<Database, 'pool'>,

@@ -16,8 +16,9 @@ export type IdPrefix =
   | 'rep'
   | 'req'
   | 'note'
-  | 'mnt'
-  | 'aud';
+  | 'aud'
+  | 'blk'
+  | 'mnt';
 
 /**
  * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so

@@ -4,6 +4,7 @@ import { compareRing, SESSION_NAME } from '../accounts/session-name.ts';
 import { slackContext } from '../alerts/slack-connections.ts';
 import { webhookContext } from '../alerts/webhook-secrets.ts';
 import type { Database } from '../database.ts';
+import { patchContext } from '../monitors/bulk-changes.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
 import { runOn } from '../sql.ts';
 import { keyIdOf } from './secret-box.ts';
@@ -17,13 +18,14 @@ export const SEALED_KINDS = [
   'previous_secret',
   'slack_webhook',
   'totp_secret',
+  'bulk_patch',
 ] as const;
 
 export type SealedKind = (typeof SEALED_KINDS)[number];
 
 /** Where the values of a kind lie, in which rows, in which order others lock these, and what a value is bound to. */
 type SealedColumn = {
-  table: 'monitors' | 'channels' | 'users';
+  table: 'monitors' | 'channels' | 'users' | 'bulk_changes';
   column: string;
   only: string;
   order: string;
@@ -77,6 +79,13 @@ const SEALED_COLUMNS = {
     contextOf: slackContext,
   },
   totp_secret: { table: 'users', column: 'sealed_totp_secret', only: 'true', order: 'id', contextOf: totpContext },
+  bulk_patch: {
+    table: 'bulk_changes',
+    column: 'sealed_patch',
+    only: 'true',
+    order: 'no',
+    contextOf: patchContext,
+  },
 } as const satisfies Record<SealedKind, SealedColumn>;
 
 /** The most rows of one statement, whose locks others may wait for: some 10 ms. */
@@ -188,6 +197,7 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
     previous_secret: await count('previous_secret'),
     slack_webhook: await count('slack_webhook'),
     totp_secret: await count('totp_secret'),
+    bulk_patch: await count('bulk_patch'),
   };
 }
 

@@ -171,7 +171,11 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
         ...overrides,
         ...different,
       },
-      mount,
+      (routes, shared) => {
+        shared.bulkJobs.start();
+        closers.unshift(() => shared.bulkJobs.stop());
+        mount?.(routes, shared);
+      },
     );
     server.on('request', app);
     servers.push(server);

@@ -1,4 +1,5 @@
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
+import { MOST_AT_ONCE } from '../../core/monitors/bulk.ts';
 import { buildReport, reportMonitor } from '../../core/statistics/reports/build.ts';
 import { periodAround } from '../../core/statistics/reports/periods.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
@@ -7,6 +8,7 @@ import { createChannel } from '../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../models/alerts/deliveries.ts';
 import { insertTransitions } from '../../models/incidents/history.ts';
 import { addIncidentNote } from '../../models/incidents/notes.ts';
+import { failOpenSteps, insertBulkChange, settleBulkChange } from '../../models/monitors/bulk-changes.ts';
 import { runOn } from '../../models/sql.ts';
 import { insertReport } from '../../models/statistics/reports.ts';
 import { agentCaller, type AgentCaller } from '../api/agents/agent-caller.ts';
@@ -28,7 +30,8 @@ export type Kind =
   | 'api_token'
   | 'member'
   | 'invitation'
-  | 'maintenance';
+  | 'maintenance'
+  | 'bulk_change';
 
 /** An account that has something of every kind. */
 export type Furnished = {
@@ -58,6 +61,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const colleague = await addPerson(api, account.tenantId, { role: 'editor', mark: `colleague-${mark}` });
   const invitation = await addInvitation(api, person, mark);
   const maintenance = await addMaintenance(account, { monitor, mark });
+  const bulkChange = await addBulkChange(api, account, { person, mark });
   const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [
     account.tenantId,
   ]);
@@ -78,6 +82,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
       member: [colleague.user.id],
       invitation: [invitation],
       maintenance: [maintenance],
+      bulk_change: [bulkChange],
     },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
@@ -268,6 +273,29 @@ async function addIncident(
     { id: note, author: `author ${mark}`, text: `note ${mark}`, createdAtMs: START_MS },
   );
   return { incident, note };
+}
+
+/** One that is done, of monitors that are gone since. */
+async function addBulkChange(
+  { database, makeId }: ApiServer,
+  { tenantId }: Account,
+  { person, mark }: { person: Person; mark: string },
+): Promise<string> {
+  const id = makeId('blk');
+  const change = await insertBulkChange(database, {
+    id,
+    tenantId,
+    key: { text: mark, requestHash: Buffer.from(mark) },
+    order: { action: 'patch', patch: { name: mark } },
+    actor: { kind: 'user', id: person.user.id, name: `person ${mark}` },
+    address: null,
+    monitors: Array.from({ length: MOST_AT_ONCE + 1 }, () => ({ monitorId: makeId('mon'), name: `gone ${mark}` })),
+    nowMs: START_MS,
+  });
+  if (typeof change === 'string') throw new Error(change);
+  await failOpenSteps(database, { change, status: 404, error: `error ${mark}` });
+  await settleBulkChange(database, change, START_MS);
+  return id;
 }
 
 async function addReport(

@@ -18,7 +18,7 @@ const PUBLIC_IDS = new Set(['vendorId']);
 /** How ids are called. What is called so must say of what kind it is. */
 const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 
-const ANY_ID = /\b(?:mon|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud)_[0-9a-z]{26}\b/g;
+const ANY_ID = /\b(?:mon|mnt|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud|blk)_[0-9a-z]{26}\b/g;
 
 /**
  * Lists that show no account's things, counts alone, and the stream, which begins without any
@@ -70,7 +70,7 @@ async function sendAs(
   // Previews and checks have few turns a minute: here each of them is to be answered.
   await database.pool.query(
     `DELETE FROM rate_limits WHERE key ~
-     '^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent):'`,
+     '^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent|bulk):'`,
   );
   return await send(`${url}${request.path}`, {
     method: request.method,
@@ -84,7 +84,10 @@ function sayingOf({ status, text }: Answer, made: readonly string[] = []): strin
   return made
     .reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`)
     .replaceAll(ANY_ID, '<id>')
-    .replaceAll(/"(?:duration_ms|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+/g, '');
+    .replaceAll(
+      /"(?:created_at|updated_at|starts_at|ends_at|finished_at|duration_ms|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+/g,
+      '',
+    );
 }
 
 function nameOf({ field, kind, others }: Attack): string {

@@ -138,6 +138,7 @@ test(
       previous_secret: 1,
       slack_webhook: 1,
       totp_secret: 1,
+      bulk_patch: 0,
     });
     await withClient(databaseUrl, async (client) => {
       const { rows } = await client.query<{ tenant_id: string }>('SELECT tenant_id FROM monitors LIMIT 1');
@@ -216,6 +217,7 @@ test(
       previous_secret: 0,
       slack_webhook: 0,
       totp_secret: 0,
+      bulk_patch: 0,
     };
     t.like(JSON.parse(nothing.stdout), {
       resealed: none,
@@ -282,6 +284,7 @@ test('whatever column holds sealed values is one that a rotation knows', async (
   t.deepEqual(
     columns.map(({ name }) => name),
     [
+      'bulk_changes.sealed_patch',
       'channels.sealed_headers',
       'channels.sealed_previous_secret',
       'channels.sealed_signing_secret',

@@ -25,6 +25,19 @@ test('a monitor is tagged in its form, found by its tag, and routed to a channel
   const path = new URL(page.url()).pathname;
   t.deepEqual((await service.call('GET', path)).json['tags'], ['env:prod', 'payments']);
 
+  await page.getByRole('link', { name: 'Clone' }).click();
+  await page.waitForURL(/\?from=/);
+  const tags = page.getByLabel('Tags', { exact: true });
+  await tags.waitFor();
+  t.is(await tags.inputValue(), 'env:prod, payments', 'a clone has the tags of its original');
+  await page.getByRole('button', { name: 'Copy as curl' }).click();
+  t.regex(
+    (await page.getByRole('dialog').textContent()) ?? '',
+    /"tags": \[\s*"env:prod",\s*"payments"\s*\]/,
+    'and so has the request',
+  );
+  await page.keyboard.press('Escape');
+  await page.goto(path);
   await page.getByRole('link', { name: 'payments', exact: true }).click();
   await page.waitForURL(/\?tag=payments$/);
   await page.getByLabel('Tag', { exact: true }).waitFor();

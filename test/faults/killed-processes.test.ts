@@ -1,4 +1,5 @@
 import test from 'ava';
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import type { ProcessName } from '../../config/processes.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet } from '../helpers/fleet.ts';
@@ -10,6 +11,9 @@ import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 
 const MONITORS = 20;
+
+/** Enough for a bulk change that is a job, and is not over at once. */
+const CHANGED = 250;
 
 /**
  * How long a kill may delay an alert, in milliseconds. This covers a lock or a claim, the poll for expired ones and the
@@ -77,5 +81,29 @@ for (const backend of listQueueBackends()) {
     }
     await until(async () => (await pendingDeliveries(databaseUrl)) === 0, { timeoutMs: DELAY_MS, intervalMs: 200 });
     t.true((await isWholeHistory(t, databaseUrl, receiver)) >= MONITORS * ROUNDS.length);
+  });
+
+  test(`kill -9 of web with queues in ${backend.name} ends no bulk change: it goes on, and changes each monitor once`, async (t) => {
+    const { databaseUrl, drop } = await createTestDatabase();
+    t.teardown(drop);
+    const env = { DATABASE_URL: databaseUrl, PLAN_COUNT_LIMITS: 'false' };
+    const fleet = await startFleet(t, backend.redisUrl === null ? env : { ...env, REDIS_URL: `${backend.redisUrl}/3` });
+    for (let made = 0; made < CHANGED; made += 1)
+      await fleet.call('POST', '/monitors', { name: `Shop ${made}`, type: 'heartbeat' });
+    const body = { select: { all: true }, action: 'patch', patch: { interval_seconds: 600 } };
+    const { status, json } = await fleet.call('POST', '/monitors/bulk', body);
+    t.is(status, 202, JSON.stringify(json));
+    await fleet.kill('web');
+    await fleet.start('web');
+    const job = async () => (await fleet.call('GET', `/monitors/bulk/${json['id']}`)).json;
+    t.true(await until(async () => (await job())['status'] === 'done', { timeoutMs: DELAY_MS, intervalMs: 200 }));
+    t.like(await job(), { total: CHANGED, succeeded: CHANGED, failed: 0 });
+    const { rows } = await withClient(databaseUrl, (client) =>
+      client.query(
+        `SELECT count(*)::int AS entries, count(DISTINCT object_id)::int AS monitors FROM audit_log
+         WHERE action = 'monitor.changed'`,
+      ),
+    );
+    t.deepEqual(rows, [{ entries: CHANGED, monitors: CHANGED }]);
   });
 }

@@ -127,10 +127,20 @@ function draftsOf(document: Document, operation: DescribedOperation): fc.Arbitra
       path: fc.tuple(...inPath).map((values) => values.map(([, value]) => String(value))),
       query:
         inQuery.length === 0 ? fc.constant<[string, unknown][]>([]) : fc.array(fc.oneof(...inQuery), { maxLength: 2 }),
-      body: body === null ? fc.constant(undefined) : valuesOf(document, body.schema),
+      body: body === null ? fc.constant(undefined) : bodiesOf(document, body),
       flaw: flaws,
     })
     .map((parts) => draftOf(operation, parts));
+}
+
+/** Bodies by their schema, and now and then the example: rules across fields leave chance few good ones. */
+function bodiesOf(
+  document: Document,
+  { schema, example }: NonNullable<DescribedOperation['body']>,
+): fc.Arbitrary<unknown> {
+  const made = valuesOf(document, schema);
+  if (example === undefined) return made;
+  return fc.oneof({ weight: 9, arbitrary: made }, { weight: 1, arbitrary: fc.constant(example) });
 }
 
 function pathValues(

@@ -1,6 +1,6 @@
 import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { coverOccurrences } from '../../models/maintenance/maintenance-times.ts';
-import { planWindows } from '../../models/maintenance/windows.ts';
+import { PLANNED_AT_ONCE, planWindows } from '../../models/maintenance/windows.ts';
 import { inTransaction } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -12,7 +12,8 @@ export async function planMaintenance({
   database,
   now,
 }: Pick<Runtime, 'database' | 'now'>): Promise<{ planned: number; added: number; ended: number }> {
-  const planned = await planWindows(database, now());
+  let planned = 0;
+  for (let last = PLANNED_AT_ONCE; last === PLANNED_AT_ONCE; planned += last) last = await planWindows(database, now());
   const covered = await withAdvisoryLock(database, 'maintenance', () =>
     inTransaction(database, (run) => coverOccurrences(run, { nowMs: now() })),
   );

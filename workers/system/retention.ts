@@ -12,6 +12,7 @@ import { deleteIdleRegistries } from '../../models/checks/registries.ts';
 import { deleteUnusedVendorPages } from '../../models/checks/vendor-pages.ts';
 import { deleteOrphanedPings } from '../../models/heartbeats/ping-record.ts';
 import { deleteOldMaintenance } from '../../models/maintenance/windows.ts';
+import { deleteOldBulkChanges } from '../../models/monitors/bulk-changes.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
@@ -58,6 +59,9 @@ const KEEP_VENDOR_PAGES_DAYS = 7;
 /** One that no monitor watches, read for a request of the API alone, goes sooner, in milliseconds. */
 const KEEP_UNWATCHED_MS = HOUR_MS;
 
+/** What came of a bulk change is kept this long, in days. */
+const KEEP_BULK_CHANGES_DAYS = 7;
+
 /** Pings of deleted heartbeats that go at a time. */
 const MOST_PINGS = 500_000;
 
@@ -81,6 +85,7 @@ type Deleted = {
   pings: number;
   rates: number;
   maintenance: number;
+  bulkChanges: number;
 };
 
 /** Deletes what is older than its promise, and sessions that are over. */
@@ -106,5 +111,6 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
       occurrencesBeforeMs: now() - DAILY_DAYS * DAY_MS,
       windowsBeforeMs: now() - KEEP_WINDOWS_DAYS * DAY_MS,
     }),
+    bulkChanges: await deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
   };
 }

@@ -7,7 +7,7 @@ import { CheckField } from '../../parts/choice-fields.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { StatusMark } from '../../parts/status.tsx';
-import { judgeTags } from '../monitor-form/judge.ts';
+import { judgeTags } from '../../parts/tags.ts';
 
 /** The most monitors that are listed; the search finds the others. */
 const SHOWN = 100;

@@ -1,7 +1,7 @@
 import { parseExpectedStatus } from '../../../core/checks/http/expected-status.ts';
 import { isAgentChecked, type MonitorType } from '../../../core/monitors/monitor.ts';
-import { MOST_TAGS, sortTags, splitTags, TAG } from '../../../core/monitors/tags.ts';
 import { parseTarget } from '../../../core/monitors/targets.ts';
+import { judgeTags } from '../../parts/tags.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
 import type { Draft } from './draft.ts';
 import { judgeAssertions, judgeRecords, judgeRequest, judgeTransport, type Found } from './judge-spec.ts';
@@ -123,14 +123,6 @@ function judgeSlaTarget(text: string): string | undefined {
   if (text.trim() === '') return undefined;
   const target = Number(text);
   return target > 0 && target <= 100 ? undefined : 'Between 0 and 100';
-}
-
-/** Finds what is wrong with tags as they are entered. */
-export function judgeTags(text: string): string | undefined {
-  const tags = splitTags(text);
-  const bad = tags.find((tag) => !TAG.test(tag));
-  if (bad !== undefined) return `“${bad.slice(0, 40)}” is not a tag: use letters, digits and . _ / - like env:prod`;
-  return sortTags(tags).length > MOST_TAGS ? `At most ${MOST_TAGS} tags` : undefined;
 }
 
 function judgeStatus(text: string): string | undefined {

@@ -9,6 +9,7 @@ import { Button, ButtonLink } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
 import { count } from '../../parts/figures.ts';
+import { isCheckable } from '../../parts/statuses.ts';
 import { formatDuration, formatUntil } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
@@ -33,11 +34,11 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
   const busy = buttonAction.isBusy.value ? action.value : null;
   const { id, name } = monitor;
   const isPaused = monitor.enabled === 0;
+  const canCheck = isCheckable(monitor);
   const act = async (what: Action, work: () => Promise<void>) => {
     if (!buttonAction.isBusy.peek()) action.value = what;
     await buttonAction.run(work);
   };
-  const isCheckable = !isPaused && monitor.type !== 'heartbeat' && monitor.target !== '';
   const check = () =>
     act('check', async () => {
       const { sources } = await api.post('/monitors/{id}/check', { path: { id } });
@@ -70,7 +71,7 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
     });
   };
   const edit = `/monitors/${id}/edit`;
-  useShortcut('c', 'Check now', isCheckable ? () => void check() : null);
+  useShortcut('c', 'Check now', canCheck ? () => void check() : null);
   // A stray key must not end the monitoring.
   const toggleByKey = async () => {
     const text = 'No checks run and no alerts are sent until you resume it.';
@@ -80,7 +81,7 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
   useShortcut('e', 'Edit', () => navigate(edit));
   return (
     <>
-      {isCheckable && (
+      {canCheck && (
         <Button size="small" icon="retry" busy={busy === 'check'} onClick={() => void check()}>
           Check now
         </Button>

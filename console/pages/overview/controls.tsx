@@ -4,9 +4,8 @@ import { useLayoutEffect } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/tags.ts';
 import type { Monitor } from '../../client/shapes.ts';
 import { Select } from '../../parts/choice-fields.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { StatusMark } from '../../parts/status.tsx';
-import { STATUSES } from '../../parts/statuses.ts';
+import { Icon, type IconName } from '../../parts/icon.tsx';
+import { FilterMark, labelOf } from './folder-row.tsx';
 import { SORTS, STATUS_FILTERS, type Selection, type StatusFilter } from './selection.ts';
 
 type ControlsProps = {
@@ -22,12 +21,14 @@ type ControlsProps = {
   onOpenFirst: () => void;
   /** Arrow down in the search: goes to the first match. */
   onEnterList: () => void;
+  /** More buttons beside the order. */
+  children: ComponentChildren;
 };
 
 const SORT_OPTIONS = Object.entries(SORTS).map(([value, { label }]) => ({ value, label }));
 
 /** The filters of the overview: status with counts, search, type, order and density. */
-export function Controls({ selection, counts, types, tags, layout, onChange, ...search }: ControlsProps) {
+export function Controls({ selection, counts, types, tags, layout, onChange, children, ...search }: ControlsProps) {
   // Which monitors are overdue comes after the list, which another line of filters would push down: where there is no
   // room beside the others, the bar at the bottom leads to them.
   const isOffered = (filter: StatusFilter) => counts[filter] > 0 && (filter !== 'overdue' || layout !== 'narrow');
@@ -44,12 +45,8 @@ export function Controls({ selection, counts, types, tags, layout, onChange, ...
             isOn={selection.status === filter}
             onPress={() => onChange({ status: selection.status === filter ? '' : filter })}
           >
-            {filter === 'overdue' ? (
-              <Icon name="warning" class="size-3.5 text-degraded" />
-            ) : (
-              <StatusMark status={filter} silent class="size-3" />
-            )}
-            {filter === 'overdue' ? 'Overdue' : STATUSES[filter].label} <Count of={counts[filter]} />
+            <FilterMark filter={filter} class="size-3" />
+            {labelOf(filter)} <Count of={counts[filter]} />
           </Chip>
         ))}
       </div>
@@ -81,11 +78,12 @@ export function Controls({ selection, counts, types, tags, layout, onChange, ...
         )}
         <Select
           label="Order"
-          class="max-w-36"
+          class={layout === 'narrow' ? 'max-w-28' : 'max-w-36'}
           value={selection.sort}
           options={SORT_OPTIONS}
           onValue={(sort) => onChange({ sort })}
         />
+        {children}
         {layout !== 'narrow' && <DensityButton />}
       </div>
     </div>
@@ -161,18 +159,32 @@ function Count({ of }: { of: number }) {
 function DensityButton() {
   const isDense = density.value === 'dense';
   return (
+    <ToggleButton
+      icon="queues"
+      label="Dense rows"
+      isOn={isDense}
+      onPress={() => chooseDensity(isDense ? 'comfortable' : 'dense')}
+    />
+  );
+}
+
+type ToggleButtonProps = { icon: IconName; label: string; isOn?: boolean; onPress: () => void };
+
+/** A button with an icon beside the filters; `isOn` undefined: it has no state. */
+export function ToggleButton({ icon, label, isOn, onPress }: ToggleButtonProps) {
+  return (
     <button
       type="button"
-      aria-pressed={isDense}
-      title="Dense rows"
-      aria-label="Dense rows"
-      onClick={() => chooseDensity(isDense ? 'comfortable' : 'dense')}
+      aria-pressed={isOn}
+      title={label}
+      aria-label={label}
+      onClick={onPress}
       class={
         'grid size-9 shrink-0 place-items-center rounded-md border ' +
-        `${isDense ? 'border-line-strong bg-sunken text-ink' : 'border-line-strong/60 bg-surface text-soft'}`
+        `${isOn === true ? 'border-line-strong bg-sunken text-ink' : 'border-line-strong/60 bg-surface text-soft'}`
       }
     >
-      <Icon name="queues" />
+      <Icon name={icon} />
     </button>
   );
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren, RefObject } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { api } from '../../client/api.ts';
 import { openIncidents } from '../../client/live.ts';
 import { signedIn } from '../../client/session-state.ts';
@@ -19,14 +19,14 @@ export function useFigures(isPerMonitor: boolean): Load<AccountFigures> {
   );
 }
 
-/** Warns that monitors are overdue, and leads to the reason. At the bottom of the screen, where it moves nothing. */
-export function Overdue({ figures, box }: { figures: AccountFigures | null; box: RefObject<HTMLDivElement | null> }) {
+/** Warns that monitors are overdue, and leads to the reason. */
+export function Overdue({ figures }: { figures: AccountFigures | null }) {
   const { overdue_monitors: overdue, no_checks_since: since } = figures ?? {};
   const [href, label] = signedIn().user.is_operator
     ? [PATHS.fleet, 'Check the system']
     : [`${PATHS.monitors}?status=overdue`, 'Show overdue monitors'];
   return (
-    <div ref={box} class="sticky bottom-3 z-10 mx-4 mt-3 rounded-md bg-surface shadow-lg md:mx-3">
+    <div class="rounded-md bg-surface shadow-lg">
       <OverdueWarning overdue={overdue} since={since}>
         <a href={href} class="font-medium underline underline-offset-2">
           {label}

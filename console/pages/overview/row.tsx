@@ -1,4 +1,5 @@
 import { useComputed, type ReadonlySignal } from '@preact/signals';
+import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Incident, Monitor } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -8,7 +9,7 @@ import { clock, formatLatency, formatUntil, Moment, Since } from '../../parts/ti
 import { memo, UptimeStrip, type UptimeDays } from '../../parts/uptime-strip.tsx';
 import { isWriting } from '../../shell/keys.tsx';
 import type { History } from './histories.ts';
-import { SORTS, type SortName } from './selection.ts';
+import { RowBox } from './pick-boxes.tsx';
 
 const WIDTH = 96;
 const HEIGHT = 24;
@@ -76,68 +77,86 @@ type RowProps = {
   isOverdue: boolean;
   isDense: boolean;
   isAtCursor: boolean;
-  onFocus: () => void;
-  /** An arrow key: the number of rows to go down. */
-  onStep: (step: 1 | -1) => void;
+  /** The number of folders around it. */
+  depth: number;
+  /** With a checkbox. */
+  isSelectable: boolean;
 };
 
 const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
 
-const STEPS: Partial<Record<string, 1 | -1>> = { ArrowDown: 1, ArrowUp: -1 };
-
-/** One monitor of the overview: status, reason, uptime, response time and last check. */
-export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, onFocus, onStep, ...row }: RowProps) {
-  const link = useRef<HTMLAnchorElement>(null);
+/** Focuses the main control of the row that the keyboard selects. */
+export function useRowFocus<T extends HTMLElement>(isAtCursor: boolean): RefObject<T | null> {
+  const control = useRef<T>(null);
   useLayoutEffect(() => {
-    // Never take the focus from a text field.
-    if (isAtCursor && !isWriting(document.activeElement)) link.current?.focus({ preventScroll: true });
+    const { activeElement: focused } = document;
+    // Never take the focus from a text field, or from another control of the row.
+    if (!isAtCursor || isWriting(focused) || control.current?.closest('li')?.contains(focused) === true) return;
+    control.current?.focus({ preventScroll: true });
   }, [isAtCursor]);
+  return control;
+}
+
+/** The deepest folder that is indented further than the one around it: a phone has room for names as well. */
+const MOST_INDENTED = 5;
+
+/** Moves a row to the right by the folders around it; `style.css` says how far. */
+export function indentOf(depth: number): Record<string, number> | undefined {
+  return depth === 0 ? undefined : { '--depth': Math.min(depth, MOST_INDENTED) };
+}
+
+/**
+ * One monitor of the overview: status, reason, uptime, response time and last check. The list handles its events: a row
+ * has no functions of its own.
+ */
+export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, depth, isSelectable, ...row }: RowProps) {
+  const link = useRowFocus<HTMLAnchorElement>(isAtCursor);
   const days = useComputed(() => daysOf(history.value));
   const { value: past } = history;
   const isOverdue = (past?.overdue ?? row.isOverdue) && monitor.status !== 'paused';
   return (
-    <a
-      ref={link}
-      href={`/monitors/${monitor.id}`}
-      onFocus={onFocus}
-      onKeyDown={(event) => {
-        const step = STEPS[event.key];
-        if (step === undefined) return;
-        event.preventDefault();
-        onStep(step);
-      }}
-      class={
-        'row-grid h-full scroll-mb-28 items-center border-b border-line px-4 text-ink hover:bg-hover ' +
-        `focus-visible:-outline-offset-2 md:px-3 ${TINTS[monitor.status] ?? ''}`
-      }
-    >
-      <MonitorMark status={monitor.status} isOverdue={isOverdue} class="row-mark size-3.5" />
-      <span class={`row-name min-w-0 ${isDense ? 'flex items-baseline gap-2.5' : ''}`}>
-        <span class={`clipped block text-sm font-medium leading-5 ${isDense ? 'max-w-[60%] shrink-0' : ''}`}>
-          {monitor.name}
+    <>
+      {isSelectable && <RowBox id={monitor.id} name={monitor.name} />}
+      <a
+        ref={link}
+        href={`/monitors/${monitor.id}`}
+        style={indentOf(depth)}
+        class={
+          'row-grid row-start h-full scroll-mb-28 items-center border-b border-line pr-4 text-ink hover:bg-hover ' +
+          'focus-visible:-outline-offset-2 peer-data-[picked=true]:bg-accent-tint md:pr-3 ' +
+          (TINTS[monitor.status] ?? '')
+        }
+      >
+        <MonitorMark status={monitor.status} isOverdue={isOverdue} class="row-mark size-3.5" />
+        <span class={`row-name min-w-0 ${isDense ? 'flex items-baseline gap-2.5' : ''}`}>
+          <span class={`clipped block text-sm font-medium leading-5 ${isDense ? 'max-w-[60%] shrink-0' : ''}`}>
+            {monitor.name}
+          </span>
+          <span class="clipped block text-xs leading-4 text-soft">
+            {isOverdue && past !== null && (
+              <span class="font-medium text-degraded">
+                <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
+              </span>
+            )}
+            <InMaintenance maintenance={monitor.maintenance} />
+            <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
+          </span>
         </span>
-        <span class="clipped block text-xs leading-4 text-soft">
-          {isOverdue && past !== null && (
-            <span class="font-medium text-degraded">
-              <Unchecked lastCheckAt={past.last_check_at} /> ·{' '}
-            </span>
-          )}
-          <InMaintenance maintenance={monitor.maintenance} />
-          <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
+        <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
+        <span class="row-uptime wide-row text-right text-xs text-soft">
+          {formatUptime(past?.uptime_percent ?? null)}
         </span>
-      </span>
-      <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
-      <span class="row-uptime wide-row text-right text-xs text-soft">{formatUptime(past?.uptime_percent ?? null)}</span>
-      <Sparkline
-        values={past?.hourly_latency_ms ?? null}
-        label="Response time, last 24 hours"
-        class="row-spark wide-row widest-row h-6 w-full"
-      />
-      <span class="row-latency text-right text-xs">{formatMedian(past?.median_latency_ms ?? null)}</span>
-      <span class="row-checked wide-row widest-row clipped text-right text-xs text-soft">
-        {isOverdue ? <Overdue /> : typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
-      </span>
-    </a>
+        <Sparkline
+          values={past?.hourly_latency_ms ?? null}
+          label="Response time, last 24 hours"
+          class="row-spark wide-row widest-row h-6 w-full"
+        />
+        <span class="row-latency text-right text-xs">{formatMedian(past?.median_latency_ms ?? null)}</span>
+        <span class="row-checked wide-row widest-row clipped text-right text-xs text-soft">
+          {isOverdue ? <Overdue /> : typeof past?.last_check_at === 'number' && <Moment at={past.last_check_at} />}
+        </span>
+      </a>
+    </>
   );
 }
 
@@ -168,55 +187,6 @@ function daysOf(history: History | null): UptimeDays | null {
       uptime: history.daily_uptime,
       worst: history.daily_worst_state ?? [],
     }
-  );
-}
-
-/** A column's orders: the one of a first click, and the one of the next. */
-const COLUMNS: readonly { label: string; place: string; sorts?: readonly [SortName, SortName] }[] = [
-  { label: 'Monitor', place: 'row-name', sorts: ['name', 'name-desc'] },
-  { label: '90 days', place: 'row-strip' },
-  { label: 'Uptime (90 d)', place: 'row-uptime text-right', sorts: ['uptime', 'uptime-desc'] },
-  { label: 'Response time (24 h)', place: 'row-spark widest-row' },
-  { label: 'p50', place: 'row-latency text-right', sorts: ['slowest', 'fastest'] },
-  { label: 'Last check', place: 'row-checked widest-row text-right', sorts: ['checked', 'checked-asc'] },
-];
-
-/** The headings of the columns, which sort. */
-export function RowHeads({ sort, onSort }: { sort: string; onSort: (sort: SortName) => void }) {
-  return (
-    <div class="row-grid wide-row px-3 pt-1.5 text-2xs text-soft" role="group" aria-label="Sort by">
-      {COLUMNS.map(({ label, place, sorts }) => (
-        <span key={label} class={`clipped ${place}`}>
-          {sorts === undefined ? label : <SortButton label={label} sorts={sorts} sort={sort} onSort={onSort} />}
-        </span>
-      ))}
-    </div>
-  );
-}
-
-function SortButton({
-  label,
-  sorts: [first, second],
-  sort,
-  onSort,
-}: {
-  label: string;
-  sorts: readonly [SortName, SortName];
-  sort: string;
-  onSort: (sort: SortName) => void;
-}) {
-  const isOn = sort === first || sort === second;
-  return (
-    <button
-      type="button"
-      aria-pressed={isOn}
-      aria-label={`${label}: ${SORTS[isOn ? (sort as SortName) : first].label}`}
-      onClick={() => onSort(sort === first ? second : first)}
-      class={`rounded hover:text-ink focus-visible:-outline-offset-2 ${isOn ? 'font-medium text-ink' : ''}`}
-    >
-      {label}
-      <span aria-hidden="true">{sort === first ? ' ↓' : sort === second ? ' ↑' : ''}</span>
-    </button>
   );
 }
 

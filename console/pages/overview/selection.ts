@@ -146,9 +146,12 @@ const orders = new WeakMap<Monitor, string>();
 const texts = new WeakMap<Monitor, string>();
 
 function orderOf(monitor: Monitor): string {
-  return remembered(orders, monitor, ({ name }) =>
-    plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0')),
-  );
+  return remembered(orders, monitor, ({ name }) => orderText(name));
+}
+
+/** What a name is sorted by: without case and accents, and its numbers as numbers. */
+export function orderText(name: string): string {
+  return plain(name).replaceAll(/\d+/g, (digits) => digits.padStart(10, '0'));
 }
 
 function textOf(monitor: Monitor): string {
@@ -172,13 +175,14 @@ function matches(monitor: Monitor, words: readonly string[]): boolean {
   return words.every((word) => textOf(monitor).includes(word));
 }
 
-function compareTexts(a: string, b: string): number {
+/** Compares two texts by their characters' codes. */
+export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
 /** The filters that a monitor is listed under. Paused is never overdue, whatever was known a moment ago. */
-function filtersOf({ id, status }: Monitor, overdue: ReadonlySet<string>): readonly StatusFilter[] {
+export function filtersOf({ id, status }: Monitor, overdue: ReadonlySet<string>): readonly StatusFilter[] {
   if (!overdue.has(id) || status === 'paused') return [status];
   return status === 'up' ? ['overdue'] : [status, 'overdue'];
 }

@@ -37,16 +37,20 @@ export type MonitorContext = {
 /** A monitor with everything that is stored of it: settings to show, agents sorted, secrets to seal. */
 export type MonitorDraft = { settings: MonitorSettings; agentSources: string[]; secrets: MonitorSecrets };
 
+/** An input, what is around its monitor, and whether all that is not sent stays (`readMonitorPatch`). */
+type MonitorChange = { input: MonitorInput; context: MonitorContext; keepsOmitted?: boolean };
+
 /**
  * The monitor that results from a base (the defaults, or the stored monitor) and an input whose fields are each good by
  * themselves. Adds every problem of the whole: the result counts only when there is none (D-07).
  */
 export function completeMonitor(
   base: MonitorDraft,
-  { input, context }: { input: MonitorInput; context: MonitorContext },
+  { input, context, keepsOmitted = false }: MonitorChange,
   problems: Problem[],
 ): MonitorDraft {
   const { type } = base.settings;
+  const keptQuorum = keepsOmitted && input.down_min_sources === undefined ? base.settings.downMinSources : undefined;
   const agentSources = chooseSources(base, { input, context }, problems);
   const intervalSeconds = input.interval_seconds ?? base.settings.intervalSeconds;
   const settings: MonitorSettings = {
@@ -61,7 +65,7 @@ export function completeMonitor(
     followRedirects: input.follow_redirects ?? base.settings.followRedirects,
     downAfterFailures: input.down_after_failures ?? base.settings.downAfterFailures,
     upAfterSuccesses: input.up_after_successes ?? base.settings.upAfterSuccesses,
-    downMinSources: input.down_min_sources ?? defaultDownMinSources(type, agentSources.length),
+    downMinSources: input.down_min_sources ?? keptQuorum ?? defaultDownMinSources(type, agentSources.length),
     heartbeatGraceSeconds: input.grace_seconds ?? base.settings.heartbeatGraceSeconds,
     slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
     tags: input.tags === undefined ? base.settings.tags : sortTags(input.tags),
@@ -69,7 +73,7 @@ export function completeMonitor(
   checkTarget(base, { input, settings, context }, problems);
   checkTimes({ input, settings, minIntervalSeconds: context.minIntervalSeconds }, problems);
   checkQuorum(settings, agentSources.length, problems);
-  const { checkSpec, secrets } = completeSpec(base, { input, context }, problems);
+  const { checkSpec, secrets } = completeSpec(base, { input, context, keepsOmitted }, problems);
   return { settings: { ...settings, checkSpec }, agentSources, secrets };
 }
 
@@ -153,19 +157,17 @@ function chooseSources(
   return [...new Set(sent)].toSorted();
 }
 
-type SpecInput = { input: MonitorInput; context: MonitorContext };
-
 /**
  * The settings of the type, replaced or kept (D-16), and beside them those that have top-level fields and rules of
  * their own.
  */
 function completeSpec(
   base: MonitorDraft,
-  { input, context }: SpecInput,
+  { input, context, keepsOmitted = false }: MonitorChange,
   problems: Problem[],
 ): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
   const { type, target, checkSpec: stored } = base.settings;
-  const sent = input.check_spec ?? (type === 'http' ? {} : undefined);
+  const sent = input.check_spec ?? (type === 'http' && !keepsOmitted ? {} : undefined);
   const isMoved = originOf(type, input.target ?? target) !== originOf(type, target);
   const { isValidPattern } = context;
   const replaced =
@@ -175,8 +177,8 @@ function completeSpec(
       { type, stored: { checkSpec: stored, secrets: base.secrets, isMoved }, isValidPattern },
       problems,
     );
-  if (replaced === undefined && isMoved && base.secrets.payload !== undefined)
-    refuseMoved('check_spec.transport.payload', problems);
+  if (replaced === undefined && isMoved && Object.keys(base.secrets).length > 0)
+    refuseMoved(type === 'http' ? 'check_spec.request' : 'check_spec.transport.payload', problems);
   const {
     domain: _domain,
     dependencies: _dependencies,

@@ -27,11 +27,16 @@ export function readMonitorCreate(body: MonitorBody & { name: string }, context:
 
 /**
  * Reads the body of a PATCH into the complete monitor that results from the current one (D-07, D-16), or into
- * everything that is wrong.
+ * everything that is wrong. With `keepsOmitted` each field that is not sent stays, `check_spec` and `down_min_sources`
+ * of an http monitor included (D-480).
  */
 export function readMonitorPatch(
   body: MonitorBody,
-  { current, context }: { current: MonitorDraft; context: MonitorContext },
+  {
+    current,
+    context,
+    keepsOmitted = false,
+  }: { current: MonitorDraft; context: MonitorContext; keepsOmitted?: boolean },
 ): Read<MonitorDraft> {
   const input = readFields(body);
   if (!input.ok) return input;
@@ -43,7 +48,8 @@ export function readMonitorPatch(
       message: `type must stay ${type}, got ${input.value.type}: the type of a monitor cannot be changed`,
     });
   }
-  return conclude(completeMonitor(current, { input: withoutSame(input.value, current), context }, problems), problems);
+  const change = { input: withoutSame(input.value, current), context, keepsOmitted };
+  return conclude(completeMonitor(current, change, problems), problems);
 }
 
 /**

@@ -4,6 +4,7 @@ import { AUDIT_ACTIONS, AUDIT_OBJECTS } from '../../../core/accounts/audit-entry
 import { createInvitation, generateInvitationToken } from '../../../models/accounts/invitations.ts';
 import { findUserByEmail } from '../../../models/accounts/users.ts';
 import { applyChatUpdate, disconnectChannel } from '../../../models/alerts/chat-connections.ts';
+import { createWindow } from '../../../models/maintenance/windows.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { furnishAccount, type Furnished, type Kind } from '../../attackers/furnished-account.ts';
 import { buildRequest } from '../../attackers/request-fields.ts';
@@ -80,6 +81,24 @@ const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
   acceptInvitation: ({ invitation }) => ({ token: invitation, name: 'Guest', password: NEW_PASSWORD }),
 };
 
+/** A window that is in progress. */
+const PLANNED = {
+  key: null,
+  name: 'marked',
+  description: '',
+  allMonitors: true,
+  monitorIds: [],
+  tags: [],
+  localStart: null,
+  timezone: 'UTC',
+  durationSeconds: 3600,
+  cron: null,
+  rrule: 'FREQ=DAILY',
+  alerts: 'hold',
+  sla: 'exclude',
+  settleSeconds: 0,
+} as const;
+
 /** What has to be so before an operation changes anything. */
 const BEFORE: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
   retireRegion: ({ api, person }) =>
@@ -101,6 +120,19 @@ const BEFORE: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
       author: null,
     }),
   endOtherSessions: (stage) => addSecondSession(stage),
+  extendMaintenanceWindow: async (stage) => {
+    const nowMs = Date.now();
+    const { window } = await createWindow(stage.api.database, {
+      ...PLANNED,
+      id: stage.api.makeId('mnt'),
+      tenantId: stage.account.tenantId,
+      startsAt: Math.floor(nowMs / 1000),
+      createdAt: Math.floor(nowMs / 1000),
+      author: null,
+      nowMs,
+    });
+    stage.ids.maintenance = [window.id];
+  },
 };
 
 test.serial(
@@ -263,11 +295,18 @@ test.serial(
     const all = entriesIn(await ask());
     t.deepEqual(
       all.map(({ action }) => action),
-      ['monitor.deleted', 'monitor.created', 'monitor.created', 'monitor.created', 'monitor.created'],
+      [
+        'monitor.deleted',
+        'monitor.created',
+        'maintenance.created',
+        'monitor.created',
+        'monitor.created',
+        'monitor.created',
+      ],
     );
     t.deepEqual(
       all.map(({ object }) => object.name),
-      ['http reading', 'By a person', 'vendor reading', 'heartbeat reading', 'http reading'],
+      ['http reading', 'By a person', 'maintenance reading', 'vendor reading', 'heartbeat reading', 'http reading'],
     );
     t.like(all[1], {
       actor: { kind: 'user', id: person.user.id, name: `reading (${person.email})` },

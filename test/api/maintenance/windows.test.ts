@@ -1,4 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
+import { planWindows } from '../../../models/maintenance/windows.ts';
 import { planMaintenance } from '../../../workers/maintenance/plan.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
@@ -244,4 +245,101 @@ test('a webhook can follow maintenance, and a chat always does', async (t) => {
     status: 400,
     error: /^follows_maintenance applies to webhook channels only/,
   });
+});
+
+test('a window that recurs has its occurrences of 60 days as rows, of which one can be skipped', async (t) => {
+  const account = await t.context.api.account();
+  const { owner, reader } = account;
+  const id = await addMonitor(account);
+  const window = await addWindow(account, { monitor_ids: [id], cron: '30 3 * * SUN', timezone: 'Europe/Berlin' });
+  t.like(window, { status: 'scheduled', current: null });
+  const listed = async () => (await reader('GET', `${WINDOWS}/occurrences?window_id=${window.id}`)).json.occurrences;
+  const before = await listed();
+  t.true(before.length === 8 || before.length === 9, String(before.length));
+  for (const { local_start: start } of before) t.regex(start, /T03:30:00$/);
+  t.like(window, { next: { starts_at: before[0]?.starts_at } });
+
+  const skipped = await owner('POST', `${WINDOWS}/${window.id}/skip`);
+  t.like(skipped.json, { next: { starts_at: before[1]?.starts_at } });
+  const again = await owner('POST', `${WINDOWS}/${window.id}/skip`, { starts_at: before[0]?.starts_at });
+  t.like(again.json, { next: { starts_at: before[1]?.starts_at } });
+  t.deepEqual(
+    (await listed()).map(({ skipped: isSkipped }) => isSkipped),
+    before.map((_, index) => index === 0),
+  );
+  isError(t, await owner('POST', `${WINDOWS}/${window.id}/skip`, { starts_at: NOW() }), {
+    status: 409,
+    error: /has no occurrence to come that begins at/,
+  });
+
+  const edited = await owner('PATCH', `${WINDOWS}/${window.id}`, { cron: null, rrule: 'FREQ=DAILY;COUNT=3' });
+  t.is(edited.status, 200, edited.text);
+  // The first of the three would have begun with the window itself.
+  t.is((await listed()).length, 2);
+  const start = NOW() + 600;
+  t.like((await owner('PATCH', `${WINDOWS}/${window.id}`, { rrule: null, starts_at: start })).json, {
+    status: 'scheduled',
+    next: { starts_at: start },
+  });
+});
+
+test('occurrences are made ahead day by day, and the windows of a rule that has ended are over', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const daily = await addWindow(account, { all_monitors: true, rrule: 'FREQ=DAILY' });
+  // Not who is covered: other tests' windows are in progress now.
+  const plan = async (days: number) => {
+    while ((await planWindows(api.database, Date.now() + days * 86_400_000)) > 0);
+  };
+  const count = async () => {
+    const { rows } = await api.database.pool.query(
+      'SELECT count(*)::int AS n, count(DISTINCT starts_at)::int AS moments FROM maintenance_occurrences WHERE window_id = $1',
+      [daily.id],
+    );
+    return rows[0];
+  };
+  t.deepEqual(await count(), { n: 61, moments: 61 });
+  await plan(0.5);
+  t.deepEqual(await count(), { n: 61, moments: 61 });
+  await plan(3);
+  await plan(3);
+  t.deepEqual(await count(), { n: 64, moments: 64 });
+});
+
+for (const [what, settings, error] of [
+  ['a rule without occurrences', { rrule: 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30' }, /^rrule has no occurrences/],
+  ['a cron expression without occurrences', { cron: '0 0 30 2 *' }, /^cron has no occurrences/],
+  ['a cron expression of six fields', { cron: '* 0 2 * * *' }, /^cron must be five fields/],
+  ['a rule of every second', { rrule: 'FREQ=SECONDLY' }, /^rrule must/],
+  [
+    'a rule and an end',
+    { cron: '0 2 * * *', duration_seconds: undefined, ends_at: NOW() + 600 },
+    /^ends_at is for windows that/,
+  ],
+] as const) {
+  test(`${what} is a 400 that says so`, async (t) => {
+    const { owner, reader } = await t.context.api.account();
+    const body = { name: 'Upgrade', duration_seconds: 3600, all_monitors: true, ...settings };
+    isError(t, await owner('POST', WINDOWS, body), { status: 400, error });
+    isError(t, await owner('POST', `${WINDOWS}/preview`, body), { status: 400, error });
+    t.deepEqual((await reader('GET', WINDOWS)).json, { maintenance_windows: [] });
+  });
+}
+
+test('a preview of a rule counts the alerts of the last 30 days that it would have held', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const id = await addMonitor(account);
+  const { id: chat } = (await account.owner('POST', '/v1/channels', { type: 'slack' })).json;
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 11);
+  for (const [index, time] of ['02:30', '02:59', '03:01'].entries())
+    await api.database.pool.query(
+      `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
+       VALUES ($1, $2, $3, $4, 'monitor.down', '{}', $5, $5)`,
+      [`dlv_${id}${index}`, account.tenantId, chat, id, Date.parse(`${yesterday}${time}:00Z`)],
+    );
+  const preview = { name: 'x', monitor_ids: [id], cron: '0 2 * * *', duration_seconds: 3600 };
+  const { json } = await account.owner('POST', `${WINDOWS}/preview`, preview);
+  t.is(json.held_alerts, 2);
+  t.is(json.occurrences.length, 10);
 });

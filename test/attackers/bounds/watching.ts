@@ -13,6 +13,7 @@ import type { Account, ApiServer } from '../../api/api-server.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { HOSTILE_ASSERTIONS, HOSTILE_BODY } from '../../helpers/long-judging.ts';
+import { until } from '../../helpers/until.ts';
 import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';
 
 const monitors: Walker = async (t) => {
@@ -43,6 +44,55 @@ const monitors: Walker = async (t) => {
       [tenantId],
     )) <=
       20 * 3,
+  );
+};
+
+const bulkChanges: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const select = (count: number, first = 0) => ({
+    ids: Array.from({ length: count }, (_, index) => `mon_none${first + index}`),
+  });
+  const bulk = (body: object, key?: string) =>
+    owner(
+      'POST',
+      '/v1/monitors/bulk',
+      { action: 'pause', ...body },
+      key === undefined ? {} : { 'Idempotency-Key': key },
+    );
+  t.is((await bulk({ select: select(5001) })).status, 400);
+  t.deepEqual(
+    await statusesOf(4, () => bulk({ select: select(5000), action: 'delete', dry_run: true })),
+    thenRefused(3, 200, 429),
+  );
+  t.is(await numberOf(api, 'SELECT count(*) FROM bulk_changes WHERE tenant_id = $1', [tenantId]), 0);
+  await api.database.pool.query(`DELETE FROM rate_limits WHERE key LIKE 'spotcheck-bulk:%'`);
+  t.is((await bulk({ select: select(1) }, 'x'.repeat(256))).status, 400);
+  for (let no = 0; no < 105; no += 1) t.is((await bulk({ select: select(1) }, `key-${no}`)).status, 200);
+  t.true((await numberOf(api, 'SELECT count(*) FROM bulk_changes WHERE tenant_id = $1', [tenantId])) <= 101);
+  const jobs = await Promise.all([0, 1, 2, 3, 4, 5].map((no) => bulk({ select: select(1500, no) })));
+  t.true(jobs.every(({ status }) => status === 202 || status === 429));
+  t.true(jobs.some(({ status }) => status === 429));
+  t.true(
+    (await numberOf(
+      api,
+      `SELECT count(*) FROM bulk_changes WHERE tenant_id = $1 AND total > 100 AND status <> 'done'`,
+      [tenantId],
+    )) <= 3,
+  );
+  await until(
+    async () =>
+      (await numberOf(api, `SELECT count(*) FROM bulk_changes WHERE tenant_id = $1 AND status <> 'done'`, [
+        tenantId,
+      ])) === 0,
+    { timeoutMs: 60_000 },
+  );
+  t.true(
+    (await numberOf(
+      api,
+      'SELECT max(length(r.error)) FROM bulk_results r JOIN bulk_changes b ON b.no = r.change_no WHERE b.tenant_id = $1',
+      [tenantId],
+    )) <= 500,
   );
 };
 
@@ -311,6 +361,7 @@ const maintenance: Walker = async (t) => {
 
 export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   monitors,
+  'bulk changes': bulkChanges,
   results,
   'changes of state': changes,
   notes,

@@ -303,8 +303,8 @@ function paint({ createdSecond, transitions, maintenance }: Life, gaps: readonly
   }
   for (const { startMs, endMs } of maintenance.filter(({ isExcluded }) => isExcluded)) {
     for (let at = Math.max(createdSecond, second(startMs)); at < Math.min(second(endMs), second(END_MS)); at += 1) {
-      const state = STATES[seconds[at - ORIGIN_SECOND] ?? ABSENT];
-      if (state !== 'paused' && state !== 'pending') seconds[at - ORIGIN_SECOND] = STATES.indexOf('maintenance');
+      const before = STATES[seconds[at - ORIGIN_SECOND] ?? ABSENT];
+      if (before !== 'paused' && before !== 'pending') seconds[at - ORIGIN_SECOND] = STATES.indexOf('maintenance');
     }
   }
   return seconds;
@@ -447,14 +447,14 @@ async function storeYear(runtime: TestRuntime, lives: readonly Life[], gaps: rea
          SELECT * FROM json_to_recordset($1::json)
            AS m ("startMs" bigint, "endMs" bigint, "lateMs" bigint, "isExcluded" boolean)),
        occurrences AS (
-         INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at, alerts,
-           sla, settle_seconds, retroactive)
-         SELECT 'mnt_' || $2, $3, 'Upgrade', "startMs"::text, "startMs", "endMs", 'hold',
+         INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
+           all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, retroactive)
+         SELECT 'mnt_' || $2::int, $3, 'Upgrade', "startMs"::text, "startMs", "endMs", true, '{}', '{}', 'hold',
            CASE WHEN "isExcluded" THEN 'exclude' ELSE 'count' END, 0,
            int8multirange(int8range("startMs", "startMs" + "lateMs"))
          FROM given RETURNING no, starts_at, ends_at)
        INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
-       SELECT $2, no, starts_at, ends_at FROM occurrences`,
+       SELECT $2::int, no, starts_at, ends_at FROM occurrences`,
       [JSON.stringify(maintenance), no, tenantId],
     );
     await run('UPDATE monitors SET created_at = $2 WHERE id = $1', [id, createdSecond]);

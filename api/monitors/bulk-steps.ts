@@ -1,0 +1,204 @@
+import {
+  AUDIT_ACTION_OF,
+  changeTags,
+  STATUS_OF,
+  type BulkOrder,
+  type BulkResult,
+  type BulkTask,
+} from '../../core/monitors/bulk.ts';
+import type { Selected } from '../../models/monitors/bulk-changes.ts';
+import type { BeforeCommit } from '../../models/monitors/monitor-changes.ts';
+import { findMonitor } from '../../models/monitors/monitors.ts';
+import type { Run } from '../../models/sql.ts';
+import { isDatabaseAway } from '../../models/system/availability.ts';
+import { accept, notFound } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+import { answerTo } from '../middleware/error-response.ts';
+import type { RateLimits } from '../rate-limits.ts';
+import { checkMonitor, patchMonitor, removeMonitor, switchMonitor, type MonitorChangeRequest } from './changes.ts';
+import type { AnnouncingParts } from './schedule-changes.ts';
+
+export type StepParts = AnnouncingParts & Parts<'readVendorPage' | 'config' | 'makeId'>;
+
+/** Where what comes of each monitor is recorded: its success in the very transaction of its change. */
+export type Recorder<Step> = {
+  /** False where the same step was recorded before: then the change is undone. */
+  succeed: (run: Run, step: Step, status: number) => Promise<boolean>;
+  fail: (step: Step, failure: { status: number; error: string }) => Promise<void>;
+};
+
+/**
+ * Changes of monitors that are under way in a process at a time, as many as requests of an account: half of the
+ * connections that the smallest has. Bulk changes that go on at once have a turn each after each monitor.
+ */
+const MOST_UNDER_WAY = 4;
+
+/** A sentence is kept up to this length, in characters. */
+const MOST_MESSAGE = 500;
+
+/** The steps of all bulk changes of a process: each does to one monitor what its own operation would. */
+export class BulkSteps {
+  readonly #parts: StepParts;
+  readonly #waiting: (() => void)[] = [];
+  #underWay = 0;
+
+  constructor(parts: StepParts) {
+    this.#parts = parts;
+  }
+
+  /** Changes these monitors and resolves with what came of each, in their order; nothing is recorded of it. */
+  async changeAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]> {
+    return await this.#each(monitors, (monitor) =>
+      this.#resultOf(monitor, () => this.#change(this.#parts, task, monitor)),
+    );
+  }
+
+  /** Resolves with what would come of each. Nothing is changed, and no checks are counted. */
+  async rehearseAll(task: BulkTask, monitors: readonly Selected[]): Promise<BulkResult[]> {
+    return await this.#each(monitors, (monitor) => this.#resultOf(monitor, () => this.#rehearse(task, monitor)));
+  }
+
+  /**
+   * Changes these monitors as far as `mayBegin` allows, and records what came of each. Rejects where the database is
+   * away: what is not recorded then is not done.
+   */
+  async recordAll<Step extends Selected>(
+    task: BulkTask,
+    steps: readonly Step[],
+    { recorder, mayBegin }: { recorder: Recorder<Step>; mayBegin: () => boolean },
+  ): Promise<void> {
+    await this.#each(steps, async (step) => {
+      if (!mayBegin()) return;
+      const status = STATUS_OF[task.order.action];
+      const beforeCommit = async (run: Run) => {
+        if (!(await recorder.succeed(run, step, status))) throw new DoneBefore();
+      };
+      try {
+        await this.#change(this.#parts, task, { ...step, beforeCommit });
+      } catch (error) {
+        if (error instanceof DoneBefore) return;
+        if (isDatabaseAway(error)) throw error;
+        await recorder.fail(step, this.#failureOf(error));
+      }
+    });
+  }
+
+  async #resultOf({ monitorId, name }: Selected, act: () => Promise<number>): Promise<BulkResult> {
+    try {
+      return { monitorId, name, status: await act(), error: null };
+    } catch (error) {
+      return { monitorId, name, ...this.#failureOf(error) };
+    }
+  }
+
+  #failureOf(error: unknown): { status: number; error: string } {
+    const { status, message } = answerTo(error);
+    if (status >= 500) this.#parts.logger.error({ err: error }, 'bulk.step_failed');
+    return { status, error: message.slice(0, MOST_MESSAGE).replaceAll('\0', '').toWellFormed() };
+  }
+
+  async #change(
+    parts: StepParts,
+    task: BulkTask,
+    { monitorId, name, beforeCommit }: Selected & { beforeCommit?: BeforeCommit },
+  ): Promise<number> {
+    const { order, account } = task;
+    const { makeId, now } = parts;
+    // It was not there when the selection was made: to look again would cost as much as a change.
+    if (name === null) throw notFound('monitor', monitorId);
+    const request: MonitorChangeRequest = {
+      account,
+      author: {
+        id: makeId('aud'),
+        action: AUDIT_ACTION_OF[order.action],
+        actor: task.actor,
+        address: task.address,
+        nowMs: now(),
+      },
+      monitorId,
+      ...(beforeCommit && { beforeCommit }),
+    };
+    await changeOne(parts, request, order);
+    return STATUS_OF[order.action];
+  }
+
+  /** Does all of it and undoes it: nothing else would find the same. */
+  async #rehearse(task: BulkTask, monitor: Selected): Promise<number> {
+    const { order, account } = task;
+    const status = STATUS_OF[order.action];
+    if (order.action === 'delete') {
+      // A deletion also changes what depends on the monitor, apart from its own transaction.
+      const key = { tenantId: account.tenantId, id: monitor.monitorId };
+      if (monitor.name === null || (await findMonitor(this.#parts.database, key)) === null)
+        throw notFound('monitor', key.id);
+      return status;
+    }
+    const beforeCommit = () => Promise.reject(new Rehearsed());
+    const parts = order.action === 'check' ? { ...this.#parts, rateLimits: UNCOUNTED } : this.#parts;
+    try {
+      await this.#change(parts, task, { ...monitor, beforeCommit });
+    } catch (error) {
+      if (!(error instanceof Rehearsed)) throw error;
+    }
+    return status;
+  }
+
+  /** Runs a task for each item, a few at a time of these and of all in the process; resolves in their order. */
+  async #each<Item, Result>(items: readonly Item[], run: (item: Item) => Promise<Result>): Promise<Result[]> {
+    const results: Result[] = [];
+    const entries = items.entries();
+    const work = async () => {
+      for (const [index, item] of entries) results[index] = await this.#inTurn(() => run(item));
+    };
+    await Promise.all(Array.from({ length: MOST_UNDER_WAY }, work));
+    return results;
+  }
+
+  async #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+    if (this.#underWay >= MOST_UNDER_WAY) {
+      const turn = Promise.withResolvers<void>();
+      this.#waiting.push(turn.resolve);
+      await turn.promise;
+    } else this.#underWay += 1;
+    try {
+      return await run();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#underWay -= 1;
+      else next();
+    }
+  }
+}
+
+/** A check that is not made counts for nothing. */
+const UNCOUNTED: RateLimits = { take: async () => undefined, takeFor: async () => undefined };
+
+/** Undoes a rehearsal. */
+class Rehearsed extends Error {}
+
+/** Undoes what another process has done meanwhile. */
+class DoneBefore extends Error {}
+
+async function changeOne(parts: StepParts, request: MonitorChangeRequest, order: BulkOrder): Promise<void> {
+  const { action, patch: body = {}, ifVersion } = order;
+  switch (action) {
+    case 'pause':
+    case 'resume':
+      return await switchMonitor(parts, request, action === 'resume');
+    case 'delete':
+      return await removeMonitor(parts, request);
+    case 'check':
+      await checkMonitor(parts, request);
+      return;
+    case 'tag':
+    case 'untag':
+      await patchMonitor(parts, request, {
+        body: {},
+        keepsOmitted: true,
+        tagsOf: (current) => accept(changeTags(current, order)),
+      });
+      return;
+    case 'patch':
+      await patchMonitor(parts, request, { body, ifVersion, keepsOmitted: true });
+  }
+}

@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto';
+import type { Request, Response } from 'express';
+import {
+  codeOf,
+  countResults,
+  MOST_AT_ONCE,
+  MOST_SELECTED,
+  readBulkOrder,
+  type BulkResult,
+  type BulkSelection,
+  type BulkTask,
+} from '../../core/monitors/bulk.ts';
+import { toUnixSeconds } from '../../core/time.ts';
+import {
+  findBulkJob,
+  findKeyedChange,
+  insertBulkChange,
+  listBulkResults,
+  MOST_JOBS,
+  type BulkActor,
+  type BulkChange,
+  type Selected,
+} from '../../models/monitors/bulk-changes.ts';
+import { listMonitors, listMonitorNames } from '../../models/monitors/monitors.ts';
+import { accept, ApiError, badRequest, conflict, notFound } from '../api-error.ts';
+import { auditActorOf, type Caller } from '../caller.ts';
+import type { Parts } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
+import { cutPage, readPage } from '../pagination.ts';
+import { addressOf, asId, callerOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+
+/** Results of a page, and how many there are unless the caller sets a limit. */
+const MOST_RESULTS = 500;
+
+type BulkParts = Parts<'database' | 'now' | 'makeId' | 'rateLimits' | 'bulkChanges' | 'config'>;
+
+/** `POST /monitors/bulk` */
+export function changeMonitorsHandler(dependencies: BulkParts): Handler<'changeMonitors'> {
+  const { now, rateLimits, bulkChanges } = dependencies;
+  return async (request, response) => {
+    const order = accept(readBulkOrder(request.body));
+    const isDryRun = request.body.dry_run === true;
+    const caller = callerOf(response);
+    const { tenantId } = caller;
+    const key = isDryRun ? null : readKey(request);
+    if (key !== null && (await answerAgain(dependencies, { tenantId, key, response }))) return;
+    const startMs = now();
+    const monitors = await select(dependencies, tenantId, request.body.select);
+    if (monitors.length > 0) await rateLimits.take('bulk', tenantId, monitors.length);
+    const task: BulkTask = { account: caller, actor: auditActorOf(caller), address: addressOf(response), order };
+    if (isDryRun || (key === null && monitors.length <= MOST_AT_ONCE)) {
+      const results = await (isDryRun
+        ? bulkChanges.rehearseAll(task, monitors)
+        : bulkChanges.changeAll(task, monitors));
+      response.json({
+        id: null,
+        action: order.action,
+        dry_run: isDryRun,
+        status: 'done',
+        ...countResults(results, monitors.length),
+        results: results.map(presentResult),
+        created_at: toUnixSeconds(startMs),
+        finished_at: toUnixSeconds(now()),
+      });
+      return;
+    }
+    await answerStored(dependencies, { caller, task, key, monitors, response });
+  };
+}
+
+/** An idempotency key, and the fingerprint of the request that it came with. */
+type Key = { text: string; requestHash: Buffer };
+
+function readKey(request: Pick<Request, 'body' | 'headers'>): Key | null {
+  const text = request.headers['idempotency-key'];
+  if (typeof text !== 'string') return null;
+  return { text, requestHash: createHash('sha256').update(JSON.stringify(request.body)).digest() };
+}
+
+/**
+ * Answers with what the first request with this key came to; false where there was none. Throws 409 where that was
+ * another one, or is under way.
+ */
+async function answerAgain(
+  dependencies: BulkParts,
+  { tenantId, key, response }: { tenantId: string; key: Key; response: Response },
+): Promise<boolean> {
+  const first = await findKeyedChange(dependencies.database, { tenantId, key: key.text });
+  if (first === null) return false;
+  if (!first.requestHash.equals(key.requestHash))
+    throw conflict('this Idempotency-Key came with another body before: use a new key for another change');
+  if (first.status !== 'done' && first.total <= MOST_AT_ONCE)
+    throw new ApiError(409, 'the first request with this Idempotency-Key is still under way: try again in a second', {
+      'Retry-After': '1',
+    });
+  await answerWith(dependencies, first, response);
+  return true;
+}
+
+type StoredRequest = {
+  caller: Caller;
+  task: BulkTask;
+  key: Key | null;
+  monitors: readonly Selected[];
+  response: Response;
+};
+
+/** Stores a change before it is made. A small one is made at once; what cannot be finished here goes on as a job. */
+async function answerStored(
+  dependencies: BulkParts,
+  { caller, task, key, monitors, response }: StoredRequest,
+): Promise<void> {
+  const { database, makeId, now, bulkChanges } = dependencies;
+  const { tenantId } = caller;
+  const { order, address } = task;
+  const stored = await insertBulkChange(database, {
+    id: makeId('blk'),
+    tenantId,
+    key,
+    order,
+    actor: actorOf(caller),
+    address,
+    monitors,
+    nowMs: now(),
+  });
+  if (stored === 'busy')
+    throw new ApiError(
+      429,
+      `${MOST_JOBS} bulk changes of this account are under way: wait until one of them is done, or select at most ` +
+        `${MOST_AT_ONCE} monitors`,
+      { 'Retry-After': '5' },
+    );
+  if (stored === 'known') {
+    // Two came at once; of the other one nothing was stored a moment ago.
+    if (key !== null && (await answerAgain(dependencies, { tenantId, key, response }))) return;
+    throw conflict('this Idempotency-Key is in use: try again in a second');
+  }
+  if (stored.total > MOST_AT_ONCE) {
+    bulkChanges.wake();
+    await answerWith(dependencies, stored, response);
+    return;
+  }
+  await answerWith(dependencies, await bulkChanges.finish(stored, task), response);
+}
+
+/** A person by their address, as the audit log calls them. */
+function actorOf(caller: Caller): BulkActor {
+  const { name } = auditActorOf(caller);
+  return caller.kind === 'session'
+    ? { kind: 'user', id: caller.user.id, name }
+    : { kind: 'token', id: caller.tokenId, name };
+}
+
+async function answerWith(
+  { database, config }: Parts<'database' | 'config'>,
+  change: BulkChange,
+  response: Response,
+): Promise<void> {
+  if (change.total > MOST_AT_ONCE) {
+    response.status(202).location(`${config.publicUrl}/v1/monitors/bulk/${change.id}`).json(presentChange(change, []));
+    return;
+  }
+  const results = await listBulkResults(database, { change, after: 0, limit: MOST_AT_ONCE });
+  response.json(presentChange(change, results));
+}
+
+/** `GET /monitors/bulk/{bulk_id}` */
+export function getMonitorChangesHandler({
+  database,
+  config,
+}: Parts<'database' | 'config'>): Handler<'getMonitorChanges'> {
+  return async (request, response) => {
+    const { limit, after } = readPage(request);
+    const { failed } = request.query;
+    const id = asId(request.params.bulk_id);
+    const change = await findBulkJob(database, { tenantId: callerOf(response).tenantId, id });
+    if (change === null) throw notFound('bulk change', id);
+    const most = limit ?? MOST_RESULTS;
+    const results = await listBulkResults(database, {
+      change,
+      ...(failed !== undefined && { failed: failed === '1' || failed === 'true' }),
+      after: Math.min(after?.at ?? 0, MOST_SELECTED),
+      limit: most + 1,
+    });
+    const page = cutPage(
+      results,
+      { limit: most, positionOf: ({ position }) => ({ at: position, id: '0' }) },
+      { request, response, publicUrl: config.publicUrl },
+    );
+    response.json(presentChange(change, page));
+  };
+}
+
+/** The selected monitors in the order of `ids`, or of their creation. Throws 400 where there are too many. */
+async function select(
+  { database }: Parts<'database'>,
+  tenantId: string,
+  { ids, tags, q }: BulkSelection,
+): Promise<Selected[]> {
+  if (ids !== undefined) {
+    const distinct = [...new Set(ids)];
+    const names = await listMonitorNames(database, tenantId, distinct);
+    return distinct.map((monitorId) => ({ monitorId, name: names.get(monitorId) ?? null }));
+  }
+  const filter = { ...(q !== undefined && { q }), ...(tags !== undefined && { tags }) };
+  const found = await listMonitors(database, { tenantId, filter, limit: MOST_SELECTED + 1 });
+  if (found.length > MOST_SELECTED)
+    throw badRequest(
+      `select must name at most ${MOST_SELECTED} monitors, and this one has more: narrow it by tags or ids`,
+    );
+  return found.map(({ id, name }) => ({ monitorId: id, name }));
+}
+
+function presentChange(change: BulkChange, results: readonly BulkResult[]): components['schemas']['BulkChange'] {
+  const { id, action, status, total, done, succeeded, failed, createdAtMs, finishedAtMs } = change;
+  return {
+    id: total > MOST_AT_ONCE ? id : null,
+    action,
+    dry_run: false,
+    status,
+    total,
+    done,
+    succeeded,
+    failed,
+    results: results.map(presentResult),
+    created_at: toUnixSeconds(createdAtMs),
+    finished_at: finishedAtMs === null ? null : toUnixSeconds(finishedAtMs),
+  };
+}
+
+function presentResult({ monitorId, name, status, error }: BulkResult): components['schemas']['BulkResult'] {
+  return {
+    monitor_id: monitorId,
+    name,
+    status,
+    error: error === null ? null : { code: codeOf(status), message: error },
+  };
+}

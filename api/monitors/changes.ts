@@ -1,0 +1,179 @@
+import type { Author } from '../../core/accounts/audit-entry.ts';
+import type { Plan } from '../../core/accounts/plans.ts';
+import { noScheduleChange } from '../../core/checks/slots.ts';
+import type { MonitorContext } from '../../core/monitors/input/complete.ts';
+import type { MonitorBody } from '../../core/monitors/input/fields.ts';
+import { readMonitorPatch } from '../../core/monitors/input/read.ts';
+import type { Monitor } from '../../core/monitors/monitor.ts';
+import { requestCheck, type CheckRequest } from '../../models/checks/schedule.ts';
+import {
+  deleteMonitor,
+  lockMonitor,
+  pauseMonitor,
+  resumeMonitor,
+  updateMonitor,
+  type BeforeCommit,
+  type ChangeKey,
+  type StoredMonitor,
+} from '../../models/monitors/monitor-changes.ts';
+import { findMonitor } from '../../models/monitors/monitors.ts';
+import { inTransaction } from '../../models/sql.ts';
+import { accept, conflict, notFound } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+import { draftOf, findPageToPatch, loadMonitorContext, type ContextSources } from './monitor-context.ts';
+import { settingsVersionOf } from './presenter.ts';
+import { announceMonitor, announceSchedule, type AnnouncingParts } from './schedule-changes.ts';
+
+/**
+ * A change of one monitor, requested by itself or with others: in whose account and name. `beforeCommit` runs at the end
+ * of its transaction. Each of the changes below throws an `ApiError` where it is refused, and 404 where the account has
+ * no such monitor.
+ */
+export type MonitorChangeRequest = {
+  account: { tenantId: string; plan: Plan };
+  author: Author;
+  monitorId: string;
+  beforeCommit?: BeforeCommit;
+};
+
+/**
+ * What a PATCH says. `ifVersion`: the settings that the change was made from; absent = any. `keepsOmitted` as in
+ * `readMonitorPatch`. `tagsOf` decides the tags from those that the monitor has.
+ */
+export type MonitorPatch = {
+  body: MonitorBody;
+  ifVersion?: string | undefined;
+  keepsOmitted?: boolean;
+  tagsOf?: (current: Monitor) => readonly string[];
+};
+
+type PatchingParts = AnnouncingParts & Omit<ContextSources, 'rateLimits'>;
+
+/** The most times that a patch starts over because the vendor changed while the previous page was read. */
+const MOST_ATTEMPTS = 3;
+
+/**
+ * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07). A vendor's page is read before
+ * that, for it may take seconds: where another write has named a different one meanwhile, the PATCH starts over with
+ * that, and the last time counts its page as one that could not be read (D-154, D-155).
+ */
+export async function patchMonitor(
+  dependencies: PatchingParts,
+  request: MonitorChangeRequest,
+  patch: MonitorPatch,
+): Promise<StoredMonitor> {
+  const { account, monitorId } = request;
+  for (let attempt = 1; ; attempt += 1) {
+    const context = await loadMonitorContext(dependencies, { account, monitorId, body: patch.body, isNew: false });
+    const stored = await storePatch(dependencies, request, { ...patch, context, isLast: attempt === MOST_ATTEMPTS });
+    if (stored === 'vendor_changed') continue;
+    if (stored === null) throw notFound('monitor', monitorId);
+    await announceMonitor(dependencies, stored);
+    return stored;
+  }
+}
+
+/** One transaction: lock the monitor, decide what it becomes, store that. */
+async function storePatch(
+  { database, now }: Parts<'database' | 'now'>,
+  { account: { tenantId }, author, monitorId, beforeCommit }: MonitorChangeRequest,
+  {
+    body,
+    ifVersion,
+    keepsOmitted = false,
+    tagsOf,
+    context,
+    isLast,
+  }: MonitorPatch & {
+    context: MonitorContext;
+    isLast: boolean;
+  },
+): Promise<StoredMonitor | 'vendor_changed' | null> {
+  const nowMs = now();
+  return await inTransaction(database, async (run) => {
+    const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
+    if (locked === null) return null;
+    if (ifVersion !== undefined && ifVersion !== settingsVersionOf(locked.monitor, locked.agentIds))
+      throw conflict(`monitor ${monitorId} has changed since it was read: read it again, then send the change again`);
+    const page = findPageToPatch(body, locked.monitor);
+    if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) return 'vendor_changed';
+    const whole = tagsOf === undefined ? body : { ...body, tags: tagsOf(locked.monitor) };
+    const { settings, agentSources, secrets } = accept(
+      readMonitorPatch(whole, { current: draftOf(locked), context, keepsOmitted }),
+    );
+    const change = { settings, secrets, agentIds: agentSources };
+    const stored = await updateMonitor({ database, run, author, nowMs, holdsRechecks: true }, locked, change);
+    await beforeCommit?.(run);
+    return stored;
+  });
+}
+
+/** Deletes a monitor and takes it out of the schedules. */
+export async function removeMonitor(
+  dependencies: Parts<'database' | 'now' | 'onScheduleChange' | 'logger'>,
+  request: MonitorChangeRequest,
+): Promise<void> {
+  const schedule = await deleteMonitor(dependencies.database, keyOf(request, dependencies.now()));
+  if (schedule === null) throw notFound('monitor', request.monitorId);
+  announceSchedule(dependencies, schedule);
+}
+
+/** Pauses or resumes a monitor. */
+export async function switchMonitor(
+  dependencies: AnnouncingParts,
+  request: MonitorChangeRequest,
+  enabled: boolean,
+): Promise<void> {
+  const change = enabled ? resumeMonitor : pauseMonitor;
+  const stored = await change(dependencies.database, {
+    ...keyOf(request, dependencies.now()),
+    holdsRechecks: true,
+  });
+  if (stored === null) throw notFound('monitor', request.monitorId);
+  await announceMonitor(dependencies, stored);
+}
+
+function keyOf(
+  { account: { tenantId }, author, monitorId, beforeCommit }: MonitorChangeRequest,
+  nowMs: number,
+): ChangeKey {
+  return { tenantId, id: monitorId, author, nowMs, ...(beforeCommit && { beforeCommit }) };
+}
+
+/** How long a monitor counts as new after its creation or last change, in milliseconds (D-397). */
+const NEW_FOR_MS = 60_000;
+
+/** Has the sources of a monitor check it at once, as far as the rate limits allow: 429, and 409 where none can. */
+export async function checkMonitor(
+  dependencies: Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>,
+  request: MonitorChangeRequest,
+): Promise<CheckRequest & { requestedAtMs: number }> {
+  const { database, now, rateLimits } = dependencies;
+  const {
+    account: { tenantId },
+    monitorId: id,
+  } = request;
+  await rateLimits.take('check', `${tenantId} ${id}`);
+  await rateLimits.take('accountCheck', tenantId);
+  const nowMs = now();
+  const monitor = (await findMonitor(database, { tenantId, id }))?.monitor;
+  // Else a change and a request after it would contact any address at once.
+  const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEW_FOR_MS;
+  if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'earlyCheck', tenantId);
+  const requested = await requestCheck(database, keyOf(request, nowMs));
+  if (requested === null) throw notFound('monitor', id);
+  if (requested.sources.length === 0) throw conflict(whyNot(requested));
+  announceSchedule(dependencies, {
+    ...noScheduleChange(),
+    rechecks: requested.sources.filter(({ state }) => state === 'asked').map(({ agentNo }) => agentNo),
+  });
+  return { ...requested, requestedAtMs: nowMs };
+}
+
+/** Why a monitor without sources cannot be checked. */
+export function whyNot({ monitor: { type, enabled, target } }: Pick<CheckRequest, 'monitor'>): string {
+  if (type === 'heartbeat') return 'heartbeat monitors wait for pings and cannot be checked: send a ping instead';
+  if (!enabled) return 'the monitor is paused: resume it first';
+  if (target === '') return 'the monitor has no target: set target first';
+  return 'the monitor has no agents to check it: set agent_sources first';
+}

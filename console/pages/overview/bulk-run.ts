@@ -1,0 +1,269 @@
+import { signal } from '@preact/signals';
+import { sortTags } from '../../../core/monitors/tags.ts';
+import { api } from '../../client/api.ts';
+import { Failure, sentenceOf } from '../../client/failure.ts';
+import { liveState, loadAll, onChange } from '../../client/live.ts';
+import { listAll } from '../../client/pages.ts';
+import { session, signedIn } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { bodyOf, without, type BulkAction, type Step } from './bulk-steps.ts';
+
+/** A monitor that could not be changed, and why. */
+export type Refusal = { id: string; name: string; reason: string };
+
+/** One action on many monitors: while it is under way, and what it came to. */
+export type Run = {
+  userId: string;
+  action: BulkAction;
+  tags: readonly string[];
+  isUndo: boolean;
+  total: number;
+  done: number;
+  /** The monitors of the steps before the present one. */
+  doneBefore: number;
+  /** Requests that are not finished; the first one is under way. */
+  steps: readonly Step[];
+  /** The key and time of the request that is under way, and the job that it became. */
+  key: string;
+  sentAtMs: number;
+  jobId: string | null;
+  refusals: readonly Refusal[];
+  /** What reverts all that really changed. */
+  undo: readonly Step[];
+  endedAtMs: number | null;
+  /** Why the rest was not done; null if nothing is left. */
+  error: string | null;
+};
+
+type Progress = Pick<Schemas['BulkChange'], 'status' | 'done' | 'failed'>;
+
+/** How long an action can be undone after its end, in milliseconds. */
+export const UNDO_MS = 10_000;
+/** The intervals at which a job is read while there is no stream, and beside a stream that says nothing of it. */
+const POLL_MS = 2000;
+const SILENT_MS = 10_000;
+/** How long a request that may have been lost is sent again, in milliseconds: with its key, it is carried out once. */
+const RETRY_MS = 60_000;
+/** The most results in a page. */
+const PAGE = 500;
+
+/** The key in session storage: after a reload the page goes on with what the tab was doing. */
+const KEY = 'bulk';
+
+/** Carries out one action on many monitors at a time, and follows it (D-489). Its progress is a signal. */
+class BulkRunner {
+  readonly #run = signal<Run | null>(null);
+
+  /** What is under way, or was done last; null if that was dismissed, and for any other person. */
+  get run(): Run | null {
+    const { value } = this.#run;
+    return value !== null && value.userId === signedIn().user.id ? value : null;
+  }
+
+  /** Starts an action; nothing while another one is under way. */
+  start(steps: readonly Step[]): void {
+    this.#start(steps, false);
+  }
+
+  /** Reverts what the last action changed. */
+  undo(): void {
+    const { run } = this;
+    if (run !== null && run.endedAtMs !== null) this.#start(run.undo, true);
+  }
+
+  /** Drops what the last action came to. */
+  dismiss(): void {
+    if (this.#run.peek()?.endedAtMs !== null) this.#set(null);
+  }
+
+  /** Goes on with what the tab was doing before it was reloaded. */
+  restore(): void {
+    if (this.#run.peek() !== null) return;
+    const run = stored();
+    this.#set(run);
+    if (run?.endedAtMs === null) void this.#work();
+  }
+
+  #start(steps: readonly Step[], isUndo: boolean): void {
+    const [first] = steps;
+    const { run } = this;
+    if (first === undefined || (run !== null && run.endedAtMs === null)) return;
+    this.#set({
+      userId: signedIn().user.id,
+      action: first.action,
+      tags: sortTags(steps.flatMap(({ tags }) => tags)),
+      isUndo,
+      total: steps.reduce((sum, { ids }) => sum + ids.length, 0),
+      done: 0,
+      doneBefore: 0,
+      steps,
+      key: newKey(),
+      sentAtMs: Date.now(),
+      jobId: null,
+      refusals: [],
+      undo: [],
+      endedAtMs: null,
+      error: null,
+    });
+    void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    let error: string | null = null;
+    try {
+      for (;;) {
+        const run = this.#run.peek();
+        const [step] = run?.steps ?? [];
+        if (run === null || step === undefined) break;
+        await this.#finish(run, step);
+      }
+    } catch (failure) {
+      if (session.peek() === null) {
+        // It stays stored: after the next sign-in the same person goes on with it.
+        this.#run.value = null;
+        return;
+      }
+      error = sentenceOf(failure);
+    }
+    const run = this.#run.peek();
+    if (run === null) return;
+    // An undo that was refused can be tried again.
+    this.#set({ ...run, endedAtMs: Date.now(), error, undo: run.isUndo ? run.steps : run.undo });
+    if (liveState.peek() !== 'live') void loadAll();
+  }
+
+  /** Carries out the first step, and takes it off the list. */
+  async #finish(run: Run, step: Step): Promise<void> {
+    const refusals = run.jobId === null ? await this.#send(run, step) : await this.#follow(run.jobId);
+    const after = this.#run.peek() ?? run;
+    const refused = new Set(refusals.map(({ id }) => id));
+    const doneBefore = after.doneBefore + step.ids.length;
+    this.#set({
+      ...after,
+      done: doneBefore,
+      doneBefore,
+      steps: after.steps.slice(1),
+      key: newKey(),
+      sentAtMs: Date.now(),
+      jobId: null,
+      refusals: [...after.refusals, ...refusals],
+      undo: [...after.undo, ...without(step.undo, refused)],
+    });
+  }
+
+  /** Sends a step, again where the response was lost, and returns what was refused. */
+  async #send({ key, sentAtMs }: Run, step: Step): Promise<readonly Refusal[]> {
+    for (;;) {
+      try {
+        const change = await api.post('/monitors/bulk', { body: bodyOf(step), idempotencyKey: key });
+        if (change.id === null) return refusalsOf(change);
+        this.#change({ jobId: change.id });
+        return await this.#follow(change.id);
+      } catch (error) {
+        // 409: the first one is still under way.
+        const isLost = error instanceof Failure && (error.status === 0 || error.status === 409);
+        if (!isLost || Date.now() - sentAtMs > RETRY_MS) throw error;
+        await pause(POLL_MS);
+      }
+    }
+  }
+
+  /** Follows a job to its end, and returns what was refused. */
+  async #follow(id: string): Promise<readonly Refusal[]> {
+    const { failed } = await this.#watch(id);
+    if (failed === 0) return [];
+    const path = { bulk_id: id };
+    return await listAll(
+      (page) => api.page('/monitors/bulk/{bulk_id}', { path, query: { ...page, limit: PAGE, failed: 'true' } }),
+      refusalsOf,
+    );
+  }
+
+  #watch(id: string): Promise<Progress> {
+    return new Promise((resolve, reject) => {
+      const last = { atMs: 0, isAsking: false };
+      const take = (progress: Progress) => {
+        last.atMs = Date.now();
+        const { doneBefore, done } = this.#run.peek() ?? { doneBefore: 0, done: 0 };
+        this.#change({ done: Math.max(done, doneBefore + progress.done) });
+        if (progress.status !== 'done') return;
+        stop();
+        resolve(progress);
+      };
+      const ask = async () => {
+        if (last.isAsking) return;
+        last.isAsking = true;
+        try {
+          take(await api.get('/monitors/bulk/{bulk_id}', { path: { bulk_id: id }, query: { limit: 1 } }));
+        } catch (error) {
+          if (error instanceof Failure && [0, 429, 500, 502, 503, 504].includes(error.status)) return;
+          stop();
+          reject(error instanceof Error ? error : new Error(String(error)));
+        } finally {
+          last.isAsking = false;
+        }
+      };
+      // The stream sends the same figures as the job (watchLive in the API's description).
+      const stopListening = onChange((kind, data) => {
+        if (kind === 'bulk' && data.id === id) take(data as Progress & { id: string });
+      });
+      const timer = setInterval(() => {
+        if (Date.now() - last.atMs >= (liveState.peek() === 'live' ? SILENT_MS : 0)) void ask();
+      }, POLL_MS);
+      const stop = () => {
+        stopListening();
+        clearInterval(timer);
+      };
+      void ask();
+    });
+  }
+
+  #change(part: Partial<Run>): void {
+    const run = this.#run.peek();
+    if (run === null) return;
+    // Progress is not stored: after a reload the job says how far it is.
+    if ('jobId' in part) this.#set({ ...run, ...part });
+    else this.#run.value = { ...run, ...part };
+  }
+
+  #set(run: Run | null): void {
+    this.#run.value = run;
+    try {
+      if (run === null) sessionStorage.removeItem(KEY);
+      else sessionStorage.setItem(KEY, JSON.stringify(run));
+    } catch {
+      // Without storage it lasts until the tab is reloaded.
+    }
+  }
+}
+
+/** The bulk change of this tab. */
+export const bulk = new BulkRunner();
+
+/** The stored action, unless it is of another person, over with nothing to say, or a request that was lost long ago. */
+function stored(): Run | null {
+  try {
+    const run = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Run | null;
+    if (run === null || run.userId !== signedIn().user.id) return null;
+    const { endedAtMs, jobId, sentAtMs, error, refusals } = run;
+    if (endedAtMs === null) return jobId === null && Date.now() - sentAtMs > RETRY_MS ? null : run;
+    return error === null && refusals.length === 0 && Date.now() - endedAtMs > UNDO_MS ? null : run;
+  } catch {
+    return null;
+  }
+}
+
+function refusalsOf({ results }: Schemas['BulkChange']): Refusal[] {
+  return results.flatMap(({ monitor_id: id, name, error }) =>
+    error === null ? [] : [{ id, name: name ?? id, reason: error.message }],
+  );
+}
+
+/** A random key. Pages without https have no `randomUUID`. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
