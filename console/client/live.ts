@@ -34,6 +34,9 @@ const listeners = new Set<Listener>();
  */
 const underWay = new Set<Change[]>();
 
+/** The interval at which it is asked which maintenance is in progress. */
+const WATCH_MS = 30_000;
+
 /** The interval at which everything is loaded again while there is no stream. */
 const POLL_MS = 10_000;
 
@@ -80,9 +83,12 @@ export function startLive(): () => void {
     // A request that hangs is waited for: browsers have few connections, and the stream needs one.
     if (liveState.value !== 'live' && !document.hidden && underWay.size === 0) reload();
   }, POLL_MS);
+  const maintenance = new MaintenanceWatch(controller.signal);
+  const watch = setInterval(() => !document.hidden && void maintenance.poll(), WATCH_MS);
   return () => {
     controller.abort();
     clearInterval(poll);
+    clearInterval(watch);
     stream.close();
     monitors.value = null;
     monitorsError.value = null;
@@ -90,6 +96,34 @@ export function startLive(): () => void {
     liveState.value = 'connecting';
     updatedAtMs.value = null;
   };
+}
+
+/**
+ * Loads everything again when maintenance began, ended or was moved: no row changes then, so that the stream is silent.
+ */
+class MaintenanceWatch {
+  readonly #signal: AbortSignal;
+  /** What was in progress the last time; null before the first. */
+  #known: string | null = null;
+
+  constructor(abort: AbortSignal) {
+    this.#signal = abort;
+  }
+
+  async poll(): Promise<void> {
+    const now = Math.floor(Date.now() / 1000);
+    const options = { query: { from: now, to: now + 1 }, signal: this.#signal };
+    const path = '/maintenance-windows/occurrences';
+    const answer = await request<Schemas['MaintenanceOccurrenceList']>('GET', path, options).catch(() => null);
+    if (answer === null) return;
+    const inProgress = answer.occurrences.filter(({ skipped }) => !skipped);
+    const shown = new Set(monitors.peek()?.map(({ maintenance }) => maintenance?.window_id));
+    const present = JSON.stringify(inProgress.map(({ window_id: id, ends_at: end }) => [id, end]));
+    const isNew =
+      this.#known === null ? inProgress.some(({ window_id: id }) => !shown.has(id)) : present !== this.#known;
+    this.#known = present;
+    if (isNew) await loadAll(this.#signal);
+  }
 }
 
 /** Loads all monitors and open incidents again. */

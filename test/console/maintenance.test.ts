@@ -119,6 +119,17 @@ test('a window in progress is extended and ended, and its monitor says so on its
   t.deepEqual(complaints, []);
 });
 
+test('the row of a monitor says that maintenance has begun, though nobody does anything', async (t) => {
+  const prepared = await prepare(t);
+  const { page, complaints } = await openAt(t, await prepared.person(), '/');
+  await page.getByRole('link', { name: /Shop/ }).first().waitFor();
+  await plan(prepared, { starts_at: Math.ceil(Date.now() / 1000) + 5 });
+  const row = page.getByRole('link', { name: /Shop.*Maintenance until \d/ }).first();
+  t.is(await row.count(), 0);
+  await row.waitFor();
+  t.deepEqual(complaints, []);
+});
+
 test('an occurrence is skipped, a window is changed without its times, and deleted', async (t) => {
   const prepared = await prepare(t);
   const id = await plan(prepared, { cron: '30 3 * * *', timezone: 'Europe/Berlin' });
