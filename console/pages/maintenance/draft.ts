@@ -1,9 +1,9 @@
 import { splitTags } from '../../../core/monitors/tags.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { judgeTags } from '../../parts/tags.ts';
 import { timeZone } from '../../parts/time.tsx';
 import { toWallTime } from '../../parts/wall-time.ts';
 import type { Route } from '../channels/monitor-choice.tsx';
-import { judgeTags } from '../monitor-form/judge.ts';
 
 export type MaintenanceWindow = Schemas['MaintenanceWindow'];
 type Body = Schemas['MaintenanceWindowCreate'];
