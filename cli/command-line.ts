@@ -14,6 +14,7 @@ export function addCommands(program: Command): void {
   addTokenCommands(program);
   addAgentCommands(program);
   addKeyCommands(program);
+  addMaintenanceCommands(program);
 }
 
 function addServiceCommands(program: Command): void {
@@ -173,6 +174,36 @@ function addKeyCommands(program: Command): void {
     .action(async (options) => (await import('./commands/keys.ts')).rotate(options));
 }
 
+const SERVICE = 'The service is named by SPOTCHECK_URL (http://localhost:3000), the API token by SPOTCHECK_TOKEN.';
+
+function addMaintenanceCommands(program: Command): void {
+  const maintenance = program.command('maintenance').description('start and end maintenance from deploy scripts');
+  maintenance
+    .command('start')
+    .description('start maintenance of monitors now: checks go on, alerts wait for its end')
+    .option('--tag <tag>', 'monitors with this tag; may be repeated', collect)
+    .option('--monitor <id>', 'this monitor; may be repeated', collect)
+    .option('--all', 'all monitors of the account')
+    .requiredOption('--for <duration>', 'how long, such as 30m or 2h', parseDuration)
+    .option('--name <name>', 'name of the window', parseName, 'Started on the command line')
+    .option('--key <key>', 'a second start with the same key changes nothing')
+    .option('--json', 'print JSON')
+    .addHelpText('after', `\n${SERVICE}`)
+    .action(async (options) => (await import('./commands/maintenance.ts')).startMaintenance(options, process.env));
+  maintenance
+    .command('end')
+    .description('end maintenance now; alerts of what is still down are sent')
+    .option('--id <id>', 'the window, mnt_...')
+    .option('--key <key>', 'the key that it was started with')
+    .option('--json', 'print JSON')
+    .addHelpText('after', `\n${SERVICE}`)
+    .action(async (options) => (await import('./commands/maintenance.ts')).endMaintenance(options, process.env));
+}
+
+function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
 /** Reads the name of something that a tenant has, as one line: 1 to 255 characters that are not only blanks. */
 function parseName(text: string): string {
   if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
@@ -199,7 +230,19 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d
 /** Never null, for which Commander puts an empty text. */
 function parseExpiry(text: string): Expiry {
   if (text === 'never') return text;
+  const seconds = secondsOf(text);
+  if (seconds === null) throw new InvalidArgumentError('Expected a duration such as 12h or 90d, or never.');
+  return seconds;
+}
+
+/** Reads a duration in seconds. */
+function parseDuration(text: string): number {
+  const seconds = secondsOf(text);
+  if (seconds === null) throw new InvalidArgumentError('Expected a duration such as 30m or 2h.');
+  return seconds;
+}
+
+function secondsOf(text: string): number | null {
   const [, count, unit = ''] = /^([1-9]\d{0,5})([smhdw])$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError('Expected a duration such as 12h or 90d, or never.');
-  return Number(count) * (UNIT_SECONDS[unit] ?? 0);
+  return count === undefined ? null : Number(count) * (UNIT_SECONDS[unit] ?? 0);
 }

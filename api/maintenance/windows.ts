@@ -57,6 +57,7 @@ export function listMaintenanceWindowsHandler({
     const limit = asked ?? PAGE;
     const windows = await listWindows(database, {
       tenantId: callerOf(response).tenantId,
+      key: request.query.key ?? null,
       ...(after && { after: { createdAt: after.at, id: after.id } }),
       limit: limit + 1,
       nowMs: now(),

@@ -219,12 +219,20 @@ async function readStored(run: Run, key: Key, nowMs: number): Promise<Maintenanc
 /** A tenant's windows by creation, then id; `after` is the last one of the page before. */
 export async function listWindows(
   database: Database,
-  query: { tenantId: string; after?: { createdAt: number; id: string }; limit: number; nowMs: number },
+  query: {
+    tenantId: string;
+    /** Only the window with this key; null = all. */
+    key: string | null;
+    after?: { createdAt: number; id: string };
+    limit: number;
+    nowMs: number;
+  },
 ): Promise<MaintenanceWindow[]> {
   return await runOn(database.pool)<MaintenanceWindow>(
     `${SELECT} WHERE w.tenant_id = $2 AND ($3::bigint IS NULL OR (w.created_at, w.id) > ($3, $4::text))
+       AND ($6::text IS NULL OR w.key = $6)
      ORDER BY w.created_at, w.id LIMIT $5`,
-    [query.nowMs, query.tenantId, query.after?.createdAt ?? null, query.after?.id ?? null, query.limit],
+    [query.nowMs, query.tenantId, query.after?.createdAt ?? null, query.after?.id ?? null, query.limit, query.key],
   );
 }
 

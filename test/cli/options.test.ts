@@ -24,6 +24,8 @@ type Json = Record<string, unknown>;
 type Ground = {
   t: ExecutionContext;
   url: string;
+  /** Calls the API with the token that commands find in SPOTCHECK_TOKEN. */
+  call: ReturnType<typeof apiClient>;
   dataDir: string;
   database: Database;
   tenant: string;
@@ -55,11 +57,17 @@ async function newTenant({ database }: Pick<Ground, 'database'>): Promise<string
   return id;
 }
 
-async function newToken(ground: Ground): Promise<{ id: string; tenant: string; token: string }> {
+async function newToken(ground: Pick<Ground, 'database'>): Promise<{ id: string; tenant: string; token: string }> {
   const [id, tenant, token] = [newId('tok'), await newTenant(ground), generateToken('spk')];
   const stored = { id, tenantId: tenant, name: newName(), token, expiresAt: null, nowMs: Date.now(), author: null };
   await createApiToken(ground.database, { ...stored, scopes: ['read', 'write'] }, 1);
   return { id, tenant, token };
+}
+
+async function newestWindow(call: Ground['call']) {
+  const window = (await call('GET', '/maintenance-windows')).json['maintenance_windows'].at(-1);
+  if (window === undefined) throw new Error('There is no window');
+  return window;
 }
 
 async function newAgent({ database, tenant }: Ground): Promise<string> {
@@ -303,6 +311,53 @@ const CHECKS: Record<string, Record<string, Check>> = {
     }),
   },
   'keys rotate': { '--json': printsJson('keys rotate') },
+  'maintenance start': {
+    '--tag': async ({ t, json, call }) => {
+      await json('maintenance', 'start', '--tag', 'db', '--tag', 'cache', '--for', '30m');
+      t.deepEqual((await newestWindow(call)).tags, ['cache', 'db']);
+    },
+    '--monitor': async ({ t, json, call }) => {
+      const { json: monitor } = await call('POST', '/monitors', { name: 'Shop' });
+      await json('maintenance', 'start', '--monitor', String(monitor['id']), '--for', '30m');
+      t.deepEqual((await newestWindow(call)).monitor_ids, [monitor['id']]);
+    },
+    '--all': async ({ t, json, run, call }) => {
+      await json('maintenance', 'start', '--all', '--for', '30m');
+      t.true((await newestWindow(call)).all_monitors);
+      const nothing = await run('maintenance', 'start', '--for', '30m');
+      t.deepEqual([nothing.status, nothing.stderr], [1, 'Say which monitors: --tag, --monitor or --all\n']);
+    },
+    '--for': async ({ t, json, run }) => {
+      const { ends_at: end } = await json('maintenance', 'start', '--all', '--for', '2h');
+      t.true(Math.abs(Number(end) - Date.now() / 1000 - 2 * HOUR) < 60);
+      t.is((await run('maintenance', 'start', '--all', '--for', 'soon')).status, 2);
+      t.is((await run('maintenance', 'start', '--all', '--for', '5s')).status, 1);
+    },
+    '--name': async ({ t, json }) => {
+      t.like(await json('maintenance', 'start', '--all', '--for', '30m', '--name', 'Deploy 42'), { name: 'Deploy 42' });
+    },
+    '--key': async ({ t, json }) => {
+      const start = () => json('maintenance', 'start', '--all', '--for', '30m', '--key', 'deploy-42');
+      t.is((await start())['id'], (await start())['id']);
+    },
+    '--json': printsJson('maintenance start', async () => ['--all', '--for', '30m']),
+  },
+  'maintenance end': {
+    '--id': async ({ t, json, run }) => {
+      const { id } = await json('maintenance', 'start', '--all', '--for', '30m');
+      t.like(await json('maintenance', 'end', '--id', String(id)), { id, status: 'ended' });
+      t.is((await run('maintenance', 'end', '--id', String(id))).status, 1);
+    },
+    '--key': async ({ t, json, run }) => {
+      const { id } = await json('maintenance', 'start', '--all', '--for', '30m', '--key', 'deploy-43');
+      t.like(await json('maintenance', 'end', '--key', 'deploy-43'), { id, key: 'deploy-43', status: 'ended' });
+      const unknown = await run('maintenance', 'end', '--key', 'deploy-44');
+      t.deepEqual([unknown.status, unknown.stderr], [1, 'There is no maintenance window with the key deploy-44\n']);
+    },
+    '--json': printsJson('maintenance end', async ({ json }) => {
+      return ['--id', String((await json('maintenance', 'start', '--all', '--for', '30m'))['id'])];
+    }),
+  },
 };
 
 /** The service with a tenant of its own. */
@@ -318,7 +373,8 @@ async function openGround(t: ExecutionContext): Promise<Ground> {
   const database = openTestDatabase((await findEmbeddedPostgres(dataDir)) ?? '', { secrets });
   t.teardown(() => closeDatabase(database));
   const fields = new Map<string, string[]>();
-  const env = { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false' };
+  const { token } = await newToken({ database });
+  const env = { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false', SPOTCHECK_URL: url, SPOTCHECK_TOKEN: token };
   const run = (...args: string[]) => runHosted(args, env);
   const runAlone = (...args: string[]) => runSpotcheck(args, env);
   const printed = async (args: string[]): Promise<unknown> => {
@@ -331,7 +387,8 @@ async function openGround(t: ExecutionContext): Promise<Ground> {
   };
   const json = async (...args: string[]) => (await printed(args)) as Json;
   const list = async (...args: string[]) => (await printed(args)) as Json[];
-  return { t, url, dataDir, database, tenant: await newTenant({ database }), run, runAlone, json, list, fields };
+  const call = apiClient(url, token);
+  return { t, url, call, dataDir, database, tenant: await newTenant({ database }), run, runAlone, json, list, fields };
 }
 
 /** The names of what a help lists under a heading: commands of two words, or options. */

@@ -258,44 +258,58 @@ test('the progress of a job is shown while it runs, also after a reload, and eac
   const { api } = t.context;
   const account = await api.account();
   const full = Array.from({ length: 20 }, (_, n) => `tag-${n}`);
-  const ids = await addMonitors(t, account, [...Array.from({ length: 129 }, () => []), full]);
+  const [plain] = await addMonitors(t, account, [[], full]);
+  // More than a job changes in one go.
+  await api.database.pool.query(
+    `INSERT INTO monitors OVERRIDING SYSTEM VALUE
+     SELECT (jsonb_populate_record(m, jsonb_build_object('no', m.no + 1000 + n,
+       'id', 'mon_' || lpad(n::text, 26, '0'), 'name', 'Shop ' || n))).*
+     FROM monitors m, generate_series(12, 309) n WHERE m.id = $1`,
+    [plain],
+  );
+  await api.database.pool.query(
+    `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, phase)
+     SELECT m.no + 1000 + n, s.agent_no, s.interval_seconds, s.phase
+     FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no, generate_series(12, 309) n WHERE m.id = $1`,
+    [plain],
+  );
   const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId));
   const lock = await api.database.pool.connect();
   t.teardown(() => lock.release());
   // What is shown comes by the stream.
   await page.route('**/v1/monitors/bulk/*', () => undefined);
   await page.goto('/');
-  await page.getByText('All 130', { exact: true }).waitFor();
+  await page.getByText('All 300', { exact: true }).waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
   await page.keyboard.press('a');
-  await selected(page, '130 monitors');
+  await selected(page, '300 monitors');
   // One monitor that something else is changing holds the job up.
   await lock.query('BEGIN');
-  await lock.query('SELECT 1 FROM monitors WHERE id = $1 FOR UPDATE', [ids[128]]);
-  await press(page, 'Add tags to 130 monitors');
+  await lock.query(`SELECT 1 FROM monitors WHERE tenant_id = $1 AND name = 'Shop 309' FOR UPDATE`, [account.tenantId]);
+  await press(page, 'Add tags to 300 monitors');
   await page.getByRole('dialog').getByLabel('Tags', { exact: true }).fill('new');
-  await page.getByRole('dialog').getByRole('button', { name: 'Add to 130 monitors' }).click();
-  await page.getByText('Adding new to 130 monitors…').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Add to 300 monitors' }).click();
+  await page.getByText('Adding new to 300 monitors…').waitFor();
   const progress = page.getByRole('progressbar');
   const isUnderWay = async () => Number(await progress.getAttribute('aria-valuenow')) > 0;
   await until(isUnderWay);
-  t.is(await progress.getAttribute('aria-valuemax'), '130');
+  t.is(await progress.getAttribute('aria-valuemax'), '300');
   t.deepEqual(await findBarriers(page), []);
   await page.keyboard.press('a');
   await page.getByRole('button', { name: /^Pause/, disabled: true }).waitFor();
   await page.unroute('**/v1/monitors/bulk/*');
   await page.reload();
-  await page.getByText('Adding new to 130 monitors…').waitFor();
+  await page.getByText('Adding new to 300 monitors…').waitFor();
   await until(isUnderWay);
   await lock.query('COMMIT');
-  await outcome(page, 'new added to 129 of 130 monitors');
+  await outcome(page, 'new added to 299 of 300 monitors');
   await press(page, 'Show 1 failure');
   const dialog = page.getByRole('dialog', { name: '1 failure' });
-  t.regex((await dialog.getByRole('listitem').textContent()) ?? '', /^Shop 139.*20/);
+  t.regex((await dialog.getByRole('listitem').textContent()) ?? '', /^Shop 11.*20/);
   await dialog.getByRole('button', { name: 'Select it' }).click();
   await selected(page, '1 monitor');
   await press(page, 'Undo');
-  await outcome(page, 'new removed from 129 monitors');
+  await outcome(page, 'new removed from 299 monitors');
   const { rows } = await api.database.pool.query('SELECT id FROM monitors WHERE tenant_id = $1 AND $2 = ANY(tags)', [
     account.tenantId,
     'new',

@@ -1,0 +1,102 @@
+import { text } from 'node:stream/consumers';
+import { urlOf } from '../../config/formats.ts';
+import { print, Refusal } from '../output.ts';
+
+type StartOptions = {
+  tag?: readonly string[];
+  monitor?: readonly string[];
+  all?: boolean;
+  for: number;
+  name: string;
+  key?: string;
+  json?: boolean;
+};
+
+/** `spotcheck maintenance start`: maintenance from now on; a second call with the same key starts none. */
+export async function startMaintenance(
+  { tag, monitor, all, for: seconds, name, key, json }: StartOptions,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  if (tag === undefined && monitor === undefined && all !== true)
+    throw new Refusal('Say which monitors: --tag, --monitor or --all');
+  const window = await call(env, 'POST', '/maintenance-windows', {
+    name,
+    duration_seconds: seconds,
+    all_monitors: all === true,
+    ...(tag && { tags: tag }),
+    ...(monitor && { monitor_ids: monitor }),
+    ...(key !== undefined && { key }),
+  });
+  print(summaryOf(window), { json: json === true });
+}
+
+type EndOptions = { id?: string; key?: string; json?: boolean };
+
+/** `spotcheck maintenance end`: ends what is in progress, of a window named by its id or key. */
+export async function endMaintenance({ id, key, json }: EndOptions, env: NodeJS.ProcessEnv): Promise<void> {
+  if ((id === undefined) === (key === undefined)) throw new Refusal('Say which window: --id or --key');
+  const known = id ?? (await findByKey(env, key ?? ''));
+  const window = await call(env, 'POST', `/maintenance-windows/${encodeURIComponent(known)}/end`);
+  print(summaryOf(window), { json: json === true });
+}
+
+async function findByKey(env: NodeJS.ProcessEnv, key: string): Promise<string> {
+  const found = await call(env, 'GET', `/maintenance-windows?key=${encodeURIComponent(key)}`);
+  const [window] = Array.isArray(found['maintenance_windows']) ? found['maintenance_windows'] : [];
+  if (typeof window?.id !== 'string') throw new Refusal(`There is no maintenance window with the key ${key}`);
+  return window.id;
+}
+
+function summaryOf({ id, name, key, status, current }: Record<string, unknown>): Record<string, unknown> {
+  const endsAt = typeof current === 'object' && current !== null && 'ends_at' in current ? current.ends_at : null;
+  return { id, name, key, status, ends_at: endsAt };
+}
+
+/** How long an answer is waited for, in milliseconds. */
+const DEADLINE_MS = 30_000;
+
+/**
+ * Calls the API of a service that may be anywhere: deploy scripts run beside no database. Throws a `Refusal` with what
+ * the service said.
+ */
+// oxlint-disable-next-line max-params -- a call reads like the request that it sends
+async function call(
+  env: NodeJS.ProcessEnv,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Record<string, unknown>> {
+  const { SPOTCHECK_URL: url = 'http://localhost:3000', SPOTCHECK_TOKEN: token = '' } = env;
+  const base = urlOf('http:', 'https:')(url);
+  if (base === null) throw new Refusal('SPOTCHECK_URL must be an http:// or https:// URL without query');
+  if (token === '') throw new Refusal('SPOTCHECK_TOKEN is missing: an API token with the scope write');
+  const response = await fetch(`${base}/v1${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, ...(body && { 'Content-Type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+    // A redirect could lead the token elsewhere.
+    redirect: 'manual',
+    signal: AbortSignal.timeout(DEADLINE_MS),
+  }).catch((error: unknown) => {
+    throw new Refusal(`${base} does not answer: ${causeOf(error)}`);
+  });
+  const answer = parse(response.body === null ? '' : await text(response.body));
+  if (response.ok) return answer;
+  throw new Refusal(
+    typeof answer['error'] === 'string' ? answer['error'] : `${base} answered with status ${response.status}`,
+  );
+}
+
+function parse(json: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
+}
