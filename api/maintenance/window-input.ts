@@ -31,6 +31,9 @@ const DEFAULTS = {
   settleSeconds: 0,
 } as const;
 
+/** The fields that say when a window recurs. */
+const RULE = ['cron', 'rrule', 'starts_at', 'timezone', 'ends_at'] as const;
+
 /** Reads a window that is sent, or everything that is wrong with it; `current` is the one that a PATCH changes. */
 export function readWindow(
   sent: Sent,
@@ -55,7 +58,9 @@ export function readWindow(
     ...time,
   };
   checkMonitors(settings, problems);
-  checkRule(settings, { sent, nowMs }, problems);
+  // A rule that is kept is not judged again: its window may be over.
+  if (current === null || RULE.some((field) => sent[field] !== undefined))
+    checkRule(settings, { sent, nowMs }, problems);
   return problems.length === 0 ? { ok: true, value: settings } : { ok: false, problems };
 }
 

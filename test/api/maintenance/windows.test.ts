@@ -343,3 +343,16 @@ test('a preview of a rule counts the alerts of the last 30 days that it would ha
   t.is(json.held_alerts, 2);
   t.is(json.occurrences.length, 10);
 });
+
+test('a window that recurred and is over can still be renamed', async (t) => {
+  const account = await t.context.api.account();
+  const { id } = await addWindow(account, { all_monitors: true, rrule: 'FREQ=DAILY;COUNT=1' });
+  await t.context.api.database.pool.query(
+    'UPDATE maintenance_windows SET starts_at = starts_at - 1000000, planned_until = 0 WHERE id = $1',
+    [id],
+  );
+  await t.context.api.database.pool.query('DELETE FROM maintenance_occurrences WHERE window_id = $1', [id]);
+  const renamed = await account.owner('PATCH', `${WINDOWS}/${id}`, { name: 'Moved out' });
+  t.is(renamed.status, 200, renamed.text);
+  t.like(renamed.json, { name: 'Moved out', status: 'ended' });
+});
