@@ -30,7 +30,7 @@ withApiServer(test, {
 /** What is stored and not shown, written in another spelling than it is read, or made by the server. */
 const UNSHOWN = new RegExp(
   String.raw`^check_spec\.(?:request\.(?:secretHeaders\.|secretHeaderNames|auth\.)|heartbeat\.token|vendor\.|` +
-    String.raw`dependencies|domain\.)|^method$|^settings_version$`,
+    String.raw`dependencies|domain\.)|^method$|^settings_version$|^maintenance\.window_id$`,
 );
 
 /** Which read shows what an operation wrote. */
