@@ -49,6 +49,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     allMonitors: true,
     monitorIds: [],
     monitorTags: null,
+    followsMaintenance: false,
     urlHost: 'hooks.example:8443',
     headerNames: ['X-Key'],
     teamName: null,
