@@ -22,6 +22,9 @@ export type PlannedStart = { localStart: string; startsAtMs: number };
 /** What is wrong with a schedule: the field, and a sentence with a remedy. */
 type Flaw = { field: 'cron' | 'rrule' | 'timezone'; message: string };
 
+/** A rule whose start is not longer ago begins now, in milliseconds: requests take a while. */
+export const JUST_NOW_MS = MINUTE_MS;
+
 /** A rule has to take place within this time. */
 const SEARCHED_MS = 3653 * DAY_MS;
 
@@ -54,7 +57,7 @@ export function checkRecurrence(schedule: Schedule, nowMs: number): Flaw | null 
   const message = cron !== null ? flawOfCron(cron) : flawOfRule(rrule ?? '');
   const field = cron !== null ? 'cron' : 'rrule';
   if (message !== null) return { field, message };
-  const fromMs = Math.max(nowMs, schedule.startsAtMs);
+  const fromMs = Math.max(nowMs - JUST_NOW_MS, schedule.startsAtMs);
   const [next] = listStarts(schedule, { fromMs, toMs: fromMs + SEARCHED_MS, most: 1 });
   if (next !== undefined) return null;
   return { field, message: `${field} has no occurrences in the next ten years: check its dates and where it ends` };

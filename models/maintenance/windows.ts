@@ -12,7 +12,7 @@ import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { coverOccurrences } from './maintenance-times.ts';
-import { listStarts, type Schedule } from './recurrence.ts';
+import { JUST_NOW_MS, listStarts, type Schedule } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };
 
@@ -111,9 +111,6 @@ function valuesOf(window: WindowSettings): unknown[] {
     window.settleSeconds,
   ];
 }
-
-/** A rule that is new takes place now where it begins within this time, in milliseconds: requests take a while. */
-const JUST_NOW_MS = 60_000;
 
 /** The first moment for which a new window is planned: a rule has no past. */
 function firstMs(window: WindowSettings, nowMs: number): number {

@@ -27,7 +27,7 @@ type Day = {
 };
 
 const at = (text: string): number => Date.parse(`2026-03-${text}Z`);
-const NONE = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0 };
+const NONE = { up: 0, degraded: 0, down: 0, unknown: 0, paused: 0, pending: 0, maintenance: 0 };
 
 async function statsOf(account: Account, id: string, query = '') {
   return (await account.reader('GET', `/v1/monitors/${id}/stats${query}`)).json;
