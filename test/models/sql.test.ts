@@ -38,7 +38,7 @@ test('a transaction that fails leaves neither rows nor locks behind', async (t) 
 
 test('a connection outlives the refusal of a transaction, and not a transaction that cannot be ended', async (t) => {
   const { databaseUrl } = await openTestRuntime(t);
-  const database = openTestDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 200 });
+  const database = openTestDatabase(databaseUrl, { poolSize: 1, queryTimeoutMs: 2000 });
   t.teardown(() => closeDatabase(database));
   const pidOf = async () => (await database.pool.query<{ pid: number }>(BACKEND)).rows[0]?.pid;
   const first = await pidOf();
