@@ -61,9 +61,13 @@ export function groupsOf(monitor: Monitor): readonly string[] {
 
 const groups = new WeakMap<Monitor, readonly string[]>();
 
-/** One line for each monitor. */
-export function listLines(monitors: readonly Monitor[]): readonly Line[] {
-  return monitors.map((monitor) => lineOf(monitor, null, 0));
+/** One line for each monitor. A line of `before` is used again where it stands: it is not drawn anew. */
+export function listLines(monitors: readonly Monitor[], before: readonly Line[]): readonly Line[] {
+  return monitors.map((monitor, index) => {
+    const same = before[index];
+    const isKept = same !== undefined && 'monitor' in same && same.monitor === monitor && same.key === monitor.id;
+    return isKept ? same : { key: monitor.id, depth: 0, monitor };
+  });
 }
 
 /**
@@ -168,14 +172,14 @@ function rankOf({ counts }: Node): number {
   return STATUS_FILTERS.findIndex((filter) => counts[filter] > 0);
 }
 
-/** The lines of a monitor by path, made once: an unchanged line is not drawn again. Null is the path in a list. */
-const monitorLines = new WeakMap<Monitor, { path: string | null; line: MonitorLine }[]>();
+/** The lines of a monitor by path, made once: an unchanged line is not drawn again. */
+const monitorLines = new WeakMap<Monitor, { path: string; line: MonitorLine }[]>();
 
-function lineOf(monitor: Monitor, path: string | null, depth: number): MonitorLine {
+function lineOf(monitor: Monitor, path: string, depth: number): MonitorLine {
   const known = monitorLines.get(monitor);
   const same = known?.find((each) => each.path === path);
   if (same !== undefined) return same.line;
-  const line = { key: path === null ? monitor.id : `${monitor.id} ${path}`, depth, monitor };
+  const line = { key: `${monitor.id} ${path}`, depth, monitor };
   if (known === undefined) monitorLines.set(monitor, [{ path, line }]);
   else known.push({ path, line });
   return line;

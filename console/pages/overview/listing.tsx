@@ -80,7 +80,9 @@ export function Listing({ all, selection, load }: ListingProps) {
   const before = useRef<readonly Line[]>([]);
   const lines = useMemo(() => {
     const isOpen = (path: string) => !closed.has(path);
-    return isFolded ? arrange(shown, { sort, overdue, isOpen, before: before.current }) : listLines(shown);
+    return isFolded
+      ? arrange(shown, { sort, overdue, isOpen, before: before.current })
+      : listLines(shown, before.current);
   }, [shown, overdue, sort, isFolded, closed]);
   before.current = lines;
   const events = useRowEvents({ lines, folders, search, ids: isSelectable ? ids : null });
