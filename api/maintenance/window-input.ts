@@ -8,8 +8,8 @@ import {
 } from '../../core/maintenance/window.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { sortTags } from '../../core/monitors/tags.ts';
+import { isRecurring, scheduleOf } from '../../models/maintenance/occurrences.ts';
 import { checkRecurrence } from '../../models/maintenance/recurrence.ts';
-import { isRecurring, scheduleOf } from '../../models/maintenance/windows.ts';
 import type { Body } from '../handler.ts';
 import { isId } from '../request-context.ts';
 

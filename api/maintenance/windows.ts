@@ -7,23 +7,25 @@ import {
 } from '../../core/maintenance/window.ts';
 import { toLocalTime } from '../../core/time-zones.ts';
 import { DAY_MS, DAY_SECONDS } from '../../core/time.ts';
+import {
+  isRecurring,
+  listOccurrences,
+  scheduleOf,
+  type ListedOccurrence,
+  type Released,
+} from '../../models/maintenance/occurrences.ts';
 import { listStarts } from '../../models/maintenance/recurrence.ts';
 import { previewMonitors } from '../../models/maintenance/window-preview.ts';
 import {
   createWindow,
   deleteWindow,
   findWindow,
-  isRecurring,
-  listOccurrences,
   listWindows,
   moveEnd,
-  scheduleOf,
   skipOccurrence,
   TooManyWindows,
   updateWindow,
   WindowConflict,
-  type ListedOccurrence,
-  type Released,
 } from '../../models/maintenance/windows.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { enqueueCommitted } from '../../queues/enqueue-committed.ts';

@@ -11,28 +11,16 @@ import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { coverOccurrences } from './maintenance-times.ts';
-import { JUST_NOW_MS, listStarts, type Schedule } from './recurrence.ts';
+import { endOccurrences, isRecurring, PLANNED_MS, planOccurrences, type Released } from './occurrences.ts';
+import { JUST_NOW_MS } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };
-
-/** A delivery that waited, and when it is due now. */
-export type Released = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
 /** Says that a tenant has as many windows, or planned occurrences, as there may be. */
 export class TooManyWindows extends Error {}
 
 /** Says that a window is in no state for what is asked of it; the text is for the customer. */
 export class WindowConflict extends Error {}
-
-/** Occurrences are made so far ahead, in milliseconds. */
-const PLANNED_MS = 60 * DAY_MS;
-
-/** Where a rule has no occurrence for so long it has none any more, in milliseconds. */
-const NEVER_MS = 3660 * DAY_MS;
-
-/** The most occurrences of a window that are made at a time. */
-const MOST_STARTS = 1500;
 
 const SETTINGS = `w.id, w.tenant_id AS "tenantId", w.key, w.name, w.description, w.all_monitors AS "allMonitors",
   w.monitor_ids AS "monitorIds", w.tags, w.local_start AS "localStart", w.timezone, w.starts_at AS "startsAt",
@@ -77,7 +65,7 @@ export async function createWindow(
          $18)`,
       [id, tenantId, key, ...valuesOf(window), window.createdAt],
     );
-    await planWindow(run, { ...window, fromMs: firstMs(window, nowMs) }, nowMs);
+    await planOccurrences(run, { ...window, fromMs: firstMs(window, nowMs) }, nowMs);
     await requireRoom(run, tenantId, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
@@ -116,49 +104,6 @@ function valuesOf(window: WindowSettings): unknown[] {
 function firstMs(window: WindowSettings, nowMs: number): number {
   const startMs = window.startsAt * 1000;
   return isRecurring(window) && startMs < nowMs - JUST_NOW_MS ? nowMs : startMs;
-}
-
-/** Whether a window takes place by a rule. */
-export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrule'>): boolean {
-  return cron !== null || rrule !== null;
-}
-
-/** When a window takes place, for `recurrence.ts`. */
-export function scheduleOf(window: WindowSettings): Schedule {
-  const { timezone, localStart, cron, rrule } = window;
-  return { startsAtMs: window.startsAt * 1000, timezone, localStart, cron, rrule };
-}
-
-/**
- * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, and covers their monitors where they
- * begin soon.
- */
-async function planWindow(
-  run: Run,
-  { id, fromMs, ...window }: WindowSettings & { id: string; fromMs: number },
-  nowMs: number,
-): Promise<void> {
-  const schedule = scheduleOf(window);
-  const untilMs = isRecurring(window) ? nowMs + PLANNED_MS : schedule.startsAtMs + 1;
-  const starts = listStarts(schedule, { fromMs, toMs: untilMs, most: MOST_STARTS });
-  const more = listStarts(schedule, { fromMs: untilMs, toMs: untilMs + NEVER_MS, most: 1 });
-  await run(
-    `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
-       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, retroactive)
-     SELECT id, tenant_id, name, s.local_start, s.starts_at, s.starts_at + duration_seconds * 1000::bigint,
-       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds,
-       int8multirange(int8range(s.starts_at,
-         greatest(s.starts_at, least(s.starts_at + duration_seconds * 1000::bigint, $4::bigint))))
-     FROM maintenance_windows, unnest($2::text[], $3::bigint[]) AS s (local_start, starts_at)
-     WHERE id = $1 ON CONFLICT DO NOTHING`,
-    [id, starts.map(({ localStart }) => localStart), starts.map(({ startsAtMs }) => startsAtMs), nowMs],
-  );
-  await run('UPDATE maintenance_windows SET planned_until = $2, has_more = $3 WHERE id = $1', [
-    id,
-    untilMs,
-    more.length > 0,
-  ]);
-  await coverOccurrences(run, { nowMs, windowId: id });
 }
 
 /** Throws `TooManyWindows` where a change has made more than there may be. */
@@ -233,34 +178,6 @@ export async function listWindows(
   );
 }
 
-/** An occurrence of a window as lists show it. */
-export type ListedOccurrence = Occurrence & {
-  windowId: string;
-  windowName: string;
-  localStart: string;
-  isSkipped: boolean;
-  sla: WindowSettings['sla'];
-};
-
-/** Occurrences of a tenant's windows, or of one, that touch `[fromMs, toMs)`, the earliest first. */
-export async function listOccurrences(
-  database: Database,
-  span: { tenantId: string; windowId: string | null; fromMs: number; toMs: number; limit: number },
-): Promise<ListedOccurrence[]> {
-  return await runOn(database.pool)<ListedOccurrence>(
-    `SELECT window_id AS "windowId", window_name AS "windowName", local_start AS "localStart",
-       starts_at AS "startsAtMs", ends_at AS "endsAtMs", is_skipped AS "isSkipped", sla
-     FROM maintenance_occurrences
-     WHERE tenant_id = $1 AND ($2::text IS NULL OR window_id = $2) AND starts_at < $4
-       AND starts_at > $3::bigint - $6::bigint AND ends_at > $3
-     ORDER BY starts_at, no LIMIT $5`,
-    [span.tenantId, span.windowId, span.fromMs, span.toMs, span.limit, LONGEST_WITH_EXTENSIONS_MS],
-  );
-}
-
-/** No occurrence is longer, however often it was extended. */
-const LONGEST_WITH_EXTENSIONS_MS = 31 * DAY_MS;
-
 /**
  * Changes a window; null when the tenant has none. Occurrences that have begun stay as they are, and those to come are
  * planned anew. Throws `WindowConflict` where it took place once and has begun, and its time is to change, and
@@ -290,7 +207,7 @@ export async function updateWindow(
     );
     await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
     const fromMs = isRecurring(settings) ? nowMs : settings.startsAt * 1000;
-    if (!hasBegun) await planWindow(run, { ...settings, id, fromMs }, nowMs);
+    if (!hasBegun) await planOccurrences(run, { ...settings, id, fromMs }, nowMs);
     await requireRoom(run, tenantId, nowMs);
     const changed = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
@@ -340,42 +257,6 @@ export async function moveEnd(
     });
     return { window: moved, released };
   });
-}
-
-/** Gives the occurrences in progress another end, their monitors too; returns the alerts that waited. */
-async function endOccurrences(
-  run: Run,
-  { windowId, endsAtMs, nowMs }: { windowId: string; endsAtMs: number; nowMs: number },
-): Promise<Released[]> {
-  const moved = await run<{ no: number; settleSeconds: number }>(
-    `WITH before AS (
-       SELECT no, ends_at FROM maintenance_occurrences
-       WHERE window_id = $1 AND starts_at <= $3 AND ends_at > $3 AND NOT is_skipped FOR UPDATE),
-     times AS (
-       UPDATE maintenance_times t SET ended_at = greatest(t.started_at, $2::bigint) FROM before b
-       WHERE t.occurrence_no = b.no AND (t.ended_at = b.ends_at OR t.ended_at > $2))
-     UPDATE maintenance_occurrences o SET ends_at = greatest(o.starts_at, $2::bigint), retroactive = o.retroactive +
-       CASE WHEN $2 > b.ends_at THEN int8multirange(int8range(b.ends_at, $2)) ELSE '{}' END
-     FROM before b WHERE o.no = b.no
-     RETURNING o.no, o.settle_seconds AS "settleSeconds"`,
-    [windowId, endsAtMs, nowMs],
-  );
-  const released: Released[] = [];
-  for (const { no, settleSeconds } of moved)
-    released.push(...(await release(run, { no, dueAtMs: endsAtMs + settleSeconds * 1000 })));
-  return released;
-}
-
-/** Makes the alerts that wait for an occurrence due at another end of it. */
-async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number }): Promise<Released[]> {
-  const rows = await run<{ deliveryId: string; channelId: string }>(
-    `UPDATE deliveries d SET next_attempt_at = $2 FROM held_deliveries h
-     WHERE h.occurrence_no = $1 AND d.id = h.delivery_id AND d.outcome = 'pending' AND d.attempts = 0
-       AND d.claimed_until IS NULL
-     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId"`,
-    [no, dueAtMs],
-  );
-  return rows.map((row) => ({ ...row, attempt: 1, dueAtMs }));
 }
 
 /**
@@ -455,7 +336,7 @@ export async function planWindows(database: Database, nowMs: number): Promise<nu
       [nowMs + PLANNED_MS - REPLANNED_MS],
     );
     for (const { plannedUntilMs, ...window } of windows)
-      await planWindow(run, { ...window, fromMs: plannedUntilMs }, nowMs);
+      await planOccurrences(run, { ...window, fromMs: plannedUntilMs }, nowMs);
     return windows.length;
   });
 }

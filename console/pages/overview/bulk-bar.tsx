@@ -13,7 +13,7 @@ import { affected, stepsFor, type BulkAction } from './bulk-steps.ts';
 import { describeDone, describeRunning } from './bulk-words.ts';
 import { clearPicked, pick, picked, pickOnly } from './picked.ts';
 
-/** Whether the bar has anything to show; the rest of the lower edge makes way for it. */
+/** True while monitors are selected or the last bulk change is shown, to those who may change monitors. */
 export function hasBulkBar(): boolean {
   return canWrite() && (picked.value.size > 0 || bulk.run !== null);
 }

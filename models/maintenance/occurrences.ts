@@ -1,0 +1,125 @@
+import type { Occurrence, WindowSettings } from '../../core/maintenance/window.ts';
+import { DAY_MS } from '../../core/time.ts';
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
+import { coverOccurrences } from './maintenance-times.ts';
+import { listStarts, type Schedule } from './recurrence.ts';
+
+/** Occurrences are made so far ahead, in milliseconds. */
+export const PLANNED_MS = 60 * DAY_MS;
+
+/** Where a rule has no occurrence for so long it has none any more, in milliseconds. */
+const NEVER_MS = 3660 * DAY_MS;
+
+/** The most occurrences of a window that are made at a time. */
+const MOST_STARTS = 1500;
+
+/** Whether a window takes place by a rule. */
+export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrule'>): boolean {
+  return cron !== null || rrule !== null;
+}
+
+/** When a window takes place, for `recurrence.ts`. */
+export function scheduleOf(window: WindowSettings): Schedule {
+  const { timezone, localStart, cron, rrule } = window;
+  return { startsAtMs: window.startsAt * 1000, timezone, localStart, cron, rrule };
+}
+
+/**
+ * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, and covers their monitors where they
+ * begin soon.
+ */
+export async function planOccurrences(
+  run: Run,
+  { id, fromMs, ...window }: WindowSettings & { id: string; fromMs: number },
+  nowMs: number,
+): Promise<void> {
+  const schedule = scheduleOf(window);
+  const untilMs = isRecurring(window) ? nowMs + PLANNED_MS : schedule.startsAtMs + 1;
+  const starts = listStarts(schedule, { fromMs, toMs: untilMs, most: MOST_STARTS });
+  const more = listStarts(schedule, { fromMs: untilMs, toMs: untilMs + NEVER_MS, most: 1 });
+  await run(
+    `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
+       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, retroactive)
+     SELECT id, tenant_id, name, s.local_start, s.starts_at, s.starts_at + duration_seconds * 1000::bigint,
+       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds,
+       int8multirange(int8range(s.starts_at,
+         greatest(s.starts_at, least(s.starts_at + duration_seconds * 1000::bigint, $4::bigint))))
+     FROM maintenance_windows, unnest($2::text[], $3::bigint[]) AS s (local_start, starts_at)
+     WHERE id = $1 ON CONFLICT DO NOTHING`,
+    [id, starts.map(({ localStart }) => localStart), starts.map(({ startsAtMs }) => startsAtMs), nowMs],
+  );
+  await run('UPDATE maintenance_windows SET planned_until = $2, has_more = $3 WHERE id = $1', [
+    id,
+    untilMs,
+    more.length > 0,
+  ]);
+  await coverOccurrences(run, { nowMs, windowId: id });
+}
+
+/** An occurrence of a window as lists show it. */
+export type ListedOccurrence = Occurrence & {
+  windowId: string;
+  windowName: string;
+  localStart: string;
+  isSkipped: boolean;
+  sla: WindowSettings['sla'];
+};
+
+/** Occurrences of a tenant's windows, or of one, that touch `[fromMs, toMs)`, the earliest first. */
+export async function listOccurrences(
+  database: Database,
+  span: { tenantId: string; windowId: string | null; fromMs: number; toMs: number; limit: number },
+): Promise<ListedOccurrence[]> {
+  return await runOn(database.pool)<ListedOccurrence>(
+    `SELECT window_id AS "windowId", window_name AS "windowName", local_start AS "localStart",
+       starts_at AS "startsAtMs", ends_at AS "endsAtMs", is_skipped AS "isSkipped", sla
+     FROM maintenance_occurrences
+     WHERE tenant_id = $1 AND ($2::text IS NULL OR window_id = $2) AND starts_at < $4
+       AND starts_at > $3::bigint - $6::bigint AND ends_at > $3
+     ORDER BY starts_at, no LIMIT $5`,
+    [span.tenantId, span.windowId, span.fromMs, span.toMs, span.limit, LONGEST_WITH_EXTENSIONS_MS],
+  );
+}
+
+/** No occurrence is longer, however often it was extended. */
+const LONGEST_WITH_EXTENSIONS_MS = 31 * DAY_MS;
+
+/** A delivery that waited, and when it is due now. */
+export type Released = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
+
+/** Gives the occurrences in progress another end, their monitors too; returns the alerts that waited. */
+export async function endOccurrences(
+  run: Run,
+  { windowId, endsAtMs, nowMs }: { windowId: string; endsAtMs: number; nowMs: number },
+): Promise<Released[]> {
+  const moved = await run<{ no: number; settleSeconds: number }>(
+    `WITH before AS (
+       SELECT no, ends_at FROM maintenance_occurrences
+       WHERE window_id = $1 AND starts_at <= $3 AND ends_at > $3 AND NOT is_skipped FOR UPDATE),
+     times AS (
+       UPDATE maintenance_times t SET ended_at = greatest(t.started_at, $2::bigint) FROM before b
+       WHERE t.occurrence_no = b.no AND (t.ended_at = b.ends_at OR t.ended_at > $2))
+     UPDATE maintenance_occurrences o SET ends_at = greatest(o.starts_at, $2::bigint), retroactive = o.retroactive +
+       CASE WHEN $2 > b.ends_at THEN int8multirange(int8range(b.ends_at, $2)) ELSE '{}' END
+     FROM before b WHERE o.no = b.no
+     RETURNING o.no, o.settle_seconds AS "settleSeconds"`,
+    [windowId, endsAtMs, nowMs],
+  );
+  const released: Released[] = [];
+  for (const { no, settleSeconds } of moved)
+    released.push(...(await release(run, { no, dueAtMs: endsAtMs + settleSeconds * 1000 })));
+  return released;
+}
+
+/** Makes the alerts that wait for an occurrence due at another end of it. */
+async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number }): Promise<Released[]> {
+  const rows = await run<{ deliveryId: string; channelId: string }>(
+    `UPDATE deliveries d SET next_attempt_at = $2 FROM held_deliveries h
+     WHERE h.occurrence_no = $1 AND d.id = h.delivery_id AND d.outcome = 'pending' AND d.attempts = 0
+       AND d.claimed_until IS NULL
+     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId"`,
+    [no, dueAtMs],
+  );
+  return rows.map((row) => ({ ...row, attempt: 1, dueAtMs }));
+}
