@@ -290,11 +290,12 @@ test('a router that stops says so, lets requests under way end and takes no more
   const url = `http://127.0.0.1:${router.port}`;
   const underWay = fetch(`${url}/v1/monitors`);
   const answer = await asked.promise;
-  const stopped = router.stop(300);
+  // Long enough for a request on a busy machine.
+  const stopped = router.stop(2000);
   t.is((await fetch(`${url}/readyz`)).status, 503);
   await until(
     async () =>
-      await fetch(url).then(
+      await fetch(`${url}/healthz`).then(
         () => false,
         () => true,
       ),
