@@ -153,7 +153,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       await delay(graceMs);
       await pingAvailability.stop();
       await jobs?.stop();
-      await closeServer(server).finally(() => sending.agent.destroy());
+      await closeServer(server).finally(sending.close);
     },
   };
 }

@@ -9,6 +9,11 @@ export function toUnixSeconds(unixMs: number): number {
   return Math.floor(unixMs / 1000);
 }
 
+/** A moment (Unix seconds) as RFC 3339 in UTC: `2026-03-14T09:26:53Z`. */
+export function toIso(unixSeconds: number): string {
+  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
 /**
  * Waits for the work, `ms` milliseconds at most: its result, or `otherwise` where it takes longer. The work goes on
  * then, and what becomes of it concerns its other callers alone. Rejects where the work fails in time.

@@ -4,9 +4,11 @@ import {
   type WebhookHeaders,
   type WebhookHeadersChange,
 } from '../../core/alerts/channel.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { sortTags, type MonitorTags } from '../../core/monitors/tags.ts';
 import { findUrlProblem } from '../../notifications/webhook/attempt.ts';
+import { findPresetUrlProblem } from '../../notifications/webhook/presets/index.ts';
 import type { Body } from '../handler.ts';
 
 /**
@@ -19,6 +21,7 @@ export type ChannelDraft = {
   url: string | null;
   /** Of other types than webhook there are none. */
   headers: WebhookHeaders;
+  format: WebhookFormat;
   allMonitors: boolean;
   monitorIds: string[];
   monitorTags: MonitorTags | null;
@@ -52,14 +55,18 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   if (problems.length > 0) return { ok: false, problems };
   const type = input.type ?? 'telegram';
   checkUrl(type, input.url, problems);
-  checkHeaders(type, input.headers, problems);
+  const headers = { ...input.headers, ...input.template?.headers };
+  checkHeaders(type, input.headers === undefined && input.template === undefined ? undefined : headers, problems);
+  const format = readFormat(type, input, problems) ?? null;
+  checkPresetUrl(format, input.url, problems);
   checkReports(type, input.reports, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
   const draft = {
     type,
     name: nameOf(type, input.name),
     url: input.url ?? null,
-    headers: input.headers ?? {},
+    headers,
+    format,
     allMonitors: input.all_monitors ?? true,
     monitorIds: [...new Set(input.monitor_ids)],
     monitorTags: readTags(input.monitor_tags),
@@ -105,15 +112,53 @@ function readTags(sent: Body<'createChannel'>['monitor_tags']): MonitorTags | nu
 }
 
 /** What a request changes of where a webhook's deliveries go and what they carry; an absent part stays. */
-export type AddressPatch = { url?: string; headers?: WebhookHeadersChange };
+export type AddressPatch = { url?: string; headers?: WebhookHeadersChange; format?: WebhookFormat };
 
 /** Reads the body of a change of a webhook, or everything that is wrong with it. */
 export function readAddressPatch(input: Body<'updateWebhook'>): Read<AddressPatch> {
   const problems: Problem[] = [];
   findUnstorable(input, ONLY_LOOKED_UP, problems);
-  if (input.url !== undefined) checkUrl('webhook', input.url, problems);
-  checkHeaders('webhook', input.headers, problems);
-  return problems.length === 0 ? { ok: true, value: input } : { ok: false, problems };
+  const { url, template } = input;
+  if (url !== undefined) checkUrl('webhook', url, problems);
+  const headers =
+    input.headers === undefined && template?.headers === undefined
+      ? undefined
+      : { ...input.headers, ...template?.headers };
+  checkHeaders('webhook', headers, problems);
+  const format = readFormat('webhook', input, problems);
+  const patch = {
+    ...(url !== undefined && { url }),
+    ...(headers !== undefined && { headers }),
+    ...(format !== undefined && { format }),
+  };
+  return problems.length === 0 ? { ok: true, value: patch } : { ok: false, problems };
+}
+
+type SentFormat = Pick<Body<'updateWebhook'>, 'preset' | 'template'>;
+
+/** The format that a body names; undefined where it names none, null for the signed envelope. */
+function readFormat(
+  type: ChannelType,
+  { preset, template }: SentFormat,
+  problems: Problem[],
+): WebhookFormat | undefined {
+  if (preset === undefined && template === undefined) return undefined;
+  const field = preset === undefined ? 'template' : 'preset';
+  if (type !== 'webhook')
+    problems.push({ field, message: `${field} applies to webhook channels only, got a channel of type ${type}` });
+  else if (preset && template)
+    problems.push({ field, message: 'preset must be left out where there is a template: a webhook has one format' });
+  if (preset) return { preset };
+  if (!template) return null;
+  const { method = 'POST', content_type: contentType = 'application/json', body } = template;
+  return { template: { method, contentType, body } };
+}
+
+/** Some receivers are named by a part of the URL. */
+export function checkPresetUrl(format: WebhookFormat, url: string | undefined, problems: Problem[]): void {
+  if (format === null || !('preset' in format) || url === undefined) return;
+  const problem = findPresetUrlProblem(format.preset, url);
+  if (problem !== null) problems.push({ field: 'url', message: `url ${problem}` });
 }
 
 /** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */

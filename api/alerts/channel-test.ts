@@ -7,6 +7,7 @@ import {
 } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
+import type { Problem } from '../../core/monitors/input/checks.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { insertTestDelivery } from '../../models/alerts/delivery-record.ts';
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
@@ -27,7 +28,7 @@ import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
-import { readAddressPatch, type AddressPatch } from './channel-input.ts';
+import { checkPresetUrl, readAddressPatch, type AddressPatch } from './channel-input.ts';
 import { getOwnChannel } from './channels.ts';
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
@@ -76,7 +77,14 @@ export function updateWebhookHandler(
     const sealed = await findWebhook(database, key, now());
     if (sealed === null) throw notFound('channel', key.id);
     const opened = openOrRefuse(database, sealed);
-    const after = { url: patch.url ?? opened.url, headers: mergeOrRefuse(opened, patch) };
+    const after = {
+      url: patch.url ?? opened.url,
+      headers: mergeOrRefuse(opened, patch),
+      format: patch.format === undefined ? opened.format : patch.format,
+    };
+    const problems: Problem[] = [];
+    checkPresetUrl(after.format, after.url, problems);
+    accept(problems.length === 0 ? { ok: true, value: null } : { ok: false, problems });
     await rateLimits.take('channelTest', key.id);
     await rateLimits.take('test', tenantId);
     const deliveryId = makeId('dlv');

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelStatus, ChannelType, WebhookHeaders } from '../../core/alerts/channel.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { MonitorTags } from '../../core/monitors/tags.ts';
 import {
   countChannels,
@@ -53,7 +54,7 @@ export function createChannelHandler(
   const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
-    const { url, headers, ...draft } = accept(readChannelCreate(request.body));
+    const { url, headers, format, ...draft } = accept(readChannelCreate(request.body));
     const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
@@ -64,7 +65,7 @@ export function createChannelHandler(
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(
       dependencies,
-      { type: draft.type, url, headers, nowMs },
+      { type: draft.type, url, headers, format, nowMs },
       randomBytes,
     );
     await createChannel(database, {
@@ -167,7 +168,13 @@ type Connection = {
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
 };
 
-type Connected = { type: ChannelType; url: string | null; headers: WebhookHeaders; nowMs: number };
+type Connected = {
+  type: ChannelType;
+  url: string | null;
+  headers: WebhookHeaders;
+  format: WebhookFormat;
+  nowMs: number;
+};
 
 /**
  * Connects a webhook by a test delivery (D-52), or creates the links that connect a Telegram or Slack channel later
@@ -175,10 +182,10 @@ type Connected = { type: ChannelType; url: string | null; headers: WebhookHeader
  */
 async function connectChannel(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,
-  { type, url, headers, nowMs }: Connected,
+  { type, url, headers, format, nowMs }: Connected,
   random: typeof randomBytes,
 ): Promise<Connection> {
-  if (type === 'webhook') return await connectWebhook(dependencies, { url: url ?? '', headers, nowMs }, random);
+  if (type === 'webhook') return await connectWebhook(dependencies, { url: url ?? '', headers, format, nowMs }, random);
   const { config, database } = dependencies;
   const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, nowMs);
   const stored = {
@@ -200,7 +207,7 @@ async function connectChannel(
 
 async function connectWebhook(
   { sendTestDelivery, makeId, config }: Parts<'sendTestDelivery' | 'makeId' | 'config'>,
-  { url, headers, nowMs: startedAtMs }: { url: string; headers: WebhookHeaders; nowMs: number },
+  { url, headers, format, nowMs: startedAtMs }: Omit<Connected, 'type' | 'url'> & { url: string },
   random: typeof randomBytes,
 ): Promise<Connection> {
   const signingSecret = generateSigningSecret(random);
@@ -208,6 +215,7 @@ async function connectWebhook(
   const { error, attempt, message } = await sendTestDelivery({
     url,
     headers,
+    format,
     signingSecret,
     deliveryId: id,
     publicUrl: config.publicUrl,
@@ -216,7 +224,7 @@ async function connectWebhook(
   return {
     stored: {
       status: 'connected',
-      webhook: { url, headers, signingSecret },
+      webhook: { url, headers, format, signingSecret },
       tested: { id, message, startedAtMs, attempt },
     },
     shown: { signing_secret: signingSecret },
@@ -226,6 +234,14 @@ async function connectWebhook(
 function presentTags(tags: MonitorTags | null): components['schemas']['MonitorTags'] {
   if (tags === null) return null;
   return 'any' in tags ? { any: [...tags.any] } : { all: [...tags.all] };
+}
+
+/** The format of a webhook's deliveries, as reads show it: nothing where it is the signed envelope. */
+function presentFormat(format: WebhookFormat): Pick<components['schemas']['Channel'], 'preset' | 'template'> {
+  if (format === null) return {};
+  if ('preset' in format) return { preset: format.preset };
+  const { method, contentType, body } = format.template;
+  return { template: { method, content_type: contentType, body } };
 }
 
 /** A channel as reads show it; only the host of a webhook's URL appears. */
@@ -242,6 +258,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     monitor_tags: presentTags(channel.monitorTags),
     url_host: channel.urlHost,
     ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
+    ...presentFormat(channel.format),
     team_name: channel.teamName,
     channel_name: channel.channelName,
     ...(channel.type === 'webhook'

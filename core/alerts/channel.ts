@@ -1,4 +1,5 @@
 import type { MonitorTags } from '../monitors/tags.ts';
+import type { WebhookFormat } from './webhook-format.ts';
 
 const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
@@ -26,6 +27,8 @@ export type Channel = {
   urlHost: string | null;
   /** Names of the headers that a webhook's owner adds to its deliveries, sorted; none of other types. */
   headerNames: readonly string[];
+  /** What a webhook is sent; null of other types. */
+  format: WebhookFormat;
   teamName: string | null;
   channelName: string | null;
   /** Whether it is notified when a report is made; never true of a webhook. */

@@ -1,6 +1,7 @@
 import type { Author, AuditObject } from '../../core/accounts/audit-entry.ts';
-import type { FieldChanges, Compared } from '../../core/accounts/field-changes.ts';
+import type { FieldChanges, Compared, Fields } from '../../core/accounts/field-changes.ts';
 import type { Channel } from '../../core/alerts/channel.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
 import type { Run } from '../sql.ts';
@@ -43,6 +44,7 @@ export function channelFields(channel: Channel): Compared {
     followsMaintenance,
     urlHost,
     headerNames,
+    format,
   } = channel;
   return {
     fields: {
@@ -55,8 +57,17 @@ export function channelFields(channel: Channel): Compared {
       ...(type === 'webhook' ? { follows_maintenance: followsMaintenance } : { reports: wantsReports }),
       url_host: urlHost,
       ...(headerNames.length > 0 && { header_names: headerNames }),
+      ...formatFields(format),
     },
   };
+}
+
+/** What a webhook is sent, as it is recorded; nothing for the signed envelope. */
+export function formatFields(format: WebhookFormat): Fields {
+  if (format === null) return {};
+  if ('preset' in format) return { preset: format.preset };
+  const { method, contentType, body } = format.template;
+  return { template: { method, content_type: contentType, body } };
 }
 
 /** Nothing, before something came to be or after it went. */

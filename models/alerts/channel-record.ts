@@ -8,6 +8,7 @@ import {
   type Sequelize,
 } from 'sequelize';
 import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 
 /** A row of `channels`. */
 export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, InferCreationAttributes<ChannelRecord>> {
@@ -29,6 +30,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   sealedSigningSecret: CreationOptional<string | null>;
   sealedHeaders: CreationOptional<string | null>;
   headerNames: CreationOptional<readonly string[] | null>;
+  format: CreationOptional<WebhookFormat>;
   lastError: CreationOptional<string | null>;
   /** Unix milliseconds. */
   lastErrorAt: CreationOptional<number | null>;
@@ -56,6 +58,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     sealedSigningSecret: DataTypes.TEXT,
     sealedHeaders: DataTypes.TEXT,
     headerNames: DataTypes.ARRAY(DataTypes.TEXT),
+    format: DataTypes.JSONB,
     lastError: DataTypes.TEXT,
     lastErrorAt: DataTypes.BIGINT,
     createdAt: { type: DataTypes.BIGINT, allowNull: false },

@@ -1,5 +1,6 @@
 import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { Database } from '../database.ts';
 import { readSummary } from '../incidents/storms.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -76,6 +77,7 @@ type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
   sealedSigningSecret: string | null;
   sealedPreviousSecret: string | null;
   sealedHeaders: string | null;
+  format: WebhookFormat;
 };
 
 /** A requested channel, and an attempt of it where one was claimed. */
@@ -192,7 +194,7 @@ async function claimEach(
             c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
-            c.sealed_headers AS "sealedHeaders",
+            c.sealed_headers AS "sealedHeaders", c.format,
             EXISTS (SELECT FROM deliveries m WHERE m.channel_id = c.id AND is_due(m, $2)
               AND m.id <> ALL (ARRAY (SELECT id FROM next))) AS "hasMore"
      FROM requested c LEFT JOIN claimed d ON d.channel_id = c.id
@@ -203,7 +205,7 @@ async function claimEach(
 
 function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'requested' | 'hasMore'>): ClaimedAttempt {
   const { requested: _requested, hasMore: _hasMore, enabled, status, ...rest } = row;
-  const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, sealedHeaders, ...claimed } = rest;
+  const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, sealedHeaders, format, ...claimed } = rest;
   return {
     ...claimed,
     webhook: openSecrets(database, {
@@ -212,6 +214,7 @@ function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'req
       sealedSigningSecret,
       sealedPreviousSecret,
       sealedHeaders,
+      format,
     }),
     refusal: refusalOf({ enabled, status }),
   };
@@ -220,7 +223,10 @@ function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'req
 /** An operator can restore a missing key: the attempt fails, and the delivery is retried. */
 function openSecrets(
   database: Database,
-  row: Pick<ClaimedRow, 'channelId' | 'sealedUrl' | 'sealedSigningSecret' | 'sealedPreviousSecret' | 'sealedHeaders'>,
+  row: Pick<
+    ClaimedRow,
+    'channelId' | 'sealedUrl' | 'sealedSigningSecret' | 'sealedPreviousSecret' | 'sealedHeaders' | 'format'
+  >,
 ): ClaimedAttempt['webhook'] {
   if (row.sealedUrl === null || row.sealedSigningSecret === null) return null;
   try {
@@ -230,6 +236,7 @@ function openSecrets(
       signingSecret: row.sealedSigningSecret,
       previousSecret: row.sealedPreviousSecret,
       headers: row.sealedHeaders,
+      format: row.format,
     });
   } catch {
     return null;

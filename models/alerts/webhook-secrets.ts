@@ -1,7 +1,9 @@
 import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
 import type { WebhookHeaders } from '../../core/alerts/channel.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { formatFields } from '../accounts/recorded-fields.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
@@ -15,16 +17,17 @@ export type OpenedWebhook = {
   signingSecret: string;
   previousSecret: string | null;
   headers: WebhookHeaders;
+  format: WebhookFormat;
 };
 
 /** The same as it lies in the row of its channel; null headers are none. */
 export type SealedWebhook = Omit<OpenedWebhook, 'headers'> & { headers: string | null; channelId: string };
 
-/** A webhook to be stored, in clear; without headers unless it names some. */
-export type NewWebhook = { url: string; signingSecret: string; headers?: WebhookHeaders };
+/** A webhook to be stored, in clear; without headers unless it names some, the signed envelope unless it has a format. */
+export type NewWebhook = { url: string; signingSecret: string; headers?: WebhookHeaders; format?: WebhookFormat };
 
 /** Where deliveries go, and what they carry. */
-type Address = { url: string; headers: WebhookHeaders };
+type Address = { url: string; headers: WebhookHeaders; format: WebhookFormat };
 
 type ChannelKey = { tenantId: string; id: string };
 
@@ -38,14 +41,18 @@ export const PREVIOUS_SECRET_MS = DAY_MS;
  * What the row of a new webhook channel holds. Its host and the names of its headers can be shown; the rest is sealed
  * for this row alone (D-17).
  */
-export function sealWebhook(database: Database, id: string, { url, signingSecret, headers = {} }: NewWebhook) {
+export function sealWebhook(
+  database: Database,
+  id: string,
+  { url, signingSecret, headers = {}, format = null }: NewWebhook,
+) {
   return {
-    ...sealAddress(database, id, { url, headers }),
+    ...sealAddress(database, id, { url, headers, format }),
     sealedSigningSecret: sealSigningSecret(database, id, signingSecret),
   };
 }
 
-function sealAddress(database: Database, id: string, { url, headers }: Address) {
+function sealAddress(database: Database, id: string, { url, headers, format }: Address) {
   const headerNames = Object.keys(headers).toSorted();
   return {
     urlHost: new URL(url).host,
@@ -53,6 +60,7 @@ function sealAddress(database: Database, id: string, { url, headers }: Address) 
     headerNames,
     sealedHeaders:
       headerNames.length === 0 ? null : database.secrets.seal(JSON.stringify(headers), webhookContext(id, 'headers')),
+    format,
   };
 }
 
@@ -70,6 +78,7 @@ export function openWebhook(database: Database, sealed: SealedWebhook): OpenedWe
       sealed.headers === null
         ? {}
         : JSON.parse(database.secrets.open(sealed.headers, webhookContext(channelId, 'headers'))),
+    format: sealed.format,
   };
 }
 
@@ -80,7 +89,7 @@ export async function findWebhook(
   nowMs: number,
 ): Promise<SealedWebhook | null> {
   const [row] = await runOn(database.pool)<Omit<SealedWebhook, 'channelId'>>(
-    `SELECT sealed_url AS url, sealed_headers AS headers, sealed_signing_secret AS "signingSecret", CASE
+    `SELECT sealed_url AS url, sealed_headers AS headers, format, sealed_signing_secret AS "signingSecret", CASE
      WHEN previous_secret_until > $3 THEN sealed_previous_secret END AS "previousSecret"
      FROM channels WHERE id = $1 AND tenant_id = $2 AND type = 'webhook'`,
     [id, tenantId, nowMs],
@@ -117,7 +126,7 @@ export async function rotateSigningSecret(
 }
 
 /**
- * Gives a tenant's webhook another address and other headers, from the next attempt on. What was wrong with the channel
+ * Gives a tenant's webhook another address, other headers and another format, from the next attempt on. What was wrong with the channel
  * is over: a test has arrived there. False where the webhook is not `sealed` any more: it was changed meanwhile, or is
  * gone.
  */
@@ -126,12 +135,13 @@ export async function replaceAddress(
   { tenantId, id, author }: ChannelKey & Authored,
   { sealed, before, after }: { sealed: SealedWebhook; before: Address; after: Address },
 ): Promise<boolean> {
-  const { urlHost, sealedUrl, headerNames, sealedHeaders } = sealAddress(database, id, after);
+  const { urlHost, sealedUrl, headerNames, sealedHeaders, format } = sealAddress(database, id, after);
   return await inTransaction(database, async (run) => {
     const [channel] = await run<{ name: string }>(
-      `UPDATE channels SET url_host = $5, sealed_url = $6, header_names = $7, sealed_headers = $8, ${HEALED}
+      `UPDATE channels SET url_host = $5, sealed_url = $6, header_names = $7, sealed_headers = $8, format = $9,
+         ${HEALED}
        WHERE id = $1 AND tenant_id = $2 AND sealed_url = $3 AND sealed_headers IS NOT DISTINCT FROM $4 RETURNING name`,
-      [id, tenantId, sealed.url, sealed.headers, urlHost, sealedUrl, headerNames, sealedHeaders],
+      [id, tenantId, sealed.url, sealed.headers, urlHost, sealedUrl, headerNames, sealedHeaders, jsonOrNull(format)],
     );
     if (channel === undefined) return false;
     await recordChange(run, author, {
@@ -144,9 +154,13 @@ export async function replaceAddress(
 }
 
 /** Hosts and the names of headers are shown, the rest of both is secret. */
-function addressFields({ url, headers }: Address): Compared {
+function addressFields({ url, headers, format }: Address): Compared {
   return {
-    fields: { url_host: new URL(url).host, header_names: Object.keys(headers).toSorted() },
+    fields: {
+      url_host: new URL(url).host,
+      header_names: Object.keys(headers).toSorted(),
+      ...formatFields(format),
+    },
     secrets: { url, headers: Object.entries(headers) },
   };
 }
@@ -173,4 +187,8 @@ function sealSigningSecret(database: Database, id: string, signingSecret: string
  */
 export function webhookContext(channelId: string, field: 'url' | 'headers' | 'signing_secret'): string {
   return `channel:${channelId}:${field}`;
+}
+
+function jsonOrNull(format: WebhookFormat): string | null {
+  return format === null ? null : JSON.stringify(format);
 }

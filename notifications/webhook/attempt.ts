@@ -1,6 +1,7 @@
 import type { Agent } from 'node:https';
 import type { WebhookHeaders } from '../../core/alerts/channel.ts';
-import { sealEnvelope, type EventMessage } from '../../core/alerts/envelope.ts';
+import type { EventMessage } from '../../core/alerts/envelope.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import {
   excerptAnswer,
@@ -9,7 +10,9 @@ import {
   type AttemptResult,
   type ShortSecret,
 } from '../attempt-result.ts';
+import { prepareRequests, type PreparedRequest } from './prepare.ts';
 import { signDelivery } from './signature.ts';
+import type { TemplateRenderer } from './template/renderer.ts';
 
 /**
  * One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A
@@ -21,6 +24,8 @@ export type WebhookDelivery = {
   previousSecret?: string | null;
   /** Headers of its owner, which replace none of ours. */
   headers?: WebhookHeaders;
+  /** Default null, the signed envelope. */
+  format?: WebhookFormat;
   deliveryId: string;
   attempt: number;
   message: EventMessage;
@@ -30,7 +35,13 @@ export type WebhookDelivery = {
  * What attempts are made with. `deadlineMs` spans the whole exchange; `agent` keeps connections for first attempts to
  * share.
  */
-export type WebhookSending = { http: HttpClient; agent: Agent; deadlineMs: number; now: () => number };
+export type WebhookSending = {
+  http: HttpClient;
+  agent: Agent;
+  deadlineMs: number;
+  now: () => number;
+  renderer: Pick<TemplateRenderer, 'render'>;
+};
 
 /**
  * How much of an answer's body is read, in bytes; the connection is closed on the rest. More than is stored, so that a
@@ -45,39 +56,54 @@ const RESPONSE_LIMIT = 4096;
 const SHORTEST_KEY = 8;
 
 /**
- * Makes one attempt at a webhook (D-50, D-51, D-53). A signed POST whose `sent_at`, timestamps and signatures are new
+ * Makes one attempt at a webhook (D-50, D-51, D-53). A signed request whose `sent_at`, timestamps and signatures are new
  * each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the receiver
- * does is `retry`. Rejects only when our own machine lacks something.
+ * does is `retry`, and so is a 429 to a format other than the envelope. A template that cannot be rendered leaves the
+ * envelope to be sent, and the `error` of a delivered attempt says so. Rejects only when our own machine lacks
+ * something.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
   const problem = findUrlProblem(delivery.url);
   if (problem !== null)
     return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
   const startedAtMs = sending.now();
-  const exchange = await post(delivery, sending);
-  const durationMs = Math.max(0, Math.round(sending.now() - startedAtMs));
-  const { outcome, statusCode, error, body } = readExchange(exchange);
+  const { requests, problem: templateProblem } = await prepareRequests(delivery, sending);
+  const { outcome, statusCode, error, body } = await sendInOrder(requests, delivery, sending);
   return {
     outcome,
     statusCode,
-    durationMs,
-    error,
+    durationMs: Math.max(0, Math.round(sending.now() - startedAtMs)),
+    error: error ?? templateProblem,
     response:
       body === null || body.length === 0 ? null : excerptAnswer(body, secretsOf(delivery), shortSecretsOf(delivery)),
   };
 }
 
+/** Sends one request after the other, all within the deadline, until one is not accepted. */
+async function sendInOrder(
+  [request, ...rest]: PreparedRequest[],
+  delivery: WebhookDelivery,
+  sending: WebhookSending,
+): Promise<ReadExchange> {
+  if (request === undefined) throw new Error('A delivery makes at least one request');
+  const startedAtMs = sending.now();
+  const exchange = readExchange(await send(request, delivery, sending), delivery.format ?? null);
+  const leftMs = sending.deadlineMs - (sending.now() - startedAtMs);
+  if (exchange.outcome !== 'delivered' || rest.length === 0) return exchange;
+  return await sendInOrder(rest, delivery, { ...sending, deadlineMs: Math.max(1, leftMs) });
+}
+
 /** Retries connect anew: a kept connection may have died unnoticed and just stay silent. */
-async function post(
+async function send(
+  { url, method, contentType, body }: PreparedRequest,
   delivery: WebhookDelivery,
   { http, agent, deadlineMs, now }: WebhookSending,
 ): Promise<HttpExchange> {
   const sentAtMs = now();
   const { deliveryId, message, attempt } = delivery;
-  const body = Buffer.from(JSON.stringify(sealEnvelope(message, { deliveryId, sentAtMs })));
   const headers = {
     ...delivery.headers,
-    'Content-Type': 'application/json',
+    'Content-Type': contentType,
     // Little is stored of the answer, and it shall be readable as it comes.
     'Accept-Encoding': 'identity',
     'User-Agent': 'Spotcheck/1 (webhook)',
@@ -88,8 +114,8 @@ async function post(
     ),
   };
   const request = {
-    url: new URL(delivery.url),
-    method: 'POST',
+    url,
+    method,
     headers,
     body,
     deadlineMs,
@@ -106,22 +132,23 @@ type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error:
  * bytes wrongly must not be notified four times. Only a success whose body goes on past the deadline is none: a
  * receiver that never ends has not answered.
  */
-function readExchange(exchange: HttpExchange): ReadExchange {
-  if (exchange.outcome === 'answered') return readStatus(exchange);
+function readExchange(exchange: HttpExchange, format: WebhookFormat): ReadExchange {
+  if (exchange.outcome === 'answered') return readStatus(exchange, format);
   const { begun, cause, reason } = exchange;
   if (begun === null) return { outcome: OUTCOME_OF_FAILURE[cause], statusCode: null, error: reason, body: null };
-  const read = readStatus(begun);
+  const read = readStatus(begun, format);
   return cause === 'timeout' && read.outcome === 'delivered' ? { ...read, outcome: 'retry', error: reason } : read;
 }
 
-function readStatus({ status, body }: { status: number; body: Buffer }): ReadExchange {
-  const outcome = outcomeOfStatus(status);
+function readStatus({ status, body }: { status: number; body: Buffer }, format: WebhookFormat): ReadExchange {
+  const outcome = outcomeOfStatus(status, format);
   return { outcome, statusCode: status, error: outcome === 'delivered' ? null : describeStatus(status), body };
 }
 
-function outcomeOfStatus(status: number): AttemptOutcome {
+/** Receivers with a format of their own limit rates; the envelope's contract knows no such thing (D-50). */
+function outcomeOfStatus(status: number, format: WebhookFormat): AttemptOutcome {
   if (status >= 200 && status < 300) return 'delivered';
-  return status >= 500 ? 'retry' : 'failed';
+  return status >= 500 || (status === 429 && format !== null) ? 'retry' : 'failed';
 }
 
 function describeStatus(status: number): string {

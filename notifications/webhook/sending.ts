@@ -1,9 +1,12 @@
 import { Agent } from 'node:https';
 import type { WebhookHeaders } from '../../core/alerts/channel.ts';
 import { buildTestMessage, type StoredMessage } from '../../core/alerts/envelope.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';
+import { findTemplateProblem } from './template/check.ts';
+import { createTemplateRenderer } from './template/renderer.ts';
 
 /**
  * How long an unused connection is kept, in milliseconds. That is well below what any server waits before it closes
@@ -22,15 +25,25 @@ export function createWebhookAgent(): Agent {
 
 /**
  * Opens what webhook attempts of a process are made with; `deadlineMs` spans each whole exchange. Without
- * `allowPrivateNetwork` only public addresses are reached (D-30). Destroy its `agent` when the last attempt is over.
+ * `allowPrivateNetwork` only public addresses are reached (D-30). `close` it when the last attempt is over.
  */
-export function openWebhookSending(options: { allowPrivateNetwork: boolean; deadlineMs: number }): WebhookSending {
+export function openWebhookSending(options: {
+  allowPrivateNetwork: boolean;
+  deadlineMs: number;
+}): WebhookSending & { close: () => Promise<void> } {
   const { allowPrivateNetwork, deadlineMs } = options;
+  const agent = createWebhookAgent();
+  const renderer = createTemplateRenderer();
   return {
     http: createHttpClient({ allowPrivateNetwork, purpose: 'notifications' }),
-    agent: createWebhookAgent(),
+    agent,
     deadlineMs,
     now: Date.now,
+    renderer,
+    async close() {
+      agent.destroy();
+      await renderer.close();
+    },
   };
 }
 
@@ -43,6 +56,7 @@ export type TestedWebhook = {
   signingSecret: string;
   previousSecret?: string | null;
   headers?: WebhookHeaders;
+  format?: WebhookFormat;
   deliveryId: string;
   publicUrl: string;
 };
@@ -53,10 +67,19 @@ export type TestedWebhook = {
  */
 export type TestResult = { error: string | null; attempt: AttemptResult; message: StoredMessage };
 
-/** Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. */
+/**
+ * Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. A template is rendered
+ * for each kind of event first; where one cannot be, nothing is sent.
+ */
 export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookSending): Promise<TestResult> {
   const { publicUrl, ...delivery } = webhook;
   const message = buildTestMessage({ nowMs: sending.now(), publicUrl });
+  const problem = await findTemplateProblem(webhook.format ?? null, { publicUrl, nowMs: sending.now() }, sending);
+  if (problem !== null)
+    return testResultOf(
+      { outcome: 'failed', statusCode: null, durationMs: 0, error: problem, response: null },
+      message,
+    );
   return testResultOf(await attemptWebhook({ ...delivery, attempt: 1, message }, sending), message);
 }
 

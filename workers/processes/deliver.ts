@@ -69,7 +69,7 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
       // next start.
       lanes.stop();
       await worker.close();
-      sending.agent.destroy();
+      await sending.close();
     },
   };
 }

@@ -13,6 +13,7 @@ import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
+import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 
@@ -171,6 +172,7 @@ test('what is sent of each event is what the description says, with no field tha
     agent: createWebhookAgent(),
     deadlineMs: 30_000,
     now: Date.now,
+    renderer: createTemplateRenderer(),
   };
   t.teardown(() => sending.agent.destroy());
   for (const message of MESSAGES) {

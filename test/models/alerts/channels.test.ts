@@ -79,8 +79,9 @@ test('URL, headers and secret lie sealed in the row, and open only for their own
     headers: row.sealed_headers,
     signingSecret: row.sealed_signing_secret,
     previousSecret: null,
+    format: null,
   };
-  t.deepEqual(openWebhook(database, sealed), { ...WEBHOOK, previousSecret: null });
+  t.deepEqual(openWebhook(database, sealed), { ...WEBHOOK, previousSecret: null, format: null });
   t.throws(() => openWebhook(database, { ...sealed, channelId: 'nch_other' }));
   t.throws(() => openWebhook(database, { ...sealed, signingSecret: row.sealed_url }));
   t.throws(() => openWebhook(database, { ...sealed, headers: row.sealed_url }));

@@ -32,7 +32,7 @@ test.after.always(async () => {
 
 test('a new secret signs at once, and the one before beside it for exactly a day', async (t) => {
   const key = await addChannel();
-  const address = { url: URL_WITH_SECRET, headers: {} };
+  const address = { url: URL_WITH_SECRET, headers: {}, format: null };
   t.deepEqual(await openAt(key, NOW_MS), { ...address, signingSecret: 'whsec_first', previousSecret: null });
   t.true(
     await rotateSigningSecret(database, { ...key, author: null }, { signingSecret: 'whsec_second', nowMs: NOW_MS }),
@@ -76,6 +76,7 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
   t.deepEqual(openWebhook({ ...database, secrets: createSecretBox([newKey]) }, onlyNew), {
     url: URL_WITH_SECRET,
     headers: {},
+    format: null,
     signingSecret: 'whsec_second',
     previousSecret: null,
   });
@@ -85,9 +86,9 @@ test('of two changes of an address at once one is stored, and the other is told'
   const key = { ...(await addChannel()), author: null };
   const sealed = await findWebhook(database, key, NOW_MS);
   if (sealed === null) return t.fail('no webhook');
-  const before = { url: URL_WITH_SECRET, headers: {} };
+  const before = { url: URL_WITH_SECRET, headers: {}, format: null };
   const move = (url: string) =>
-    replaceAddress(database, key, { sealed, before, after: { url, headers: { 'X-Key': url } } });
+    replaceAddress(database, key, { sealed, before, after: { url, headers: { 'X-Key': url }, format: null } });
   const moved = await Promise.all([move('https://a.example/'), move('https://b.example/')]);
   t.deepEqual(moved.toSorted(), [false, true]);
   const opened = await openAt(key, NOW_MS);

@@ -9,6 +9,7 @@ import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook, type WebhookDelivery, type WebhookSending } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
+import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { startHttpServer, startRawServer } from '../../helpers/http-server.ts';
 import { until } from '../../helpers/until.ts';
@@ -16,6 +17,8 @@ import { until } from '../../helpers/until.ts';
 const SECRET = generateSigningSecret(randomBytes);
 const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
 const OPEN = createHttpClient({ allowPrivateNetwork: true });
+
+const renderer = createTemplateRenderer();
 
 let authority: TestAuthority;
 let keys: KeyPair;
@@ -381,7 +384,7 @@ async function attempt(t: ExecutionContext, port: number, { delivery, sending }:
 function sendingOf(t: ExecutionContext): WebhookSending {
   const agent = createWebhookAgent();
   t.teardown(() => agent.destroy());
-  return { http: OPEN, agent, deadlineMs: 5000, now: Date.now };
+  return { http: OPEN, agent, deadlineMs: 5000, now: Date.now, renderer };
 }
 
 function receive(t: ExecutionContext, listener: RequestListener) {

@@ -6,6 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { createWebhookAgent, sendTestDelivery } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
+import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 
@@ -75,6 +76,7 @@ async function tryReceiver(
       agent,
       deadlineMs,
       now: Date.now,
+      renderer: createTemplateRenderer(),
     })
   ).error;
 }

@@ -17,6 +17,7 @@ import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
+import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
@@ -403,7 +404,14 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   });
   const deliverer = new Deliverer({
     database,
-    sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
+    sendWebhook: (delivery) =>
+      attemptWebhook(delivery, {
+        http,
+        agent,
+        deadlineMs: DEADLINE_MS,
+        now: clock.now,
+        renderer: createTemplateRenderer(),
+      }),
     sendTelegram: null,
     sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
     deadlineMs: DEADLINE_MS,

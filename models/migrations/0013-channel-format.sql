@@ -1,0 +1,13 @@
+-- What a webhook is sent: a receiver's own format, or a template of its owner's; null = the signed envelope.
+ALTER TABLE channels ADD COLUMN format jsonb;
+
+DROP TRIGGER channels_tell_change ON channels;
+CREATE TRIGGER channels_tell_change AFTER UPDATE ON channels FOR EACH ROW
+  WHEN (
+    (OLD.name, OLD.enabled, OLD.status, OLD.all_monitors, OLD.any_tags, OLD.all_tags, OLD.wants_reports,
+     OLD.follows_maintenance, OLD.url_host, OLD.format, OLD.team_name, OLD.channel_name, OLD.last_error)
+    IS DISTINCT FROM
+    (NEW.name, NEW.enabled, NEW.status, NEW.all_monitors, NEW.any_tags, NEW.all_tags, NEW.wants_reports,
+     NEW.follows_maintenance, NEW.url_host, NEW.format, NEW.team_name, NEW.channel_name, NEW.last_error)
+  )
+  EXECUTE FUNCTION tell_change('channel');

@@ -1,0 +1,68 @@
+import { buildAlert } from '../../core/alerts/chat/alert.ts';
+import { sealEnvelope, type Envelope, type EventMessage } from '../../core/alerts/envelope.ts';
+import { isJson, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook-format.ts';
+import { dedupKeyOf, plainText, presetAlertsOf } from './presets/alert.ts';
+import { PRESETS } from './presets/index.ts';
+import type { Rendered } from './template/engine.ts';
+import type { TemplateRenderer } from './template/renderer.ts';
+
+/** One request to a webhook, without the headers of its channel and the signatures. */
+export type PreparedRequest = { url: URL; method: string; contentType: string; body: Buffer };
+
+/** What is to be sent, in order; `problem` is why it is the envelope instead of the template, null where it is not. */
+export type Prepared = { requests: PreparedRequest[]; problem: string | null };
+
+type Prepare = { url: string; format?: WebhookFormat; deliveryId: string; message: EventMessage };
+
+/** Prepares what a webhook is sent of an event now, in the format of its channel. */
+export async function prepareRequests(
+  { url: address, format = null, deliveryId, message }: Prepare,
+  { now, renderer }: { now: () => number; renderer: Pick<TemplateRenderer, 'render'> },
+): Promise<Prepared> {
+  const url = new URL(address);
+  const nowMs = now();
+  const envelope = sealEnvelope(message, { deliveryId, sentAtMs: nowMs });
+  if (format === null) return { requests: [jsonPost(url, envelope)], problem: null };
+  if ('preset' in format) {
+    const requests = PRESETS[format.preset](presetAlertsOf(message, nowMs), { url, nowMs });
+    return { requests: requests.map((request) => jsonPost(request.url, request.body)), problem: null };
+  }
+  const { template } = format;
+  const rendered = await renderChecked(template, envelope, renderer);
+  if (!rendered.ok)
+    return {
+      requests: [jsonPost(url, envelope)],
+      problem: `The signed envelope was sent instead: template.body ${rendered.problem}`,
+    };
+  const { method, contentType } = template;
+  return { requests: [{ url, method, contentType, body: Buffer.from(rendered.text) }], problem: null };
+}
+
+/** Renders a template over an envelope; what shall be JSON and is none has a problem. */
+export async function renderChecked(
+  template: WebhookTemplate,
+  envelope: Envelope,
+  renderer: Pick<TemplateRenderer, 'render'>,
+): Promise<Rendered> {
+  const text = buildAlert(envelope, envelope.sent_at * 1000);
+  const rendered = await renderer.render(template.body, {
+    ...envelope,
+    title: text.title,
+    text: plainText(text),
+    dedup_key: dedupKeyOf(envelope),
+  });
+  return rendered.ok && isJson(template) ? checkJson(rendered) : rendered;
+}
+
+function checkJson(rendered: Rendered & { ok: true }): Rendered {
+  try {
+    JSON.parse(rendered.text);
+    return rendered;
+  } catch {
+    return { ok: false, problem: 'does not render valid JSON: write each value as {{ monitor.name | json }}' };
+  }
+}
+
+function jsonPost(url: URL, body: object): PreparedRequest {
+  return { url, method: 'POST', contentType: 'application/json', body: Buffer.from(JSON.stringify(body)) };
+}

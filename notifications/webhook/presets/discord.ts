@@ -1,0 +1,44 @@
+import type { ChatTone } from '../../../core/alerts/chat/message.ts';
+import { toIso } from '../../../core/time.ts';
+import type { PresetRequests } from './index.ts';
+
+/** Longest title of an embed that Discord takes, in characters. */
+const TITLE = 256;
+
+/** Colors as Discord takes them, red, green and blue in one number. */
+const COLORS = {
+  bad: 0xd92d20,
+  warning: 0xdc6803,
+  good: 0x079455,
+  unclear: 0x667085,
+  neutral: 0x667085,
+} as const satisfies Record<ChatTone, number>;
+
+/**
+ * A Discord webhook: one embed, in which a name mentions nobody.
+ * https://discord.com/developers/docs/resources/webhook#execute-webhook
+ */
+export const discord: PresetRequests = ([{ text, message }], { url }) => [
+  {
+    url,
+    body: {
+      username: 'Spotcheck',
+      allowed_mentions: { parse: [] },
+      embeds: [
+        {
+          title: text.title.slice(0, TITLE),
+          url: message.url,
+          color: COLORS[text.tone],
+          timestamp: toIso(message.event_at),
+          ...(text.text !== null && { description: escapeMarkdown(text.text) }),
+          fields: text.facts.map(({ label, value }) => ({ name: label, value: escapeMarkdown(value), inline: true })),
+        },
+      ],
+    },
+  },
+];
+
+/** Names must not turn into links and headings. */
+function escapeMarkdown(text: string): string {
+  return text.replaceAll(/[\\*_~`|>[\]()#]/g, String.raw`\$&`);
+}

@@ -1,0 +1,44 @@
+import type { WebhookPreset } from '../../../core/alerts/webhook-format.ts';
+import type { PresetAlert } from './alert.ts';
+import { alertmanager } from './alertmanager.ts';
+import { discord } from './discord.ts';
+import { googleChat } from './google-chat.ts';
+import { gotify } from './gotify.ts';
+import { grafanaOncall } from './grafana-oncall.ts';
+import { mattermost } from './mattermost.ts';
+import { ntfy } from './ntfy.ts';
+import { opsgenie } from './opsgenie.ts';
+import { pagerduty } from './pagerduty.ts';
+import { teams } from './teams.ts';
+
+/** One request to a receiver: a POST of JSON. */
+export type PresetRequest = { url: URL; body: object };
+
+/** Makes what a receiver is sent of an event, in order; `url` is the channel's. Pure: the same alerts, the same requests. */
+export type PresetRequests = (
+  alerts: readonly [PresetAlert, ...PresetAlert[]],
+  facts: { url: URL; nowMs: number },
+) => PresetRequest[];
+
+/** What is wrong with a webhook's URL for its preset, as the end of a sentence about it; null if nothing. */
+export function findPresetUrlProblem(preset: WebhookPreset, address: string): string | null {
+  const url = URL.parse(address);
+  if (preset === 'pagerduty' && !url?.searchParams.get('routing_key'))
+    return 'must contain the integration key: https://events.pagerduty.com/v2/enqueue?routing_key=YOUR_KEY';
+  if (preset === 'ntfy' && (url?.pathname ?? '/') === '/') return 'must end with the topic: https://ntfy.sh/YOUR_TOPIC';
+  return null;
+}
+
+/** The formats of receivers by the names that the API gives them. */
+export const PRESETS = {
+  alertmanager,
+  discord,
+  google_chat: googleChat,
+  gotify,
+  grafana_oncall: grafanaOncall,
+  mattermost,
+  ntfy,
+  opsgenie,
+  pagerduty,
+  teams,
+} as const satisfies Record<WebhookPreset, PresetRequests>;

@@ -1,0 +1,35 @@
+import { shorten } from '../../../core/alerts/chat/message.ts';
+import { plainText } from './alert.ts';
+import type { PresetRequests } from './index.ts';
+
+/** Longest `message` that Opsgenie takes, in characters. */
+const MESSAGE = 130;
+
+const PRIORITIES = { critical: 'P1', warning: 'P3', info: 'P5' } as const;
+
+/**
+ * Opsgenie's Alert API, and that of Jira Service Management: the URL is the one of alerts (`/v2/alerts`), the key comes
+ * by the header `Authorization: GenieKey ...`. https://docs.opsgenie.com/docs/alert-api
+ */
+export const opsgenie: PresetRequests = (alerts, { url }) =>
+  alerts.map((alert) => {
+    const { dedupKey, severity, subject, text } = alert;
+    if (alert.status === 'resolved') {
+      const close = new URL(url);
+      close.pathname = `${close.pathname.replace(/\/$/, '')}/${encodeURIComponent(dedupKey)}/close`;
+      close.searchParams.set('identifierType', 'alias');
+      return { url: close, body: { source: 'Spotcheck', note: plainText(text) } };
+    }
+    return {
+      url,
+      body: {
+        message: shorten(text.title, MESSAGE),
+        alias: dedupKey,
+        description: plainText(text),
+        details: { ...subject.tags, target: subject.target, url: alert.message.url },
+        entity: subject.name,
+        source: 'Spotcheck',
+        priority: PRIORITIES[severity],
+      },
+    };
+  });
