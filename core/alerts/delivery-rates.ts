@@ -1,5 +1,5 @@
 import { spend, type SteadyRate } from '../system/steady-rate.ts';
-import { HOUR_MS } from '../time.ts';
+import { DAY_MS, HOUR_MS } from '../time.ts';
 
 /**
  * Deliveries of an account at once, and one more each 20 ms (D-320). A thousand monitors with three channels say as
@@ -92,4 +92,25 @@ export function nextAttemptDelayMs(failed: {
   const seconds = failed.timetableSeconds[failed.attempt - 1];
   if (seconds === undefined || failed.attempt > MAX_RETRIES) return null;
   return Math.round(seconds * 1000 * (1 - JITTER + 2 * JITTER * failed.random));
+}
+
+/** The longest wait between two attempts at a resolve, and how long it is tried, in milliseconds. */
+const RESOLVE_WAIT_MS = HOUR_MS;
+const RESOLVE_FOR_MS = 7 * DAY_MS;
+
+/**
+ * The same for what resolves an alert that its receiver keeps open: beyond the timetable each wait is twice the one
+ * before, up to an hour, for seven days after the event at `eventAtMs`.
+ */
+export function nextResolveDelayMs(
+  failed: Parameters<typeof nextAttemptDelayMs>[0],
+  { eventAtMs, nowMs }: { eventAtMs: number; nowMs: number },
+): number | null {
+  const { attempt, random, timetableSeconds } = failed;
+  const within = nextAttemptDelayMs(failed);
+  if (within !== null || nowMs - eventAtMs > RESOLVE_FOR_MS) return within;
+  const retries = Math.min(timetableSeconds.length, MAX_RETRIES);
+  const lastMs = (timetableSeconds[retries - 1] ?? 1) * 1000;
+  const waitMs = Math.min(RESOLVE_WAIT_MS, lastMs * 2 ** (attempt - retries));
+  return Math.round(waitMs * (1 - JITTER + 2 * JITTER * random));
 }

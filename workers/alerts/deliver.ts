@@ -1,8 +1,9 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { MAX_RETRIES, nextAttemptDelayMs } from '../../core/alerts/delivery-rates.ts';
+import { MAX_RETRIES, nextAttemptDelayMs, nextResolveDelayMs } from '../../core/alerts/delivery-rates.ts';
 import { isChatOnly } from '../../core/alerts/envelope.ts';
+import { isStateful } from '../../core/alerts/webhook-format.ts';
 import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
 import {
   claimDeliveries,
@@ -58,6 +59,9 @@ export type DelivererParts = {
  * differ.
  */
 const CLAIM_MARGIN_MS = 7000;
+
+/** More attempts than the seven days of a resolve have waits for. */
+const MOST_RESOLVE_ATTEMPTS = 250;
 
 /** A finished attempt: its outcome, and what follows. */
 type MadeAttempt = ChatAttempt &
@@ -122,13 +126,20 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     }
   }
 
-  #planRetry({ deliveryId, channelId, attempt, attemptsBefore }: ClaimedAttempt, sent: ChatAttempt): MadeAttempt {
+  #planRetry(claimed: ClaimedAttempt, answer: ChatAttempt): MadeAttempt {
+    const { deliveryId, channelId, attempt, attemptsBefore, message } = claimed;
     const { random, retrySeconds, now } = this.#parts;
-    const timetableMs =
-      sent.outcome === 'retry'
-        ? nextAttemptDelayMs({ attempt: attempt - attemptsBefore, random: random(), timetableSeconds: retrySeconds })
-        : null;
     const finishedAtMs = now();
+    const failed = { attempt: attempt - attemptsBefore, random: random(), timetableSeconds: retrySeconds };
+    // What the receiver refuses now it may accept once its key or its rate is mended.
+    const goesOn = endsIncident(claimed) && answer.outcome === 'failed' && answer.statusCode !== null;
+    const sent = goesOn ? { ...answer, outcome: 'retry' as const } : answer;
+    const timetableMs =
+      sent.outcome !== 'retry'
+        ? null
+        : endsIncident(claimed)
+          ? nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs })
+          : nextAttemptDelayMs(failed);
     // A receiver that asks for a longer pause would only refuse once more.
     const retryInMs = timetableMs === null ? null : Math.max(timetableMs, sent.retryAfterMs ?? 0);
     return {
@@ -200,10 +211,20 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   }
 }
 
+/** Whether a delivery closes an incident at a receiver that keeps it open until then. */
+function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
+  return (
+    webhook !== null &&
+    isStateful(webhook.format) &&
+    message.event === 'monitor.up' &&
+    message.detail.incident_id !== null
+  );
+}
+
 /** Ends what cannot or must not be sent any more; null for everything else. */
 function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatAttempt | null {
   // An attempt that our crash cut short may have reached the receiver: it counts like any other.
-  const lastAttempt = Math.min(retrySeconds.length, MAX_RETRIES) + 1;
+  const lastAttempt = endsIncident(claimed) ? MOST_RESOLVE_ATTEMPTS : Math.min(retrySeconds.length, MAX_RETRIES) + 1;
   const error =
     claimed.refusal ??
     (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);

@@ -248,6 +248,57 @@ test('a webhook moves to another address once a test has arrived there, with the
   for (const text of [JSON.stringify(rows), JSON.stringify(api.logLines), moved.text]) t.false(text.includes('s3cret'));
 });
 
+test('a webhook has the format of a receiver or a template, is tried with it, and reads show it', async (t) => {
+  const { api } = t.context;
+  const { owner, reader } = await api.account();
+  const url = 'https://events.pagerduty.com/v2/enqueue?routing_key=s3cret';
+  const formats = () =>
+    api.testDeliveries.filter((each) => /pagerduty|format/.test(each.url)).map(({ format }) => format);
+  const { json } = await owner('POST', '/v1/channels', { type: 'webhook', url, preset: 'pagerduty' });
+  const read = async () => (await reader('GET', `/v1/channels/${json.id}`)).json;
+  t.like(await read(), { preset: 'pagerduty', template: undefined });
+  t.deepEqual(formats(), [{ preset: 'pagerduty' }]);
+
+  const template = { method: 'PUT', content_type: 'text/plain', body: '{{ title }}', headers: { 'X-Key': 'k' } };
+  const moved = { url: 'https://format.example/in', preset: null, template };
+  t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, moved)).status, 200);
+  const { headers: _headers, ...shown } = template;
+  t.like(await read(), { preset: undefined, template: shown, header_names: ['X-Key'] });
+  t.deepEqual(formats().at(-1), { template: { method: 'PUT', contentType: 'text/plain', body: '{{ title }}' } });
+  t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, { url: 'https://format.example/b' })).status, 200);
+  t.like(await read(), { template: shown });
+  t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, { template: null })).status, 200);
+  t.like(await read(), { preset: undefined, template: undefined });
+  t.is(formats().at(-1), null);
+  const { rows } = await api.database.pool.query(
+    `SELECT changes FROM audit_log WHERE object_id = $1 AND changes::jsonb ? 'preset'`,
+    [json.id],
+  );
+  t.is(rows.length, 2);
+});
+
+const BAD_FORMATS: readonly [string, object, RegExp][] = [
+  ['an unknown preset', { preset: 'pager' }, /preset must be one of/],
+  ['a preset and a template', { preset: 'teams', template: { body: 'x' } }, /preset must be left out/],
+  ['PagerDuty without its key', { preset: 'pagerduty' }, /url must contain the integration key/],
+  ['a template without a body', { template: {} }, /template\.body/],
+  ['a template that is too long', { template: { body: 'x'.repeat(16_385) } }, /template\.body/],
+  ['another method', { template: { body: 'x', method: 'GET' } }, /template\.method/],
+  ['no media type', { template: { body: 'x', content_type: 'json' } }, /template\.content_type/],
+  ['a header of ours', { template: { body: 'x', headers: { 'webhook-id': 'x' } } }, /headers\.webhook-id/],
+  ['a preset of a chat', { type: 'slack', url: undefined, preset: 'teams' }, /preset applies to webhook channels only/],
+];
+for (const [index, [what, part, sentence]] of BAD_FORMATS.entries()) {
+  test(`${what} is refused, and nothing is sent`, async (t) => {
+    const { api } = t.context;
+    const { owner } = await api.account();
+    const url = `https://${index}.format.example/in`;
+    const sent = await owner('POST', '/v1/channels', { type: 'webhook', url, ...part });
+    isError(t, sent, { status: 400, error: sentence });
+    t.false(api.testDeliveries.some((delivery) => delivery.url === url));
+  });
+}
+
 test('stored headers do not go to another host, and the audit log has no value', async (t) => {
   const { api } = t.context;
   const { id, owner, change, read } = await addWebhook(api);
@@ -280,7 +331,7 @@ test('stored headers do not go to another host, and the audit log has no value',
 const many = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, 's3cret']));
 const REFUSED_ADDRESSES: [unknown, string | RegExp][] = [
-  [{}, /^the body must have at least one of url, headers$/],
+  [{}, /^the body must have at least one of url, headers, preset, template$/],
   [{ url: 'http://hooks.example/' }, 'url must be an https URL, not http'],
   [{ url: 7 }, /^url must be a string/],
   [{ headers: { Host: 's3cret' } }, 'headers.Host cannot be set: deliveries set this header themselves'],

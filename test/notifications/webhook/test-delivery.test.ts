@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
+import type { WebhookFormat } from '../../../core/alerts/webhook-format.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { createWebhookAgent, sendTestDelivery } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
@@ -56,10 +57,51 @@ test('an untrusted certificate fails and says so', async (t) => {
   );
 });
 
+const BAD_TEMPLATES: readonly [string, string, RegExp][] = [
+  ['a tag that is not closed', '{"a": {% if x %}1}', /template\.body is not valid Liquid: .*line:1/],
+  ['an unknown filter', '{{ title | shout }}', /undefined filter: shout/],
+  ['a file to include', '{% include "/etc/passwd" %}', /tag "include" not found/],
+  ['no JSON where names have quotes', '{"title": "{{ monitor.name }}"}', /does not render valid JSON.*monitor\.down/],
+  [
+    'a loop without end',
+    '{% for a in (1..9999) %}{% for b in (1..9999) %}x{% endfor %}{% endfor %}',
+    /renders too much/,
+  ],
+  ['more than 256 kB', '{% for a in (1..9999) %}{{ "now" | date: "%0100Y" }}{% endfor %}', /renders/],
+];
+for (const [what, body, sentence] of BAD_TEMPLATES) {
+  test(`a template with ${what} is refused with a sentence, and nothing is sent`, async (t) => {
+    let requests = 0;
+    const listener: RequestListener = (_request, response) => void ((requests += 1), response.end());
+    const template = { method: 'POST', contentType: 'application/json', body } as const;
+    t.regex((await tryReceiver(t, listener, { format: { template } })) ?? '', sentence);
+    t.is(requests, 0);
+  });
+}
+
+test('a template says what is sent, and how', async (t) => {
+  const seen: unknown[] = [];
+  const template = { method: 'PUT', contentType: 'text/plain', body: '{{ title }} of {{ dedup_key }}' } as const;
+  const problem = await tryReceiver(
+    t,
+    async (request, response) => {
+      seen.push(request.method, request.headers['content-type'], await text(request));
+      response.end();
+    },
+    { format: { template } },
+  );
+  t.is(problem, null);
+  t.deepEqual(seen, ['PUT', 'text/plain', 'Recovered: Test delivery of spotcheck/spotcheck.example/mon_test']);
+});
+
 async function tryReceiver(
   t: ExecutionContext,
   listener: RequestListener,
-  { deadlineMs = 5000, keyPair = keys } = {},
+  {
+    deadlineMs = 5000,
+    keyPair = keys,
+    format = null,
+  }: { deadlineMs?: number; keyPair?: KeyPair; format?: WebhookFormat } = {},
 ): Promise<string | null> {
   const { port } = await startHttpServer(t, listener, keyPair);
   const agent = createWebhookAgent();
@@ -67,6 +109,7 @@ async function tryReceiver(
   const webhook = {
     url: `https://127.0.0.1:${port}/`,
     signingSecret: SECRET,
+    format,
     deliveryId: 'dlv_test',
     publicUrl: 'https://spotcheck.example',
   };

@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks';
 import { buildChannelMessage } from '../../../core/alerts/channel-message.ts';
 import type { ChannelType } from '../../../core/alerts/channel.ts';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
+import type { WebhookFormat } from '../../../core/alerts/webhook-format.ts';
 import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
@@ -146,6 +147,50 @@ test('after three retries a delivery has failed, and no further job is added', a
   t.is(receiver.requests(), 4);
   t.like(await deliveryOf(id), { outcome: 'failed', attempts: 4 });
   t.is((await attemptsOf(id)).at(-1)?.outcome, 'failed');
+});
+
+test('a resolve that its receiver lost twenty times arrives with the twenty-first attempt', async (t) => {
+  let lost = 0;
+  const { deliver, clock, receiver, retries } = await prepare(t, (_request, response) => {
+    lost += 1;
+    response.writeHead(lost <= 20 ? [500, 429, 403][lost % 3]! : 202).end();
+  });
+  const { id, channelId } = await addDelivery(`${receiver.url}?routing_key=k`, 'webhook', {
+    preset: 'pagerduty',
+  });
+  await database.pool.query(
+    `UPDATE deliveries SET message = jsonb_set(message::jsonb, '{detail,incident_id}', '"inc_1"') WHERE id = $1`,
+    [id],
+  );
+  for (let attempt = 1; attempt <= 21; attempt += 1) {
+    t.deepEqual(await deliver(channelId), attempt <= 20 ? { retry: 1 } : { delivered: 1 }, `attempt ${attempt}`);
+    const waitMs = (retries.at(-1)?.dueAtMs ?? 0) - clock.now();
+    t.true(waitMs <= 1.2 * 3_600_000);
+    clock.offsetMs += Math.max(0, waitMs);
+  }
+  t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 21 });
+});
+
+test('a template that fails when it is due leaves the signed envelope to be sent, and the attempt says so', async (t) => {
+  const bodies: { event?: string; title?: string }[] = [];
+  const { deliver, receiver } = await prepare(t, async (request, response) => {
+    bodies.push((await json(request)) as (typeof bodies)[number]);
+    response.end();
+  });
+  const send = async (body: string) => {
+    const template = { method: 'PUT', contentType: 'application/json', body } as const;
+    const { id, channelId } = await addDelivery(receiver.url, 'webhook', { template });
+    t.deepEqual(await deliver(channelId), { delivered: 1 });
+    return (await attemptsOf(id))[0];
+  };
+  t.like(await send('{"title": {{ title | json }}}'), { outcome: 'delivered', error: null });
+  t.deepEqual(bodies.at(-1), { title: 'Recovered: Test delivery' });
+  const failed = await send('{"title": {% for each in (1..9999999) %}{{ each }}{% endfor %}}');
+  t.like(failed, { outcome: 'delivered', status_code: 200 });
+  t.regex(String(failed?.error), /^The signed envelope was sent instead: template\.body renders too much/);
+  t.is(bodies.at(-1)?.event, 'monitor.up');
+  t.regex(String((await send('{"title": "{{ reason }}""}'))?.error), /valid JSON/);
+  t.is(bodies.at(-1)?.event, 'monitor.up');
 });
 
 test('a 404 is final after one attempt', async (t) => {
@@ -402,16 +447,11 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
     publicUrl: 'https://spotcheck.example',
     log: { warn: writeLine },
   });
+  const renderer = createTemplateRenderer();
   const deliverer = new Deliverer({
     database,
     sendWebhook: (delivery) =>
-      attemptWebhook(delivery, {
-        http,
-        agent,
-        deadlineMs: DEADLINE_MS,
-        now: clock.now,
-        renderer: createTemplateRenderer(),
-      }),
+      attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now, renderer }),
     sendTelegram: null,
     sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
     deadlineMs: DEADLINE_MS,
@@ -437,7 +477,7 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   };
 }
 
-async function addDelivery(url: string, type: ChannelType = 'webhook') {
+async function addDelivery(url: string, type: ChannelType = 'webhook', format: WebhookFormat = null) {
   made += 1;
   const [tenantId, channelId] = [`ten_${made}`, `nch_${made}`];
   const signingSecret = generateSigningSecret(randomBytes);
@@ -450,7 +490,7 @@ async function addDelivery(url: string, type: ChannelType = 'webhook') {
     status: 'connected',
     allMonitors: true,
     monitorIds: [],
-    webhook: { url, signingSecret },
+    webhook: { url, signingSecret, format },
     nowMs: 0,
     author: null,
   });
