@@ -8,10 +8,10 @@ import { readRoads } from './roads.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const PRODUCTION =
-  /^(?:agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|workers)\/(?!.*\.generated\.)/;
+  /^(?:agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|threads|workers)\/(?!.*\.generated\.)/;
 
 /** The entry of a thread is a file of its own, however short. */
-const THREAD_ENTRIES = new Set(['probes/judging/judge-thread.ts']);
+const THREAD_ENTRIES = new Set(['probes/judging/judge-thread.ts', 'notifications/webhook/template/thread.ts']);
 
 const WIDTH = 120;
 const SMALL_LINES = 40;

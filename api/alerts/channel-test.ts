@@ -92,6 +92,7 @@ export function updateWebhookHandler(
     const { error, attempt, message } = await sendTestDelivery({
       ...opened,
       ...after,
+      account: tenantId,
       deliveryId,
       publicUrl: config.publicUrl,
     });
@@ -133,7 +134,12 @@ async function testWebhook(
 ): Promise<TestResult> {
   const webhook = await findWebhook(database, { tenantId, id }, now());
   if (webhook === null) throw notFound('channel', id);
-  return await sendTestDelivery({ ...openOrRefuse(database, webhook), deliveryId, publicUrl: config.publicUrl });
+  return await sendTestDelivery({
+    ...openOrRefuse(database, webhook),
+    account: tenantId,
+    deliveryId,
+    publicUrl: config.publicUrl,
+  });
 }
 
 /** A key that has left the ring is the operator's to bring back: deliveries say the same. */

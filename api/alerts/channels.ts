@@ -65,7 +65,7 @@ export function createChannelHandler(
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(
       dependencies,
-      { type: draft.type, url, headers, format, nowMs },
+      { account: tenantId, type: draft.type, url, headers, format, nowMs },
       randomBytes,
     );
     await createChannel(database, {
@@ -169,6 +169,7 @@ type Connection = {
 };
 
 type Connected = {
+  account: string;
   type: ChannelType;
   url: string | null;
   headers: WebhookHeaders;
@@ -182,12 +183,12 @@ type Connected = {
  */
 async function connectChannel(
   dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,
-  { type, url, headers, format, nowMs }: Connected,
+  { type, url, ...given }: Connected,
   random: typeof randomBytes,
 ): Promise<Connection> {
-  if (type === 'webhook') return await connectWebhook(dependencies, { url: url ?? '', headers, format, nowMs }, random);
+  if (type === 'webhook') return await connectWebhook(dependencies, { ...given, url: url ?? '' }, random);
   const { config, database } = dependencies;
-  const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, nowMs);
+  const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, given.nowMs);
   const stored = {
     status: 'pending' satisfies ChannelStatus as ChannelStatus,
     connectCode: { fingerprint, expiresAtSeconds },
@@ -207,7 +208,7 @@ async function connectChannel(
 
 async function connectWebhook(
   { sendTestDelivery, makeId, config }: Parts<'sendTestDelivery' | 'makeId' | 'config'>,
-  { url, headers, format, nowMs: startedAtMs }: Omit<Connected, 'type' | 'url'> & { url: string },
+  { account, url, headers, format, nowMs: startedAtMs }: Omit<Connected, 'type' | 'url'> & { url: string },
   random: typeof randomBytes,
 ): Promise<Connection> {
   const signingSecret = generateSigningSecret(random);
@@ -217,6 +218,7 @@ async function connectWebhook(
     headers,
     format,
     signingSecret,
+    account,
     deliveryId: id,
     publicUrl: config.publicUrl,
   });

@@ -26,6 +26,8 @@ export type WebhookDelivery = {
   headers?: WebhookHeaders;
   /** Default null, the signed envelope. */
   format?: WebhookFormat;
+  /** Whose webhook it is. */
+  account: string;
   deliveryId: string;
   attempt: number;
   message: EventMessage;

@@ -12,11 +12,18 @@ export type PreparedRequest = { url: URL; method: string; contentType: string; b
 /** What is to be sent, in order; `problem` is why it is the envelope instead of the template, null where it is not. */
 export type Prepared = { requests: PreparedRequest[]; problem: string | null };
 
-type Prepare = { url: string; format?: WebhookFormat; deliveryId: string; message: EventMessage };
+type Prepare = {
+  url: string;
+  format?: WebhookFormat;
+  /** Whose webhook it is: templates of all accounts are rendered in turn. */
+  account: string;
+  deliveryId: string;
+  message: EventMessage;
+};
 
 /** Prepares what a webhook is sent of an event now, in the format of its channel. */
 export async function prepareRequests(
-  { url: address, format = null, deliveryId, message }: Prepare,
+  { url: address, format = null, account, deliveryId, message }: Prepare,
   { now, renderer }: { now: () => number; renderer: Pick<TemplateRenderer, 'render'> },
 ): Promise<Prepared> {
   const url = new URL(address);
@@ -28,7 +35,7 @@ export async function prepareRequests(
     return { requests: requests.map((request) => jsonPost(request.url, request.body)), problem: null };
   }
   const { template } = format;
-  const rendered = await renderChecked(template, envelope, renderer);
+  const rendered = await renderChecked({ template, envelope, account }, renderer);
   if (!rendered.ok)
     return {
       requests: [jsonPost(url, envelope)],
@@ -40,17 +47,12 @@ export async function prepareRequests(
 
 /** Renders a template over an envelope; what shall be JSON and is none has a problem. */
 export async function renderChecked(
-  template: WebhookTemplate,
-  envelope: Envelope,
+  { template, envelope, account }: { template: WebhookTemplate; envelope: Envelope; account: string },
   renderer: Pick<TemplateRenderer, 'render'>,
 ): Promise<Rendered> {
   const text = buildAlert(envelope, envelope.sent_at * 1000);
-  const rendered = await renderer.render(template.body, {
-    ...envelope,
-    title: text.title,
-    text: plainText(text),
-    dedup_key: dedupKeyOf(envelope),
-  });
+  const variables = { ...envelope, title: text.title, text: plainText(text), dedup_key: dedupKeyOf(envelope) };
+  const rendered = await renderer.render({ template: template.body, variables }, account);
   return rendered.ok && isJson(template) ? checkJson(rendered) : rendered;
 }
 

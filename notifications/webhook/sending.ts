@@ -57,6 +57,7 @@ export type TestedWebhook = {
   previousSecret?: string | null;
   headers?: WebhookHeaders;
   format?: WebhookFormat;
+  account: string;
   deliveryId: string;
   publicUrl: string;
 };
@@ -74,7 +75,11 @@ export type TestResult = { error: string | null; attempt: AttemptResult; message
 export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookSending): Promise<TestResult> {
   const { publicUrl, ...delivery } = webhook;
   const message = buildTestMessage({ nowMs: sending.now(), publicUrl });
-  const problem = await findTemplateProblem(webhook.format ?? null, { publicUrl, nowMs: sending.now() }, sending);
+  const problem = await findTemplateProblem(
+    webhook.format ?? null,
+    { account: webhook.account, publicUrl, nowMs: sending.now() },
+    sending,
+  );
   if (problem !== null)
     return testResultOf(
       { outcome: 'failed', statusCode: null, durationMs: 0, error: problem, response: null },

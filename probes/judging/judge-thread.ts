@@ -4,9 +4,9 @@ import { beginJudging } from '../../core/checks/judge.ts';
 import { JUDGING_BUDGET_MS, type Judged } from '../../core/checks/judging.ts';
 import type { Observation } from '../../core/checks/observation.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
+import { giveWay, runWithin, threadMs } from '../../threads/bounded-run.ts';
+import type { ThreadAnswer } from '../../threads/compute-thread.ts';
 import { createPatternSearch } from '../pattern-search.ts';
-import { giveWay, runWithin, threadMs } from './bounded-run.ts';
-import type { ThreadAnswer } from './compute-thread.ts';
 
 /** What is to be judged, without what judging does not need. */
 export type JudgingTask = { target: CheckTarget; observation: Observation };

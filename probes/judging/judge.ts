@@ -4,8 +4,8 @@ import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/checks/j
 import type { Observation } from '../../core/checks/observation.ts';
 import type { Judgement } from '../../core/checks/verdict.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
+import { ComputeThread, type Computed } from '../../threads/compute-thread.ts';
 import { createPatternSearch } from '../pattern-search.ts';
-import { ComputeThread, type Computed } from './compute-thread.ts';
 import type { JudgingTask } from './judge-thread.ts';
 
 /**

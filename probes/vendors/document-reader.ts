@@ -10,7 +10,7 @@ import {
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
 import { refused, type Parsed } from '../../core/foreign-text.ts';
 import { SharedCalls } from '../../core/shared-calls.ts';
-import { ComputeThread } from '../judging/compute-thread.ts';
+import { ComputeThread } from '../../threads/compute-thread.ts';
 import type { FetchDocument } from './fetch-document.ts';
 import { parseVendorDocument } from './parse-document.ts';
 import type { ParsingTask } from './parse-thread.ts';

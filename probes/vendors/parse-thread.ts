@@ -2,8 +2,8 @@ import { parentPort } from 'node:worker_threads';
 import type { VendorDocument } from '../../core/checks/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
 import { refused, type Parsed } from '../../core/foreign-text.ts';
-import { giveWay, runWithin, threadMs } from '../judging/bounded-run.ts';
-import type { ThreadAnswer } from '../judging/compute-thread.ts';
+import { giveWay, runWithin, threadMs } from '../../threads/bounded-run.ts';
+import type { ThreadAnswer } from '../../threads/compute-thread.ts';
 import { parseVendorDocument } from './parse-document.ts';
 
 /** What is to be read. */

@@ -96,7 +96,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
     if (URL.parse(url) === null) return 'no URL';
     const message = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
     const { outcome, error } = await attemptWebhook(
-      { url, signingSecret: 'whsec_c2VjcmV0', deliveryId: 'dlv_1', attempt: 1, message },
+      { url, signingSecret: 'whsec_c2VjcmV0', account: 'ten_1', deliveryId: 'dlv_1', attempt: 1, message },
       webhooks,
     );
     return `${outcome}: ${error}`;

@@ -244,14 +244,14 @@ const SENDERS = {
 } as const satisfies Record<ChannelType, Send>;
 
 async function sendToWebhook(
-  { webhook, deliveryId, attempt, message }: ClaimedAttempt,
+  { webhook, tenantId, deliveryId, attempt, message }: ClaimedAttempt,
   { sendWebhook }: DelivererParts,
 ): Promise<ChatAttempt> {
   // The operator can bring the key back, so this is retried.
   if (webhook === null)
     return unsent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   if (isChatOnly(message)) return unsent('failed', `${message.event} is sent to chats only`);
-  return { ...NOTHING_MORE, ...(await sendWebhook({ ...webhook, deliveryId, attempt, message })) };
+  return { ...NOTHING_MORE, ...(await sendWebhook({ ...webhook, account: tenantId, deliveryId, attempt, message })) };
 }
 
 async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChatAttempt> {

@@ -17,6 +17,7 @@ import { ShownOnce } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './channel.tsx';
+import { formatDraftOf, sentFormat } from './format-fields.tsx';
 import { judgeRoute, routeBody, Routing, type Route } from './monitor-choice.tsx';
 import { testAlert } from './notified.tsx';
 import { SigningSecret } from './signing-secret.tsx';
@@ -117,7 +118,7 @@ const CHANNEL_TEXTS: FieldTexts = {
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
   const name = useDraft('new channel name', '');
   // Secrets of the receiver, so that no draft keeps them.
-  const webhook = useSignal<WebhookDraft>({ url: '', headers: [] });
+  const webhook = useSignal<WebhookDraft>({ url: '', headers: [], format: formatDraftOf({}) });
   const route = useDraft<Route>('new channel routing', EVERYTHING);
   const reports = useDraft('new channel reports', false);
   const form = useJudgedForm(CHANNEL_TEXTS);
@@ -129,7 +130,11 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
     ...(name.value.trim() !== '' && { name: name.value.trim() }),
     ...routeBody(route.value),
     ...(isWebhook
-      ? { url: webhook.value.url.trim(), ...(Object.keys(headers).length > 0 && { headers }) }
+      ? {
+          url: webhook.value.url.trim(),
+          ...(Object.keys(headers).length > 0 && { headers }),
+          ...(webhook.value.format.choice !== 'signed' && sentFormat(webhook.value.format)),
+        }
       : { reports: reports.value }),
   });
   const create = () =>

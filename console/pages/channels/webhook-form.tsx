@@ -12,27 +12,34 @@ import { toast } from '../../parts/toast.tsx';
 import type { HeaderDraft } from '../monitor-form/draft.ts';
 import { headerField, judgeHeaders } from '../monitor-form/judge-spec.ts';
 import { HeaderList } from '../monitor-form/request-fields.tsx';
+import { addressOf, FormatFields, formatDraftOf, sentFormat, type FormatDraft } from './format-fields.tsx';
 import { testAlert } from './notified.tsx';
 import type { Channel } from './words.tsx';
 
-/** Changes the URL and headers of a webhook: a test alert has to arrive before they are stored. */
+/** Changes the URL, headers and format of a webhook: a test alert has to arrive before they are stored. */
 export function WebhookForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
   const webhook = useSignal<WebhookDraft>({
     url: '',
+    format: formatDraftOf(channel),
     headers: (channel.header_names ?? []).map((name) => ({ name, value: '', kind: 'kept', isStored: true })),
   });
   const form = useJudgedForm(WEBHOOK_TEXTS);
   const body = () => {
     const url = webhook.value.url.trim();
     const headers = changedHeaders(webhook.value.headers);
-    return { ...(url !== '' && { url }), ...(Object.keys(headers).length > 0 && { headers }) };
+    const format = sentFormat(webhook.value.format);
+    return {
+      ...(url !== '' && { url }),
+      ...(Object.keys(headers).length > 0 && { headers }),
+      ...(JSON.stringify(format) !== JSON.stringify(sentFormat(formatDraftOf(channel))) && format),
+    };
   };
   const isChanged = Object.keys(body()).length > 0;
   const save = () =>
     form.submit(judgeWebhook(webhook.value, false), async () => {
       await api.patch('/channels/{id}/webhook', { path: { id: channel.id }, body: body() });
       testAlert.set();
-      webhook.value = { url: '', headers: webhook.value.headers.flatMap(storedOf) };
+      webhook.value = { ...webhook.value, url: '', headers: webhook.value.headers.flatMap(storedOf) };
       toast('Test alert delivered. Changes saved');
       await onChanged();
     });
@@ -66,15 +73,15 @@ function storedOf({ name, kind }: HeaderDraft): HeaderDraft[] {
     : [{ name: name.trim(), value: '', kind: 'kept', isStored: true }];
 }
 
-function hideSecrets({ headers = {}, ...rest }: { url?: string; headers?: Record<string, string | null> }) {
+function hideSecrets({ headers = {}, url, ...format }: { url?: string; headers?: Record<string, string | null> }) {
   const hidden = Object.entries(headers).map(([name, value]) => [name, value === null ? null : SECRET_PLACEHOLDER]);
   // The URL of a webhook is as good as a password of its receiver.
-  const address = rest.url === undefined ? {} : { url: SECRET_PLACEHOLDER };
-  return { ...address, ...(hidden.length > 0 && { headers: Object.fromEntries(hidden) }) };
+  const address = url === undefined ? {} : { url: SECRET_PLACEHOLDER };
+  return { ...format, ...address, ...(hidden.length > 0 && { headers: Object.fromEntries(hidden) }) };
 }
 
 /** Where a webhook's deliveries go, and what they carry. */
-export type WebhookDraft = { url: string; headers: readonly HeaderDraft[] };
+export type WebhookDraft = { url: string; format: FormatDraft; headers: readonly HeaderDraft[] };
 
 type WebhookFieldsProps = {
   webhook: WebhookDraft;
@@ -84,22 +91,30 @@ type WebhookFieldsProps = {
   storedHost: string | null;
 };
 
-/** The URL and the headers of a webhook. */
+/** The format, the URL and the headers of a webhook. */
 export function WebhookFields({ webhook, onWebhook, problem, storedHost }: WebhookFieldsProps) {
+  const address = addressOf(webhook.format);
+  const test = problem('test');
+  const isOfTemplate = test?.includes(TEMPLATE_FIELD) === true;
   return (
     <>
+      <FormatFields
+        format={webhook.format}
+        onFormat={(format) => onWebhook({ ...webhook, format })}
+        problem={(field) => (field === 'template.body' && isOfTemplate ? test : problem(field))}
+      />
       <TextField
         label="URL"
         name="url"
         inputMode="url"
-        placeholder={storedHost === null ? 'https://example.com/spotcheck' : `https://${storedHost}/…`}
+        placeholder={storedHost === null ? address.url : `https://${storedHost}/…`}
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
         value={webhook.url}
         onValue={(url) => onWebhook({ ...webhook, url })}
-        error={problem('url') ?? problem('test')}
-        hint={storedHost === null ? 'Must respond with 2xx within 8 seconds.' : 'Leave empty to keep the current URL.'}
+        error={problem('url') ?? (isOfTemplate ? undefined : test)}
+        hint={storedHost === null ? address.hint : 'Leave empty to keep the current URL.'}
       />
       <HeaderList
         headers={webhook.headers}
@@ -114,11 +129,19 @@ export function WebhookFields({ webhook, onWebhook, problem, storedHost }: Webho
 /** The field under which the list of headers asks for the error of the whole. */
 const LIST_FIELD = 'check_spec.request.headers';
 
+/** How the form names the body of a template. */
+const TEMPLATE_FIELD = 'the body';
+
 /** What the fields say where the API refuses them. */
 export const WEBHOOK_TEXTS: FieldTexts = {
-  // `test delivery failed: ...`, which is about the URL.
-  test: capitalize,
-  url: 'Enter a full URL, like https://example.com/spotcheck',
+  // `test delivery failed: ...`, which is about the URL, unless it names the template.
+  test: (sentence) => capitalize(sentence.replace('template.body', TEMPLATE_FIELD)),
+  template: 'One of the fields of the template is not accepted',
+  preset: 'Choose one of the formats',
+  url: (sentence) =>
+    sentence.startsWith('url must contain') || sentence.startsWith('url must end')
+      ? capitalize(sentence.replace(/^url/, 'the URL'))
+      : 'Enter a full URL, like https://example.com/spotcheck',
   headers: (sentence) =>
     sentence.includes('as well, with a value or null')
       ? 'Enter the headers again or remove them: the host has changed'
@@ -126,12 +149,13 @@ export const WEBHOOK_TEXTS: FieldTexts = {
 };
 
 /** Finds what is wrong with a webhook's fields; an empty URL is a problem of a new one only. */
-export function judgeWebhook({ url, headers }: WebhookDraft, isNew: boolean): Record<string, string | null> {
+export function judgeWebhook({ url, headers, format }: WebhookDraft, isNew: boolean): Record<string, string | null> {
   const { [LIST_FIELD]: count, ...rows } = judgeHeaders(headers, MOST_WEBHOOK_HEADERS);
   const reserved = headers.findIndex(({ name }) => findHeadersProblem({ [name.trim()]: '' }) !== null);
   return {
     url: judgeUrl(url.trim(), isNew),
     headers: count ?? null,
+    'template.body': format.choice === 'template' && format.template.body.trim() === '' ? 'Enter a template' : null,
     ...Object.fromEntries(Object.entries(rows).map(([field, text]) => [field, text ?? null])),
     ...(reserved >= 0 && { [headerField(reserved)]: 'Deliveries set this header themselves' }),
   };

@@ -18,6 +18,15 @@ export type PresetAlert = {
   message: EventMessage;
 };
 
+/** One request to a receiver: a POST of JSON. */
+export type PresetRequest = { url: URL; body: object };
+
+/** Makes what a receiver is sent of an event, in order; `url` is the channel's. Pure: the same alerts, the same requests. */
+export type PresetRequests = (
+  alerts: readonly [PresetAlert, ...PresetAlert[]],
+  facts: { url: URL; nowMs: number },
+) => PresetRequest[];
+
 const SEVERITIES = {
   'monitor.down': 'critical',
   'monitor.degraded': 'warning',

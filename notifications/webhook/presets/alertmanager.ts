@@ -1,5 +1,5 @@
 import { DAY_SECONDS, toIso } from '../../../core/time.ts';
-import type { PresetRequests } from './index.ts';
+import type { PresetRequests } from './alert.ts';
 
 /**
  * Until when an alert fires without news, in seconds: Alertmanager ends what names no end after five minutes. A

@@ -1,6 +1,6 @@
 import type { ChatTone } from '../../../core/alerts/chat/message.ts';
 import { toIso } from '../../../core/time.ts';
-import type { PresetRequests } from './index.ts';
+import type { PresetRequests } from './alert.ts';
 
 /** Longest title of an embed that Discord takes, in characters. */
 const TITLE = 256;

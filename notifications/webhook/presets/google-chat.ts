@@ -1,5 +1,4 @@
-import { listFacts } from './alert.ts';
-import type { PresetRequests } from './index.ts';
+import { listFacts, type PresetRequests } from './alert.ts';
 
 /**
  * A Google Chat webhook: a card, whose texts take a few HTML tags, and a line for notifications.

@@ -1,5 +1,4 @@
-import { plainText } from './alert.ts';
-import type { PresetRequests } from './index.ts';
+import { plainText, type PresetRequests } from './alert.ts';
 
 /** From 0 to 10; from 8 on phones ring. */
 const PRIORITIES = { critical: 8, warning: 5, info: 2 } as const;

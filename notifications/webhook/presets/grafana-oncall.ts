@@ -1,5 +1,4 @@
-import { plainText } from './alert.ts';
-import type { PresetRequests } from './index.ts';
+import { plainText, type PresetRequests } from './alert.ts';
 
 /**
  * The formatted webhook of Grafana OnCall and Grafana IRM.

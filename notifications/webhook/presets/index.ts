@@ -1,5 +1,5 @@
 import type { WebhookPreset } from '../../../core/alerts/webhook-format.ts';
-import type { PresetAlert } from './alert.ts';
+import type { PresetRequests } from './alert.ts';
 import { alertmanager } from './alertmanager.ts';
 import { discord } from './discord.ts';
 import { googleChat } from './google-chat.ts';
@@ -10,15 +10,6 @@ import { ntfy } from './ntfy.ts';
 import { opsgenie } from './opsgenie.ts';
 import { pagerduty } from './pagerduty.ts';
 import { teams } from './teams.ts';
-
-/** One request to a receiver: a POST of JSON. */
-export type PresetRequest = { url: URL; body: object };
-
-/** Makes what a receiver is sent of an event, in order; `url` is the channel's. Pure: the same alerts, the same requests. */
-export type PresetRequests = (
-  alerts: readonly [PresetAlert, ...PresetAlert[]],
-  facts: { url: URL; nowMs: number },
-) => PresetRequest[];
 
 /** What is wrong with a webhook's URL for its preset, as the end of a sentence about it; null if nothing. */
 export function findPresetUrlProblem(preset: WebhookPreset, address: string): string | null {

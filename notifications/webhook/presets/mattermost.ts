@@ -1,5 +1,5 @@
 import type { ChatTone } from '../../../core/alerts/chat/message.ts';
-import type { PresetRequests } from './index.ts';
+import type { PresetRequests } from './alert.ts';
 
 const COLORS = {
   bad: '#d92d20',

@@ -1,5 +1,4 @@
-import { plainText } from './alert.ts';
-import type { PresetRequests } from './index.ts';
+import { plainText, type PresetRequests } from './alert.ts';
 
 /** From 1 to 5; 3 is ntfy's own default. */
 const PRIORITIES = { critical: 5, warning: 4, info: 3 } as const;

@@ -1,6 +1,5 @@
 import { shorten } from '../../../core/alerts/chat/message.ts';
-import { plainText } from './alert.ts';
-import type { PresetRequests } from './index.ts';
+import { plainText, type PresetRequests } from './alert.ts';
 
 /** Longest `message` that Opsgenie takes, in characters. */
 const MESSAGE = 130;

@@ -1,6 +1,6 @@
 import { shorten } from '../../../core/alerts/chat/message.ts';
 import { toIso } from '../../../core/time.ts';
-import type { PresetRequests } from './index.ts';
+import type { PresetRequests } from './alert.ts';
 
 /** Longest summary that PagerDuty takes, in characters. */
 const SUMMARY = 1024;

@@ -10,7 +10,7 @@ import { buildAdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import { renderChecked } from '../prepare.ts';
 import type { TemplateRenderer } from './renderer.ts';
 
-type When = { publicUrl: string; nowMs: number };
+type When = { account: string; publicUrl: string; nowMs: number };
 
 /** What is wrong with a template, as a sentence that names the field and the event; null where nothing is. */
 export async function findTemplateProblem(
@@ -21,7 +21,7 @@ export async function findTemplateProblem(
   if (format === null || !('template' in format)) return null;
   for (const message of sampleMessages(when)) {
     const envelope = sealEnvelope(message, { deliveryId: 'dlv_test', sentAtMs: when.nowMs });
-    const rendered = await renderChecked(format.template, envelope, renderer);
+    const rendered = await renderChecked({ template: format.template, envelope, account: when.account }, renderer);
     if (!rendered.ok) return `template.body ${rendered.problem} (rendered for ${message.event})`;
   }
   return null;

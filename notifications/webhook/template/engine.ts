@@ -33,13 +33,19 @@ export function renderTemplate(template: string, variables: object): Rendered {
       ? { ok: true, text }
       : { ok: false, problem: `renders ${bytes} bytes, at most ${MOST_RENDERED_BYTES} are sent` };
   } catch (error) {
-    return { ok: false, problem: describe(error) };
+    return error instanceof Error && error.message.includes('limit exceeded')
+      ? TOO_MUCH
+      : { ok: false, problem: describe(error) };
   }
 }
 
+/** The answer to a template that does not end in time. */
+export const TOO_MUCH: Rendered = {
+  ok: false,
+  problem: `renders too much: at most ${RENDER_MS} ms and ${MOST_RENDERED_BYTES} bytes are allowed`,
+};
+
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'cannot be rendered';
-  if (/limit exceeded/.test(error.message))
-    return `renders too much: at most ${RENDER_MS} ms and ${MOST_RENDERED_BYTES} bytes are allowed`;
   return LiquidError.is(error) ? `is not valid Liquid: ${error.message}` : `cannot be rendered: ${error.message}`;
 }

@@ -1,9 +1,31 @@
 import { parentPort } from 'node:worker_threads';
-import { renderTemplate } from './engine.ts';
+import { giveWay, runWithin, threadMs } from '../../../threads/bounded-run.ts';
+import type { ThreadAnswer } from '../../../threads/compute-thread.ts';
+import { renderTemplate, TOO_MUCH, type Rendered } from './engine.ts';
 
-/** What a thread is asked to render; it answers with a `Rendered`. */
-export type RenderOrder = { template: string; variables: object };
+/** What is to be rendered. */
+export type RenderTask = { template: string; variables: object };
 
-parentPort?.on('message', ({ template, variables }: RenderOrder) => {
-  parentPort?.postMessage(renderTemplate(template, variables));
+/** The processor time of one template, in milliseconds, where Liquid's own limit does not end it before. */
+const BUDGET_MS = 250;
+
+giveWay();
+
+parentPort?.on('message', (task: RenderTask) => {
+  const beganMs = threadMs();
+  const outcome = render(task);
+  parentPort?.postMessage({ ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Rendered>, []);
 });
+
+function render({
+  template,
+  variables,
+}: RenderTask): { outcome: 'done'; result: Rendered } | { outcome: 'threw'; message: string } {
+  let result = TOO_MUCH;
+  try {
+    runWithin(BUDGET_MS, () => (result = renderTemplate(template, variables)));
+    return { outcome: 'done', result };
+  } catch (error) {
+    return { outcome: 'threw', message: String(error) };
+  }
+}

@@ -180,6 +180,7 @@ test('what is sent of each event is what the description says, with no field tha
       {
         url: url(message.event),
         signingSecret: generateSigningSecret(randomBytes),
+        account: 'ten_1',
         deliveryId: 'dlv_1',
         attempt: 1,
         message,

@@ -28,7 +28,10 @@ ifInstalled('an Alertmanager shows an alert firing, and resolved once the monito
   const send = async (message: MonitorMessage) => {
     const signingSecret = generateSigningSecret(randomBytes);
     const webhook = { url: `${url}/api/v2/alerts`, signingSecret, format: { preset: 'alertmanager' } as const };
-    const result = await attemptWebhook({ ...webhook, deliveryId: 'dlv_1', attempt: 1, message }, sending);
+    const result = await attemptWebhook(
+      { ...webhook, account: 'ten_1', deliveryId: 'dlv_1', attempt: 1, message },
+      sending,
+    );
     t.like(result, { outcome: 'delivered', statusCode: 200, error: null });
   };
   const [down, up] = outage();

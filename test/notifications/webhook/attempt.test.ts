@@ -376,7 +376,7 @@ type Overrides = { delivery?: Partial<WebhookDelivery>; sending?: Partial<Webhoo
 async function attempt(t: ExecutionContext, port: number, { delivery, sending }: Overrides = {}) {
   const url = `https://127.0.0.1:${port}/hook?team=ops`;
   return await attemptWebhook(
-    { url, signingSecret: SECRET, deliveryId: 'dlv_1', attempt: 1, message: MESSAGE, ...delivery },
+    { url, signingSecret: SECRET, account: 'ten_1', deliveryId: 'dlv_1', attempt: 1, message: MESSAGE, ...delivery },
     { ...sendingOf(t), ...sending },
   );
 }

@@ -110,6 +110,7 @@ async function tryReceiver(
     url: `https://127.0.0.1:${port}/`,
     signingSecret: SECRET,
     format,
+    account: 'ten_1',
     deliveryId: 'dlv_test',
     publicUrl: 'https://spotcheck.example',
   };

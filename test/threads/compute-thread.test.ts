@@ -1,5 +1,5 @@
 import test from 'ava';
-import { ComputeThread } from '../../../probes/judging/compute-thread.ts';
+import { ComputeThread } from '../../threads/compute-thread.ts';
 
 type Order = 'echo' | 'exit' | 'throw';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { FairQueue } from '../../../probes/judging/fair-queue.ts';
+import { FairQueue } from '../../threads/fair-queue.ts';
 
 function lineAt(limits: { mostJobs?: number; mostBytes?: number } = {}) {
   const clock = { ms: 0 };
