@@ -47,6 +47,7 @@ test(
     await takeItOn(t, story);
     await sendAgain(t, story);
     await changeSecret(t, story, secret);
+    await changeFormat(t, story);
     await recover(t, story, incident);
     await makeAgent(t, story);
     t.deepEqual(complaints, []);
@@ -239,6 +240,25 @@ async function changeSecret(t: ExecutionContext, { page, receiver }: Story, befo
     tested.headers['x-service-signature'],
     `sha256=${createHmac('sha256', secret).update(tested.body).digest('hex')}`,
   );
+}
+
+/** A template that cannot be rendered is an error of its field; a good one is sent, and can be given up again. */
+async function changeFormat(t: ExecutionContext, { page, receiver }: Story): Promise<void> {
+  await page.getByRole('combobox', { name: 'Format' }).selectOption('Custom template');
+  const body = page.getByRole('textbox', { name: 'Body' });
+  await body.fill('{"title": "{{ monitor.name }}"}');
+  const save = page.getByRole('button', { name: 'Test and save' });
+  await save.click();
+  t.regex((await page.getByRole('alert').textContent()) ?? '', /^Test delivery failed: the body does not render valid/);
+  t.is(await body.getAttribute('aria-invalid'), 'true');
+  await body.fill('{"title": {{ title | json }}}');
+  t.deepEqual(await findBarriers(page), []);
+  await save.click();
+  await page.getByText('Test alert delivered. Changes saved').waitFor();
+  t.deepEqual(receiver.received.at(-1)?.json, { title: 'Recovered: Test delivery' });
+  await page.getByRole('combobox', { name: 'Format' }).selectOption('Signed JSON');
+  await save.click();
+  await until(() => receiver.received.at(-1)?.json['event'] === 'monitor.up');
 }
 
 /** The page of the incident says by itself that it is over. */
