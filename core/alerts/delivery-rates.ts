@@ -99,7 +99,7 @@ const RESOLVE_WAIT_MS = HOUR_MS;
 const RESOLVE_FOR_MS = 7 * DAY_MS;
 
 /**
- * The same for what resolves an alert that its receiver keeps open: beyond the timetable each wait is twice the one
+ * The same for what resolves an alert that its receiver keeps open. Beyond the timetable each wait is twice the one
  * before, up to an hour, for seven days after the event at `eventAtMs`.
  */
 export function nextResolveDelayMs(

@@ -23,7 +23,7 @@ export type OpenedWebhook = {
 /** The same as it lies in the row of its channel; null headers are none. */
 export type SealedWebhook = Omit<OpenedWebhook, 'headers'> & { headers: string | null; channelId: string };
 
-/** A webhook to be stored, in clear; without headers unless it names some, the signed envelope unless it has a format. */
+/** A webhook to be stored, in clear; by default without headers, and with the signed envelope. */
 export type NewWebhook = { url: string; signingSecret: string; headers?: WebhookHeaders; format?: WebhookFormat };
 
 /** Where deliveries go, and what they carry. */
@@ -126,8 +126,8 @@ export async function rotateSigningSecret(
 }
 
 /**
- * Gives a tenant's webhook another address, other headers and another format, from the next attempt on. What was wrong with the channel
- * is over: a test has arrived there. False where the webhook is not `sealed` any more: it was changed meanwhile, or is
+ * Gives a tenant's webhook another address, other headers and another format, from the next attempt on. What was wrong
+ * with the channel is over: a test has arrived there. False where the webhook is not `sealed` any more: it was changed meanwhile, or is
  * gone.
  */
 export async function replaceAddress(

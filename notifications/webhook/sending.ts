@@ -69,8 +69,8 @@ export type TestedWebhook = {
 export type TestResult = { error: string | null; attempt: AttemptResult; message: StoredMessage };
 
 /**
- * Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. A template is rendered
- * for each kind of event first; where one cannot be, nothing is sent.
+ * Sends the test delivery of a webhook, once (D-52): it is taken when it is answered 2xx in time. A template is
+ * rendered for each kind of event first; where one cannot be, nothing is sent.
  */
 export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookSending): Promise<TestResult> {
   const { publicUrl, ...delivery } = webhook;

@@ -21,7 +21,7 @@ export type PresetAlert = {
 /** One request to a receiver: a POST of JSON. */
 export type PresetRequest = { url: URL; body: object };
 
-/** Makes what a receiver is sent of an event, in order; `url` is the channel's. Pure: the same alerts, the same requests. */
+/** Makes the requests of an event, in order; `url` is the channel's. The same alerts always make the same requests. */
 export type PresetRequests = (
   alerts: readonly [PresetAlert, ...PresetAlert[]],
   facts: { url: URL; nowMs: number },
@@ -57,7 +57,7 @@ export function presetAlertsOf(message: EventMessage, nowMs: number): [PresetAle
   return [own, { ...own, status: 'resolved', dedupKey: keyOf(message.url, message.monitor.id) }];
 }
 
-/** Names what is one alert from its first event to its last: an incident, or the monitor or agent where there is none. */
+/** The name of an alert from its first event to its last: of an incident, else of a monitor or an agent. */
 export function dedupKeyOf(message: EventMessage): string {
   if (message.monitor === null) return keyOf(message.url, message.agent.id);
   if (message.event === 'advisory.domain_expiry')

@@ -7,7 +7,7 @@ const MESSAGE = 130;
 const PRIORITIES = { critical: 'P1', warning: 'P3', info: 'P5' } as const;
 
 /**
- * Opsgenie's Alert API, and that of Jira Service Management: the URL is the one of alerts (`/v2/alerts`), the key comes
+ * Opsgenie's Alert API, and that of Jira Service Management. The URL is the one of alerts (`/v2/alerts`), the key comes
  * by the header `Authorization: GenieKey ...`. https://docs.opsgenie.com/docs/alert-api
  */
 export const opsgenie: PresetRequests = (alerts, { url }) =>

@@ -52,6 +52,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     followsMaintenance: false,
     urlHost: 'hooks.example:8443',
     headerNames: ['X-Key'],
+    format: null,
     teamName: null,
     channelName: null,
     wantsReports: false,

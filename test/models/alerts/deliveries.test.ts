@@ -107,7 +107,7 @@ test('a claim gives the attempt everything it needs', async (t) => {
     message: MESSAGE,
     attempt: 1,
     attemptsBefore: 0,
-    webhook: { ...WEBHOOK, previousSecret: null, headers: {} },
+    webhook: { ...WEBHOOK, previousSecret: null, headers: {}, format: null },
     connection: null,
     refusal: null,
     isOvertaken: false,

@@ -171,7 +171,7 @@ test('a resolve that its receiver lost twenty times arrives with the twenty-firs
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 21 });
 });
 
-test('a template that fails when it is due leaves the signed envelope to be sent, and the attempt says so', async (t) => {
+test('for a template that fails when it is due the signed envelope is sent, and the attempt says so', async (t) => {
   const bodies: { event?: string; title?: string }[] = [];
   const { deliver, receiver } = await prepare(t, async (request, response) => {
     bodies.push((await json(request)) as (typeof bodies)[number]);
