@@ -7,8 +7,8 @@ import { readRoads } from './roads.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-const PRODUCTION =
-  /^(?:agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|threads|workers)\/(?!.*\.generated\.)/;
+const ROOMS = 'agent|api|cli|config|console|core|models|net|notifications|postgres|probes|queues|threads|workers';
+const PRODUCTION = new RegExp(String.raw`^(?:${ROOMS})/(?!.*\.generated\.)`);
 
 /** Pages, receivers' formats and the entries of threads are files of their own, however short. */
 const MAY_BE_SHORT =

@@ -58,11 +58,11 @@ const RESPONSE_LIMIT = 4096;
 const SHORTEST_KEY = 8;
 
 /**
- * Makes one attempt at a webhook (D-50, D-51, D-53): a signed request, whose `sent_at`, timestamps and signatures are
- * new each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the receiver
- * does is `retry`, and so is a 429 to a format other than the envelope. A template that cannot be rendered leaves the
- * envelope to be sent, and the `error` of a delivered attempt says so. Rejects only when our own machine lacks
- * something.
+ * Makes one attempt at a webhook (D-50, D-51, D-53). It is a signed request, whose `sent_at`, timestamps and signatures
+ * are new each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the
+ * receiver does is `retry`, and so is a 429 to a format other than the envelope. A template that cannot be rendered
+ * leaves the envelope to be sent, and the `error` of a delivered attempt says so. Rejects only when our own machine
+ * lacks something.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
   const problem = findUrlProblem(delivery.url);
