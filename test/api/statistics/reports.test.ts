@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { bucketOf } from '../../../core/statistics/latency-histogram.ts';
-import { buildReport, reportMonitor, type MonitorFacts } from '../../../core/statistics/reports/build.ts';
+import {
+  buildReport,
+  reportedPeriod,
+  reportMonitor,
+  type MonitorFacts,
+} from '../../../core/statistics/reports/build.ts';
 import type { ReportContent, ReportDetails } from '../../../core/statistics/reports/content.ts';
 import { dayEdges, periodAround, type ReportWindow } from '../../../core/statistics/reports/periods.ts';
 import { runOn } from '../../../models/sql.ts';
@@ -33,7 +38,7 @@ async function storeReport(
   const outage = { startedAt: start + 2 * 86_400 + 60, resolvedAt: start + 2 * 86_400 + 960 };
   const facts: MonitorFacts[] = [
     {
-      monitor: { id: 'mon_a', name: 'Shop', type: 'http', slaTarget: 99.9, createdAtMs: 0 },
+      monitor: { id: 'mon_a', name: 'Shop', type: 'http', slaTarget: 99.9, sla: null, createdAtMs: 0 },
       transitions: [
         { atMs: 1, to: 'up' },
         { atMs: outage.startedAt * 1000, to: 'down' },
@@ -58,14 +63,21 @@ async function storeReport(
       ],
     },
     {
-      monitor: { id: 'mon_b', name: EVIL, type: 'heartbeat', slaTarget: null, createdAtMs: 0 },
+      monitor: { id: 'mon_b', name: EVIL, type: 'heartbeat', slaTarget: null, sla: null, createdAtMs: 0 },
       transitions: [],
       maintenance: [],
       days: [],
       incidents: [],
     },
     {
-      monitor: { id: 'mon_c', name: '=1+1', type: 'dns', slaTarget: null, createdAtMs: (start + 3 * 86_400) * 1000 },
+      monitor: {
+        id: 'mon_c',
+        name: '=1+1',
+        type: 'dns',
+        slaTarget: null,
+        sla: null,
+        createdAtMs: (start + 3 * 86_400) * 1000,
+      },
       transitions: [{ atMs: (start + 3 * 86_400) * 1000, to: 'degraded' }],
       maintenance: [],
       days: [],
@@ -76,7 +88,7 @@ async function storeReport(
   const id = makeId('rep');
   const report = buildReport(
     window,
-    facts.map((one) => reportMonitor(window, gaps, one)),
+    facts.map((one) => reportMonitor(reportedPeriod(window, gaps), one)),
     gaps,
   );
   if (

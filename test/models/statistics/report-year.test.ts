@@ -149,6 +149,7 @@ function isTrue(
         maintenance_seconds: counted.get('maintenance') ?? 0,
         retroactive_seconds: lateSeconds(life, { from, to }),
         uptime_percent_with_maintenance: uptimeOf(countedWith),
+        service_hours: null,
       },
       `${report.period} ${from} ${life.id}`,
     );
@@ -198,7 +199,7 @@ function naiveLine(
   life: Life,
   counted: ReadonlyMap<CountedState, number>,
   window: { from: number; to: number },
-): Omit<ReportMonitor, 'name' | 'response_ms' | keyof MaintenanceFigures> {
+): Omit<ReportMonitor, 'name' | 'response_ms' | 'service_hours' | keyof MaintenanceFigures> {
   const [up, degraded, down] = [counted.get('up') ?? 0, counted.get('degraded') ?? 0, counted.get('down') ?? 0];
   const all = up + degraded + down;
   // Targets of the test are whole thousandths.

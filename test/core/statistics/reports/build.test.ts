@@ -1,6 +1,11 @@
 import test from 'ava';
 import { bucketOf } from '../../../../core/statistics/latency-histogram.ts';
-import { buildReport, reportMonitor, type MonitorFacts } from '../../../../core/statistics/reports/build.ts';
+import {
+  buildReport,
+  reportedPeriod,
+  reportMonitor,
+  type MonitorFacts,
+} from '../../../../core/statistics/reports/build.ts';
 import type { ReportIncident } from '../../../../core/statistics/reports/content.ts';
 import { periodAround } from '../../../../core/statistics/reports/periods.ts';
 
@@ -8,7 +13,14 @@ const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
 const START = WEEK.startSeconds;
 const END = WEEK.endSeconds;
 const DAY = 86_400;
-const MONITOR: MonitorFacts['monitor'] = { id: 'mon_1', name: 'Shop', type: 'http', slaTarget: 99.9, createdAtMs: 0 };
+const MONITOR: MonitorFacts['monitor'] = {
+  id: 'mon_1',
+  name: 'Shop',
+  type: 'http',
+  slaTarget: 99.9,
+  sla: null,
+  createdAtMs: 0,
+};
 const UP: MonitorFacts['transitions'] = [{ atMs: 1000, to: 'up' }];
 
 function incident(startedAt: number, resolvedAt: number | null, given: Partial<ReportIncident> = {}): ReportIncident {
@@ -28,7 +40,7 @@ function incident(startedAt: number, resolvedAt: number | null, given: Partial<R
 }
 
 function report(facts: Partial<MonitorFacts>) {
-  return reportMonitor(WEEK, [], {
+  return reportMonitor(reportedPeriod(WEEK, []), {
     monitor: MONITOR,
     transitions: UP,
     maintenance: [],
@@ -146,7 +158,7 @@ test('percentiles of the period are those of all its days together', (t) => {
 
 test('the summary adds seconds up over all monitors and names the worst five of those that were not well', (t) => {
   const downFor = (no: number, seconds: number) =>
-    reportMonitor(WEEK, [], {
+    reportMonitor(reportedPeriod(WEEK, []), {
       monitor: { ...MONITOR, id: `mon_${no}`, name: `Shop ${no}`, slaTarget: no === 0 ? null : 99.9 },
       transitions: [
         ...UP,
@@ -209,7 +221,7 @@ test('gaps are reported as far as they lie in the period, and count as unknown',
     { kind: 'evaluation' as const, startMs: (END - 5) * 1000, endMs: (END + 5) * 1000 },
     { kind: 'clock' as const, startMs: START * 1000 + 100, endMs: START * 1000 + 900 },
   ];
-  const monitor = reportMonitor(WEEK, gaps, {
+  const monitor = reportMonitor(reportedPeriod(WEEK, gaps), {
     monitor: MONITOR,
     transitions: UP,
     maintenance: [],
