@@ -1,4 +1,4 @@
-import { keepOffsets } from '../time-zones.ts';
+import { momentReader } from '../time-zones.ts';
 import { measureServiceHours, readServiceHours, serviceStretches, type ServiceSla } from './service-hours.ts';
 import { judgeSla, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
 
@@ -27,7 +27,7 @@ const MOST_KEPT = 100;
 export class ServiceCalendar {
   readonly #window: { fromMs: number; toMs: number };
   readonly #stretches = new Map<string, Stretch[]>();
-  readonly #clocks = new Map<string, (localMs: number) => number>();
+  readonly #readers = new Map<string, (localMs: number) => number>();
 
   constructor(window: { fromMs: number; toMs: number }) {
     this.#window = window;
@@ -40,19 +40,19 @@ export class ServiceCalendar {
     if (kept !== undefined) return kept;
     const read = readServiceHours(hours);
     if (!read.ok) throw new Error(`these service hours ${read.problem}`);
-    const stretches = serviceStretches(read.hours, this.#window, this.#clockOf(timezone));
+    const stretches = serviceStretches(read.hours, this.#window, this.#momentsOf(timezone));
     if (this.#stretches.size >= MOST_KEPT) this.#stretches.clear();
     this.#stretches.set(key, stretches);
     return stretches;
   }
 
-  #clockOf(timezone: string): (localMs: number) => number {
-    const kept = this.#clocks.get(timezone);
+  #momentsOf(timezone: string): (localMs: number) => number {
+    const kept = this.#readers.get(timezone);
     if (kept !== undefined) return kept;
-    const clock = keepOffsets(timezone);
-    if (this.#clocks.size >= MOST_KEPT) this.#clocks.clear();
-    this.#clocks.set(timezone, clock);
-    return clock;
+    const reader = momentReader(timezone);
+    if (this.#readers.size >= MOST_KEPT) this.#readers.clear();
+    this.#readers.set(timezone, reader);
+    return reader;
   }
 }
 

@@ -1,7 +1,8 @@
+import { accepted, refused, type Parsed } from '../../foreign-text.ts';
 import { readServiceHours, type ServiceSla } from '../../statistics/service-hours.ts';
 import { readTimeZone } from '../../time-zones.ts';
 import { BROWSER_ZONE } from '../../time.ts';
-import { addProblem, show, type Problem } from './checks.ts';
+import { show, type Problem } from './checks.ts';
 import type { ServiceSlaInput } from './fields.ts';
 
 /**
@@ -9,14 +10,23 @@ import type { ServiceSlaInput } from './fields.ts';
  * unless it says otherwise. Adds a problem for an unknown zone and for hours that cannot be read.
  */
 export function completeServiceSla(input: ServiceSlaInput, problems: Problem[]): ServiceSla {
-  const { target, hours, exclude_maintenance: excludeMaintenance = true } = input;
-  const timezone = readTimeZone(input.timezone);
-  if (timezone === null || timezone === BROWSER_ZONE)
-    addProblem(problems, 'sla.timezone', {
-      expected: 'a zone of the IANA time zone database, such as Europe/Berlin',
-      got: show(input.timezone),
-    });
-  const read = readServiceHours(hours);
-  if (!read.ok) problems.push({ field: 'sla.hours', message: `sla.hours ${read.problem}` });
-  return { target, timezone: timezone ?? input.timezone, hours: hours.trim(), excludeMaintenance };
+  const { target, exclude_maintenance: excludeMaintenance = true } = input;
+  const zone = readServiceZone('sla.timezone', input.timezone);
+  if (!zone.ok) problems.push({ field: 'sla.timezone', message: zone.message });
+  const hours = readServiceHours(input.hours);
+  if (!hours.ok) problems.push({ field: 'sla.hours', message: `sla.hours ${hours.problem}` });
+  return {
+    target,
+    timezone: zone.ok ? zone.value : input.timezone,
+    hours: input.hours.trim(),
+    excludeMaintenance,
+  };
+}
+
+/** The zone of service hours as the IANA time zone database writes it; what is wrong says so about `field`. */
+export function readServiceZone(field: string, text: string): Parsed<string> {
+  const zone = readTimeZone(text);
+  return zone === null || zone === BROWSER_ZONE
+    ? refused(`${field} must be a zone of the IANA time zone database, such as Europe/Berlin, got ${show(text)}`)
+    : accepted(zone);
 }
