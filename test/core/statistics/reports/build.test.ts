@@ -194,6 +194,37 @@ test('the summary adds seconds up over all monitors and names the worst five of 
   );
 });
 
+test('a monitor met its targets where it met both of them, or the one that it has', (t) => {
+  // Down for 400 seconds of Tuesday: within the budget of the week, beyond that of the hour.
+  const transitions = [
+    ...UP,
+    { atMs: (START + DAY) * 1000, to: 'down' as const },
+    { atMs: (START + DAY + 400) * 1000, to: 'up' as const },
+  ];
+  const hours = (text: string) => ({ target: 99.9, timezone: 'UTC', hours: text, excludeMaintenance: true });
+  const monitors = [
+    { slaTarget: 99.9, sla: hours('Tu 00:00-01:00') },
+    { slaTarget: 99.9, sla: hours('We 00:00-01:00') },
+    { slaTarget: null, sla: hours('Tu 00:00-01:00') },
+    { slaTarget: null, sla: hours('We 00:00-01:00') },
+    { slaTarget: 99.9, sla: null },
+    { slaTarget: null, sla: null },
+  ].map((targets) => report({ monitor: { ...MONITOR, ...targets }, transitions }));
+  t.deepEqual(
+    monitors.map(({ line }) => [line.sla_met, line.service_hours?.met]),
+    [
+      [true, false],
+      [true, true],
+      [null, false],
+      [null, true],
+      [true, undefined],
+      [null, undefined],
+    ],
+  );
+  const { summary } = buildReport(WEEK, monitors, []).content;
+  t.deepEqual([summary.sla_met, summary.sla_missed], [3, 2]);
+});
+
 test('maintenance is left out of the uptime, which is also said with it, and what was entered afterwards is named', (t) => {
   const stretch = (from: number, to: number) => ({ startMs: (START + from) * 1000, endMs: (START + to) * 1000 });
   const { line, days } = report({
