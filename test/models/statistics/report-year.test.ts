@@ -15,6 +15,7 @@ import { beginRollups, rollDay, rollHour } from '../../../models/statistics/roll
 import { createPartitions } from '../../../models/system/partitions.ts';
 import { makeReports } from '../../../workers/statistics/reports.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { seeded } from '../../helpers/seeded.ts';
 
 const test = anyTest;
 
@@ -505,15 +506,4 @@ async function storeYear(runtime: TestRuntime, lives: readonly Life[], gaps: rea
 
 function second(ms: number): number {
   return Math.floor(ms / 1000);
-}
-
-/** Makes a seeded Mulberry32 generator: the same year every time. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
