@@ -64,6 +64,8 @@ const RATE_LIMITS = {
   replay: { counter: 'replay', points: 6, seconds: MINUTE, what: 'replays of this channel' },
   /** Of one account: each reads and writes thousands of results. */
   export: { counter: 'export', points: 10, seconds: MINUTE, what: 'CSV exports in this account' },
+  /** Of one account: each reads a year of many monitors. */
+  sla: { counter: 'sla', points: 30, seconds: MINUTE, what: 'SLAs of tags in this account' },
   /** Of one link that connects Slack: each tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'attempts to connect with this link' },
   /** Of one account, in characters: RE2 compiles patterns on the event loop, 2 ms for a thousand of them. */

@@ -87,6 +87,7 @@ import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vend
 import type { paths } from './schema.generated.ts';
 import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
 import { listServiceGapsHandler } from './statistics/service-gaps.ts';
+import { getTagSlaHandler } from './statistics/sla.ts';
 import { getMonitorStatsHandler, getMonitorUptimeHandler } from './statistics/stats.ts';
 
 /** The handler of an operation, and its path as in the description. */
@@ -300,6 +301,7 @@ export const ROUTES = {
     handler: rotateAgentTokenHandler,
   },
   listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
+  getTagSla: { method: 'get', path: '/sla', handler: getTagSlaHandler },
   getReport: { method: 'get', path: '/reports/{id}', handler: getReportHandler },
   signIn: { method: 'post', path: '/session', records: 'member.signed_in', handler: signInHandler },
   getSession: { method: 'get', path: '/session', handler: getSessionHandler },

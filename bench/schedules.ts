@@ -125,6 +125,7 @@ const SETTINGS: Omit<MonitorSettings, 'name' | 'target'> = {
   downMinSources: 1,
   heartbeatGraceSeconds: null,
   slaTarget: null,
+  sla: null,
   tags: [],
   checkSpec: {},
 };

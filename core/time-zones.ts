@@ -112,6 +112,24 @@ export function toInstant(localMs: number, zone: string): number {
   return after;
 }
 
+/**
+ * `toInstant` of one zone for many local times: offsets are kept by UTC day, so that a year costs some 400 looks at the
+ * zone, however many times it has. Only near a change of the clocks each time is looked up by itself.
+ */
+export function momentReader(zone: string): (localMs: number) => number {
+  const offsets = new Map<number, number>();
+  const offsetOn = (day: number) => {
+    const kept = offsets.get(day) ?? toLocalTime(day * DAY_MS, zone) - day * DAY_MS;
+    offsets.set(day, kept);
+    return kept;
+  };
+  return (localMs) => {
+    const day = Math.floor(localMs / DAY_MS);
+    const offset = offsetOn(day - 1);
+    return offset === offsetOn(day + 2) ? localMs - offset : toInstant(localMs, zone);
+  };
+}
+
 function formatOf(zone: string): Intl.DateTimeFormat {
   const kept = FORMATS.get(zone);
   if (kept !== undefined) return kept;

@@ -1,4 +1,5 @@
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';
+import type { ServiceFigures } from '../../core/statistics/service-sla.ts';
 import { burnRate, judgeSla, worstStateOf, type StateSeconds } from '../../core/statistics/sla.ts';
 import type { NamedAgent } from '../../models/agents/agents.ts';
 import type { MaintenanceTime } from '../../models/maintenance/maintenance-times.ts';
@@ -32,11 +33,12 @@ export function presentSla(
 export function presentTotals(
   tally: Tally,
   seconds: StateSeconds,
-  sla: Schemas['Sla'],
+  { sla, serviceHours }: { sla: Schemas['Sla']; serviceHours: ServiceFigures | null },
 ): Schemas['MonitorStats']['totals'] {
   return {
     uptime_percent: judgeSla(seconds, null).uptimePercent,
     sla,
+    service_hours: serviceHours,
     seconds,
     ...presentCounted(tally),
     phases: presentTimings(tally.timings),

@@ -23,9 +23,6 @@ export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: numb
 export type RequestedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
 
 const HOUR = 3600;
-/** The default length of a window, in seconds. */
-const DEFAULT_WINDOW = DAY_SECONDS;
-
 const MOST_DAYS = 400;
 const MOST_POINTS = 1500;
 
@@ -37,6 +34,26 @@ const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
 ];
 
 /**
+ * Reads a window of at most 400 days, or throws a 400 that names what is wrong. It ends now at the latest;
+ * `defaultSeconds` is its length where no start is requested.
+ */
+export function readWindow(
+  requested: Pick<RequestedWindow, 'from' | 'to'>,
+  { nowMs, defaultSeconds }: { nowMs: number; defaultSeconds: number },
+): { from: number; to: number } {
+  const now = Math.floor(nowMs / 1000);
+  const to = Math.min(requested.to ?? now, now);
+  const from = requested.from ?? Math.max(0, to - defaultSeconds);
+  if (from >= to)
+    throw badRequest(
+      from >= now ? `from must be before now (${now}), got ${from}` : `from must be before to (${to}), got ${from}`,
+    );
+  if (to - from > MOST_DAYS * DAY_SECONDS)
+    throw badRequest(`from must be at most ${MOST_DAYS} days before to (${to}), got ${from}`);
+  return { from, to };
+}
+
+/**
  * Reads the requested window of statistics, or throws a 400 that names what is wrong. It ends now at the latest;
  * `resultDays` is how long single results are kept.
  */
@@ -45,14 +62,7 @@ export function readStatsWindow(
   { nowMs, resultDays }: { nowMs: number; resultDays: number },
 ): CountedWindow {
   const now = Math.floor(nowMs / 1000);
-  const to = Math.min(requested.to ?? now, now);
-  const from = requested.from ?? Math.max(0, to - DEFAULT_WINDOW);
-  if (from >= to)
-    throw badRequest(
-      from >= now ? `from must be before now (${now}), got ${from}` : `from must be before to (${to}), got ${from}`,
-    );
-  if (to - from > MOST_DAYS * DAY_SECONDS)
-    throw badRequest(`from must be at most ${MOST_DAYS} days before to (${to}), got ${from}`);
+  const { from, to } = readWindow(requested, { nowMs, defaultSeconds: DAY_SECONDS });
   const keptFrom = now - resultDays * DAY_SECONDS;
   const resolution =
     requested.resolution === undefined || requested.resolution === 'auto'

@@ -1,4 +1,11 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import type { ServiceSla } from '../../core/statistics/service-hours.ts';
+import {
+  measureService,
+  ServiceCalendar,
+  serviceFigures,
+  type ServiceFigures,
+} from '../../core/statistics/service-sla.ts';
 import { measureSteps, measureWindows, noSeconds, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { nameAgents } from '../../models/agents/agents.ts';
@@ -87,7 +94,7 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
     response.json({
       monitor_id: monitor.id,
       ...window,
-      totals: presentTotals(total, seconds, sla),
+      totals: presentTotals(total, seconds, { sla, serviceHours: judgeServiceHours(monitor.sla, history, span) }),
       sources: presentSources(points, agents, { withTimings }),
       series: steps.map((ofStep, index) => {
         const atMs = Math.floor((edges[index] ?? 0) / stepMs) * stepMs;
@@ -106,6 +113,15 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
         .map(presentMaintenance),
     });
   };
+}
+
+/** What a window was within the service hours of a monitor; null where it has none. */
+function judgeServiceHours(
+  sla: ServiceSla | null,
+  history: StateHistory,
+  span: { fromMs: number; toMs: number },
+): ServiceFigures | null {
+  return sla && serviceFigures(sla, measureService(new ServiceCalendar(span), sla, history));
 }
 
 function isYes(requested: string | undefined): boolean {

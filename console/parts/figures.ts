@@ -18,6 +18,12 @@ export function describeSeconds({ down, degraded, unknown, paused, maintenance }
     .join(', ');
 }
 
+/** Formats what is left of an error budget, in seconds: `12 min`, `−3 min` where it is overdrawn; null is a dash. */
+export function formatBudget(seconds: number | null): string {
+  if (seconds === null) return '–';
+  return seconds < 0 ? `−${formatDuration(-seconds)}` : formatDuration(seconds);
+}
+
 const LIST = new Intl.ListFormat('en-GB', { type: 'conjunction' });
 
 /** `a, b and c` */

@@ -1,5 +1,6 @@
 import type { DnsMode, DnsRecordType } from '../checks/dns/records.ts';
 import type { MonitorState } from '../incidents/state.ts';
+import type { ServiceSla } from '../statistics/service-hours.ts';
 
 /** What a monitor can watch; the type never changes after creation. */
 export const MONITOR_TYPES = ['http', 'tcp', 'icmp', 'udp', 'domain', 'heartbeat', 'dns', 'vendor'] as const;
@@ -119,6 +120,8 @@ export type MonitorSettings = {
   heartbeatGraceSeconds: number | null;
   /** Percent in (0, 100]; null = no target. */
   slaTarget: number | null;
+  /** Over service hours alone; null = none. */
+  sla: ServiceSla | null;
   /** Words and `key:value`, sorted, each once; 20 at most. */
   tags: readonly string[];
   checkSpec: CheckSpec;

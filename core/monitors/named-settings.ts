@@ -1,3 +1,4 @@
+import type { ServiceSla } from '../statistics/service-hours.ts';
 import type { Monitor } from './monitor.ts';
 
 type Named = Pick<
@@ -16,6 +17,7 @@ type Named = Pick<
   | 'downMinSources'
   | 'heartbeatGraceSeconds'
   | 'slaTarget'
+  | 'sla'
   | 'tags'
   | 'enabled'
 >;
@@ -40,9 +42,15 @@ export function namedSettings(monitor: Named) {
     down_min_sources: monitor.downMinSources,
     heartbeat_grace_seconds: monitor.heartbeatGraceSeconds,
     sla_target: monitor.slaTarget,
+    sla: monitor.sla && namedServiceSla(monitor.sla),
     tags: [...monitor.tags],
     enabled: toFlag(monitor.enabled),
   };
+}
+
+/** An SLA over service hours by the names of the API. */
+export function namedServiceSla({ target, timezone, hours, excludeMaintenance }: ServiceSla) {
+  return { target, timezone, hours, exclude_maintenance: excludeMaintenance };
 }
 
 function toFlag(isSet: boolean): 0 | 1 {

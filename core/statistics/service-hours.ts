@@ -1,5 +1,5 @@
 import { DAY_MS, MINUTE_MS } from '../time.ts';
-import { measureWindows, sumSeconds, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
+import { listPeriods, noSeconds, type StateHistory, type StateSeconds, type Stretch } from './sla.ts';
 
 /** Hours of one weekday, in minutes after local midnight; an end after 1440 lies on the next day. */
 type DayHours = { fromMinute: number; toMinute: number };
@@ -94,12 +94,20 @@ export function serviceStretches(
   return merged;
 }
 
-/** How long each state lasted in these service hours. */
+/**
+ * How long each state lasted in service hours, which are in order and apart from each other: in one go over the history
+ * and over them.
+ */
 export function measureServiceHours(history: StateHistory, stretches: readonly Stretch[]): StateSeconds {
-  return sumSeconds(
-    measureWindows(
-      history,
-      stretches.map(({ startMs, endMs }) => ({ fromMs: startMs, toMs: endMs })),
-    ),
-  );
+  const seconds = noSeconds();
+  const span = { fromMs: stretches[0]?.startMs ?? 0, toMs: stretches.at(-1)?.endMs ?? 0 };
+  let next = 0;
+  for (const { state, fromSecond, toSecond } of listPeriods({ ...history, ...span })) {
+    for (let stretch = stretches[next]; stretch !== undefined; stretch = stretches[(next += 1)]) {
+      const [start, end] = [Math.floor(stretch.startMs / 1000), Math.floor(stretch.endMs / 1000)];
+      seconds[state] += Math.max(0, Math.min(end, toSecond) - Math.max(start, fromSecond));
+      if (end > toSecond) break;
+    }
+  }
+  return seconds;
 }

@@ -16,11 +16,11 @@ type TimeRow = Omit<MaintenanceTime, 'retroactive'> & { monitorNo: number; late:
 
 /**
  * The maintenance of these monitors that touches the window `[fromMs, toMs)`, whole, in order; monitors without any
- * have no entry. One index lookup for each monitor.
+ * have no entry. `most` of all together; all unless given. One index lookup for each monitor.
  */
 export async function readMaintenanceTimes(
   database: Pick<Database, 'pool'>,
-  { monitorNos, fromMs, toMs }: { monitorNos: readonly number[]; fromMs: number; toMs: number },
+  { monitorNos, fromMs, toMs, most }: { monitorNos: readonly number[]; fromMs: number; toMs: number; most?: number },
 ): Promise<Map<number, MaintenanceTime[]>> {
   const rows = await runOn(database.pool)<TimeRow>(
     {
@@ -30,9 +30,9 @@ export async function readMaintenanceTimes(
                (SELECT json_agg(json_build_array(lower(r), upper(r))) FROM unnest(o.retroactive) AS r) AS late
              FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
              WHERE t.monitor_no = ANY($1::int[]) AND t.started_at < $3 AND t.ended_at > $2
-             ORDER BY t.monitor_no, t.started_at, o.no`,
+             ORDER BY t.monitor_no, t.started_at, o.no LIMIT $4`,
     },
-    [monitorNos, fromMs, toMs],
+    [monitorNos, fromMs, toMs, most ?? null],
   );
   const times = rows.map(({ late, ...time }) => ({
     ...time,

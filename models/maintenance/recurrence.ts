@@ -1,7 +1,7 @@
 import { Cron, CronPattern } from 'croner';
 import { LONGEST_RULE, MOST_STARTS_A_DAY, readRule, type RecurrenceRule } from '../../core/maintenance/rrule.ts';
 import { listRuleStarts } from '../../core/maintenance/rule-starts.ts';
-import { readTimeZone, toInstant, toLocalTime } from '../../core/time-zones.ts';
+import { momentReader, readTimeZone, toLocalTime } from '../../core/time-zones.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 
 /**
@@ -164,17 +164,4 @@ function* cronStarts(text: string, { fromMs, toMs }: { fromMs: number; toMs: num
     for (const time of times) if (day.getTime() + time >= fromMs) yield day.getTime() + time;
     day = days.nextRun(day);
   }
-}
-
-/** Makes moments of local times. Only on days near a change of the clocks each needs a search of its own. */
-function momentReader(zone: string): (localMs: number) => number {
-  let last: { day: number; offset: number | null } | null = null;
-  return (localMs) => {
-    const day = Math.floor(localMs / DAY_MS);
-    if (last?.day !== day) {
-      const [before, after] = [(day - 1) * DAY_MS, (day + 2) * DAY_MS].map((ms) => toLocalTime(ms, zone) - ms);
-      last = { day, offset: before !== undefined && before === after ? before : null };
-    }
-    return last.offset === null ? toInstant(localMs, zone) : localMs - last.offset;
-  };
 }

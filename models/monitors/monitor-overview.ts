@@ -25,7 +25,7 @@ export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId
   const { rows } = await pool.query<ValuesOf<typeof LISTED>>({
     text: `SELECT id, name, type, target, interval_seconds, timeout_ms, method, expected_status, body_match,
         follow_redirects, down_after_failures, up_after_successes,
-                  down_min_sources, heartbeat_grace_seconds, sla_target, tags, state, enabled, state_since, created_at,
+                  down_min_sources, heartbeat_grace_seconds, sla_target, sla, tags, state, enabled, state_since, created_at,
                     updated_at
            FROM monitors WHERE tenant_id = $1 ORDER BY created_at, id`,
     values: [tenantId],
@@ -50,6 +50,7 @@ function monitorOf([
   downMinSources,
   heartbeatGraceSeconds,
   slaTarget,
+  sla,
   tags,
   state,
   enabled,
@@ -73,6 +74,7 @@ function monitorOf([
     downMinSources,
     heartbeatGraceSeconds,
     slaTarget,
+    sla,
     tags,
     state,
     enabled,
@@ -89,7 +91,7 @@ export async function listMeasuredMonitors(
   ids: readonly string[] | null = null,
 ): Promise<(MeasuredMonitor & ScheduledMonitor)[]> {
   return await runOn(database.pool)(
-    `SELECT no, id, type, target, enabled, interval_seconds AS "intervalSeconds", sla_target AS "slaTarget",
+    `SELECT no, id, type, target, enabled, interval_seconds AS "intervalSeconds", sla_target AS "slaTarget", sla,
        created_at AS "createdAt", updated_at AS "updatedAt"
      FROM monitors WHERE tenant_id = $1 ${ids === null ? '' : 'AND id = ANY($2::text[])'}`,
     ids === null ? [tenantId] : [tenantId, ids],

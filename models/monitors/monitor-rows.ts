@@ -27,6 +27,7 @@ export const LISTED = [
   'downMinSources',
   'heartbeatGraceSeconds',
   'slaTarget',
+  'sla',
   'tags',
   'state',
   'enabled',

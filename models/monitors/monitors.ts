@@ -45,7 +45,7 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
              timeout_ms AS "timeoutMs", method, expected_status AS "expectedStatus", body_match AS "bodyMatch",
              follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
              up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
-             heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", tags, check_spec AS "checkSpec",
+             heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", sla, tags, check_spec AS "checkSpec",
              checks_version AS "checksVersion", enabled, state, state_since AS "stateSinceMs",
              created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
            FROM ${requested}, LATERAL (
@@ -87,7 +87,7 @@ export async function findWholeMonitor(
 }
 
 /** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */
-export type MeasuredMonitor = Pick<Monitor, 'no' | 'id' | 'type' | 'slaTarget' | 'createdAt'>;
+export type MeasuredMonitor = Pick<Monitor, 'no' | 'id' | 'type' | 'slaTarget' | 'sla' | 'createdAt'>;
 
 /** One monitor of a tenant, as far as statistics need it; null when the tenant has no such monitor. */
 export async function findMeasuredMonitor(
@@ -98,7 +98,7 @@ export async function findMeasuredMonitor(
     {
       name: 'find-measured-monitor',
       text:
-        'SELECT no, id, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors WHERE id = $1 AND ' +
+        'SELECT no, id, type, sla_target AS "slaTarget", sla, created_at AS "createdAt" FROM monitors WHERE id = $1 AND ' +
         'tenant_id = $2',
     },
     [id, tenantId],

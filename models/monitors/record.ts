@@ -36,6 +36,7 @@ export function defineMonitorRecord(orm: Sequelize): ModelStatic<MonitorRecord> 
     downMinSources: { type: DataTypes.SMALLINT, allowNull: false },
     heartbeatGraceSeconds: DataTypes.INTEGER,
     slaTarget: DataTypes.DOUBLE,
+    sla: DataTypes.JSONB,
     tags: DataTypes.ARRAY(DataTypes.TEXT),
     checkSpec: { type: DataTypes.JSONB, allowNull: false },
     sealedSecrets: DataTypes.TEXT,

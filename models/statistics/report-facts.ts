@@ -2,13 +2,15 @@ import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { NO_LATENCIES } from '../../core/statistics/latency-histogram.ts';
 import {
   reportMonitor,
+  reportedPeriod,
   buildReport,
   type MonitorFacts,
   type MonitorReport,
+  type Reported,
 } from '../../core/statistics/reports/build.ts';
 import type { ReportContent, ReportDetails, ReportIncident } from '../../core/statistics/reports/content.ts';
 import { dayEdges, type ReportWindow } from '../../core/statistics/reports/periods.ts';
-import type { Stretch } from '../../core/statistics/sla.ts';
+import type { ServiceSla } from '../../core/statistics/service-hours.ts';
 import type { Database } from '../database.ts';
 import { readStateHistories } from '../incidents/state-history.ts';
 import { excludedTimes, readMaintenanceTimes } from '../maintenance/maintenance-times.ts';
@@ -26,6 +28,7 @@ type ReportedMonitor = {
   name: string;
   type: MonitorType;
   slaTarget: number | null;
+  sla: ServiceSla | null;
   createdAt: number;
 };
 
@@ -39,11 +42,12 @@ export async function composeReport(
 ): Promise<{ content: ReportContent; details: ReportDetails } | null> {
   const run = runOn(database.pool);
   const gaps = await listServiceGaps(run, { ...edgesOf(window), nowMs });
+  const period = reportedPeriod(window, gaps);
   const reports: MonitorReport[] = [];
   let after: ReportedMonitor | undefined;
   do {
     const monitors = await listMonitors(run, { tenantId, beforeSeconds: window.endSeconds, after });
-    reports.push(...(await reportChunk(database, { monitors, window, gaps, nowMs })));
+    reports.push(...(await reportChunk(database, { monitors, ...period, nowMs })));
     after = monitors.length === CHUNK ? monitors.at(-1) : undefined;
   } while (after !== undefined);
   const overload = await listOverloadGaps(run, { tenantId, ...edgesOf(window), nowMs });
@@ -56,10 +60,11 @@ export async function composeReport(
       );
 }
 
-type Chunk = { monitors: readonly ReportedMonitor[]; window: ReportWindow; gaps: readonly Stretch[]; nowMs: number };
+type Chunk = Reported & { monitors: readonly ReportedMonitor[]; nowMs: number };
 
-async function reportChunk(database: Database, { monitors, window, gaps, nowMs }: Chunk): Promise<MonitorReport[]> {
+async function reportChunk(database: Database, { monitors, nowMs, ...period }: Chunk): Promise<MonitorReport[]> {
   if (monitors.length === 0) return [];
+  const { window } = period;
   const monitorIds = monitors.map(({ id }) => id);
   const histories = await readStateHistories(database, { monitorIds, ...edgesOf(window) });
   const incidents = Map.groupBy(
@@ -70,7 +75,7 @@ async function reportChunk(database: Database, { monitors, window, gaps, nowMs }
   const days = await readDays(database, { monitorNos, window, nowMs });
   const maintenance = await readMaintenanceTimes(database, { monitorNos, ...edgesOf(window) });
   return monitors.map(({ no, createdAt, ...monitor }) =>
-    reportMonitor(window, gaps, {
+    reportMonitor(period, {
       monitor: { ...monitor, createdAtMs: createdAt * 1000 },
       transitions: histories.get(monitor.id) ?? [],
       maintenance: excludedTimes(maintenance, no),
@@ -106,7 +111,7 @@ async function listMonitors(
   { tenantId, beforeSeconds, after }: { tenantId: string; beforeSeconds: number; after: ReportedMonitor | undefined },
 ): Promise<ReportedMonitor[]> {
   return await run<ReportedMonitor>(
-    `SELECT no, id, name, type, sla_target AS "slaTarget", created_at AS "createdAt" FROM monitors
+    `SELECT no, id, name, type, sla_target AS "slaTarget", sla, created_at AS "createdAt" FROM monitors
      WHERE tenant_id = $1 AND created_at < $2 AND ($3::bigint IS NULL OR (created_at, id) > ($3, $4::text))
      ORDER BY created_at, id LIMIT $5`,
     [tenantId, beforeSeconds, after?.createdAt ?? null, after?.id ?? null, CHUNK],

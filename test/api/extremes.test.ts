@@ -11,6 +11,9 @@ const headers = (count: number, prefix = 'X') =>
 const patterns = (count: number) =>
   Array.from({ length: count }, () => ({ source: 'text_body', op: 'matches', value: '.{1000}'.repeat(10) }));
 
+const SLA = { target: 99.9, timezone: 'Europe/Berlin', hours: 'Mo-Fr 08:00-20:00' };
+const LONG_HOURS = SLA.hours.padEnd(200);
+
 /**
  * The last good value of each limit, and the first bad one where there is one. The description and the rules must draw
  * the same line.
@@ -46,6 +49,22 @@ const LIMITS: [string, unknown, unknown][] = [
   ['sla_target', { sla_target: 100 }, { sla_target: 100.001 }],
   ['sla_target, lowest', { sla_target: 0.001 }, { sla_target: 0 }],
   ['sla_target cleared', { sla_target: null }, { sla_target: '99' }],
+  ['sla', { sla: SLA }, { sla: { ...SLA, target: 100.001 } }],
+  ['sla, lowest target', { sla: { ...SLA, target: 0.001 } }, { sla: { ...SLA, target: 0 } }],
+  ['sla removed', { sla: null }, { sla: {} }],
+  ['sla.timezone', { sla: { ...SLA, timezone: 'utc' } }, { sla: { ...SLA, timezone: 'browser' } }],
+  [
+    'sla.timezone, an older name',
+    { sla: { ...SLA, timezone: 'Asia/Calcutta' } },
+    { sla: { ...SLA, timezone: '+01:00' } },
+  ],
+  ['sla.hours, longest', { sla: { ...SLA, hours: LONG_HOURS } }, { sla: { ...SLA, hours: `${LONG_HOURS} ` } }],
+  ['sla.hours', { sla: { ...SLA, hours: '24/7' } }, { sla: { ...SLA, hours: 'Mo-Fr 08:00-25:00' } }],
+  [
+    'sla.exclude_maintenance',
+    { sla: { ...SLA, exclude_maintenance: false } },
+    { sla: { ...SLA, exclude_maintenance: 0 } },
+  ],
   [
     'tags',
     { tags: Array.from({ length: 20 }, (_, index) => `${'t'.repeat(60)}${index}:${'v'.repeat(64)}`) },

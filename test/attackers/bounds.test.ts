@@ -5,13 +5,14 @@ import { createPartitions } from '../../models/system/partitions.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { ACCOUNT_WALKERS } from './bounds/accounts.ts';
 import { NOTIFYING_WALKERS } from './bounds/notifying.ts';
+import { READING_WALKERS } from './bounds/reading.ts';
 import { WATCHING_WALKERS } from './bounds/watching.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
 
 const ROOT = new URL('../../', import.meta.url);
-const WALKERS = { ...ACCOUNT_WALKERS, ...WATCHING_WALKERS, ...NOTIFYING_WALKERS };
+const WALKERS = { ...ACCOUNT_WALKERS, ...WATCHING_WALKERS, ...READING_WALKERS, ...NOTIFYING_WALKERS };
 
 type Row = { bound: string; tables: string[]; cause: string; limit: string; files: string[] };
 

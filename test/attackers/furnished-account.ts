@@ -1,6 +1,6 @@
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import { MOST_AT_ONCE } from '../../core/monitors/bulk.ts';
-import { buildReport, reportMonitor } from '../../core/statistics/reports/build.ts';
+import { buildReport, reportedPeriod, reportMonitor } from '../../core/statistics/reports/build.ts';
 import { periodAround } from '../../core/statistics/reports/periods.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { createInvitation, generateInvitationToken } from '../../models/accounts/invitations.ts';
@@ -305,13 +305,13 @@ async function addReport(
 ): Promise<string> {
   const id = api.makeId('rep');
   const facts = {
-    monitor: { id: monitor, name: `http ${mark}`, type: 'http' as const, slaTarget: 99.9, createdAtMs: 0 },
+    monitor: { id: monitor, name: `http ${mark}`, type: 'http' as const, slaTarget: 99.9, sla: null, createdAtMs: 0 },
     transitions: [],
     maintenance: [],
     days: [],
     incidents: [],
   };
-  const report = buildReport(WEEK, [reportMonitor(WEEK, [], facts)], []);
+  const report = buildReport(WEEK, [reportMonitor(reportedPeriod(WEEK, []), facts)], []);
   await insertReport(runOn(api.database.pool), {
     id,
     tenantId,

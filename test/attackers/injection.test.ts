@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { readDescription } from '../../api/description.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
-import { buildReport, reportMonitor } from '../../core/statistics/reports/build.ts';
+import { buildReport, reportedPeriod, reportMonitor } from '../../core/statistics/reports/build.ts';
 import { periodAround } from '../../core/statistics/reports/periods.ts';
 import { runOn } from '../../models/sql.ts';
 import { insertReport } from '../../models/statistics/reports.ts';
@@ -290,8 +290,8 @@ async function storeReport(
         resolution: 'recovered' as const,
       },
     ];
-    return reportMonitor(WEEK, [], {
-      monitor: { id, name, type: 'http', slaTarget: null, createdAtMs: 0 },
+    return reportMonitor(reportedPeriod(WEEK, []), {
+      monitor: { id, name, type: 'http', slaTarget: null, sla: null, createdAtMs: 0 },
       transitions: [],
       maintenance: [],
       days: [],

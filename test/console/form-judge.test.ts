@@ -49,6 +49,11 @@ test('a target is judged by its type, and says how it is written', (t) => {
     t.is(judged(draftWith({ target }, type))['target'], problem, `${type} ${target}`);
 });
 
+/** What the form has of an SLA over service hours. */
+function serviceHours(target: string, hours: string): Partial<Draft> {
+  return { sla: { target, hours, timezone: '', excludesMaintenance: true } };
+}
+
 const FIELDS: [field: string, part: Partial<Draft>, problem: string | undefined, type?: MonitorType][] = [
   ['interval_seconds', { interval: '120000' }, 'At most 24 hours (1440 minutes)'],
   ['interval_seconds', { interval: '90000' }, 'At most 24 hours'],
@@ -62,6 +67,17 @@ const FIELDS: [field: string, part: Partial<Draft>, problem: string | undefined,
   ['sla_target', { slaTarget: '200' }, 'Between 0 and 100'],
   ['sla_target', { slaTarget: '0' }, 'Between 0 and 100'],
   ['sla_target', { slaTarget: '99.95' }, undefined],
+  ['sla.target', serviceHours('', ''), undefined],
+  ['sla.target', serviceHours('', 'Mo 08:00-09:00'), 'Enter a target, like 99.9'],
+  ['sla.target', serviceHours('101', '24/7'), 'Between 0 and 100'],
+  ['sla.hours', serviceHours('99', ''), 'Enter hours, like Mo-Fr 08:00-20:00'],
+  ['sla.hours', serviceHours('99', '24/7'.padStart(200)), undefined],
+  ['sla.hours', serviceHours('99', `24/7${',24/7'.repeat(40)}`), 'At most 200 characters'],
+  [
+    'sla.hours',
+    serviceHours('99', 'Mo-Fr 08:00-25:00'),
+    'Unknown times, "08:00-25:00": write them as in Mo-Fr 08:00-20:00; Sa 09:00-13:00',
+  ],
   ['expected_status', { expectedStatus: '2xx, 301' }, undefined],
   ['expected_status', { expectedStatus: 'good' }, 'Use codes like 200, 2xx or 200,301'],
   ['down_min_sources', { quorum: '3', sources: ['a', 'b'] }, 'Only 2 locations check it'],
@@ -103,6 +119,7 @@ test('the limits of the form are those of the description', async (t) => {
     target: Number(schemas['MonitorTarget']?.maxLength),
     expected_status: Number(schemas['ExpectedStatus']?.maxLength),
     body_match: Number(schemas['BodyMatch']?.maxLength),
+    hours: Number(schemas['ServiceHoursText']?.maxLength),
   });
 });
 

@@ -203,6 +203,11 @@ const common = {
   down_after_failures: fc.integer({ min: 1, max: 5 }),
   up_after_successes: fc.integer({ min: 1, max: 5 }),
   sla_target: fc.constantFrom(99.95, 100, null),
+  sla: fc.constantFrom(
+    null,
+    { target: 99.5, timezone: 'America/New_York', hours: 'Mo-Fr 08:00-20:00; Sa 09:00-13:00' },
+    { target: 100, timezone: 'UTC', hours: '24/7', exclude_maintenance: false },
+  ),
 };
 
 /** A heartbeat asks no server: the service shortens its timeout as it sees fit. */
@@ -327,6 +332,7 @@ test('what is emptied goes back to what the service chooses', (t) => {
     expected_status: '418',
     body_match: 'a',
     sla_target: 99,
+    sla: { target: 99, timezone: 'UTC', hours: '24/7' },
     down_min_sources: 3,
     down_after_failures: 5,
     warn_days: 3,

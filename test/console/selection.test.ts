@@ -24,6 +24,7 @@ const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
     down_min_sources: 1,
     heartbeat_grace_seconds: null,
     sla_target: null,
+    sla: null,
     tags: [],
     status: 'up',
     maintenance: null,

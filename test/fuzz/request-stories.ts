@@ -117,16 +117,22 @@ function draftsOf(document: Document, operation: DescribedOperation): fc.Arbitra
   const inPath = parameters
     .filter(({ in: where }) => where === 'path')
     .map(({ name, schema }) => fc.tuple(fc.constant(name), pathValues(document, name, schema)));
-  const inQuery = parameters
-    .filter(({ in: where }) => where === 'query')
-    .map(({ name, schema }): fc.Arbitrary<[string, unknown]> =>
-      fc.tuple(fc.constant(name), valuesOf(document, schema, name)),
-    );
+  const inQuery = (isRequired: boolean) =>
+    parameters
+      .filter(({ in: where, required }) => where === 'query' && required === isRequired)
+      .map(({ name, schema }): fc.Arbitrary<[string, unknown]> =>
+        fc.tuple(fc.constant(name), valuesOf(document, schema, name)),
+      );
+  const optional = inQuery(false);
   return fc
     .record({
       path: fc.tuple(...inPath).map((values) => values.map(([, value]) => String(value))),
-      query:
-        inQuery.length === 0 ? fc.constant<[string, unknown][]>([]) : fc.array(fc.oneof(...inQuery), { maxLength: 2 }),
+      query: fc
+        .tuple(
+          fc.tuple(...inQuery(true)),
+          optional.length === 0 ? fc.constant([]) : fc.array(fc.oneof(...optional), { maxLength: 2 }),
+        )
+        .map(([required, chosen]) => [...required, ...chosen]),
       body: body === null ? fc.constant(undefined) : bodiesOf(document, body),
       flaw: flaws,
     })

@@ -104,6 +104,9 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   // The one parameter of this name that is no id, and the one text: the link of the newest invitation.
   id: ['@@link:0@@'],
   token: ['@@link:0@@', 'nobody-knows'],
+  tag: ['prod', 'env:prod'],
+  hours: ['Mo-Fr 08:00-20:00', 'Sa 22:00-02:00; Su 1:00-2:00,3:00-4:00', '24/7', 'always'],
+  timezone: ['Europe/Berlin', 'UTC', 'Australia/Lord_Howe', 'browser', '+01:00'],
   text: ['a note', 'zwei\nZeilen'],
   // One that may be given up meanwhile, so that others are left for what has to be checked.
   region: ['virginia', 'virginia', 'nowhere'],

@@ -123,6 +123,7 @@ export const SETTINGS: MonitorSettings = {
   downMinSources: 1,
   heartbeatGraceSeconds: null,
   slaTarget: null,
+  sla: null,
   tags: [],
   checkSpec: {},
 };

@@ -10,6 +10,7 @@ import {
 } from '../../../core/statistics/reports/content.ts';
 import { DAYS, GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page.ts';
 import { formatPeriod, type ReportPeriod } from '../../../core/statistics/reports/periods.ts';
+import type { ServiceFigures } from '../../../core/statistics/service-sla.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { escapeHtml } from '../../system/plain-page.ts';
 import { drawKey, drawLatency, drawStrip } from './plot.ts';
@@ -187,9 +188,20 @@ function renderMonitor(
   return `<section class="monitor">
 <h3>${isolated(monitor.name)}</h3>
 <p class="soft small">${monitor.type}, ${uptime}${verdict}, ${checks}</p>
+${renderServiceHours(monitor.service_hours ?? null)}
 ${days.length === 0 ? '' : `${drawStrip(days)}${drawLatency(days)}`}
 ${renderIncidents(incidents)}
 </section>`;
+}
+
+/** What the service hours of a monitor were, where it has any. */
+function renderServiceHours(service: ServiceFigures | null): string {
+  if (service === null) return '';
+  const { hours, timezone, target, met, uptime_percent: percent, budget } = service;
+  const verdict = met === null ? '' : `, target ${formatPercent(target, '')} ${met ? 'met' : 'missed'}`;
+  const left = budget === null ? '' : `, budget left ${formatBudget(budget.left_seconds)}`;
+  const uptime = formatUptime(percent, 'no data');
+  return `<p class="soft small">Service hours ${escapeHtml(`${hours}, ${timezone}`)}: ${uptime}${verdict}${left}</p>`;
 }
 
 function renderIncidents(incidents: readonly ReportIncident[]): string {

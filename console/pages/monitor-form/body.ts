@@ -100,6 +100,7 @@ function fieldsOf(draft: Draft): Fields {
     name: draft.name.trim(),
     interval_seconds: number(draft.interval),
     sla_target: number(draft.slaTarget),
+    sla: slaOf(draft),
     tags: draft.tags.trim() === '' ? undefined : sortTags(splitTags(draft.tags)),
     ...(type !== 'heartbeat' && { target: text(draft.target) }),
     ...(type !== 'vendor' && { dependencies: draft.dependencies.length > 0 ? [...draft.dependencies] : undefined }),
@@ -126,6 +127,17 @@ function fieldsOf(draft: Draft): Fields {
   };
 }
 
+/** Without a target and hours there is none. */
+function slaOf({ sla: { target, hours, timezone, excludesMaintenance } }: Draft): Fields['sla'] {
+  if (target.trim() === '' && hours.trim() === '') return undefined;
+  return {
+    target: numberOf(target),
+    timezone: timezone === '' ? 'UTC' : timezone,
+    hours: hours.trim(),
+    exclude_maintenance: excludesMaintenance,
+  };
+}
+
 /** The fields that apply to the type, with the service's defaults for empty ones. The quorum has a rule of its own. */
 function effective(draft: Draft, surroundings: Surroundings): Fields {
   const defaults = defaultsOf(draft, surroundings);
@@ -140,6 +152,7 @@ function effective(draft: Draft, surroundings: Surroundings): Fields {
     body_match: null,
     follow_redirects: true,
     sla_target: null,
+    sla: null,
     tags: [],
     grace_seconds: defaults.grace ?? undefined,
     agent_sources: [],

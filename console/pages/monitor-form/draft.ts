@@ -44,6 +44,9 @@ export type TransportDraft = {
   expect: string;
   expectMode: '' | NonNullable<Transport['expectMode']>;
 };
+/** An SLA over service hours; without a target and hours there is none. */
+export type ServiceHoursDraft = { target: string; hours: string; timezone: string; excludesMaintenance: boolean };
+
 export type DnsRecordDraft = {
   type: Schemas['DnsRecord']['type'];
   mode: Schemas['DnsRecord']['mode'];
@@ -70,6 +73,7 @@ export type Draft = {
   quorum: string;
   sources: readonly string[];
   slaTarget: string;
+  sla: ServiceHoursDraft;
   /** As entered, separated by commas or blanks. */
   tags: string;
   grace: string;
@@ -103,6 +107,7 @@ export function emptyDraft(type: MonitorType): Draft {
     quorum: '',
     sources: [],
     slaTarget: '',
+    sla: draftOfServiceHours(null),
     tags: '',
     grace: '',
     warnDays: '',
@@ -136,6 +141,7 @@ export function draftOf(monitor: MonitorDetail): Draft {
     quorum: textOf(monitor.down_min_sources),
     sources: monitor.agent_sources,
     slaTarget: textOf(monitor.sla_target),
+    sla: draftOfServiceHours(monitor.sla),
     tags: monitor.tags.join(', '),
     grace: textOf(monitor.heartbeat_grace_seconds),
     warnDays: textOf(spec.domain?.warnDays),
@@ -187,6 +193,11 @@ export function cloneOf(draft: Draft): Draft {
 const COPY = ' (copy)';
 /** The longest name that the API takes, in characters. */
 const MOST_NAME = 255;
+
+function draftOfServiceHours(sla: MonitorDetail['sla']): ServiceHoursDraft {
+  const { target = null, hours = '', timezone = '', exclude_maintenance: excludesMaintenance = true } = sla ?? {};
+  return { target: textOf(target), hours, timezone, excludesMaintenance };
+}
 
 function draftOfRequest({
   headers = {},

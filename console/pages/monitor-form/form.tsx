@@ -24,6 +24,7 @@ import { Notify, saveChannels } from './notify.tsx';
 import { PreviewCard } from './preview-card.tsx';
 import { NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
 import { suggestName, describeDown, describeTimeout, latestNotice, sayDuration } from './sentences.ts';
+import { ServiceHours } from './service-hours.tsx';
 import { TypeFields } from './type-fields.tsx';
 import { ChangedElsewhere, useMonitorDraft } from './use-monitor-draft.tsx';
 
@@ -128,6 +129,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
           <TypeFields form={form} />
           {type === 'http' || type === 'tcp' || type === 'icmp' || type === 'udp' ? <Locations form={form} /> : null}
           <Judgement form={form} />
+          <ServiceHours form={form} />
           <Dependencies form={form} />
           <Notify form={form} />
         </div>

@@ -1,9 +1,11 @@
 import { parseExpectedStatus } from '../../../core/checks/http/expected-status.ts';
 import { isAgentChecked, type MonitorType } from '../../../core/monitors/monitor.ts';
 import { parseTarget } from '../../../core/monitors/targets.ts';
+import { readServiceHours } from '../../../core/statistics/service-hours.ts';
+import { capitalize } from '../../client/failure.ts';
 import { judgeTags } from '../../parts/tags.ts';
 import { countLocations, defaultsOf, positive, type Surroundings } from './defaults.ts';
-import type { Draft } from './draft.ts';
+import type { Draft, ServiceHoursDraft } from './draft.ts';
 import { judgeAssertions, judgeRecords, judgeRequest, judgeTransport, type Found } from './judge-spec.ts';
 import { judgeDuration, judgeLength, judgeNumber, LIMITS, MOST_CHARACTERS } from './limits.ts';
 
@@ -21,6 +23,7 @@ export function judgeDraft(judged: Judged): Record<string, string> {
     name: judgeName(judged),
     interval_seconds: judgeInterval(judged),
     sla_target: judgeSlaTarget(draft.slaTarget),
+    ...judgeServiceHours(draft.sla),
     tags: judgeTags(draft.tags),
     ...(draft.type !== 'heartbeat' && { timeout_ms: judgeTimeout(judged) }),
     ...(isAgentChecked(draft.type) && { down_min_sources: judgeQuorum(judged) }),
@@ -123,6 +126,22 @@ function judgeSlaTarget(text: string): string | undefined {
   if (text.trim() === '') return undefined;
   const target = Number(text);
   return target > 0 && target <= 100 ? undefined : 'Between 0 and 100';
+}
+
+/** A target needs hours, and hours need a target. */
+function judgeServiceHours({ target, hours }: ServiceHoursDraft): Found {
+  if (target.trim() === '' && hours.trim() === '') return {};
+  return {
+    'sla.target': target.trim() === '' ? 'Enter a target, like 99.9' : judgeSlaTarget(target),
+    'sla.hours': hours.trim() === '' ? 'Enter hours, like Mo-Fr 08:00-20:00' : judgeHours(hours),
+  };
+}
+
+function judgeHours(hours: string): string | undefined {
+  const isLong = judgeLength(hours.trim(), MOST_CHARACTERS.hours);
+  if (isLong !== undefined) return isLong;
+  const read = readServiceHours(hours);
+  return read.ok ? undefined : capitalize(read.problem.replace(/^has /, ''));
 }
 
 function judgeStatus(text: string): string | undefined {

@@ -1,3 +1,4 @@
+import { MOST_HOURS_LENGTH } from '../../../core/statistics/service-hours.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 
 /** The smallest and the largest number that a field takes. */
@@ -18,7 +19,12 @@ export const LIMITS = {
 } as const satisfies Record<string, Limits>;
 
 /** The longest texts that the API takes, in characters, by their field there. */
-export const MOST_CHARACTERS = { target: 2048, expected_status: 128, body_match: 1024 } as const;
+export const MOST_CHARACTERS = {
+  target: 2048,
+  expected_status: 128,
+  body_match: 1024,
+  hours: MOST_HOURS_LENGTH,
+} as const;
 
 /** The units of durations, the largest first; `value` is their length in seconds. */
 export const UNITS = [

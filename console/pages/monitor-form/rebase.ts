@@ -74,6 +74,7 @@ export const FIELD_LABELS: Readonly<Record<keyof Draft, string>> = {
   quorum: 'locations to confirm',
   sources: 'locations',
   slaTarget: 'uptime target',
+  sla: 'service hours',
   tags: 'tags',
   grace: 'grace period',
   warnDays: 'expiry warning',

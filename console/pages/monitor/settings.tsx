@@ -6,6 +6,7 @@ import { Code } from '../../parts/facts.tsx';
 import { count, joinWords } from '../../parts/figures.ts';
 import { ChangesLink } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { describeHours } from '../../parts/service-hours.ts';
 import { formatDateTime, formatEvery } from '../../parts/time.tsx';
 import { hasLocations } from './status-words.ts';
 import {
@@ -82,6 +83,7 @@ function listSettings(
     interval_seconds: interval,
     timeout_ms: timeout,
     sla_target: target,
+    sla,
     tags,
     check_spec: spec,
     created_at: created,
@@ -101,6 +103,7 @@ function listSettings(
         ] as Setting[])
       : []),
     ['Uptime target (SLO)', formatPercent(target, 'None')],
+    ...(sla === null ? [] : [['Service hours', describeSla(sla)] as Setting]),
     ...(tags.length === 0 ? [] : [['Tags', <Tags key="tags" tags={tags} />] as Setting]),
     ...(dependencies.length === 0
       ? []
@@ -108,6 +111,10 @@ function listSettings(
     ['Created', formatDateTime(created)],
     ...(updated === created ? [] : [['Updated', formatDateTime(updated)] as Setting]),
   ];
+}
+
+function describeSla({ target, exclude_maintenance: excludes = true, ...counted }: NonNullable<Detail['sla']>): string {
+  return `${target}% of ${describeHours(counted)}, maintenance ${excludes ? 'left out' : 'counted'}`;
 }
 
 /** Each leads to the monitors that have it. */

@@ -6,8 +6,9 @@ import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Choices } from '../../parts/choice-fields.tsx';
 import { Figure } from '../../parts/facts.tsx';
-import { count, describeSeconds } from '../../parts/figures.ts';
+import { count, describeSeconds, formatBudget } from '../../parts/figures.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
+import { describeHours } from '../../parts/service-hours.ts';
 import { formatDuration } from '../../parts/time.tsx';
 import { route, setQuery } from '../../shell/router.ts';
 
@@ -22,9 +23,9 @@ const DEFAULT_SLO_DAYS = 30;
 /** The interval at which the uptime target is judged again, in milliseconds. */
 const SLO_EVERY_MS = 300_000;
 
-/** The uptime target (SLO) in a window of its own, or how to get one. */
+/** The uptime targets (SLOs) in a window of their own, or how to get one. */
 export function Slo({ monitor }: { monitor: Schemas['Monitor'] }) {
-  return monitor.sla_target === null ? (
+  return monitor.sla_target === null && monitor.sla === null ? (
     <p class="mt-4 border-t border-line pt-3 text-sm text-soft">
       No uptime target (SLO).{canWrite() && ' Set one, such as 99.9%, to track the error budget.'}
     </p>
@@ -33,8 +34,8 @@ export function Slo({ monitor }: { monitor: Schemas['Monitor'] }) {
   );
 }
 
-/** The uptime target in a window that the address chooses, apart from the range of the plot. */
-function Target({ monitor: { id, status, sla_target: target } }: { monitor: Schemas['Monitor'] }) {
+/** The uptime targets in a window that the address chooses, apart from the range of the plot. */
+function Target({ monitor: { id, status, sla_target: target, sla } }: { monitor: Schemas['Monitor'] }) {
   const { slo = '' } = route.value.query;
   const chosen = SLO_WINDOWS.find(({ value }) => value === slo)?.value ?? '';
   const days = Number(chosen) || DEFAULT_SLO_DAYS;
@@ -43,7 +44,7 @@ function Target({ monitor: { id, status, sla_target: target } }: { monitor: Sche
       const from = Math.floor(Date.now() / 1000) - days * DAY_SECONDS;
       return api.get('/monitors/{id}/stats', { path: { id }, query: { from, resolution: 'day' }, signal });
     },
-    [id, status, target, days],
+    [id, status, target, JSON.stringify(sla), days],
   );
   useEffect(() => {
     const timer = setInterval(() => !document.hidden && void load.reload(), SLO_EVERY_MS);
@@ -53,7 +54,8 @@ function Target({ monitor: { id, status, sla_target: target } }: { monitor: Sche
     <div class="mt-4 border-t border-line pt-3">
       <div class="mb-2 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <h3 class="text-[0.8125rem] font-medium">
-          Uptime target {formatPercent(target, '')} <span class="font-normal text-soft">last {count(days, 'day')}</span>
+          Uptime target {formatPercent(target, 'in service hours')}{' '}
+          <span class="font-normal text-soft">last {count(days, 'day')}</span>
         </h3>
         <Choices
           label="SLO window"
@@ -62,8 +64,13 @@ function Target({ monitor: { id, status, sla_target: target } }: { monitor: Sche
           onValue={(value) => setQuery({ slo: value })}
         />
       </div>
-      <Loaded load={load} height="h-16">
-        {({ totals }) => <SloFigures totals={totals} />}
+      <Loaded load={load} height={target !== null && sla !== null ? 'h-56' : 'h-24'}>
+        {({ totals }) => (
+          <>
+            {totals.sla.target !== null && <SloFigures totals={totals} />}
+            {totals.service_hours !== null && <ServiceFigures service={totals.service_hours} />}
+          </>
+        )}
       </Loaded>
     </div>
   );
@@ -73,33 +80,68 @@ function Target({ monitor: { id, status, sla_target: target } }: { monitor: Sche
 function SloFigures({ totals }: { totals: Schemas['MonitorStats']['totals'] }) {
   const { sla, uptime_percent: percent, seconds } = totals;
   const { met, budget, burn_rate: burn } = sla;
-  const missed = met === false;
   return (
     <>
       <dl class="grid grid-cols-2 gap-x-4 gap-y-3 md:grid-cols-4">
-        <Figure
-          label={met === null ? 'No data' : missed ? 'Missed' : 'Met'}
-          note={describeSeconds(seconds) || 'No downtime'}
-          tone={missed ? 'text-down' : met === true ? 'text-up' : ''}
-        >
-          {formatUptime(percent, '–')}
-        </Figure>
-        <Figure
-          label="Error budget left"
-          note={budget === null ? 'No data' : `of ${formatDuration(budget.total_seconds)}`}
-          tone={budget !== null && budget.left_seconds < 0 ? 'text-down' : ''}
-        >
-          {budget === null
-            ? '–'
-            : budget.left_seconds < 0
-              ? `−${formatDuration(-budget.left_seconds)}`
-              : formatDuration(budget.left_seconds)}
-        </Figure>
+        <Verdict met={met} percent={percent} seconds={seconds} />
+        <BudgetLeft budget={budget} />
         <Burn label="Burn rate (1 h)" rate={burn.hour} />
         <Burn label="Burn rate (24 h)" rate={burn.day} />
       </dl>
       {budget !== null && <Budget used={budget.used_seconds} total={budget.total_seconds} />}
     </>
+  );
+}
+
+/** The same of the service hours, which their own target is about. */
+function ServiceFigures({ service }: { service: Schemas['ServiceFigures'] }) {
+  const { target, met, budget, uptime_percent: percent, seconds, exclude_maintenance: excludes } = service;
+  return (
+    <div class="[:not(:first-child)]:mt-4">
+      <h4 class="mb-2 text-[0.8125rem] font-medium">
+        Service hours {formatPercent(target, '')}{' '}
+        <span class="font-normal text-soft">
+          {describeHours(service)}, maintenance {excludes ? 'left out' : 'counted'}
+        </span>
+      </h4>
+      <dl class="grid grid-cols-2 gap-x-4 gap-y-3 md:grid-cols-4">
+        <Verdict met={met} percent={percent} seconds={seconds} />
+        <BudgetLeft budget={budget} />
+      </dl>
+      {budget !== null && <Budget used={budget.used_seconds} total={budget.total_seconds} />}
+    </div>
+  );
+}
+
+function Verdict({
+  met,
+  percent,
+  seconds,
+}: {
+  met: boolean | null;
+  percent: number | null;
+  seconds: Schemas['SecondsByState'];
+}) {
+  return (
+    <Figure
+      label={met === null ? 'No data' : met ? 'Met' : 'Missed'}
+      note={describeSeconds(seconds) || 'No downtime'}
+      tone={met === null ? '' : met ? 'text-up' : 'text-down'}
+    >
+      {formatUptime(percent, '–')}
+    </Figure>
+  );
+}
+
+function BudgetLeft({ budget }: { budget: Schemas['ErrorBudget'] }) {
+  return (
+    <Figure
+      label="Error budget left"
+      note={budget === null ? 'No data' : `of ${formatDuration(budget.total_seconds)}`}
+      tone={budget !== null && budget.left_seconds < 0 ? 'text-down' : ''}
+    >
+      {formatBudget(budget?.left_seconds ?? null)}
+    </Figure>
   );
 }
 

@@ -5,8 +5,9 @@ import { DAYS, hatchBar, type DayBar } from '../../../core/statistics/reports/pa
 import type { Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
-import { count, formatNumber } from '../../parts/figures.ts';
+import { count, formatBudget, formatNumber } from '../../parts/figures.ts';
 import { Card, Section, useWide } from '../../parts/page.tsx';
+import { describeHours } from '../../parts/service-hours.ts';
 import { Badge } from '../../parts/status.tsx';
 import { formatDateTime, formatDay, formatDuration, formatShort } from '../../parts/time.tsx';
 import { showTooltip } from '../../parts/tooltip.tsx';
@@ -181,7 +182,16 @@ export function MonitorParts({
 
 function MonitorPart({ monitor, incidents }: { monitor: Monitor; incidents: readonly Incident[] }) {
   const isWide = useWide();
-  const { id, name, days = [], uptime_percent: percent, sla_met: met, sla_target: target, checks } = monitor;
+  const {
+    id,
+    name,
+    days = [],
+    uptime_percent: percent,
+    sla_met: met,
+    sla_target: target,
+    checks,
+    service_hours: service = null,
+  } = monitor;
   return (
     <Card class="p-4">
       <div class="mb-2 flex flex-wrap items-baseline gap-x-3 gap-y-0.5">
@@ -194,12 +204,29 @@ function MonitorPart({ monitor, incidents }: { monitor: Monitor; incidents: read
         {met !== null && (
           <Badge tone={met ? 'good' : 'bad'}>{`SLO ${formatPercent(target, '')} ${met ? 'met' : 'missed'}`}</Badge>
         )}
+        {service !== null && <ServiceVerdict service={service} />}
         <span class="text-xs text-soft md:ml-auto">{checks === 0 ? 'No checks' : count(checks, 'check')}</span>
       </div>
       <DayStrip days={days} isWide={isWide} />
       <LatencyPlot days={days} isWide={isWide} />
       <Incidents incidents={incidents} />
     </Card>
+  );
+}
+
+/** What the service hours were, and whether they met their target. */
+function ServiceVerdict({ service }: { service: NonNullable<Monitor['service_hours']> }) {
+  const { target, met, uptime_percent: percent, budget } = service;
+  return (
+    <span class="text-[0.8125rem] text-soft">
+      {met !== null && (
+        <Badge
+          tone={met ? 'good' : 'bad'}
+        >{`Service hours ${formatPercent(target, '')} ${met ? 'met' : 'missed'}`}</Badge>
+      )}{' '}
+      {formatUptime(percent, 'No data')} of {describeHours(service)}
+      {budget !== null && `, ${formatBudget(budget.left_seconds)} of error budget left`}
+    </span>
   );
 }
 

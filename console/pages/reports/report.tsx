@@ -5,7 +5,7 @@ import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink, Button } from '../../parts/button.tsx';
 import { Figure } from '../../parts/facts.tsx';
-import { formatNumber } from '../../parts/figures.ts';
+import { formatBudget, formatNumber } from '../../parts/figures.ts';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section, Card } from '../../parts/page.tsx';
@@ -215,11 +215,6 @@ function MonitorTable({ monitors, name }: { monitors: readonly Monitor[]; name: 
 
 function formatLength(seconds: number | null): string {
   return seconds === null || seconds === 0 ? '–' : formatDuration(seconds);
-}
-
-function formatBudget(seconds: number | null): string {
-  if (seconds === null) return '–';
-  return seconds < 0 ? `−${formatDuration(-seconds)}` : formatDuration(seconds);
 }
 
 function formatMs(ms: number | null): string {

@@ -6,6 +6,7 @@ import { completeCheckSpec } from './check-spec.ts';
 import { addProblem, show, type Problem } from './checks.ts';
 import type { MonitorInput } from './fields.ts';
 import { refuseMoved } from './secret-value.ts';
+import { completeServiceSla } from './service-sla.ts';
 import { completeVendor, type PageReading } from './vendor.ts';
 
 /** The longest warning of a domain monitor, in days. */
@@ -68,6 +69,7 @@ export function completeMonitor(
     downMinSources: input.down_min_sources ?? keptQuorum ?? defaultDownMinSources(type, agentSources.length),
     heartbeatGraceSeconds: input.grace_seconds ?? base.settings.heartbeatGraceSeconds,
     slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
+    sla: input.sla === undefined ? base.settings.sla : input.sla && completeServiceSla(input.sla, problems),
     tags: input.tags === undefined ? base.settings.tags : sortTags(input.tags),
   };
   checkTarget(base, { input, settings, context }, problems);

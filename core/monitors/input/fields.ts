@@ -22,6 +22,7 @@ export type MonitorBody = {
   up_after_successes?: number;
   down_min_sources?: number | null;
   sla_target?: number | null;
+  sla?: ServiceSlaInput | null;
   tags?: readonly string[];
   grace_seconds?: number;
   agent_sources?: readonly string[];
@@ -30,6 +31,9 @@ export type MonitorBody = {
   components?: readonly string[];
   dependencies?: readonly string[];
 };
+
+/** An SLA over service hours; maintenance is left out unless `exclude_maintenance` is false. */
+export type ServiceSlaInput = { target: number; timezone: string; hours: string; exclude_maintenance?: boolean };
 
 /** A body of which each field was read; what depends on other fields is still to be judged. */
 export type MonitorInput = Omit<MonitorBody, 'method' | 'follow_redirects'> & {

@@ -121,6 +121,7 @@ function defaultMonitor(
       downMinSources: 1,
       heartbeatGraceSeconds: defaultGraceSeconds(type, intervalSeconds),
       slaTarget: null,
+      sla: null,
       tags: [],
       checkSpec: type === 'domain' ? { domain: { warnDays: DEFAULT_WARN_DAYS } } : {},
     },

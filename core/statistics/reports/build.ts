@@ -1,5 +1,7 @@
 import type { MonitorType } from '../../monitors/monitor.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../latency-histogram.ts';
+import type { ServiceSla } from '../service-hours.ts';
+import { measureService, ServiceCalendar, serviceFigures } from '../service-sla.ts';
 import {
   judgeSla,
   measureStates,
@@ -31,7 +33,14 @@ export type ExcludedMaintenance = Stretch & { retroactive: readonly Stretch[] };
  * may touch it.
  */
 export type MonitorFacts = {
-  monitor: { id: string; name: string; type: MonitorType; slaTarget: number | null; createdAtMs: number };
+  monitor: {
+    id: string;
+    name: string;
+    type: MonitorType;
+    slaTarget: number | null;
+    sla: ServiceSla | null;
+    createdAtMs: number;
+  };
   transitions: readonly StateChange[];
   maintenance: readonly ExcludedMaintenance[];
   days: readonly { checks: number; latency: Histogram }[];
@@ -54,10 +63,18 @@ const MOST_WORST = 5;
 /** Incidents that a report lists; beyond, the shortest are only counted. */
 const MOST_INCIDENTS = 1000;
 
+/** A period, what the service itself missed of it, and its service hours. */
+export type Reported = { window: ReportWindow; gaps: readonly Stretch[]; calendar: ServiceCalendar };
+
+/** What all monitors of a report have in common. */
+export function reportedPeriod(window: ReportWindow, gaps: readonly Stretch[]): Reported {
+  const calendar = new ServiceCalendar({ fromMs: window.startSeconds * 1000, toMs: window.endSeconds * 1000 });
+  return { window, gaps, calendar };
+}
+
 /** What the period was for one monitor. */
 export function reportMonitor(
-  window: ReportWindow,
-  gaps: readonly Stretch[],
+  { window, gaps, calendar }: Reported,
   { monitor, transitions, maintenance, days, incidents: found }: MonitorFacts,
 ): MonitorReport {
   const edges = dayEdges(window);
@@ -73,7 +90,7 @@ export function reportMonitor(
   const { uptimePercent, slaMet, budget } = judgeSla(seconds, monitor.slaTarget);
   const incidents = found.filter((incident) => overlaps(incident, window)).map((incident) => asOfEnd(incident, window));
   const figures = countIncidents(incidents, window);
-  const { id, name, type, slaTarget } = monitor;
+  const { id, name, type, slaTarget, sla } = monitor;
   return {
     line: {
       id,
@@ -95,6 +112,7 @@ export function reportMonitor(
       maintenance_seconds: seconds.maintenance,
       retroactive_seconds: retroactiveSeconds(maintenance, span),
       uptime_percent_with_maintenance: judgeSla(secondsWithMaintenance, null).uptimePercent,
+      service_hours: sla && serviceFigures(sla, measureService(calendar, sla, history)),
     },
     seconds,
     secondsWithMaintenance,
@@ -147,6 +165,7 @@ export function buildReport(
 function summarise(monitors: readonly MonitorReport[]): ReportSummary {
   const seconds = sumSeconds(monitors.map((monitor) => monitor.seconds));
   const lines = monitors.map(({ line }) => line);
+  const verdicts = lines.map(meetsTargets);
   return {
     monitors: lines.length,
     incidents: lines.reduce((sum, { incidents }) => sum + incidents, 0),
@@ -158,8 +177,8 @@ function summarise(monitors: readonly MonitorReport[]): ReportSummary {
       sumSeconds(monitors.map((monitor) => monitor.secondsWithMaintenance)),
       null,
     ).uptimePercent,
-    sla_met: lines.filter(({ sla_met: isMet }) => isMet === true).length,
-    sla_missed: lines.filter(({ sla_met: isMet }) => isMet === false).length,
+    sla_met: verdicts.filter((isMet) => isMet === true).length,
+    sla_missed: verdicts.filter((isMet) => isMet === false).length,
     worst_monitors: lines
       .filter((line) => line.down_seconds > 0 || line.incidents > 0)
       .toSorted(
@@ -177,6 +196,12 @@ function summarise(monitors: readonly MonitorReport[]): ReportSummary {
         incidents,
       })),
   };
+}
+
+/** Whether a monitor met both its targets, or the one it has (D-501); null where it has none. */
+function meetsTargets({ sla_met: isMet, service_hours: service }: ReportMonitor): boolean | null {
+  const verdicts = [isMet, service?.met ?? null].filter((verdict) => verdict !== null);
+  return verdicts.length === 0 ? null : verdicts.every(Boolean);
 }
 
 /** In the order in which they began. */

@@ -1,6 +1,7 @@
 import { renderCsv, type CsvColumns } from '../../csv.ts';
 import type { MonitorType } from '../../monitors/monitor.ts';
-import type { CountedState } from '../sla.ts';
+import type { ServiceFigures } from '../service-sla.ts';
+import { noSeconds, type CountedState } from '../sla.ts';
 
 /**
  * What a report says, in its wire form (D-62): it is stored so, because a report never changes once it is made. Times
@@ -62,6 +63,8 @@ export type ReportMonitor = MaintenanceFigures & {
   mttr_seconds: number | null;
   checks: number;
   response_ms: ResponseMs;
+  /** Null without an SLA over service hours; absent from reports made before there were any. */
+  service_hours?: ServiceFigures | null;
 };
 
 /**
@@ -105,6 +108,8 @@ export function formatUptime(percent: number | null, none: string): string {
   return percent === null ? none : `${(Math.floor(Math.round(percent * 1e6) / 1000) / 1000).toFixed(3)}%`;
 }
 
+const COUNTED_STATES = Object.keys(noSeconds()) as CountedState[];
+
 /** The columns of the table, in its order. */
 const COLUMNS: CsvColumns<ReportMonitor> = [
   ['id', ({ id }) => id],
@@ -131,6 +136,16 @@ const COLUMNS: CsvColumns<ReportMonitor> = [
     'uptime_percent_with_maintenance',
     ({ uptime_percent: without, uptime_percent_with_maintenance: uptime = without }) => uptime,
   ],
+  ['service_hours', ({ service_hours: service }) => service?.hours ?? null],
+  ['service_timezone', ({ service_hours: service }) => service?.timezone ?? null],
+  ['service_target', ({ service_hours: service }) => service?.target ?? null],
+  ['service_uptime_percent', ({ service_hours: service }) => service?.uptime_percent ?? null],
+  ['service_met', ({ service_hours: service }) => service?.met ?? null],
+  ['service_error_budget_seconds', ({ service_hours: service }) => service?.budget?.left_seconds ?? null],
+  ...COUNTED_STATES.map((state): CsvColumns<ReportMonitor>[number] => [
+    `service_${state}_seconds`,
+    ({ service_hours: service }) => service?.seconds[state] ?? null,
+  ]),
 ];
 
 /** A report's monitors as CSV: a header, then one line a monitor. What is null is an empty cell. */

@@ -249,6 +249,7 @@ test.serial(
     t.is(ended?.action, 'member.other_sessions_ended');
     t.deepEqual(rest, before);
 
+    const sla = { target: 99.5, timezone: 'Europe/Berlin', hours: 'Mo-Fr 08:00-20:00' };
     const spec = {
       request: {
         headers: { 'X-Mark': 'other' },
@@ -257,7 +258,7 @@ test.serial(
       },
       assertions: [],
     };
-    await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop', sla_target: 99.9, check_spec: spec });
+    await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop', sla_target: 99.9, sla, check_spec: spec });
     const [changed] = await log();
     t.like(changed, { action: 'monitor.changed', object: { kind: 'monitor', id, name: 'Shop' } });
     const { 'check_spec.assertions': assertions, ...others } = changed?.changes ?? {};
@@ -265,6 +266,10 @@ test.serial(
     t.deepEqual(others, {
       name: ['http quiet', 'Shop'],
       sla_target: [null, 99.9],
+      'sla.target': [null, 99.5],
+      'sla.timezone': [null, 'Europe/Berlin'],
+      'sla.hours': [null, 'Mo-Fr 08:00-20:00'],
+      'sla.exclude_maintenance': [null, true],
       'check_spec.request.headers.X-Mark': ['quiet', 'other'],
       'check_spec.request.body': ['quiet', null],
       'check_spec.request.contentType': ['text/quiet', null],

@@ -180,6 +180,16 @@ const SENTENCES: [unknown, string][] = [
     'expected_status must be status codes such as 200, 2xx or 200,301 or null, got "20x"',
   ],
   [{ name: 'x', sla_target: 0 }, 'sla_target must be a number above 0 and at most 100 or null, got 0'],
+  [
+    { name: 'x', sla: { target: 101, timezone: 'UTC', hours: '24/7' } },
+    'sla.target must be a number above 0 and at most 100, got 101',
+  ],
+  [{ name: 'x', sla: { target: 99, hours: '24/7' } }, 'sla.timezone is required'],
+  [
+    { name: 'x', sla: { target: 99, timezone: 'UTC', hours: '' } },
+    'sla.hours must be a string of 1 to 200 characters, got 0 characters',
+  ],
+  [{ name: 'x', sla: 99 }, 'sla must be an object or null, got 99'],
   [{ name: 'x', follow_redirects: 'yes' }, 'follow_redirects must be true, false or a number, got "yes"'],
   [{ name: 'x', agent_sources: 'agt_1' }, 'agent_sources must be a list of at most 100 items, got "agt_1"'],
   [{ name: 'x', agent_sources: [1] }, 'agent_sources[0] must be a string of 0 to 64 characters, got 1'],

@@ -36,6 +36,7 @@ async function addMonitors({ database, makeId }: ApiServer, { tenantId }: Accoun
           downMinSources: 1,
           heartbeatGraceSeconds: 60,
           slaTarget: null,
+          sla: null,
           tags: [],
           checkSpec: index === 7 ? { heartbeat: { token: `token-of-${id}` } } : {},
         },

@@ -33,6 +33,7 @@ test.serial(
       down_min_sources: 2,
       heartbeat_grace_seconds: null,
       sla_target: null,
+      sla: null,
       status: 'pending',
       enabled: 1,
       check_spec: {},
@@ -187,6 +188,7 @@ const OF_EVERY_TYPE: object[] = [
     warn_days: 5000,
     body_match: 'ok',
     sla_target: 99.9,
+    sla: { target: 99.5, timezone: 'Europe/Berlin', hours: 'Mo-Fr 08:00-20:00' },
     check_spec: { request: SECRET_REQUEST, assertions: [{ source: 'header', name: 'server', op: 'exists' }] },
   },
   {

@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { bucketOf } from '../../../core/statistics/latency-histogram.ts';
-import { buildReport, reportMonitor, type MonitorFacts } from '../../../core/statistics/reports/build.ts';
+import {
+  buildReport,
+  reportedPeriod,
+  reportMonitor,
+  type MonitorFacts,
+} from '../../../core/statistics/reports/build.ts';
 import type { ReportContent, ReportDetails } from '../../../core/statistics/reports/content.ts';
 import { dayEdges, periodAround, type ReportWindow } from '../../../core/statistics/reports/periods.ts';
 import { runOn } from '../../../models/sql.ts';
@@ -15,6 +20,8 @@ withApiServer(test);
 const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
 const MONTH = periodAround('month', Date.UTC(2026, 2, 4) / 1000);
 const EVIL = '</title><script>alert(1)</script>&"\'<img src=x onerror=alert(2)>';
+
+const SLA = { target: 99.9, timezone: 'UTC', hours: 'We 00:00-01:00', excludeMaintenance: true };
 
 type Stored = { id: string; content: ReportContent; details: ReportDetails };
 
@@ -33,7 +40,7 @@ async function storeReport(
   const outage = { startedAt: start + 2 * 86_400 + 60, resolvedAt: start + 2 * 86_400 + 960 };
   const facts: MonitorFacts[] = [
     {
-      monitor: { id: 'mon_a', name: 'Shop', type: 'http', slaTarget: 99.9, createdAtMs: 0 },
+      monitor: { id: 'mon_a', name: 'Shop', type: 'http', slaTarget: 99.9, sla: SLA, createdAtMs: 0 },
       transitions: [
         { atMs: 1, to: 'up' },
         { atMs: outage.startedAt * 1000, to: 'down' },
@@ -58,14 +65,21 @@ async function storeReport(
       ],
     },
     {
-      monitor: { id: 'mon_b', name: EVIL, type: 'heartbeat', slaTarget: null, createdAtMs: 0 },
+      monitor: { id: 'mon_b', name: EVIL, type: 'heartbeat', slaTarget: null, sla: null, createdAtMs: 0 },
       transitions: [],
       maintenance: [],
       days: [],
       incidents: [],
     },
     {
-      monitor: { id: 'mon_c', name: '=1+1', type: 'dns', slaTarget: null, createdAtMs: (start + 3 * 86_400) * 1000 },
+      monitor: {
+        id: 'mon_c',
+        name: '=1+1',
+        type: 'dns',
+        slaTarget: null,
+        sla: null,
+        createdAtMs: (start + 3 * 86_400) * 1000,
+      },
       transitions: [{ atMs: (start + 3 * 86_400) * 1000, to: 'degraded' }],
       maintenance: [],
       days: [],
@@ -76,7 +90,7 @@ async function storeReport(
   const id = makeId('rep');
   const report = buildReport(
     window,
-    facts.map((one) => reportMonitor(window, gaps, one)),
+    facts.map((one) => reportMonitor(reportedPeriod(window, gaps), one)),
     gaps,
   );
   if (
@@ -119,7 +133,18 @@ test('a list shows summaries and monitors, one report its days, incidents and ga
     error_budget_seconds: 604 - 900,
     unknown_seconds: 300,
     checks: 60,
+    service_hours: {
+      target: 99.9,
+      timezone: 'UTC',
+      hours: 'We 00:00-01:00',
+      exclude_maintenance: true,
+      uptime_percent: 75,
+      met: false,
+      budget: { total_seconds: 3, used_seconds: 900, left_seconds: -897 },
+      seconds: { up: 2700, degraded: 0, down: 900, unknown: 0, paused: 0, pending: 0, maintenance: 0 },
+    },
   });
+  t.is(content.monitors[1]?.service_hours, null);
   t.true(text.indexOf('"period_start"') < text.indexOf('"uptime_percent"'));
   t.deepEqual((await account.reader('GET', `/v1/reports/${id}?format=json`)).json, json);
 });
@@ -187,6 +212,7 @@ test('as CSV a report is a file of a line for each monitor, whatever Accept asks
   t.is(lines.length, 5);
   t.is(lines.at(-1), '');
   t.regex(lines[1] ?? '', /^mon_a,Shop,http,99\.851,99\.9,false,-296,900,0,300,0,1,900,900,60,/);
+  t.regex(lines[1] ?? '', /,We 00:00-01:00,UTC,99\.9,75,false,-897,2700,0,900,0,0,0,0$/);
   t.true(lines[2]?.startsWith(`mon_b,"${EVIL.replaceAll('"', '""')}",heartbeat,,,,,0,`));
   t.true(lines[3]?.startsWith(`mon_c,'=1+1,dns,100,`));
 });
@@ -257,6 +283,11 @@ test('as a page a report is whole, well-formed and escaped, runs no script and l
   t.deepEqual(
     all('h3').map((one) => one.text),
     ['Shop', EVIL, '=1+1'],
+  );
+  t.true(
+    all('p').some(
+      (one) => one.text === 'Service hours We 00:00-01:00, UTC: 75.000%, target 99.9% missed, budget left −14 min 57 s',
+    ),
   );
   t.true(all('bdi').some((one) => one.text === `Acme <b>& Sons</b> ${account.tenantId}`));
   t.deepEqual([all('script'), all('img'), all('b'), all('link'), all('a'), all('iframe')], [[], [], [], [], [], []]);

@@ -233,16 +233,6 @@ const checksRequested: Walker = async (t) => {
   t.is((await ask(ids[20])).status, 429);
 };
 
-const exports: Walker = async (t) => {
-  const { api } = t.context;
-  const [{ owner, reader }, other] = [await api.account(), await api.account()];
-  const pathOf = async (call: typeof owner) =>
-    `/v1/monitors/${await made(call('POST', '/v1/monitors', { name: 'x' }))}/checks?format=csv` as const;
-  const [path, another] = [await pathOf(owner), await pathOf(owner)];
-  t.deepEqual(await statusesOf(11, (no) => reader('GET', no % 2 === 0 ? path : another)), thenRefused(10, 200, 429));
-  t.is((await other.reader('GET', await pathOf(other.owner))).status, 200);
-};
-
 const news: Walker = async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
@@ -369,7 +359,6 @@ export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   'status pages': statusPages,
   'checks of what is new': news,
   'requested checks': checksRequested,
-  'exports of results': exports,
   probes,
   judging,
   domains,

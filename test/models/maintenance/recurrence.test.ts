@@ -4,6 +4,7 @@ import { DAY_MS } from '../../../core/time.ts';
 import { checkRecurrence, listStarts, type Schedule } from '../../../models/maintenance/recurrence.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts';
+import { TWELVE_ZONES } from '../../helpers/twelve-zones.ts';
 
 const NOW = Date.parse('2026-11-26T12:00:00Z');
 const ONCE: Schedule = { startsAtMs: NOW, timezone: 'UTC', cron: null, rrule: null };
@@ -18,24 +19,6 @@ function startsOf(schedule: Partial<Schedule>, [from, to]: readonly [string, str
   );
 }
 
-/**
- * Twelve zones, each with two years in which the zone databases of Node and PostgreSQL agree and, where a zone had
- * any, its clocks changed: by half an hour, at midnight, for Ramadan, and by a whole day.
- */
-const ZONES: readonly (readonly [zone: string, year: number])[] = [
-  ['UTC', 2024],
-  ['Europe/Berlin', 2024],
-  ['America/New_York', 2024],
-  ['Australia/Lord_Howe', 2024],
-  ['Pacific/Chatham', 2024],
-  ['Australia/Sydney', 2024],
-  ['Africa/Casablanca', 2024],
-  ['Asia/Kolkata', 2024],
-  ['Asia/Kathmandu', 2024],
-  ['Asia/Tehran', 2021],
-  ['America/Sao_Paulo', 2017],
-  ['Pacific/Apia', 2011],
-];
 /** The same times as a cron expression and as a rule; `weekday` counts from Sunday, null for each day. */
 const TIMES = [
   { time: '02:30', every: '1 day', weekday: null, cron: '30 2 * * *', rrule: 'FREQ=DAILY;BYHOUR=2;BYMINUTE=30' },
@@ -72,7 +55,7 @@ test('schedules of twelve zones start when PostgreSQL says that the clocks there
     await database.pool.end();
     await drop();
   });
-  for (const [timezone, year] of ZONES)
+  for (const [timezone, year] of TWELVE_ZONES)
     for (const { time, every, weekday, cron, rrule } of TIMES) {
       const [fromMs, toMs] = [Date.UTC(year, 0, 1), Date.UTC(year + 2, 0, 1)];
       const first = new Date(fromMs - 2 * DAY_MS);

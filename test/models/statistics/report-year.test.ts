@@ -15,6 +15,7 @@ import { beginRollups, rollDay, rollHour } from '../../../models/statistics/roll
 import { createPartitions } from '../../../models/system/partitions.ts';
 import { makeReports } from '../../../workers/statistics/reports.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { seeded } from '../../helpers/seeded.ts';
 
 const test = anyTest;
 
@@ -149,6 +150,7 @@ function isTrue(
         maintenance_seconds: counted.get('maintenance') ?? 0,
         retroactive_seconds: lateSeconds(life, { from, to }),
         uptime_percent_with_maintenance: uptimeOf(countedWith),
+        service_hours: null,
       },
       `${report.period} ${from} ${life.id}`,
     );
@@ -198,7 +200,7 @@ function naiveLine(
   life: Life,
   counted: ReadonlyMap<CountedState, number>,
   window: { from: number; to: number },
-): Omit<ReportMonitor, 'name' | 'response_ms' | keyof MaintenanceFigures> {
+): Omit<ReportMonitor, 'name' | 'response_ms' | 'service_hours' | keyof MaintenanceFigures> {
   const [up, degraded, down] = [counted.get('up') ?? 0, counted.get('degraded') ?? 0, counted.get('down') ?? 0];
   const all = up + degraded + down;
   // Targets of the test are whole thousandths.
@@ -504,15 +506,4 @@ async function storeYear(runtime: TestRuntime, lives: readonly Life[], gaps: rea
 
 function second(ms: number): number {
   return Math.floor(ms / 1000);
-}
-
-/** Makes a seeded Mulberry32 generator: the same year every time. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

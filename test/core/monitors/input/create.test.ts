@@ -38,6 +38,7 @@ test('a name alone makes an http monitor with every default', (t) => {
       downMinSources: 2,
       heartbeatGraceSeconds: null,
       slaTarget: null,
+      sla: null,
       tags: [],
       checkSpec: {},
     },

@@ -28,6 +28,7 @@ const FULL = created({
   interval_seconds: 30,
   down_min_sources: 3,
   sla_target: 99.9,
+  sla: { target: 99.5, timezone: 'europe/berlin', hours: ' Mo-Fr 08:00-20:00 ' },
   body_match: 'ok',
   warn_days: 20,
   dependencies: ['mon_vendor'],
@@ -54,6 +55,24 @@ test('an empty PATCH of http clears request, assertions and secrets, resets the 
     },
     secrets: {},
   });
+});
+
+test('an SLA over service hours stays when it is left out, is replaced as a whole, and null removes it', (t) => {
+  const sla = { target: 99.5, timezone: 'Europe/Berlin', hours: 'Mo-Fr 08:00-20:00', excludeMaintenance: true };
+  t.deepEqual(patched(FULL, { name: 'y' }).settings.sla, sla);
+  const counted = { target: 99, timezone: 'UTC', hours: '24/7', exclude_maintenance: false };
+  const replaced = patched(FULL, { sla: counted });
+  t.deepEqual(replaced.settings.sla, { target: 99, timezone: 'UTC', hours: '24/7', excludeMaintenance: false });
+  const { exclude_maintenance: _default, ...rest } = counted;
+  t.true(patched(replaced, { sla: rest }).settings.sla?.excludeMaintenance);
+  t.is(patched(FULL, { sla: null }).settings.sla, null);
+});
+
+test('everything that is wrong with an SLA over service hours is said at once, by its fields', (t) => {
+  t.deepEqual(messages(FULL, { sla: { target: 99, timezone: 'Mars/Olympus', hours: 'Mo-Fr 8 to 5' } }), [
+    'sla.timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got "Mars/Olympus"',
+    'sla.hours has a rule that cannot be read, "Mo-Fr 8 to 5": write them as in Mo-Fr 08:00-20:00; Sa 09:00-13:00',
+  ]);
 });
 
 test('sending back what a read shows, with the preserve flags, changes nothing', (t) => {
@@ -355,6 +374,7 @@ test('a PATCH is idempotent: applying it twice gives the same monitor', (t) => {
       name: fc.string({ minLength: 1 }).filter((name) => name.trim() !== ''),
       interval_seconds: fc.integer({ min: 11, max: 86_400 }),
       sla_target: fc.constantFrom(null, 99, 100),
+      sla: fc.constantFrom(null, { target: 99, timezone: 'utc', hours: '24/7', exclude_maintenance: false }),
       warn_days: fc.integer({ min: 0, max: 3650 }),
       agent_sources: fc.subarray(['agt_a', 'agt_b', 'agt_c', 'agt_mine']),
       check_spec: fc.record(

@@ -1,6 +1,11 @@
 import test from 'ava';
 import { bucketOf } from '../../../../core/statistics/latency-histogram.ts';
-import { buildReport, reportMonitor, type MonitorFacts } from '../../../../core/statistics/reports/build.ts';
+import {
+  buildReport,
+  reportedPeriod,
+  reportMonitor,
+  type MonitorFacts,
+} from '../../../../core/statistics/reports/build.ts';
 import type { ReportIncident } from '../../../../core/statistics/reports/content.ts';
 import { periodAround } from '../../../../core/statistics/reports/periods.ts';
 
@@ -8,7 +13,14 @@ const WEEK = periodAround('week', Date.UTC(2026, 2, 4) / 1000);
 const START = WEEK.startSeconds;
 const END = WEEK.endSeconds;
 const DAY = 86_400;
-const MONITOR: MonitorFacts['monitor'] = { id: 'mon_1', name: 'Shop', type: 'http', slaTarget: 99.9, createdAtMs: 0 };
+const MONITOR: MonitorFacts['monitor'] = {
+  id: 'mon_1',
+  name: 'Shop',
+  type: 'http',
+  slaTarget: 99.9,
+  sla: null,
+  createdAtMs: 0,
+};
 const UP: MonitorFacts['transitions'] = [{ atMs: 1000, to: 'up' }];
 
 function incident(startedAt: number, resolvedAt: number | null, given: Partial<ReportIncident> = {}): ReportIncident {
@@ -28,7 +40,7 @@ function incident(startedAt: number, resolvedAt: number | null, given: Partial<R
 }
 
 function report(facts: Partial<MonitorFacts>) {
-  return reportMonitor(WEEK, [], {
+  return reportMonitor(reportedPeriod(WEEK, []), {
     monitor: MONITOR,
     transitions: UP,
     maintenance: [],
@@ -146,7 +158,7 @@ test('percentiles of the period are those of all its days together', (t) => {
 
 test('the summary adds seconds up over all monitors and names the worst five of those that were not well', (t) => {
   const downFor = (no: number, seconds: number) =>
-    reportMonitor(WEEK, [], {
+    reportMonitor(reportedPeriod(WEEK, []), {
       monitor: { ...MONITOR, id: `mon_${no}`, name: `Shop ${no}`, slaTarget: no === 0 ? null : 99.9 },
       transitions: [
         ...UP,
@@ -182,6 +194,37 @@ test('the summary adds seconds up over all monitors and names the worst five of 
   );
 });
 
+test('a monitor met its targets where it met both of them, or the one that it has', (t) => {
+  // Down for 400 seconds of Tuesday: within the budget of the week, beyond that of the hour.
+  const transitions = [
+    ...UP,
+    { atMs: (START + DAY) * 1000, to: 'down' as const },
+    { atMs: (START + DAY + 400) * 1000, to: 'up' as const },
+  ];
+  const hours = (text: string) => ({ target: 99.9, timezone: 'UTC', hours: text, excludeMaintenance: true });
+  const monitors = [
+    { slaTarget: 99.9, sla: hours('Tu 00:00-01:00') },
+    { slaTarget: 99.9, sla: hours('We 00:00-01:00') },
+    { slaTarget: null, sla: hours('Tu 00:00-01:00') },
+    { slaTarget: null, sla: hours('We 00:00-01:00') },
+    { slaTarget: 99.9, sla: null },
+    { slaTarget: null, sla: null },
+  ].map((targets) => report({ monitor: { ...MONITOR, ...targets }, transitions }));
+  t.deepEqual(
+    monitors.map(({ line }) => [line.sla_met, line.service_hours?.met]),
+    [
+      [true, false],
+      [true, true],
+      [null, false],
+      [null, true],
+      [true, undefined],
+      [null, undefined],
+    ],
+  );
+  const { summary } = buildReport(WEEK, monitors, []).content;
+  t.deepEqual([summary.sla_met, summary.sla_missed], [3, 2]);
+});
+
 test('maintenance is left out of the uptime, which is also said with it, and what was entered afterwards is named', (t) => {
   const stretch = (from: number, to: number) => ({ startMs: (START + from) * 1000, endMs: (START + to) * 1000 });
   const { line, days } = report({
@@ -209,7 +252,7 @@ test('gaps are reported as far as they lie in the period, and count as unknown',
     { kind: 'evaluation' as const, startMs: (END - 5) * 1000, endMs: (END + 5) * 1000 },
     { kind: 'clock' as const, startMs: START * 1000 + 100, endMs: START * 1000 + 900 },
   ];
-  const monitor = reportMonitor(WEEK, gaps, {
+  const monitor = reportMonitor(reportedPeriod(WEEK, gaps), {
     monitor: MONITOR,
     transitions: UP,
     maintenance: [],

@@ -26,14 +26,18 @@ const HEADER =
   'id,name,type,uptime_percent,sla_target,sla_met,error_budget_seconds,down_seconds,' +
   'degraded_seconds,unknown_seconds,paused_seconds,incidents,longest_incident_seconds,mttr_seconds,checks,' +
   'response_ms_p50,response_ms_p95,response_ms_p99,' +
-  'maintenance_seconds,retroactive_seconds,uptime_percent_with_maintenance';
+  'maintenance_seconds,retroactive_seconds,uptime_percent_with_maintenance,' +
+  'service_hours,service_timezone,service_target,service_uptime_percent,service_met,service_error_budget_seconds,' +
+  'service_up_seconds,service_degraded_seconds,service_down_seconds,service_unknown_seconds,service_paused_seconds,' +
+  'service_pending_seconds,service_maintenance_seconds';
+const NO_SERVICE_HOURS = ','.repeat(13);
 
 test(
   'a report is a header and a line for each monitor, each ended by CRLF; null is empty and a negative number stays ' +
     'one',
   (t) => {
     const lineOf = (id: string) =>
-      `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9`;
+      `${id},Shop,http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9${NO_SERVICE_HOURS}`;
     t.is(
       renderReportCsv([MONITOR, { ...MONITOR, id: 'mon_2' }]),
       `${HEADER}\r\n${lineOf('mon_1')}\r\n${lineOf('mon_2')}\r\n`,
@@ -49,7 +53,26 @@ test('a report made before there were maintenance windows had none', (t) => {
     uptime_percent_with_maintenance: _uptime,
     ...old
   } = MONITOR;
-  t.true(renderReportCsv([old]).endsWith(',30240,84.5,210,,0,0,99.947\r\n'));
+  t.true(renderReportCsv([old]).endsWith(`,30240,84.5,210,,0,0,99.947${NO_SERVICE_HOURS}\r\n`));
+});
+
+test('the service hours of a monitor are columns of their own', (t) => {
+  const seconds = { up: 215_500, degraded: 10, down: 490, unknown: 1, paused: 2, pending: 3, maintenance: 4 };
+  const service_hours = {
+    target: 99.9,
+    timezone: 'Europe/Berlin',
+    hours: 'Mo-Fr 08:00-20:00',
+    exclude_maintenance: true,
+    uptime_percent: 99.773,
+    met: false,
+    budget: { total_seconds: 216, used_seconds: 490, left_seconds: -274 },
+    seconds,
+  };
+  t.true(
+    renderReportCsv([{ ...MONITOR, service_hours }]).endsWith(
+      ',99.9,Mo-Fr 08:00-20:00,Europe/Berlin,99.9,99.773,false,-274,215500,10,490,1,2,3,4\r\n',
+    ),
+  );
 });
 
 const NAMES: readonly (readonly [string, string])[] = [
@@ -77,7 +100,7 @@ for (const [name, cell] of NAMES) {
   test(`the name ${JSON.stringify(name)} becomes the cell ${JSON.stringify(cell)}`, (t) => {
     t.is(
       renderReportCsv([{ ...MONITOR, name }]).slice(HEADER.length + 2),
-      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9\r\n`,
+      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9${NO_SERVICE_HOURS}\r\n`,
     );
   });
 }

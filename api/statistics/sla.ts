@@ -1,0 +1,75 @@
+import { readServiceZone } from '../../core/monitors/input/service-sla.ts';
+import { readServiceHours } from '../../core/statistics/service-hours.ts';
+import { serviceFigures, type CountedHours } from '../../core/statistics/service-sla.ts';
+import { sumSeconds } from '../../core/statistics/sla.ts';
+import { DAY_SECONDS } from '../../core/time.ts';
+import { MOST_CHANGES, MOST_TAGGED, measureTags } from '../../models/statistics/tag-sla.ts';
+import { badRequest } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+import type { Handler, Query } from '../handler.ts';
+import { requireWholeNumbers } from '../pagination.ts';
+import { callerOf } from '../request-context.ts';
+import { readWindow } from './stats-window.ts';
+
+const DEFAULT_SECONDS = 30 * DAY_SECONDS;
+
+/** `GET /sla` */
+export function getTagSlaHandler({
+  database,
+  now,
+  rateLimits,
+}: Parts<'database' | 'now' | 'rateLimits'>): Handler<'getTagSla'> {
+  return async (request, response) => {
+    const { tenantId } = callerOf(response);
+    requireWholeNumbers(request, ['from', 'to']);
+    const { from, to, tag: tags } = request.query;
+    const nowMs = now();
+    const requested = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+    const window = readWindow(requested, { nowMs, defaultSeconds: DEFAULT_SECONDS });
+    const counted = readCounted(request.query);
+    await rateLimits.take('sla', tenantId);
+    const monitors = await measureTags(database, {
+      tenantId,
+      tags,
+      counted,
+      fromMs: window.from * 1000,
+      toMs: window.to * 1000,
+      nowMs,
+    });
+    if (monitors === 'monitors')
+      throw badRequest(`tag must choose at most ${MOST_TAGGED} monitors, got more: repeat it to narrow them`);
+    if (monitors === 'changes')
+      throw badRequest(
+        `from must be later: these monitors changed more than ${MOST_CHANGES} times in the window, or one of them more ` +
+          'often than can be read at once',
+      );
+    response.json({
+      tags: [...tags],
+      ...window,
+      total: serviceFigures(counted, sumSeconds(monitors.map(({ seconds }) => seconds))),
+      monitors: monitors.map(({ id, name, seconds }) => {
+        const { uptime_percent: uptimePercent, met, budget } = serviceFigures(counted, seconds);
+        return { id, name, uptime_percent: uptimePercent, met, budget, seconds };
+      }),
+    });
+  };
+}
+
+/** The hours that are asked about, all of them unless given; throws a 400 that says everything that is wrong. */
+function readCounted({
+  target,
+  timezone = 'UTC',
+  hours = '24/7',
+  exclude_maintenance: excludes,
+}: Query<'getTagSla'>): CountedHours {
+  const zone = readServiceZone('timezone', timezone);
+  const read = readServiceHours(hours);
+  const sentences = [...(zone.ok ? [] : [zone.message]), ...(read.ok ? [] : [`hours ${read.problem}`])];
+  if (!zone.ok || !read.ok) throw badRequest(...sentences);
+  return {
+    target: target ?? null,
+    timezone: zone.value,
+    hours: hours.trim(),
+    excludeMaintenance: excludes === undefined || excludes === '1' || excludes === 'true',
+  };
+}

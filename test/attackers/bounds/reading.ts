@@ -1,0 +1,51 @@
+import { isError } from '../../api/api-server.ts';
+import { made, statusesOf, thenRefused, type Walker } from './walker.ts';
+
+const exports: Walker = async (t) => {
+  const { api } = t.context;
+  const [{ owner, reader }, other] = [await api.account(), await api.account()];
+  const pathOf = async (call: typeof owner) =>
+    `/v1/monitors/${await made(call('POST', '/v1/monitors', { name: 'x' }))}/checks?format=csv` as const;
+  const [path, another] = [await pathOf(owner), await pathOf(owner)];
+  t.deepEqual(await statusesOf(11, (no) => reader('GET', no % 2 === 0 ? path : another)), thenRefused(10, 200, 429));
+  t.is((await other.reader('GET', await pathOf(other.owner))).status, 200);
+};
+
+const slas: Walker = async (t) => {
+  const { api } = t.context;
+  const [{ owner, reader, tenantId }, other] = [await api.account(), await api.account()];
+  const id = await made(owner('POST', '/v1/monitors', { name: 'x', tags: ['one'] }));
+  const { pool } = api.database;
+  await pool.query('UPDATE monitors SET created_at = created_at - 86400 WHERE id = $1', [id]);
+  await pool.query(
+    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+       down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at, tags)
+     SELECT 'mon_sla_' || i, tenant_id, name, type, 60, 1000, true, 1, 1, 1, state_since, created_at, updated_at, '{many}'
+     FROM monitors, generate_series(1, 1001) AS i (i) WHERE id = $1`,
+    [id],
+  );
+  await pool.query(
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+     SELECT $1, no, $2, 'up', 'down', $3::bigint - no * 1000, $3::bigint - no * 1000, '{}' FROM generate_series(1, 10000) AS no`,
+    [id, tenantId, Date.now()],
+  );
+  isError(t, await reader('GET', '/v1/sla?tag=many'), {
+    status: 400,
+    error: 'tag must choose at most 1000 monitors, got more: repeat it to narrow them',
+  });
+  isError(t, await reader('GET', '/v1/sla?tag=one'), {
+    status: 400,
+    error:
+      'from must be later: these monitors changed more than 500000 times in the window, or one of them more often than ' +
+      'can be read at once',
+  });
+  const from = Math.floor(Date.now() / 1000) - 3600;
+  t.deepEqual(await statusesOf(29, () => reader('GET', `/v1/sla?tag=one&from=${from}`)), thenRefused(28, 200, 429));
+  t.is((await reader('GET', `/v1/sla?tag=one&from=${from}&hours=${'Mo 08:00-09:00;'.repeat(14)}`)).status, 400);
+  t.is((await other.reader('GET', `/v1/sla?tag=one`)).status, 200);
+};
+
+export const READING_WALKERS: Readonly<Record<string, Walker>> = {
+  'exports of results': exports,
+  'SLAs of tags': slas,
+};
