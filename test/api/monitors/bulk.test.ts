@@ -132,10 +132,14 @@ test('what a bulk patch leaves out stays, settings of the check, its secrets and
   const change = async (action: string, patch: unknown) =>
     (await account.owner('POST', BULK, { select: { all: true }, action, patch })).json.results[0];
   t.like(await change('patch', { interval_seconds: 120 }), { status: 200 });
+  const sla = { target: 99.9, timezone: 'Europe/Berlin', hours: 'Mo-Fr 08:00-20:00' };
+  t.like(await change('patch', { sla }), { status: 200 });
+  t.like(await change('patch', { sla: { ...sla, hours: 'always' } }), { status: 400, error: { code: 'bad_request' } });
   t.like(await change('tag', { tags: ['kept'] }), { status: 200 });
   const after = await shown();
   t.deepEqual(after.check_spec, before.check_spec);
   t.like(after, { down_min_sources: 1, interval_seconds: 120, tags: ['kept'] });
+  t.deepEqual(after.sla, { ...sla, exclude_maintenance: true });
   // The secret is not for another server.
   t.like(await change('patch', { target: 'https://other.example/' }), { status: 400, error: { code: 'bad_request' } });
   t.is((await shown()).target, 'https://shop.example/');
