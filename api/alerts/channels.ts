@@ -25,6 +25,7 @@ import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readChannelCreate, readChannelPatch } from './channel-input.ts';
+import { sendConfirmation, type ConfirmationParts } from './email-confirmation.ts';
 
 /** `GET /channels` */
 export function listChannelsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listChannels'> {
@@ -48,12 +49,12 @@ export function listChannelsHandler({ database, config }: Parts<'database' | 'co
 
 /** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
 export function createChannelHandler(
-  dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery' | 'now' | 'rateLimits'>,
+  dependencies: ConfirmationParts & Parts<'sendTestDelivery'>,
 ): Handler<'createChannel'> {
   const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
-    const { url, headers, ...draft } = accept(readChannelCreate(request.body));
+    const { url, address, headers, ...draft } = accept(readChannelCreate(request.body));
     const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
@@ -64,7 +65,7 @@ export function createChannelHandler(
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(
       dependencies,
-      { type: draft.type, url, headers, nowMs },
+      { type: draft.type, tenantId, url, address, headers, nowMs },
       randomBytes,
     );
     await createChannel(database, {
@@ -104,7 +105,7 @@ export function updateChannelHandler(dependencies: Parts<'database'>): Handler<'
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const current = await getOwnChannel(dependencies, key);
     // The type cannot change any more, so that the patch can be judged before the row is locked.
-    const patch = accept(readChannelPatch(request.body, current.type));
+    const patch = accept(readChannelPatch(request.body, current));
     const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
     if (
       (await updateChannel(
@@ -163,22 +164,30 @@ async function filterOwnMonitors(
 
 /** How a new channel is connected: what is stored, and what its owner is shown once. */
 type Connection = {
-  stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode' | 'tested'>;
+  stored: Pick<NewChannel, 'status' | 'webhook' | 'address' | 'connectCode' | 'tested'>;
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
 };
 
-type Connected = { type: ChannelType; url: string | null; headers: WebhookHeaders; nowMs: number };
+type Connected = {
+  type: ChannelType;
+  tenantId: string;
+  url: string | null;
+  address: string | null;
+  headers: WebhookHeaders;
+  nowMs: number;
+};
 
 /**
- * Connects a webhook by a test delivery (D-52), or creates the links that connect a Telegram or Slack channel later
- * (D-55). Throws 400 unless the test delivery gets a 2xx response.
+ * Connects a webhook by a test delivery (D-52), or creates the links that connect a Telegram, Slack or email channel
+ * later (D-55). Throws 400 unless the test delivery gets a 2xx response, and the mail server takes the confirmation.
  */
 async function connectChannel(
-  dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,
-  { type, url, headers, nowMs }: Connected,
+  dependencies: ConfirmationParts & Parts<'sendTestDelivery'>,
+  { type, tenantId, url, address, headers, nowMs }: Connected,
   random: typeof randomBytes,
 ): Promise<Connection> {
   if (type === 'webhook') return await connectWebhook(dependencies, { url: url ?? '', headers, nowMs }, random);
+  if (type === 'email') return await connectEmail(dependencies, { tenantId, address: address ?? '' });
   const { config, database } = dependencies;
   const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, nowMs);
   const stored = {
@@ -196,6 +205,18 @@ async function connectChannel(
   }
   const { deepLink, groupDeepLink } = buildTelegramLinks(code, config.telegramBotName);
   return { stored, shown: { deep_link: deepLink, group_deep_link: groupDeepLink } };
+}
+
+/** Sends the confirmation that connects an email channel later; throws 400 where it was not taken. */
+async function connectEmail(
+  dependencies: ConfirmationParts,
+  { tenantId, address }: { tenantId: string; address: string },
+): Promise<Connection> {
+  const { fingerprint, expiresAtSeconds } = await sendConfirmation(dependencies, { tenantId, address });
+  return {
+    stored: { status: 'pending', address, connectCode: { fingerprint, expiresAtSeconds } },
+    shown: { confirmation_expires_at: expiresAtSeconds },
+  };
 }
 
 async function connectWebhook(
@@ -241,6 +262,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     monitor_ids: channel.monitorIds,
     monitor_tags: presentTags(channel.monitorTags),
     url_host: channel.urlHost,
+    ...(channel.address !== null && { address: channel.address }),
     ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
     team_name: channel.teamName,
     channel_name: channel.channelName,

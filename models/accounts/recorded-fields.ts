@@ -43,6 +43,7 @@ export function channelFields(channel: Channel): Compared {
     followsMaintenance,
     urlHost,
     headerNames,
+    address,
   } = channel;
   return {
     fields: {
@@ -54,6 +55,7 @@ export function channelFields(channel: Channel): Compared {
       monitor_tags: monitorTags,
       ...(type === 'webhook' ? { follows_maintenance: followsMaintenance } : { reports: wantsReports }),
       url_host: urlHost,
+      ...(address !== null && { address }),
       ...(headerNames.length > 0 && { header_names: headerNames }),
     },
   };

@@ -132,6 +132,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
         authorizeSlack: null,
         telegramBot: 'bot_of_the_test',
         sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
+        sendEmail: null,
         readVendorPage: async () => ({
           outcome: 'failed',
           failure: { kind: 'unreachable', reason: 'No worker reads pages here' },

@@ -2,6 +2,7 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { MAX_RETRIES, nextAttemptDelayMs } from '../../core/alerts/delivery-rates.ts';
+import { identifyEmail } from '../../core/alerts/email.ts';
 import { isChatOnly } from '../../core/alerts/envelope.ts';
 import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
 import {
@@ -21,6 +22,9 @@ import {
   NOTHING_MORE,
   type ChatAttempt,
 } from '../../notifications/attempt-result.ts';
+import type { EmailAlert } from '../../notifications/email/alert.ts';
+import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
+import { MAIL_DEADLINE_MS } from '../../notifications/email/sending.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
 import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
@@ -40,7 +44,11 @@ export type DelivererParts = {
   /** Null while the installation has no bot. */
   sendTelegram: ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null;
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
-  /** Timeout of an attempt, in milliseconds. */
+  /** Null while the installation has no mail server. */
+  sendEmail: ((alert: EmailAlert) => Promise<ChatAttempt>) | null;
+  /** Base of links, without a slash at its end. */
+  publicUrl: string;
+  /** Timeout of an attempt, in milliseconds; emails have their own. */
   deadlineMs: number;
   /** The wait before each retry, in seconds. */
   retrySeconds: readonly number[];
@@ -81,7 +89,10 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const { database, now } = parts;
     const claimMs = parts.deadlineMs + CLAIM_MARGIN_MS;
     this.#parts = parts;
-    this.#claim = createBatched((channelIds) => claimDeliveries(database, channelIds, { nowMs: now(), claimMs }));
+    const emailClaimMs = MAIL_DEADLINE_MS + CLAIM_MARGIN_MS;
+    this.#claim = createBatched((channelIds) =>
+      claimDeliveries(database, channelIds, { nowMs: now(), claimMs, emailClaimMs }),
+    );
     this.#record = createBatched((made) => recordAttempts(database, made));
   }
 
@@ -220,6 +231,7 @@ const SENDERS = {
   webhook: sendToWebhook,
   telegram: sendToTelegram,
   slack: sendToSlack,
+  email: sendToEmail,
 } as const satisfies Record<ChannelType, Send>;
 
 async function sendToWebhook(
@@ -254,6 +266,22 @@ async function sendToSlack(
     return unsent('retry', 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS');
   }
   return await sendSlack(webhookUrl, alertOf(claimed, now()));
+}
+
+async function sendToEmail(
+  claimed: ClaimedAttempt,
+  { database, sendEmail, publicUrl, now }: DelivererParts,
+): Promise<ChatAttempt> {
+  const { channelId, connection } = claimed;
+  // The operator can set it up again.
+  if (sendEmail === null) return unsent('retry', 'Email is not configured on this installation');
+  if (connection === null) return unsent('failed', 'The channel has no address');
+  return await sendEmail({
+    ...identifyEmail(claimed),
+    to: connection,
+    message: alertOf(claimed, now()),
+    unsubscribeUrl: buildUnsubscribeLink(channelId, publicUrl, database.secrets.seal),
+  });
 }
 
 function alertOf({ message, attemptsBefore, isOvertaken }: ClaimedAttempt, nowMs: number): ChatMessage {

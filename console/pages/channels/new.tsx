@@ -24,7 +24,7 @@ import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDr
 import { TYPES, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered: webhooks need nothing from the operator. */
-const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack'];
+const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'email', 'telegram', 'slack'];
 
 /** Chooses the type of a channel; the address stores it. */
 function TypeChoice({ type }: { type: ChannelType }) {
@@ -90,6 +90,7 @@ export function ChannelNewPage({ query }: PageProps) {
 const NEEDED: Record<Exclude<ChannelType, 'webhook'>, string> = {
   telegram: 'TELEGRAM_BOT_TOKEN and TELEGRAM_BOT_NAME',
   slack: 'SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
+  email: 'SMTP_URL and MAIL_FROM',
 };
 
 function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {

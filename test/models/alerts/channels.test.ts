@@ -54,6 +54,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     headerNames: ['X-Key'],
     teamName: null,
     channelName: null,
+    address: null,
     wantsReports: false,
     lastError: null,
     createdAt: 1_700_000_000,
