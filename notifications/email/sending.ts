@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer';
+import MailComposer from 'nodemailer/lib/mail-composer';
 import { NOTHING_MORE, strikeOut, type ChatAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
@@ -67,20 +68,23 @@ export function openMailSending(options: MailSendingOptions): MailSending {
   const { settings, onTrouble, deadlineMs = MAIL_DEADLINE_MS } = options;
   const transport = createTransport(transportOptions(options));
   const domain = settings.from.address.slice(settings.from.address.lastIndexOf('@') + 1);
+  const attempt = async (email: Email): Promise<ChatAttempt> => {
+    const startedAtMs = performance.now();
+    // Written before it is sent: nodemailer throws what goes wrong with a message on its way where nothing catches it.
+    const raw = await new MailComposer(messageOf(email, settings.from, domain)).compile().build();
+    const envelope = { from: settings.from.address, to: email.to };
+    const made = await transport.sendMail({ envelope, raw, signal: AbortSignal.timeout(deadlineMs) }).then(
+      ({ response }) => accepted(response),
+      (error: SmtpFailure) => failed(error, settings, onTrouble),
+    );
+    return { ...made.attempt, durationMs: Math.round(performance.now() - startedAtMs) };
+  };
   let inHand = 0;
   return {
     async send(email) {
       if (inHand >= MOST_IN_HAND) return unsent('Too many messages wait for the mail server');
       inHand += 1;
-      const startedAtMs = performance.now();
-      const { attempt } = await transport
-        .sendMail({ ...messageOf(email, settings.from, domain), signal: AbortSignal.timeout(deadlineMs) })
-        .then(
-          ({ response }) => accepted(response),
-          (error: SmtpFailure) => failed(error, settings, onTrouble),
-        )
-        .finally(() => (inHand -= 1));
-      return { ...attempt, durationMs: Math.round(performance.now() - startedAtMs) };
+      return await attempt(email).finally(() => (inHand -= 1));
     },
     close: () => transport.close({ force: true }),
   };
@@ -124,16 +128,16 @@ function messageOf(email: Email, from: MailSettings['from'], domain: string) {
   const { to, subject, text, html, messageId, threadId, unsubscribeUrl } = email;
   const thread = threadId === null ? null : `<${threadId}@${domain}>`;
   return {
-    from,
+    from: { ...from },
     to: { name: '', address: to },
-    envelope: { from: from.address, to },
     subject,
     text,
     html,
     messageId: `<${messageId}@${domain}>`,
     ...(thread !== null && { inReplyTo: thread, references: thread }),
     headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribeHeaders(unsubscribeUrl) },
-    xMailer: false as const,
+    disableFileAccess: true,
+    disableUrlAccess: true,
   };
 }
 

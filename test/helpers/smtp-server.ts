@@ -109,7 +109,8 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
       port: (listener.address() as AddressInfo).port,
       isSecure,
       signIn,
-      from: { name: 'Spotcheck', address: 'alerts@spotcheck.example' },
+      // Frozen, as the configuration is.
+      from: Object.freeze({ name: 'Spotcheck', address: 'alerts@spotcheck.example' }),
     },
     taken,
     connections: () => connections,

@@ -27,6 +27,13 @@ export function destinationOf({
   return parts.length === 0 ? null : parts.join(' · ');
 }
 
+/** What a channel does with reports. */
+export function reportsHint(type: ChannelType): string {
+  return type === 'email'
+    ? 'Sends weekly and monthly reports to the address.'
+    : 'Posts weekly and monthly reports to the chat.';
+}
+
 /** A badge with the state of a channel; what keeps alerts from arriving comes first. */
 export function ChannelState({ channel }: { channel: Channel }) {
   if (!channel.enabled) return <Badge>Disabled</Badge>;
