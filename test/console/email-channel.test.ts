@@ -56,10 +56,10 @@ test.serial(
     // The page that waited goes on by itself.
     await page.getByRole('button', { name: 'Send a test' }).click();
     await page.getByText(/Test alert delivered/).waitFor();
-    const test = await until(() => mail.mailsTo(ADDRESS)[2]);
-    t.is(test.headers['subject'], 'Test: On call');
+    const sent = await until(() => mail.mailsTo(ADDRESS)[2]);
+    t.is(sent.headers['subject'], 'Test: On call');
 
-    await reader.goto(linkIn(test.headers['list-unsubscribe']?.slice(1, -1)));
+    await reader.goto(linkIn(sent.headers['list-unsubscribe']?.slice(1, -1)));
     await reader.getByRole('button', { name: 'Unsubscribe' }).click();
     await reader.getByRole('heading', { name: 'Unsubscribed' }).waitFor();
     await page.getByText('A reader of this address unsubscribed').waitFor();
