@@ -1,4 +1,5 @@
 import { CHAT_CAPS, type ChatMessage, shorten } from '../../core/alerts/chat/message.ts';
+import type { ReportTable } from '../../core/statistics/reports/email.ts';
 
 /** An email without its addresses: the subject in one line, and the same text twice. */
 export type EmailContent = { subject: string; text: string; html: string };
@@ -28,7 +29,11 @@ const STYLES = {
  * Renders a chat message as an email: plain text, and HTML that loads nothing. Names and reasons are foreign text:
  * everything is escaped, and in one line each.
  */
-export function renderEmail({ title, text, facts, link }: ChatMessage, footer: EmailFooter): EmailContent {
+export function renderEmail(
+  { title, text, facts, link }: ChatMessage,
+  footer: EmailFooter,
+  report: ReportTable | null = null,
+): EmailContent {
   const shown = {
     title: shorten(title, CHAT_CAPS.title),
     text: text === null ? null : shorten(text, CHAT_CAPS.text),
@@ -37,16 +42,22 @@ export function renderEmail({ title, text, facts, link }: ChatMessage, footer: E
       value: shorten(value, CHAT_CAPS.fact),
     })),
     link,
+    table: report && shownTable(report),
   };
   return { subject: shorten(title, LONGEST_SUBJECT), text: plainText(shown, footer), html: page(shown, footer) };
 }
 
-type Shown = Pick<ChatMessage, 'title' | 'text' | 'facts' | 'link'>;
+type Shown = Pick<ChatMessage, 'title' | 'text' | 'facts' | 'link'> & { table: ReportTable | null };
 
-function plainText({ title, text, facts, link }: Shown, footer: EmailFooter): string {
+function shownTable({ columns, rows, rest }: ReportTable): ReportTable {
+  return { columns, rows: rows.map((row) => row.map((cell) => shorten(cell, CHAT_CAPS.name))), rest };
+}
+
+function plainText({ title, text, facts, link, table }: Shown, footer: EmailFooter): string {
   const parts = [
     [title, ...(text === null ? [] : [text])],
     facts.map(({ label, value }) => `${label}: ${value}`),
+    table === null ? [] : plainTable(table),
     link === null ? [] : [`${link.label}: ${link.url}`],
     // The usual mark of a signature, which clients set apart.
     ['-- ', footer.text, ...(footer.link === null ? [] : [`${footer.link.label}: ${footer.link.url}`])],
@@ -57,7 +68,31 @@ function plainText({ title, text, facts, link }: Shown, footer: EmailFooter): st
     .join('\n\n')}\n`;
 }
 
-function page({ title, text, facts, link }: Shown, footer: EmailFooter): string {
+/** A line for each row, with the names of its columns: aligned columns need a font that few programs use. */
+function plainTable({ columns, rows, rest }: ReportTable): string[] {
+  const [, ...names] = columns;
+  return [
+    ...rows.map(([first = '', ...cells]) => {
+      const values = cells.map((cell, index) => `${names[index]?.toLowerCase()} ${cell}`);
+      return `${first}: ${values.join(', ')}`;
+    }),
+    ...(rest === null ? [] : [rest]),
+  ];
+}
+
+function htmlTable({ columns, rows, rest }: ReportTable): string[] {
+  const cell = (tag: 'th' | 'td', text: string) =>
+    `<${tag} style="${STYLES.cell}" align="left">${escaped(text)}</${tag}>`;
+  return [
+    '<table>',
+    `<tr>${columns.map((column) => cell('th', column)).join('')}</tr>`,
+    ...rows.map((row) => `<tr>${row.map((text) => cell('td', text)).join('')}</tr>`),
+    '</table>',
+    ...(rest === null ? [] : [`<p>${escaped(rest)}</p>`]),
+  ];
+}
+
+function page({ title, text, facts, link, table }: Shown, footer: EmailFooter): string {
   const rows = facts.map(
     ({ label, value }) =>
       `<tr><td style="${STYLES.cell}"><b>${escaped(label)}</b></td><td style="${STYLES.cell}">${escaped(value)}</td></tr>`,
@@ -69,6 +104,7 @@ function page({ title, text, facts, link }: Shown, footer: EmailFooter): string 
     `<h1 style="${STYLES.title}">${escaped(title)}</h1>`,
     ...(text === null ? [] : [`<p>${escaped(text)}</p>`]),
     ...(rows.length === 0 ? [] : [`<table role="presentation">${rows.join('\n')}</table>`]),
+    ...(table === null ? [] : htmlTable(table)),
     ...(link === null ? [] : [`<p>${anchor(link)}</p>`]),
     `<p style="${STYLES.footer}">${escaped(footer.text)}${footer.link === null ? '' : ` ${anchor(footer.link)}`}</p>`,
     '</body></html>',

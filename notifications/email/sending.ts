@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer';
 import MailComposer from 'nodemailer/lib/mail-composer';
+import type { EmailAttachment } from '../../core/statistics/reports/email.ts';
 import { NOTHING_MORE, strikeOut, type ChatAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
@@ -23,6 +24,7 @@ export type Email = EmailContent & {
   threadId: string | null;
   /** Null = the message belongs to no channel that could be ended. */
   unsubscribeUrl: string | null;
+  attachment?: EmailAttachment;
 };
 
 /** What sends emails. `close` ends all connections at once. */
@@ -125,7 +127,7 @@ function transportOptions({ settings, authorities }: MailSendingOptions) {
 }
 
 function messageOf(email: Email, from: MailSettings['from'], domain: string) {
-  const { to, subject, text, html, messageId, threadId, unsubscribeUrl } = email;
+  const { to, subject, text, html, messageId, threadId, unsubscribeUrl, attachment } = email;
   const thread = threadId === null ? null : `<${threadId}@${domain}>`;
   return {
     from: { ...from },
@@ -135,6 +137,7 @@ function messageOf(email: Email, from: MailSettings['from'], domain: string) {
     html,
     messageId: `<${messageId}@${domain}>`,
     ...(thread !== null && { inReplyTo: thread, references: thread }),
+    ...(attachment !== undefined && { attachments: [attachment] }),
     headers: { 'Auto-Submitted': 'auto-generated', ...unsubscribeHeaders(unsubscribeUrl) },
     disableFileAccess: true,
     disableUrlAccess: true,

@@ -4,6 +4,7 @@ import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { MAX_RETRIES, nextAttemptDelayMs } from '../../core/alerts/delivery-rates.ts';
 import { identifyEmail } from '../../core/alerts/email.ts';
 import { isChatOnly } from '../../core/alerts/envelope.ts';
+import { attachReport, buildReportTable } from '../../core/statistics/reports/email.ts';
 import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
 import {
   claimDeliveries,
@@ -16,13 +17,14 @@ import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
+import { findReport } from '../../models/statistics/reports.ts';
 import {
   type AttemptOutcome,
   type AttemptResult,
   NOTHING_MORE,
   type ChatAttempt,
 } from '../../notifications/attempt-result.ts';
-import type { EmailAlert } from '../../notifications/email/alert.ts';
+import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
 import { MAIL_DEADLINE_MS } from '../../notifications/email/sending.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
@@ -281,7 +283,18 @@ async function sendToEmail(
     to: connection,
     message: alertOf(claimed, now()),
     unsubscribeUrl: buildUnsubscribeLink(channelId, publicUrl, database.secrets.seal),
+    report: await readReport(database, claimed),
   });
+}
+
+/** The table and the file of an email that reports; null of other messages, and where the report is gone. */
+async function readReport(database: Database, { tenantId, message }: ClaimedAttempt): Promise<EmailReport | null> {
+  if (message.event !== 'report') return null;
+  const { id, period, period_start: startSeconds } = message.report;
+  const report = await findReport(database, { tenantId, id });
+  if (report === null) return null;
+  const { monitors } = report.content;
+  return { table: buildReportTable(monitors), attachment: attachReport(monitors, { period, startSeconds }) };
 }
 
 function alertOf({ message, attemptsBefore, isOvertaken }: ClaimedAttempt, nowMs: number): ChatMessage {

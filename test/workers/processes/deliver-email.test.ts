@@ -1,15 +1,19 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Verdict } from '../../../core/checks/verdict.ts';
+import type { ReportMessage } from '../../../core/statistics/reports/message.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import type { Agent } from '../../../models/agents/agents.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
+import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
+import { runOn } from '../../../models/sql.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import { createHarness } from '../../helpers/harness.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { startMailServer, type MailServer } from '../../helpers/smtp-server.ts';
+import { insertReport } from '../../helpers/stored-report.ts';
 import { startTelegramServer, type TelegramServer } from '../../helpers/telegram-server.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -128,6 +132,39 @@ test.serial('a sender that the server refuses is for the operator: it is retried
   t.is(troubles.filter((trouble) => trouble === 'refused').length, 3);
 });
 
+test.serial('a report arrives with its monitors in it and the table attached', async (t) => {
+  const { tenantId, channelId, address, monitorId } = await prepare(t);
+  const id = runtime.newId('dlv');
+  await insertReport(runtime.databaseUrl, monitorId);
+  const message: ReportMessage = {
+    version: '1',
+    event: 'report',
+    event_at: 1_774_224_000,
+    report: { id: 'rep_test', period: 'week', period_start: 1_773_619_200, period_end: 1_774_224_000 },
+    monitors: 1,
+    uptime_percent: 99.8,
+    incidents: 1,
+    sla_met: 0,
+    sla_missed: 1,
+    worst_monitors: [],
+    url: 'https://spotcheck.example/reports/rep_test',
+  };
+  const createdAtMs = runtime.now();
+  await insertDeliveries(runOn(runtime.database.pool), [
+    { id, tenantId, channelId, monitorId: null, message, createdAtMs },
+  ]);
+  await runtime.queues.enqueueAttempts([{ deliveryId: id, channelId, attempt: 1, dueAtMs: createdAtMs }]);
+  const sent = await until(() => mail.mailsTo(address)[0]);
+  t.is(sent.headers['subject'], 'Weekly report: 16 to 22 March 2026');
+  t.regex(sent.text, /99\.8% uptime over 1 monitor, 1 incident/);
+  t.regex(sent.text, /Shop: uptime 99\.800%, slo missed, incidents 1, down 20 minutes 10 seconds/);
+  t.regex(sent.html, /<td[^>]*>Shop<\/td><td[^>]*>99\.800%<\/td>/);
+  const file = sent.parts.find(({ name }) => name !== null);
+  t.like(file, { type: 'text/csv', name: 'report-week-2026-03-16.csv' });
+  t.regex(file?.content ?? '', /^id,name,type,uptime_percent,.*\r\n.*,Shop,http,99\.8,/);
+  t.false('references' in sent.headers);
+});
+
 test.serial('a mail server that hangs holds no other channel', async (t) => {
   const held = Promise.withResolvers<void>();
   mail.hold = held.promise;
@@ -182,6 +219,7 @@ async function prepare(t: ExecutionContext) {
   t.deepEqual(await step('up'), []);
   return {
     tenantId,
+    monitorId: monitor.id,
     channelId: id,
     address,
     /** Changes the monitor and adds the jobs; of these channels alone where they are named. */
