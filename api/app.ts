@@ -3,10 +3,12 @@ import helmet from 'helmet';
 import { keepAccountChecks } from '../models/monitors/monitor-overview.ts';
 import { isTimeSettled } from '../models/system/service-clock.ts';
 import { createWriteProof } from '../models/system/write-proof.ts';
+import { EMAIL_CONFIRM_PATH, EMAIL_UNSUBSCRIBE_PATH } from '../notifications/email/links.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
 import { createShutAccountRecorder, createThrottle, type Throttle } from './accounts/session/throttle.ts';
 import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
+import { confirmEmailHandler, unsubscribeHandler } from './alerts/email.ts';
 import { slackReturnHandler } from './alerts/slack.ts';
 import { createTelegramRouter } from './alerts/telegram.ts';
 import { clientAddress } from './client-address.ts';
@@ -58,6 +60,8 @@ export async function createApp(
   app.use(PING_PATH, pingHandler(dependencies));
   const rateLimits = createRateLimits(dependencies.rateLimitStore);
   app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, rateLimits }));
+  app.all(EMAIL_CONFIRM_PATH, confirmEmailHandler({ ...dependencies, rateLimits }));
+  app.all(EMAIL_UNSUBSCRIBE_PATH, unsubscribeHandler(dependencies));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   // One for the API and agents: both are the account's.
   const concurrency = limitAccountConcurrency(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);

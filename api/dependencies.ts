@@ -14,6 +14,7 @@ import type { BulkChange, Selected } from '../models/monitors/bulk-changes.ts';
 import type { AccountChecks } from '../models/monitors/monitor-overview.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import type { ChatAttempt } from '../notifications/attempt-result.ts';
+import type { Email } from '../notifications/email/sending.ts';
 import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
 import type { TestedWebhook, TestResult } from '../notifications/webhook/sending.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
@@ -47,6 +48,8 @@ export type ApiDependencies = {
   telegramBot: string;
   /** Makes one attempt at a Slack channel's webhook. */
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
+  /** Makes one attempt at an email; null while the installation has no mail server. */
+  sendEmail: ((email: Email) => Promise<ChatAttempt>) | null;
   /**
    * Reads a vendor's page within seconds, unless it was read within `freshMs` (ten minutes by default). It never
    * rejects because of the page. What is stored of the page counts for the tenant.
@@ -125,6 +128,8 @@ export type ApiConfig = {
   telegramBotName: string | null;
   /** Null = no Slack app is set up. */
   slackClientId: string | null;
+  /** Whether a mail server is set up; absent = none is. */
+  sendsEmail?: boolean;
   /** The proxies that are believed about a client's address: addresses, ranges, `loopback`, `private`. */
   trustedProxies: readonly string[];
 };

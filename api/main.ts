@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   });
   const queues = new JobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
-  const { telegram, slack, ...config } = environment;
+  const { telegram, slack, mail, ...config } = environment;
   const api = await serveApi({
     port: environment.port,
     host: environment.host,
@@ -66,7 +66,8 @@ async function main(): Promise<void> {
     newId: createIdSource(),
     telegram,
     slack,
-    config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
+    mail,
+    config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId, sendsEmail: mail !== null },
   }).catch((error) => refuseToListen(error, { variable: 'PORT', ...environment }));
   const processRecord = recordProcess(database, {
     kind: 'web',

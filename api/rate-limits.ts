@@ -66,8 +66,22 @@ const RATE_LIMITS = {
   export: { counter: 'export', points: 10, seconds: MINUTE, what: 'CSV exports in this account' },
   /** Of one account: each reads a year of many monitors. */
   sla: { counter: 'sla', points: 30, seconds: MINUTE, what: 'SLAs of tags in this account' },
-  /** Of one link that connects Slack: each tries a code there. */
+  /** Of one link that connects Slack or an address: each tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'attempts to connect with this link' },
+  /** Of one account: each is an email to an address that the caller names. */
+  confirmation: {
+    counter: 'confirmation',
+    points: 50,
+    seconds: DAY_SECONDS,
+    what: 'confirmations of email addresses in this account',
+  },
+  /** Of one address, whoever asks: nobody who lives there shall be flooded. */
+  addressConfirmation: {
+    counter: 'address-confirmation',
+    points: 5,
+    seconds: DAY_SECONDS,
+    what: 'confirmations to this email address',
+  },
   /** Of one account, in characters: RE2 compiles patterns on the event loop, 2 ms for a thousand of them. */
   pattern: {
     counter: 'pattern',

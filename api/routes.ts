@@ -43,6 +43,7 @@ import {
   updateChannelHandler,
 } from './alerts/channels.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';
+import { resendConfirmationHandler } from './alerts/email.ts';
 import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import type { Handler, OperationId } from './handler.ts';
@@ -262,6 +263,13 @@ export const ROUTES = {
     records: null,
     isUnlimited: true,
     handler: testChannelHandler,
+  },
+  resendConfirmation: {
+    method: 'post',
+    path: '/channels/{id}/confirmation',
+    records: 'channel.confirmation_sent',
+    isUnlimited: true,
+    handler: resendConfirmationHandler,
   },
   updateWebhook: {
     method: 'patch',

@@ -11,6 +11,7 @@ import { sealAnswers } from '../models/checks/sealed-jobs.ts';
 import { listVendorDocumentRecords } from '../models/checks/vendor-pages.ts';
 import { type Database, openDatabase, type DatabaseOptions } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
+import { openMailSending, type MailSettings } from '../notifications/email/sending.ts';
 import { attemptSlack } from '../notifications/slack/attempt.ts';
 import { authorizeSlack, type SlackApp } from '../notifications/slack/authorization.ts';
 import { returnUrl } from '../notifications/slack/connect-link.ts';
@@ -46,6 +47,7 @@ export type ServeOptions = {
   newId: (prefix: IdPrefix) => string;
   telegram: TelegramSettings;
   slack: { clientId: string | null; clientSecret: string | null; apiUrl: string };
+  mail: MailSettings | null;
   config: ApiConfig & {
     allowPrivateNetwork: boolean;
     webhookTimeoutSeconds: number;
@@ -78,6 +80,13 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const slackApp = slackAppOf(slack, config.publicUrl);
   const sendSlack = (webhookUrl: string, message: ChatMessage) => attemptSlack(webhookUrl, message, slackSending);
   const sendTelegram = openTelegramSending(telegram, config.webhookTimeoutSeconds * 1000);
+  const mail =
+    options.mail &&
+    openMailSending({
+      settings: options.mail,
+      onTrouble: (trouble, reason) => log.warn({ trouble, error: reason }, 'mail_server.failed'),
+    });
+  const sendEmail = mail && mail.send;
   const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
   const stopping = new AbortController();
   const unstoredPings = new UnstoredPings(Date.now);
@@ -96,6 +105,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
         publicUrl: config.publicUrl,
         sendTelegram,
         sendSlack,
+        sendEmail,
         now: Date.now,
         newId: options.newId,
         enqueueAttempts,
@@ -105,6 +115,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
       telegramBot: nameBot(telegram.botToken),
       sendSlack,
+      sendEmail,
       readVendorPage: createVendorLookup({
         listRecords: (urls) => listVendorDocumentRecords(database, urls),
         enqueueLookup: (target, tenantId) => queues.enqueueLookup(target, tenantId),
@@ -153,7 +164,10 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       await delay(graceMs);
       await pingAvailability.stop();
       await jobs?.stop();
-      await closeServer(server).finally(sending.close);
+      await closeServer(server).finally(async () => {
+        mail?.close();
+        await sending.close();
+      });
     },
   };
 }

@@ -120,6 +120,7 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
     deliveryRetrySeconds,
     telegram,
     slack,
+    mail,
   } = environment;
   running.unshift(
     startDeliver(runtime, {
@@ -128,6 +129,7 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
       retrySeconds: deliveryRetrySeconds,
       telegram,
       slackApiUrl: slack.apiUrl,
+      mail,
     }),
   );
   running.unshift(await startEvaluate(runtime));
@@ -152,7 +154,7 @@ async function listen({
   registry: Registry;
   environment: Environment;
 }): Promise<RunningApi> {
-  const { telegram, slack, port, host, ...config } = environment;
+  const { telegram, slack, mail, port, host, ...config } = environment;
   const { database, backend, queues, log, newId } = runtime;
   return await serveApi({
     port,
@@ -165,6 +167,7 @@ async function listen({
     newId,
     telegram,
     slack,
-    config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId },
+    mail,
+    config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId, sendsEmail: mail !== null },
   });
 }

@@ -10,13 +10,16 @@ import {
   hostAndPort,
   listenAddress,
   listOf,
+  mailAddress,
   nonNegativeNumber,
   oneLine,
   redisUrl,
   regionName,
+  smtpUrl,
   urlOf,
   wholeNumber,
   type HostAndPort,
+  type SmtpServer,
   LOG_LEVELS,
   type LogLevel,
 } from './formats.ts';
@@ -62,6 +65,8 @@ export type Environment = Readonly<{
   webhookTimeoutSeconds: number;
   telegram: Readonly<{ botToken: string | null; botName: string | null; apiUrl: string }>;
   slack: Readonly<{ clientId: string | null; clientSecret: string | null; apiUrl: string }>;
+  /** The mail server and the sender of emails; null = there is none. */
+  mail: Readonly<SmtpServer & { from: Readonly<{ name: string; address: string }> }> | null;
   queueBoardPassword: string | null;
   /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
@@ -157,6 +162,13 @@ const VARIABLES = z.object({
   SLACK_CLIENT_ID: text.optional(),
   SLACK_CLIENT_SECRET: secret(text.optional()),
   SLACK_API_URL: httpUrl.default('https://slack.com/api'),
+  SMTP_URL: secret(
+    variable(
+      'an smtp:// or smtps:// URL with a host, and a user and a password or neither, without path and query',
+      smtpUrl,
+    ).optional(),
+  ),
+  MAIL_FROM: variable('an address such as alerts@example.com, or Name <alerts@example.com>', mailAddress).optional(),
   QUEUE_BOARD_PASSWORD: secret(text.optional()),
   METRICS_PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).optional(),
   STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) =>
@@ -184,6 +196,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv, required: readonly Requi
   const problems = [
     ...problemsOf(parsed.error, VARIABLES.shape, given),
     ...missingKeys(given),
+    ...missingHalf(given),
     ...missing(given, required),
   ];
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
@@ -226,6 +239,10 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
       clientSecret: values.SLACK_CLIENT_SECRET ?? null,
       apiUrl: values.SLACK_API_URL,
     }),
+    mail:
+      values.SMTP_URL === undefined || values.MAIL_FROM === undefined
+        ? null
+        : Object.freeze({ ...values.SMTP_URL, from: values.MAIL_FROM }),
     queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
     metricsPort: values.METRICS_PORT ?? null,
     stopGraceSeconds: values.STOP_GRACE_SECONDS ?? null,
@@ -237,6 +254,15 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
 function missingKeys(given: Record<string, string>): Problem[] {
   if (given['DATABASE_URL'] === undefined || given['SECRET_KEYS'] !== undefined) return [];
   return [{ name: 'SECRET_KEYS', expected: 'a key ring (id:base64,...), because DATABASE_URL is set', received: null }];
+}
+
+/** Emails need a server and a sender: half of it is a mistake that would show only with the first alert. */
+function missingHalf(given: Record<string, string>): Problem[] {
+  const [hasServer, hasSender] = [given['SMTP_URL'] !== undefined, given['MAIL_FROM'] !== undefined];
+  if (hasServer === hasSender) return [];
+  return hasServer
+    ? [{ name: 'MAIL_FROM', expected: 'the sender of emails, because SMTP_URL is set', received: null }]
+    : [{ name: 'SMTP_URL', expected: 'the mail server, because MAIL_FROM is set', received: null }];
 }
 
 function missing(given: Record<string, string>, required: readonly Required[]): Problem[] {

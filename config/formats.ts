@@ -75,6 +75,46 @@ export function urlOf(...protocols: readonly string[]): (text: string) => string
   };
 }
 
+/** A mail server: where it is, whether TLS comes first, and the sign-in where there is one. */
+export type SmtpServer = Readonly<{
+  host: string;
+  port: number;
+  isSecure: boolean;
+  signIn: Readonly<{ user: string; password: string }> | null;
+}>;
+
+const SMTP_PORTS = { 'smtp:': 587, 'smtps:': 465 } as const;
+
+/** `smtp://` or `smtps://` with a host, and a port and a sign-in where they are given; nothing else. */
+export function smtpUrl(text: string): SmtpServer | null {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:')) return null;
+  const { protocol, hostname, port, username, password, pathname, search, hash } = url;
+  if (hostname === '' || (pathname !== '' && pathname !== '/') || search !== '' || hash !== '') return null;
+  if ((username === '') !== (password === '') || port === '0') return null;
+  try {
+    return Object.freeze({
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: port === '' ? SMTP_PORTS[protocol] : Number(port),
+      isSecure: protocol === 'smtps:',
+      signIn:
+        username === ''
+          ? null
+          : Object.freeze({ user: decodeURIComponent(username), password: decodeURIComponent(password) }),
+    });
+  } catch {
+    return null;
+  }
+}
+
+/** `Name <address>` or an address alone, in ASCII where it is an address. */
+export function mailAddress(text: string): Readonly<{ name: string; address: string }> | null {
+  const [, name = '', address = ''] = /^(?:([^<>@\p{Cc}]{0,100})<([^<>]*)>|)$/u.exec(text) ?? [null, '', text];
+  return /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(address)
+    ? Object.freeze({ name: name.trim().replaceAll(/^"|"$/g, ''), address })
+    : null;
+}
+
 /** What `target_session_attrs` may ask for: Spotcheck writes, so that a standby is no use to it. */
 const WRITABLE = new Set([null, 'any', 'read-write', 'primary']);
 

@@ -37,7 +37,10 @@ const PROCESSES: Readonly<Record<WorkerName, Start>> = {
     const { startEvaluate } = await import('./processes/evaluate.ts');
     return [await startEvaluate(runtime)];
   },
-  deliver: async (runtime, { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack }) => {
+  deliver: async (
+    runtime,
+    { allowPrivateNetwork, webhookTimeoutSeconds, deliveryRetrySeconds, telegram, slack, mail },
+  ) => {
     const { startDeliver } = await import('./processes/deliver.ts');
     return [
       startDeliver(runtime, {
@@ -46,6 +49,7 @@ const PROCESSES: Readonly<Record<WorkerName, Start>> = {
         retrySeconds: deliveryRetrySeconds,
         telegram,
         slackApiUrl: slack.apiUrl,
+        mail,
       }),
     ];
   },

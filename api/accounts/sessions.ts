@@ -157,7 +157,11 @@ export function presentSignedIn(
     tenant: { id: tenant.id, name: tenant.name, plan: tenant.plan },
     session_id: sessionId,
     csrf_token: csrfTokenOf(secret),
-    chats: { telegram: config.telegramBotName !== null, slack: config.slackClientId !== null },
+    chats: {
+      telegram: config.telegramBotName !== null,
+      slack: config.slackClientId !== null,
+      email: config.sendsEmail ?? false,
+    },
   };
 }
 

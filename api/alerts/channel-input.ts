@@ -1,9 +1,11 @@
 import {
   findHeadersProblem,
+  type Channel,
   type ChannelType,
   type WebhookHeaders,
   type WebhookHeadersChange,
 } from '../../core/alerts/channel.ts';
+import { parseEmailAddress } from '../../core/alerts/email-address.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { sortTags, type MonitorTags } from '../../core/monitors/tags.ts';
@@ -19,6 +21,8 @@ export type ChannelDraft = {
   type: ChannelType;
   name: string;
   url: string | null;
+  /** Null for other types than email. */
+  address: string | null;
   /** Of other types than webhook there are none. */
   headers: WebhookHeaders;
   format: WebhookFormat;
@@ -43,10 +47,12 @@ export type ChannelPatch = {
 /** Ids that are no monitors of the account are left out, however they look. */
 const ONLY_LOOKED_UP = { field: '', except: ['monitor_ids'] };
 
-const DEFAULT_NAMES = { telegram: 'Telegram', slack: 'Slack', webhook: 'Webhook' } as const satisfies Record<
-  ChannelType,
-  string
->;
+const DEFAULT_NAMES = {
+  telegram: 'Telegram',
+  slack: 'Slack',
+  webhook: 'Webhook',
+  email: 'Email',
+} as const satisfies Record<ChannelType, string>;
 
 /** Reads the body of a creation, or everything that is wrong with it. */
 export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDraft> {
@@ -55,6 +61,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   if (problems.length > 0) return { ok: false, problems };
   const type = input.type ?? 'telegram';
   checkUrl(type, input.url, problems);
+  const address = readAddress(type, input.address, problems);
   const headers = { ...input.headers, ...input.template?.headers };
   checkHeaders(type, input.headers === undefined && input.template === undefined ? undefined : headers, problems);
   const format = readFormat(type, input, problems) ?? null;
@@ -65,6 +72,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
     type,
     name: nameOf(type, input.name),
     url: input.url ?? null,
+    address,
     headers,
     format,
     allMonitors: input.all_monitors ?? true,
@@ -76,8 +84,11 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
 }
 
-/** Reads the body of a PATCH of a channel of this type, or everything that is wrong with it. */
-export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType): Read<ChannelPatch> {
+/** Reads the body of a PATCH of a channel, or everything that is wrong with it. */
+export function readChannelPatch(
+  input: Body<'updateChannel'>,
+  { type, address }: Pick<Channel, 'type' | 'address'>,
+): Read<ChannelPatch> {
   const problems: Problem[] = [];
   findUnstorable(input, ONLY_LOOKED_UP, problems);
   if (input.type !== undefined && input.type !== type) {
@@ -86,6 +97,8 @@ export function readChannelPatch(input: Body<'updateChannel'>, type: ChannelType
       message: `type must stay ${type}, got ${input.type}: delete the channel and create another`,
     });
   }
+  if (input.address !== undefined && input.address !== address)
+    problems.push({ field: 'address', message: 'address cannot be changed: delete the channel and create another' });
   if (input.url !== undefined)
     problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
   checkReports(type, input.reports, problems);
@@ -181,8 +194,8 @@ function checkReports(type: ChannelType, reports: boolean | undefined, problems:
   problems.push({
     field: 'reports',
     message:
-      'reports applies to telegram and slack channels only, got true for a webhook: there is no webhook event ' +
-      'for reports, use GET /reports instead',
+      'reports applies to telegram, slack and email channels only, got true for a webhook: there is no webhook ' +
+      'event for reports, use GET /reports instead',
   });
 }
 
@@ -195,7 +208,27 @@ function checkHeaders(type: ChannelType, headers: WebhookHeadersChange | undefin
   if (message !== null) problems.push({ field: 'headers', message });
 }
 
-/** The address itself is not repeated: it often is a secret. */
+/** The address of an email channel as it is stored; null for other types, and where there is none. */
+function readAddress(type: ChannelType, address: string | undefined, problems: Problem[]): string | null {
+  if (type !== 'email') {
+    if (address !== undefined)
+      problems.push({
+        field: 'address',
+        message: `address applies to email channels only, got a channel of type ${type}`,
+      });
+    return null;
+  }
+  if (address === undefined) {
+    problems.push({ field: 'address', message: 'address is required for email channels' });
+    return null;
+  }
+  const parsed = parseEmailAddress(address);
+  if (parsed.ok) return parsed.value;
+  problems.push({ field: 'address', message: `address ${parsed.message}` });
+  return null;
+}
+
+/** The URL itself is not repeated: it often is a secret. */
 function checkUrl(type: ChannelType, url: string | undefined, problems: Problem[]): void {
   if (type !== 'webhook') {
     if (url !== undefined)

@@ -22,6 +22,9 @@ import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
+import { buildEmail } from '../../notifications/email/alert.ts';
+import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
+import type { Email } from '../../notifications/email/sending.ts';
 import { testResultOf, type TestResult } from '../../notifications/webhook/sending.ts';
 import { enqueueDeliveries, firstAttempt, type AbsenceLine } from '../../queues/enqueue-committed.ts';
 import { accept, badRequest, conflict, notFound } from '../api-error.ts';
@@ -167,6 +170,8 @@ export type ChatTestDependencies = {
   sendTelegram: Send | null;
   /** Takes the address in clear. */
   sendSlack: Send;
+  /** Null while the installation has no mail server. */
+  sendEmail: ((email: Email) => Promise<ChatAttempt>) | null;
   now: () => number;
   newId: (prefix: IdPrefix) => string;
   logger: AbsenceLine['log'];
@@ -197,8 +202,15 @@ export function createChatTest(dependencies: ChatTestDependencies): (channel: Ch
 async function sendTo(
   { id, type }: Channel,
   { connection, message }: { connection: string; message: ChatMessage },
-  { database, sendTelegram, sendSlack }: ChatTestDependencies,
+  { database, publicUrl, newId, sendTelegram, sendSlack, sendEmail }: ChatTestDependencies,
 ): Promise<ChatAttempt> {
+  if (type === 'email') {
+    if (sendEmail === null) return unsent('Email is not configured on this installation');
+    const unsubscribeUrl = buildUnsubscribeLink(id, publicUrl, database.secrets.seal);
+    return await sendEmail(
+      buildEmail({ to: connection, message, messageId: newId('dlv'), threadId: null, unsubscribeUrl }),
+    );
+  }
   if (type === 'telegram')
     return sendTelegram === null
       ? unsent('Telegram is not configured on this installation')

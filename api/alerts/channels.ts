@@ -26,6 +26,7 @@ import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readChannelCreate, readChannelPatch } from './channel-input.ts';
+import { sendConfirmation, type ConfirmationParts } from './email-confirmation.ts';
 
 /** `GET /channels` */
 export function listChannelsHandler({ database, config }: Parts<'database' | 'config'>): Handler<'listChannels'> {
@@ -49,12 +50,12 @@ export function listChannelsHandler({ database, config }: Parts<'database' | 'co
 
 /** `POST /channels`: a webhook proves itself before anything is stored (D-52). */
 export function createChannelHandler(
-  dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery' | 'now' | 'rateLimits'>,
+  dependencies: ConfirmationParts & Parts<'sendTestDelivery'>,
 ): Handler<'createChannel'> {
   const { database, makeId, now, rateLimits } = dependencies;
   return async (request, response) => {
     const { tenantId } = callerOf(response);
-    const { url, headers, format, ...draft } = accept(readChannelCreate(request.body));
+    const { url, address, headers, format, ...draft } = accept(readChannelCreate(request.body));
     const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
@@ -65,7 +66,7 @@ export function createChannelHandler(
     const id = makeId('nch');
     const { stored, shown } = await connectChannel(
       dependencies,
-      { account: tenantId, type: draft.type, url, headers, format, nowMs },
+      { account: tenantId, type: draft.type, url, address, headers, format, nowMs },
       randomBytes,
     );
     await createChannel(database, {
@@ -105,7 +106,7 @@ export function updateChannelHandler(dependencies: Parts<'database'>): Handler<'
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const current = await getOwnChannel(dependencies, key);
     // The type cannot change any more, so that the patch can be judged before the row is locked.
-    const patch = accept(readChannelPatch(request.body, current.type));
+    const patch = accept(readChannelPatch(request.body, current));
     const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
     if (
       (await updateChannel(
@@ -164,7 +165,7 @@ async function filterOwnMonitors(
 
 /** How a new channel is connected: what is stored, and what its owner is shown once. */
 type Connection = {
-  stored: Pick<NewChannel, 'status' | 'webhook' | 'connectCode' | 'tested'>;
+  stored: Pick<NewChannel, 'status' | 'webhook' | 'address' | 'connectCode' | 'tested'>;
   shown: Omit<components['schemas']['ChannelCreateResult'], 'id'>;
 };
 
@@ -172,21 +173,23 @@ type Connected = {
   account: string;
   type: ChannelType;
   url: string | null;
+  address: string | null;
   headers: WebhookHeaders;
   format: WebhookFormat;
   nowMs: number;
 };
 
 /**
- * Connects a webhook by a test delivery (D-52), or creates the links that connect a Telegram or Slack channel later
- * (D-55). Throws 400 unless the test delivery gets a 2xx response.
+ * Connects a webhook by a test delivery (D-52), or creates the links that connect a Telegram, Slack or email channel
+ * later (D-55). Throws 400 unless the test delivery gets a 2xx response, and the mail server takes the confirmation.
  */
 async function connectChannel(
-  dependencies: Parts<'database' | 'config' | 'makeId' | 'sendTestDelivery'>,
-  { type, url, ...given }: Connected,
+  dependencies: ConfirmationParts & Parts<'sendTestDelivery'>,
+  { type, url, address, ...given }: Connected,
   random: typeof randomBytes,
 ): Promise<Connection> {
   if (type === 'webhook') return await connectWebhook(dependencies, { ...given, url: url ?? '' }, random);
+  if (type === 'email') return await connectEmail(dependencies, { tenantId: given.account, address: address ?? '' });
   const { config, database } = dependencies;
   const { code, fingerprint, expiresAtSeconds } = generateConnectCode(random, given.nowMs);
   const stored = {
@@ -206,9 +209,21 @@ async function connectChannel(
   return { stored, shown: { deep_link: deepLink, group_deep_link: groupDeepLink } };
 }
 
+/** Sends the confirmation that connects an email channel later; throws 400 where it was not taken. */
+async function connectEmail(
+  dependencies: ConfirmationParts,
+  { tenantId, address }: { tenantId: string; address: string },
+): Promise<Connection> {
+  const { fingerprint, expiresAtSeconds } = await sendConfirmation(dependencies, { tenantId, address });
+  return {
+    stored: { status: 'pending', address, connectCode: { fingerprint, expiresAtSeconds } },
+    shown: { confirmation_expires_at: expiresAtSeconds },
+  };
+}
+
 async function connectWebhook(
   { sendTestDelivery, makeId, config }: Parts<'sendTestDelivery' | 'makeId' | 'config'>,
-  { account, url, headers, format, nowMs: startedAtMs }: Omit<Connected, 'type' | 'url'> & { url: string },
+  { account, url, headers, format, nowMs: startedAtMs }: Omit<Connected, 'type' | 'url' | 'address'> & { url: string },
   random: typeof randomBytes,
 ): Promise<Connection> {
   const signingSecret = generateSigningSecret(random);
@@ -259,6 +274,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     monitor_ids: channel.monitorIds,
     monitor_tags: presentTags(channel.monitorTags),
     url_host: channel.urlHost,
+    ...(channel.address !== null && { address: channel.address }),
     ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
     ...presentFormat(channel.format),
     team_name: channel.teamName,

@@ -19,21 +19,25 @@ export type PlainPage = {
   status: number;
   title: string;
   sentences: readonly string[];
+  /** The label of a button that sends the same address as a POST; none where it is absent. */
+  button?: string;
   link: { label: string; url: string };
 };
 
 const STYLE =
   'body{color-scheme:light dark;font:1.125rem/1.6 system-ui,sans-serif;max-width:36rem;margin:15vh ' +
-  'auto;padding:0 1.5rem}h1{font-size:1.6rem;line-height:1.25}p{overflow-wrap:anywhere}';
+  'auto;padding:0 1.5rem}h1{font-size:1.6rem;line-height:1.25}p{overflow-wrap:anywhere}button{font:inherit;' +
+  'padding:.5rem 1.25rem;cursor:pointer}';
 
-/** Nothing is loaded, run, framed or sent; the one style is known by its hash. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** Nothing is loaded, run, framed or sent, but for a button to this very site; the one style is known by its hash. */
+const contentSecurityPolicy = (hasButton: boolean) =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+    "base-uri 'none'",
+    `form-action ${hasButton ? "'self'" : "'none'"}`,
+    "frame-ancestors 'none'",
+  ].join('; ');
 
 /**
  * Answers with a page that no cache keeps and whose address no other site learns: links like those that lead here
@@ -43,7 +47,7 @@ export function sendPlainPage(response: Response, page: PlainPage): void {
   response
     .status(page.status)
     .set({
-      'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+      'Content-Security-Policy': contentSecurityPolicy(page.button !== undefined),
       'Cache-Control': 'no-store',
       'Referrer-Policy': 'no-referrer',
       'X-Robots-Tag': 'noindex',
@@ -52,7 +56,7 @@ export function sendPlainPage(response: Response, page: PlainPage): void {
     .send(renderPage(page));
 }
 
-function renderPage({ title, sentences, link }: PlainPage): string {
+function renderPage({ title, sentences, button, link }: PlainPage): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -65,7 +69,7 @@ function renderPage({ title, sentences, link }: PlainPage): string {
 <main>
 <h1>${escapeHtml(title)}</h1>
 ${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('\n')}
-<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p>
+${button === undefined ? '' : `<form method="post"><button type="submit">${escapeHtml(button)}</button></form>\n`}<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p>
 </main>
 </body>
 </html>

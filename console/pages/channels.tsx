@@ -41,7 +41,8 @@ function NewChannel() {
 function NoChannels() {
   return (
     <Empty icon="channels" title="No alert channels yet" {...(canWrite() && { action: <NewChannel /> })}>
-      Send alerts to a Telegram chat, a Slack channel or a webhook. Without a channel, no one is notified.
+      Send alerts to an email address, a Telegram chat, a Slack channel or a webhook. Without a channel, no one is
+      notified.
     </Empty>
   );
 }

@@ -21,6 +21,7 @@ export const AUDIT_ACTIONS = [
   'channel.connected',
   'channel.disconnected',
   'channel.disabled',
+  'channel.confirmation_sent',
   'agent.created',
   'agent.token_rotated',
   'agent.revoked',

@@ -102,10 +102,10 @@ export function isFailing(
 }
 
 /**
- * How a chat came to get nothing any more. It cannot be reached, a member wrote /stop in it, or the bot was blocked
- * there or put out of it.
+ * How a chat came to get nothing any more. It cannot be reached, a member wrote /stop in it, the bot was blocked there
+ * or put out of it, or a reader of an email unsubscribed.
  */
-export type ChannelLoss = 'lost' | 'stopped' | 'removed';
+export type ChannelLoss = 'lost' | 'stopped' | 'removed' | 'unsubscribed';
 
 /**
  * That a chat gets nothing any more through no doing of its owner's, as it is stored with its delivery to another one.
@@ -140,6 +140,9 @@ const REASONS = {
   removed: (name) =>
     `The bot was blocked in the chat of the channel ${name}, or removed from it. Add the bot again, then enable ` +
     'the channel in Spotcheck',
+  unsubscribed: (name) =>
+    `A reader of the address of the channel ${name} unsubscribed. It is disabled. Confirm the address again, then ` +
+    'enable the channel in Spotcheck',
 } as const satisfies Record<ChannelLoss, (name: string) => string>;
 
 /**

@@ -1,7 +1,7 @@
 import type { MonitorTags } from '../monitors/tags.ts';
 import type { WebhookFormat } from './webhook-format.ts';
 
-const CHANNEL_TYPES = ['telegram', 'slack', 'webhook'] as const;
+const CHANNEL_TYPES = ['telegram', 'slack', 'webhook', 'email'] as const;
 export type ChannelType = (typeof CHANNEL_TYPES)[number];
 
 /** `pending` until the customer has finished connecting it; nothing is sent to it before. */
@@ -31,6 +31,8 @@ export type Channel = {
   format: WebhookFormat;
   teamName: string | null;
   channelName: string | null;
+  /** Where the messages of an email channel go; null for other types. */
+  address: string | null;
   /** Whether it is notified when a report is made; never true of a webhook. */
   wantsReports: boolean;
   /** Whether its alerts wait for the end of maintenance; of chats they always do. */

@@ -45,6 +45,7 @@ export function channelFields(channel: Channel): Compared {
     urlHost,
     headerNames,
     format,
+    address,
   } = channel;
   return {
     fields: {
@@ -56,6 +57,7 @@ export function channelFields(channel: Channel): Compared {
       monitor_tags: monitorTags,
       ...(type === 'webhook' ? { follows_maintenance: followsMaintenance } : { reports: wantsReports }),
       url_host: urlHost,
+      ...(address !== null && { address }),
       ...(headerNames.length > 0 && { header_names: headerNames }),
       ...formatFields(format),
     },

@@ -27,6 +27,7 @@ export async function insertLossDeliveries(
      WHERE c.id = ANY ($1::text[]) AND o.id <> ALL ($1::text[]) AND o.type <> 'webhook' AND o.enabled
        AND o.status = 'connected'
        AND (o.chat_id IS NULL OR o.chat_id IS DISTINCT FROM c.chat_id)
+       AND (o.address IS NULL OR o.address IS DISTINCT FROM c.address)
      ORDER BY o.id, c.id FOR KEY SHARE OF o`,
     [lost.map(({ id }) => id)],
   );

@@ -26,6 +26,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
   channelName: CreationOptional<string | null>;
+  address: CreationOptional<string | null>;
   sealedUrl: CreationOptional<string | null>;
   sealedSigningSecret: CreationOptional<string | null>;
   sealedHeaders: CreationOptional<string | null>;
@@ -54,6 +55,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,
     channelName: DataTypes.TEXT,
+    address: DataTypes.TEXT,
     sealedUrl: DataTypes.TEXT,
     sealedSigningSecret: DataTypes.TEXT,
     sealedHeaders: DataTypes.TEXT,

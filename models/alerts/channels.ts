@@ -9,6 +9,7 @@ import type { Database } from '../database.ts';
 import { behind, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { ChannelRecord } from './channel-record.ts';
+import { insertConnectCode, type StoredConnectCode } from './chat-connections.ts';
 import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
 import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
 
@@ -30,7 +31,9 @@ export type NewChannel = {
   /** Default false. */
   followsMaintenance?: boolean;
   webhook?: NewWebhook;
-  connectCode?: { fingerprint: Buffer; expiresAtSeconds: number };
+  /** Where an email channel sends to; of other types there is none. */
+  address?: string | null;
+  connectCode?: StoredConnectCode;
   /** The test delivery that connected its webhook: the first delivery of its log. */
   tested?: Omit<TestedDelivery, 'channelId'>;
   nowMs: number;
@@ -76,7 +79,7 @@ export async function countChannels(database: Database, tenantId: string): Promi
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
   const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null } = channel;
-  const { wantsReports = false, followsMaintenance = false, webhook, connectCode, tested } = channel;
+  const { wantsReports = false, followsMaintenance = false, webhook, address = null, connectCode, tested } = channel;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -94,18 +97,13 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         wantsReports,
         followsMaintenance,
         ...(webhook && sealWebhook(database, id, webhook)),
+        ...(address !== null && { address }),
         createdAt: Math.floor(channel.nowMs / 1000),
       },
       { transaction, returning: true },
     );
     const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
-    if (connectCode !== undefined) {
-      await run('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [
-        connectCode.fingerprint,
-        id,
-        connectCode.expiresAtSeconds,
-      ]);
-    }
+    if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
     if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
     const created = channelOf(record, monitorIds);
     await recordChange(run, author, {
@@ -313,6 +311,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     format,
     teamName,
     channelName,
+    address,
     createdAt,
     lastError: text,
     lastErrorAt: atMs,
@@ -335,6 +334,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     format,
     teamName,
     channelName,
+    address,
     lastError,
     createdAt,
   };

@@ -52,7 +52,7 @@ export async function disconnectChannel(
   return await inTransaction(database, async (run) => {
     const rows = await run<LostRow>(
       `UPDATE channels SET status = 'pending', last_error = $3, last_error_at = $4
-       WHERE id = $1 AND status = 'connected' AND coalesce(chat_id, sealed_url) = $2
+       WHERE id = $1 AND status = 'connected' AND coalesce(chat_id, sealed_url, address) = $2
        RETURNING id, tenant_id AS "tenantId", name, type, enabled AS "tookAlerts"`,
       [lost.channelId, lost.connection, lost.problem, tools.nowMs],
     );
@@ -93,11 +93,23 @@ export async function findConnection(
   { tenantId, id }: { tenantId: string; id: string },
 ): Promise<string | null> {
   const [row] = await runOn(database.pool)<{ connection: string | null }>(
-    `SELECT coalesce(chat_id, sealed_url) AS connection FROM channels WHERE id = $1 AND tenant_id = $2
+    `SELECT coalesce(chat_id, sealed_url, address) AS connection FROM channels WHERE id = $1 AND tenant_id = $2
      AND type <> 'webhook' AND status = 'connected'`,
     [id, tenantId],
   );
   return row?.connection ?? null;
+}
+
+/** What is stored of a connect code. */
+export type StoredConnectCode = { fingerprint: Buffer; expiresAtSeconds: number };
+
+/** Stores the code of a connect link of a channel. */
+export async function insertConnectCode(run: Run, channelId: string, code: StoredConnectCode): Promise<void> {
+  await run('INSERT INTO connect_codes (fingerprint, channel_id, expires_at) VALUES ($1, $2, $3)', [
+    code.fingerprint,
+    channelId,
+    code.expiresAtSeconds,
+  ]);
 }
 
 /**
@@ -110,7 +122,7 @@ export async function takeConnectCode(
 ): Promise<TakenCode> {
   const [row] = await run<CodedRow>(
     `SELECT c.id, c.tenant_id AS "tenantId", c.name, c.all_monitors AS "allMonitors", c.enabled,
-            coalesce(c.chat_id, c.sealed_url) AS connection, k.used_at AS "usedAt", k.expires_at AS "expiresAt"
+            coalesce(c.chat_id, c.sealed_url, c.address) AS connection, k.used_at AS "usedAt", k.expires_at AS "expiresAt"
      FROM connect_codes k JOIN channels c ON c.id = k.channel_id
      WHERE k.fingerprint = $1 AND c.type = $2 FOR NO KEY UPDATE`,
     [code.fingerprint, code.type],

@@ -23,7 +23,7 @@ export type ClaimedAttempt = {
   /** Null where there is none, or where its key is missing from the ring. */
   webhook: OpenedWebhook | null;
   /**
-   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook. Null for webhooks, and
+   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook, of an email channel its address. Null for webhooks, and
    * where nothing is connected.
    */
   connection: string | null;
@@ -42,6 +42,9 @@ export type ClaimedAttempt = {
  * another's claim.
  */
 export type Claim = { claimed: ClaimedAttempt | null; hasMore: boolean };
+
+/** When a claim begins (Unix milliseconds), and how long it lasts; that of an email as long as others by default. */
+type ClaimTimes = { nowMs: number; claimMs: number; emailClaimMs?: number };
 
 /** The stored outcome of an attempt. `nextAttemptAtMs` is null unless the outcome is `retry`. */
 export type RecordedAttempt = {
@@ -93,7 +96,7 @@ type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { re
 export async function claimDeliveries(
   database: Database,
   channelIds: readonly string[],
-  when: { nowMs: number; claimMs: number },
+  when: ClaimTimes,
 ): Promise<Claim[]> {
   const requested = Map.groupBy(channelIds, (channelId) => channelId);
   const byLanes = Map.groupBy(requested.keys(), (channelId) => requested.get(channelId)?.length ?? 0);
@@ -159,7 +162,7 @@ async function supersedeClaimed(
 async function claimEach(
   database: Database,
   { channelIds, lanes }: { channelIds: readonly string[]; lanes: number },
-  { nowMs, claimMs }: { nowMs: number; claimMs: number },
+  { nowMs, claimMs, emailClaimMs = claimMs }: ClaimTimes,
 ): Promise<RequestedRow[]> {
   // Ids go on as an array: that they are few is then plain to the planner, which would read whole tables for many.
   return await runOn(database.pool)<RequestedRow>(
@@ -181,7 +184,9 @@ async function claimEach(
          ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
        ) n
      ), claimed AS (
-       UPDATE deliveries d SET attempts = d.attempts + 1, claimed_until = $2 + $3::bigint
+       UPDATE deliveries d SET attempts = d.attempts + 1, claimed_until = $2 + CASE
+         WHEN EXISTS (SELECT FROM requested c WHERE c.id = d.channel_id AND c.type = 'email') THEN $5::bigint
+         ELSE $3::bigint END
        FROM set_config('synchronous_commit', 'off', true) WHERE d.id = ANY (ARRAY (SELECT id FROM next))
        RETURNING d.*
      ), opened AS (
@@ -190,7 +195,7 @@ async function claimEach(
      SELECT c.id AS requested, d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId",
             d.monitor_id AS "monitorId", c.type AS "channelType", d.event, d.message, d.attempts AS attempt,
             d.attempts_before AS "attemptsBefore", c.enabled, c.status,
-            CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url) END AS connection,
+            CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
             c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
@@ -199,7 +204,7 @@ async function claimEach(
               AND m.id <> ALL (ARRAY (SELECT id FROM next))) AS "hasMore"
      FROM requested c LEFT JOIN claimed d ON d.channel_id = c.id
      ORDER BY d.next_attempt_at, d.id`,
-    [channelIds, nowMs, claimMs, lanes],
+    [channelIds, nowMs, claimMs, lanes, emailClaimMs],
   );
 }
 

@@ -15,6 +15,8 @@ import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
+import { NOTHING_MORE } from '../../notifications/attempt-result.ts';
+import type { Email } from '../../notifications/email/sending.ts';
 import type { TestedWebhook } from '../../notifications/webhook/sending.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
@@ -54,6 +56,8 @@ export type ApiServer = {
   testDeliveries: TestedWebhook[];
   /** The failure of the test delivery by its URL; other URLs answer 2xx. */
   testDeliveryFailures: Map<string, string>;
+  /** Emails that the mail server took. */
+  sentEmails: Email[];
   /** Results of agents on their way to the evaluator. */
   submittedResults: ResultPayload[];
   /** Attempts whose jobs were to be added. */
@@ -101,6 +105,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
   const scheduleChanges: ScheduleChange[] = [];
   const testDeliveries: TestedWebhook[] = [];
   const testDeliveryFailures: ApiServer['testDeliveryFailures'] = new Map();
+  const sentEmails: Email[] = [];
   const submittedResults: ResultPayload[] = [];
   const enqueuedAttempts: DueAttempt[] = [];
   const logLines: Record<string, unknown>[] = [];
@@ -132,6 +137,17 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
         authorizeSlack: null,
         telegramBot: 'bot_of_the_test',
         sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
+        sendEmail: async (email) => {
+          sentEmails.push(email);
+          return {
+            ...NOTHING_MORE,
+            outcome: 'delivered',
+            statusCode: 250,
+            durationMs: 12,
+            error: null,
+            response: null,
+          };
+        },
         readVendorPage: async () => ({
           outcome: 'failed',
           failure: { kind: 'unreachable', reason: 'No worker reads pages here' },
@@ -216,6 +232,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
     scheduleChanges,
     testDeliveries,
     testDeliveryFailures,
+    sentEmails,
     submittedResults,
     enqueuedAttempts,
     logLines,

@@ -22,6 +22,7 @@ export type Kind =
   | 'monitor'
   | 'agent'
   | 'channel'
+  | 'email_channel'
   | 'delivery'
   | 'incident'
   | 'note'
@@ -52,6 +53,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const monitors = await addMonitors(account, agent, mark);
   const [monitor = ''] = monitors;
   const channel = await addChannel(api, account, mark);
+  const emailChannel = await addEmailChannel(api, account, mark);
   const delivery = await addDelivery(api, account, { channel, monitor, mark });
   const { incident, note } = await addIncident(api, account, { monitor, agent, mark });
   const report = await addReport(api, account, { monitor, mark });
@@ -73,6 +75,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
       monitor: monitors,
       agent: [agent.id],
       channel: [channel],
+      email_channel: [emailChannel],
       delivery: [delivery],
       incident: [incident],
       note: [note],
@@ -196,6 +199,24 @@ async function addChannel(api: ApiServer, { tenantId }: Account, mark: string): 
     allMonitors: true,
     monitorIds: [],
     webhook,
+    nowMs: START_MS,
+    author: null,
+  });
+  return id;
+}
+
+/** One that waits for its confirmation. */
+async function addEmailChannel(api: ApiServer, { tenantId }: Account, mark: string): Promise<string> {
+  const id = api.makeId('nch');
+  await createChannel(api.database, {
+    id,
+    tenantId,
+    type: 'email',
+    name: `email ${mark}`,
+    status: 'pending',
+    address: `${mark}@customer.example`,
+    allMonitors: true,
+    monitorIds: [],
     nowMs: START_MS,
     author: null,
   });

@@ -95,6 +95,7 @@ const OF_FEW_TURNS = new Set([
   'listVendorComponents',
   'createChannel',
   'testChannel',
+  'resendConfirmation',
   'updateWebhook',
   'replayDeliveries',
   'redeliver',

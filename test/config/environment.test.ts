@@ -105,6 +105,8 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
   { SECRET_KEYS: `new:${KEY},old:${KEY}` },
   { BOOTSTRAP_TOKEN: 'spk_abc-DEF_123' },
   { LOG_LEVEL: 'silent' },
+  { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'alerts@status.example' },
+  { SMTP_URL: 'smtps://alerts%40status.example:p%40ss@[2001:db8::1]:2465', MAIL_FROM: 'Status <a@status.example>' },
 ];
 for (const env of GOOD) {
   test(`accepts ${Object.entries(env)
@@ -113,6 +115,13 @@ for (const env of GOOD) {
     t.deepEqual(refused(env), []);
   });
 }
+
+/** What else has to be set where a variable is. */
+const NEEDED: Readonly<Record<string, NodeJS.ProcessEnv>> = {
+  DATABASE_URL: { SECRET_KEYS: `k1:${KEY}` },
+  SMTP_URL: { MAIL_FROM: 'alerts@status.example' },
+  MAIL_FROM: { SMTP_URL: 'smtp://mail.example' },
+};
 
 const BAD: readonly [name: string, ...values: string[]][] = [
   ['CELL', 'A', '1a', 'a_b', 'a-b', 'a.b', 'a'.repeat(17)],
@@ -206,11 +215,24 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ['WEBHOOK_TIMEOUT_SECONDS', '0', '8.001', '9', '-1', 'NaN'],
   ['TELEGRAM_API_URL', 'api.telegram.org'],
   ['SLACK_API_URL', 'file:///etc/passwd'],
+  [
+    'SMTP_URL',
+    'mail.example',
+    'http://mail.example',
+    'smtp://',
+    'smtp://mail.example/inbox',
+    'smtp://mail.example?pool=true',
+    'smtp://user@mail.example',
+    'smtp://:password@mail.example',
+    'smtp://u:%E0%A4%A@mail.example',
+    'smtp://mail.example:0',
+  ],
+  ['MAIL_FROM', 'alerts', 'a@b, c@d', 'A <a@b> B', 'A\r\nBcc: c@d <a@b>', 'a@b\nBcc: c@d', '<a@b> c@d', 'a b@c'],
   ['LOG_LEVEL', 'loud', 'INFO'],
 ];
 for (const [name, ...values] of BAD) {
   test(`refuses a ${name} that is not what it should be`, (t) => {
-    const others = name === 'DATABASE_URL' ? { SECRET_KEYS: `k1:${KEY}` } : {};
+    const others: NodeJS.ProcessEnv = NEEDED[name] ?? {};
     for (const value of values) t.deepEqual(refused({ ...others, [name]: value }), [name], value);
   });
 }
@@ -231,6 +253,28 @@ test('all problems are reported at once, each with its variable, what was expect
   );
 });
 
+test('a mail server without a sender is refused, and a sender without a server', (t) => {
+  t.deepEqual(refused({ SMTP_URL: 'smtp://mail.example' }), ['MAIL_FROM']);
+  t.deepEqual(refused({ MAIL_FROM: 'alerts@status.example' }), ['SMTP_URL']);
+  t.is(readEnvironment({}).mail, null);
+  t.deepEqual(
+    readEnvironment({ SMTP_URL: 'smtp://u:p%40ss@mail.example', MAIL_FROM: '"The Status" <a@b.example>' }).mail,
+    {
+      host: 'mail.example',
+      port: 587,
+      isSecure: false,
+      signIn: { user: 'u', password: 'p@ss' },
+      from: { name: 'The Status', address: 'a@b.example' },
+    },
+  );
+  t.like(readEnvironment({ SMTP_URL: 'smtps://[::1]', MAIL_FROM: 'a@b.example' }).mail, {
+    host: '::1',
+    port: 465,
+    isSecure: true,
+    signIn: null,
+  });
+});
+
 test('no message repeats the value of a secret', (t) => {
   const names = [
     'DATABASE_URL',
@@ -240,9 +284,11 @@ test('no message repeats the value of a secret', (t) => {
     'BOOTSTRAP_PASSWORD',
     'TELEGRAM_BOT_TOKEN',
     'SLACK_CLIENT_SECRET',
+    'SMTP_URL',
     'QUEUE_BOARD_PASSWORD',
   ];
-  const error = t.throws(() => readEnvironment(Object.fromEntries(names.map((name) => [name, 'hunter2\n\n']))), {
+  const given = { ...Object.fromEntries(names.map((name) => [name, 'hunter2\n\n'])), ...NEEDED['SMTP_URL'] };
+  const error = t.throws(() => readEnvironment(given), {
     instanceOf: ConfigurationError,
   });
   t.deepEqual(error.problems.map(({ name }) => name).toSorted(), names.toSorted());

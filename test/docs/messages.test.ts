@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
+import { buildEmail } from '../../notifications/email/alert.ts';
 import { renderSlackMessage } from '../../notifications/slack/attempt.ts';
 import { renderTelegramMessage } from '../../notifications/telegram/message.ts';
 import { CHAT_EXAMPLES } from './chat-examples.ts';
@@ -25,6 +26,21 @@ for (const [kind, message] of Object.entries(CHAT_EXAMPLES)) {
     t.is(blockOf(kind, 'json'), JSON.stringify(renderSlackMessage(message), null, 2));
   });
 }
+
+test('docs/messages.md shows the first kind as a mail program shows it, letter by letter', (t) => {
+  const message = CHAT_EXAMPLES['monitor.down'];
+  if (message === undefined) throw new Error('There is no such example');
+  const [, content = ''] = /^## Emails\n([\s\S]*?)(?=^## )/m.exec(page) ?? [];
+  const { subject, text } = buildEmail({
+    to: 'oncall@example.com',
+    message,
+    messageId: 'dlv_1',
+    threadId: null,
+    unsubscribeUrl: 'https://spotcheck.example/connect/email/unsubscribe?token=v1.k1.…',
+  });
+  t.true(content.includes(`whose subject is *${subject}*`));
+  t.is(/^```text\n([\s\S]*?)\n```$/m.exec(content)?.[1], text.trimEnd());
+});
 
 function blockOf(kind: string, language: string): string | undefined {
   return new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)\\n\`\`\`$`, 'm').exec(sections.get(kind) ?? '')?.[1];

@@ -2,8 +2,10 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { MAX_RETRIES, nextAttemptDelayMs, nextResolveDelayMs } from '../../core/alerts/delivery-rates.ts';
+import { identifyEmail } from '../../core/alerts/email.ts';
 import { isChatOnly } from '../../core/alerts/envelope.ts';
 import { isStateful } from '../../core/alerts/webhook-format.ts';
+import { attachReport, buildReportTable } from '../../core/statistics/reports/email.ts';
 import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
 import {
   claimDeliveries,
@@ -16,12 +18,16 @@ import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
+import { findReport } from '../../models/statistics/reports.ts';
 import {
   type AttemptOutcome,
   type AttemptResult,
   NOTHING_MORE,
   type ChatAttempt,
 } from '../../notifications/attempt-result.ts';
+import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';
+import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
+import { MAIL_DEADLINE_MS } from '../../notifications/email/sending.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
 import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
@@ -41,7 +47,11 @@ export type DelivererParts = {
   /** Null while the installation has no bot. */
   sendTelegram: ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null;
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
-  /** Timeout of an attempt, in milliseconds. */
+  /** Null while the installation has no mail server. */
+  sendEmail: ((alert: EmailAlert) => Promise<ChatAttempt>) | null;
+  /** Base of links, without a slash at its end. */
+  publicUrl: string;
+  /** Timeout of an attempt, in milliseconds; emails have their own. */
   deadlineMs: number;
   /** The wait before each retry, in seconds. */
   retrySeconds: readonly number[];
@@ -85,7 +95,10 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const { database, now } = parts;
     const claimMs = parts.deadlineMs + CLAIM_MARGIN_MS;
     this.#parts = parts;
-    this.#claim = createBatched((channelIds) => claimDeliveries(database, channelIds, { nowMs: now(), claimMs }));
+    const emailClaimMs = MAIL_DEADLINE_MS + CLAIM_MARGIN_MS;
+    this.#claim = createBatched((channelIds) =>
+      claimDeliveries(database, channelIds, { nowMs: now(), claimMs, emailClaimMs }),
+    );
     this.#record = createBatched((made) => recordAttempts(database, made));
   }
 
@@ -241,6 +254,7 @@ const SENDERS = {
   webhook: sendToWebhook,
   telegram: sendToTelegram,
   slack: sendToSlack,
+  email: sendToEmail,
 } as const satisfies Record<ChannelType, Send>;
 
 async function sendToWebhook(
@@ -275,6 +289,33 @@ async function sendToSlack(
     return unsent('retry', 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS');
   }
   return await sendSlack(webhookUrl, alertOf(claimed, now()));
+}
+
+async function sendToEmail(
+  claimed: ClaimedAttempt,
+  { database, sendEmail, publicUrl, now }: DelivererParts,
+): Promise<ChatAttempt> {
+  const { channelId, connection } = claimed;
+  // The operator can set it up again.
+  if (sendEmail === null) return unsent('retry', 'Email is not configured on this installation');
+  if (connection === null) return unsent('failed', 'The channel has no address');
+  return await sendEmail({
+    ...identifyEmail(claimed),
+    to: connection,
+    message: alertOf(claimed, now()),
+    unsubscribeUrl: buildUnsubscribeLink(channelId, publicUrl, database.secrets.seal),
+    report: await readReport(database, claimed),
+  });
+}
+
+/** The table and the file of an email that reports; null of other messages, and where the report is gone. */
+async function readReport(database: Database, { tenantId, message }: ClaimedAttempt): Promise<EmailReport | null> {
+  if (message.event !== 'report') return null;
+  const { id, period, period_start: startSeconds } = message.report;
+  const report = await findReport(database, { tenantId, id });
+  if (report === null) return null;
+  const { monitors } = report.content;
+  return { table: buildReportTable(monitors), attachment: attachReport(monitors, { period, startSeconds }) };
 }
 
 function alertOf({ message, attemptsBefore, isOvertaken }: ClaimedAttempt, nowMs: number): ChatMessage {

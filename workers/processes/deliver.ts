@@ -1,3 +1,5 @@
+import { buildEmail } from '../../notifications/email/alert.ts';
+import { openMailSending, type MailSettings } from '../../notifications/email/sending.ts';
 import { attemptSlack } from '../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../notifications/slack/sending.ts';
 import { openTelegramSending, type TelegramSettings } from '../../notifications/telegram/sending.ts';
@@ -16,6 +18,8 @@ export type DeliverProcessOptions = {
   retrySeconds: readonly number[];
   telegram: TelegramSettings;
   slackApiUrl: string;
+  /** Null = no mail server is set up. */
+  mail: MailSettings | null;
 };
 
 /**
@@ -30,14 +34,25 @@ const LOCK_MS = 15_000;
 
 /** Starts sending: a job is worth whatever its channels have due, however many jobs of theirs come meanwhile. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
-  const { database, backend, queues, log, metrics, now } = runtime;
+  const { database, backend, queues, log, metrics, now, publicUrl } = runtime;
   const sending = openWebhookSending(options);
   const slackSending = openSlackSending({ ...options, apiUrl: options.slackApiUrl });
+  const mail =
+    options.mail &&
+    openMailSending({
+      settings: options.mail,
+      onTrouble: (trouble, reason) => {
+        metrics.mailServerFailed(trouble);
+        log.warn({ trouble, error: reason }, 'mail_server.failed');
+      },
+    });
   const deliverer = new Deliverer({
     database,
     sendWebhook: (delivery) => attemptWebhook(delivery, sending),
     sendTelegram: openTelegramSending(options.telegram, options.deadlineMs),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slackSending),
+    sendEmail: mail && ((alert) => mail.send(buildEmail(alert))),
+    publicUrl,
     deadlineMs: options.deadlineMs,
     retrySeconds: options.retrySeconds,
     channelHealth: new ChannelHealth(runtime),
@@ -69,6 +84,7 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
       // next start.
       lanes.stop();
       await worker.close();
+      mail?.close();
       await sending.close();
     },
   };

@@ -3,6 +3,7 @@ import type { Vote } from '../../core/checks/verdict.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { GAP_KINDS, type GapKind } from '../../core/statistics/service-gaps.ts';
 import { within } from '../../core/time.ts';
+import { MAIL_TROUBLES } from '../../notifications/email/outcome.ts';
 
 /** What the workers count. Names are a contract with dashboards. */
 export type WorkerMetrics = {
@@ -11,6 +12,7 @@ export type WorkerMetrics = {
   resultsStored(stored: { count: number; lagMs: number }): void;
   transitioned(to: string): void;
   deliveryAttempted(outcome: string, durationMs: number): void;
+  mailServerFailed(trouble: string): void;
   choreCompleted(chore: string, outcome: { durationMs: number; failed: boolean }): void;
   schedulesMended(count: number): void;
   hoursRolled(rolled: { hours: number; lagMs: number }): void;
@@ -77,6 +79,13 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 8, 10],
     registers,
   });
+  const mailFailures = new Counter({
+    name: 'spotcheck_mail_server_failures_total',
+    help: 'Emails that the mail server did not take for a reason of its own, by reason',
+    labelNames: ['trouble'],
+    registers,
+  });
+  for (const trouble of MAIL_TROUBLES) mailFailures.inc({ trouble }, 0);
   const chores = new Counter({
     name: 'spotcheck_chores_total',
     help: 'Maintenance chores, by outcome',
@@ -167,6 +176,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
       deliveries.inc({ outcome });
       deliverySeconds.observe(durationMs / 1000);
     },
+    mailServerFailed: (trouble) => mailFailures.inc({ trouble }),
     choreCompleted(chore, { durationMs, failed }) {
       chores.inc({ chore, outcome: failed ? 'failed' : 'done' });
       choreSeconds.set({ chore }, durationMs / 1000);

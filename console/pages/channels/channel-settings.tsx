@@ -18,13 +18,13 @@ import { navigate } from '../../shell/router.ts';
 import { describeTags, judgeRoute, routeBody, routeOf, Routing, type Route } from './monitor-choice.tsx';
 import { SampleCode, SigningSecret } from './signing-secret.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import type { Channel } from './words.tsx';
+import { reportsHint, type Channel } from './words.tsx';
 
 const CHANNEL_TEXTS = {
   name: 'At most 255 characters',
   monitor_ids: 'At most 1000 monitors: choose all instead',
   monitor_tags: 'At most 20 tags like env:prod',
-  reports: 'Reports go to chats only',
+  reports: 'Reports go to chats and emails only',
 } as const;
 
 type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
@@ -95,7 +95,7 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
         {channel.reports !== undefined && (
           <CheckField
             label="Send reports"
-            hint="Posts weekly and monthly reports to the chat."
+            hint={reportsHint(channel.type)}
             checked={reports.value}
             onChecked={(value) => (reports.value = value)}
             error={form.problem('reports') ?? null}

@@ -17,6 +17,7 @@ import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
 import { ChannelSettings } from './channel-settings.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
+import { EmailSteps, ResendConfirmation } from './email-confirmation.tsx';
 import { testAlert } from './notified.tsx';
 import { ChannelState, destinationOf, TYPES, type Channel, type ChannelType } from './words.tsx';
 
@@ -145,6 +146,11 @@ function Trouble({ channel }: { channel: Channel }) {
           </p>
         )}
         {status === 'pending' && <p class="text-soft">{remedyOf(type, text !== undefined)}</p>}
+        {status === 'pending' && type === 'email' && canWrite() && (
+          <div class="mt-2">
+            <ResendConfirmation id={channel.id} />
+          </div>
+        )}
         {status === 'connected' && <p class="text-soft">Fix the problem, then redeliver failed alerts.</p>}
       </div>
     </div>
@@ -153,6 +159,10 @@ function Trouble({ channel }: { channel: Channel }) {
 
 function remedyOf(type: Channel['type'], wasConnected: boolean): string {
   if (wasConnected && type === 'telegram') return 'Send /start to the bot in that chat to reconnect it.';
+  if (type === 'email')
+    return wasConnected
+      ? 'Send a confirmation again. Alerts are sent once it is accepted and the channel is enabled.'
+      : 'No alerts are sent until the address is confirmed. The link that was sent there is valid 24 hours.';
   if (wasConnected) return 'Create a new channel and delete this one.';
   return (
     'No alerts are sent until it is connected. The link was shown once and is valid 1 hour. ' +
@@ -179,17 +189,34 @@ export function ConnectChat({ id, type, links }: { id: string; type: Exclude<Cha
   return (
     <div class="max-w-2xl">
       <Card>
-        {type === 'telegram' ? <TelegramSteps links={links} /> : <SlackSteps links={links} />}
+        <Steps id={id} type={type} links={links} address={load.value.value?.address} />
         <p class="mt-5 flex items-center gap-2.5 text-sm text-soft" role="status">
           <Spinner />
-          Waiting for the connection…
+          {type === 'email' ? 'Waiting for confirmation…' : 'Waiting for the connection…'}
         </p>
       </Card>
       <p class="mt-3 text-[0.8125rem] text-soft">
-        Single-use link, valid 1 hour. If you lose it, delete the channel and create another.
+        {type === 'email'
+          ? 'The link works once, for 24 hours. You can leave this page.'
+          : 'Single-use link, valid 1 hour. If you lose it, delete the channel and create another.'}
       </p>
     </div>
   );
+}
+
+type StepsProps = { id: string; type: Exclude<ChannelType, 'webhook'>; links: Links; address: string | undefined };
+
+function Steps({ id, type, links, address }: StepsProps) {
+  switch (type) {
+    case 'telegram':
+      return <TelegramSteps links={links} />;
+    case 'slack':
+      return <SlackSteps links={links} />;
+    case 'email':
+      return <EmailSteps id={id} address={address} />;
+    default:
+      return type satisfies never;
+  }
 }
 
 function TelegramSteps({ links }: { links: Links }) {

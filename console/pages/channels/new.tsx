@@ -17,20 +17,21 @@ import { ShownOnce } from '../../parts/shown-once.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './channel.tsx';
+import { AddressField, judgeAddress } from './email-confirmation.tsx';
 import { formatDraftOf, sentFormat } from './format-fields.tsx';
 import { judgeRoute, routeBody, Routing, type Route } from './monitor-choice.tsx';
 import { testAlert } from './notified.tsx';
 import { SigningSecret } from './signing-secret.tsx';
 import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDraft } from './webhook-form.tsx';
-import { TYPES, type ChannelType } from './words.tsx';
+import { reportsHint, TYPES, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered: webhooks need nothing from the operator. */
-const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack'];
+const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'email', 'telegram', 'slack'];
 
 /** Chooses the type of a channel; the address stores it. */
 function TypeChoice({ type }: { type: ChannelType }) {
   return (
-    <fieldset class="mb-5 grid gap-2 sm:grid-cols-3">
+    <fieldset class="mb-5 grid gap-2 sm:grid-cols-2">
       <legend class="sr-only">Type</legend>
       {TYPE_ORDER.map((each) => (
         <label
@@ -91,6 +92,7 @@ export function ChannelNewPage({ query }: PageProps) {
 const NEEDED: Record<Exclude<ChannelType, 'webhook'>, string> = {
   telegram: 'TELEGRAM_BOT_TOKEN and TELEGRAM_BOT_NAME',
   slack: 'SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
+  email: 'SMTP_URL and MAIL_FROM',
 };
 
 function NotSetUp({ type }: { type: Exclude<ChannelType, 'webhook'> }) {
@@ -112,23 +114,27 @@ const CHANNEL_TEXTS: FieldTexts = {
   name: 'At most 255 characters',
   monitor_ids: 'At most 1000 monitors: choose all instead',
   monitor_tags: 'At most 20 tags like env:prod',
-  reports: 'Reports go to chats only',
+  reports: 'Reports go to chats and emails only',
+  address: 'Enter one address, like oncall@example.com',
 };
 
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
   const name = useDraft('new channel name', '');
   // Secrets of the receiver, so that no draft keeps them.
   const webhook = useSignal<WebhookDraft>({ url: '', headers: [], format: formatDraftOf({}) });
+  const address = useDraft('new channel address', '');
   const route = useDraft<Route>('new channel routing', EVERYTHING);
   const reports = useDraft('new channel reports', false);
   const form = useJudgedForm(CHANNEL_TEXTS);
   const isWebhook = type === 'webhook';
+  const isEmail = type === 'email';
   // An error of another type does not apply; the input stays.
   useEffect(() => form.clear(), [type]);
   const body = (headers: Record<string, string>) => ({
     type,
     ...(name.value.trim() !== '' && { name: name.value.trim() }),
     ...routeBody(route.value),
+    ...(isEmail && { address: address.value.trim() }),
     ...(isWebhook
       ? {
           url: webhook.value.url.trim(),
@@ -137,8 +143,13 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
         }
       : { reports: reports.value }),
   });
+  const judged = () => ({
+    ...(isWebhook && judgeWebhook(webhook.value, true)),
+    ...(isEmail && { address: judgeAddress(address.value) }),
+    ...judgeRoute(route.value),
+  });
   const create = () =>
-    form.submit({ ...(isWebhook && judgeWebhook(webhook.value, true)), ...judgeRoute(route.value) }, async () => {
+    form.submit(judged(), async () => {
       const result = await api.post('/channels', { body: body(sentHeaders(webhook.value.headers)) });
       if (isWebhook) testAlert.set();
       onCreated(name.value.trim() === '' ? TYPES[type].label : name.value.trim(), result);
@@ -154,6 +165,13 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
             onWebhook={(value) => (webhook.value = value)}
             problem={form.problem}
             storedHost={null}
+          />
+        )}
+        {isEmail && (
+          <AddressField
+            address={address.value}
+            onAddress={(value) => (address.value = value)}
+            error={form.problem('address')}
           />
         )}
         <TextField
@@ -174,7 +192,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
         {!isWebhook && (
           <CheckField
             label="Send reports"
-            hint="Posts weekly and monthly reports to the chat."
+            hint={reportsHint(type)}
             checked={reports.value}
             onChecked={(value) => (reports.value = value)}
             error={form.problem('reports') ?? null}
@@ -183,7 +201,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
         <FormError text={form.rest} />
         <div class="flex flex-wrap items-center gap-3">
           <Button type="submit" tone="primary" busy={form.isBusy.value}>
-            {isWebhook ? 'Test and save' : 'Create and connect'}
+            {isWebhook ? 'Test and save' : isEmail ? 'Create and send confirmation' : 'Create and connect'}
           </Button>
           {form.isBusy.value && isWebhook && (
             <span class="late text-sm text-soft" role="status">

@@ -10,27 +10,41 @@ export const TYPES: Record<ChannelType, { label: string; text: string }> = {
   webhook: { label: 'Webhook', text: 'Signed JSON to an HTTPS URL' },
   telegram: { label: 'Telegram', text: 'A chat or group, via bot' },
   slack: { label: 'Slack', text: 'A channel in your workspace' },
+  email: { label: 'Email', text: 'Messages to one address' },
 };
 
-/** The destination of a channel: a webhook's host or a chat's name; null if it is unknown. */
+/** The destination of a channel: a webhook's host, a chat's name or an address; null if it is unknown. */
 export function destinationOf({
   type,
   url_host: host,
   team_name: team,
   channel_name: channel,
+  address,
 }: Channel): string | null {
   if (type === 'webhook') return host ?? null;
+  if (type === 'email') return address ?? null;
   const parts = [team, channel].filter((part) => part !== null && part !== undefined && part !== '');
   return parts.length === 0 ? null : parts.join(' · ');
+}
+
+/** What a channel does with reports. */
+export function reportsHint(type: ChannelType): string {
+  return type === 'email'
+    ? 'Sends weekly and monthly reports to the address.'
+    : 'Posts weekly and monthly reports to the chat.';
 }
 
 /** A badge with the state of a channel; what keeps alerts from arriving comes first. */
 export function ChannelState({ channel }: { channel: Channel }) {
   if (!channel.enabled) return <Badge>Disabled</Badge>;
-  if (channel.status === 'pending')
-    return <Badge tone="warning">{channel.last_error === undefined ? 'Not connected yet' : 'Connection lost'}</Badge>;
+  if (channel.status === 'pending') return <Badge tone="warning">{pendingLabel(channel)}</Badge>;
   if (channel.last_error !== undefined) return <Badge tone="bad">Failing</Badge>;
   return <Badge tone="good">Connected</Badge>;
+}
+
+function pendingLabel({ type, last_error: lastError }: Channel): string {
+  if (lastError !== undefined) return 'Connection lost';
+  return type === 'email' ? 'Waiting for confirmation' : 'Not connected yet';
 }
 
 export type DeliveryOutcome = Schemas['DeliveryOutcome'];

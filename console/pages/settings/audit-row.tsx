@@ -29,6 +29,7 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'channel.connected': 'connected the channel',
   'channel.disconnected': 'disconnected the channel',
   'channel.disabled': 'disabled the channel',
+  'channel.confirmation_sent': 'sent a confirmation for the channel',
   'agent.created': 'created the agent',
   'agent.changed': 'changed the agent',
   'agent.token_rotated': 'rotated the token of the agent',

@@ -52,6 +52,7 @@ const LOSSES = {
   lost: 'Channel disconnected',
   stopped: 'Channel disabled',
   removed: 'Channel disconnected',
+  unsubscribed: 'Channel disabled',
 } as const satisfies Record<ChannelLoss, string>;
 
 const REPORT_TITLES = { week: 'Weekly report', month: 'Monthly report' } as const satisfies Record<

@@ -139,6 +139,7 @@ async function testChat(
     publicUrl: 'https://spotcheck.example',
     sendTelegram: openTelegramSending(bot, 5000),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slack),
+    sendEmail: null,
     now: () => NOW_MS,
     newId,
     enqueueAttempts: (attempts) => Promise.resolve(void enqueued.push(...attempts)),

@@ -1,7 +1,10 @@
 import { PingTokens } from '../../../api/heartbeats/ping-tokens.ts';
+import { buildEmail } from '../../../notifications/email/alert.ts';
+import { openMailSending } from '../../../notifications/email/sending.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
 import { pingTokenOf } from '../../helpers/api-client.ts';
 import { openLiveStream } from '../../helpers/live-stream.ts';
+import { startMailServer } from '../../helpers/smtp-server.ts';
 import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';
 import { watched } from './watching.ts';
 
@@ -164,6 +167,53 @@ const triesToConnect: Walker = async (t) => {
   t.is(requests, 10);
 };
 
+const confirmations: Walker = async (t) => {
+  const { api } = t.context;
+  const create = (account: Account, address: string) =>
+    account.owner('POST', '/v1/channels', { type: 'email', address });
+  const account = await api.account();
+  t.deepEqual(
+    await statusesOf(51, (no) => create(account, `${account.tenantId}-${no}@victim.example`)),
+    thenRefused(50, 201, 429),
+  );
+  const accounts = [await api.account(), await api.account(), await api.account()];
+  const address = `${account.tenantId}@victim.example`;
+  const statuses = await statusesOf(6, (no) =>
+    create(accounts[no % 3] ?? account, no % 2 === 0 ? address : address.toUpperCase()),
+  );
+  t.deepEqual(statuses, thenRefused(5, 201, 429));
+  t.is(api.sentEmails.filter(({ to }) => to.toLowerCase() === address).length, 5);
+};
+
+const emailsInHand: Walker = async (t) => {
+  const server = await startMailServer(t);
+  const held = Promise.withResolvers<void>();
+  server.hold = held.promise;
+  const sending = openMailSending({ settings: server.settings, onTrouble: () => undefined });
+  t.teardown(() => sending.close());
+  const message = { tone: 'bad', title: 'x'.repeat(10_000), text: '<'.repeat(10_000), facts: [], link: null } as const;
+  const send = (no: number) =>
+    sending.send(
+      buildEmail({
+        to: 'a@customer.example',
+        message,
+        messageId: `dlv_${no}`,
+        threadId: null,
+        unsubscribeUrl: 'https://spotcheck.example',
+      }),
+    );
+  const sent = Array.from({ length: 210 }, (_, no) => send(no));
+  t.deepEqual(
+    (await Promise.all(sent.slice(200))).map(({ outcome }) => outcome),
+    Array.from({ length: 10 }, () => 'retry'),
+  );
+  server.hold = null;
+  held.resolve();
+  await Promise.all(sent);
+  t.is(server.taken.length, 200);
+  t.true(server.taken.every(({ raw }) => raw.length < 16_384));
+};
+
 const OURS = [
   'reports',
   'rdap_bootstrap',
@@ -204,5 +254,7 @@ export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   'previews and own status pages': previews,
   'live streams': liveStreams,
   'tries to connect': triesToConnect,
+  'confirmations of addresses': confirmations,
+  'emails on their way': emailsInHand,
   'what no client can cause': ours,
 };

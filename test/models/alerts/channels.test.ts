@@ -55,6 +55,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     format: null,
     teamName: null,
     channelName: null,
+    address: null,
     wantsReports: false,
     lastError: null,
     createdAt: 1_700_000_000,

@@ -270,6 +270,7 @@ test('an advisory reaches a real receiver once, signed, with the deadline still 
     retrySeconds: [5],
     telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
     slackApiUrl: 'https://slack.com/api',
+    mail: null,
   });
   const maintain = startMaintain(runtime, {
     allowPrivateNetwork: true,

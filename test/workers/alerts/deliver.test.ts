@@ -454,6 +454,8 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
       attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now, renderer }),
     sendTelegram: null,
     sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
+    sendEmail: null,
+    publicUrl: 'https://spotcheck.example',
     deadlineMs: DEADLINE_MS,
     retrySeconds: [5, 25, 125],
     now: clock.now,

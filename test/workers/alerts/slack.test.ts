@@ -148,6 +148,8 @@ function prepare(overrides: Partial<DelivererParts> = {}) {
     sendWebhook: () => Promise.reject(new Error('There is no webhook here')),
     sendTelegram: null,
     sendSlack,
+    sendEmail: null,
+    publicUrl: 'https://spotcheck.example',
     deadlineMs: 8000,
     retrySeconds: [5, 25, 125],
     queues,

@@ -21,6 +21,7 @@ const OPTIONS = {
   retrySeconds: [5],
   telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
   slackApiUrl: 'https://slack.com/api',
+  mail: null,
 };
 const MONITORS = 5;
 let keys: KeyPair;

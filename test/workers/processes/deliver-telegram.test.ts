@@ -161,6 +161,7 @@ async function prepare(t: ExecutionContext) {
     retrySeconds: [0.1, 0.1],
     telegram: settings,
     slackApiUrl: 'https://slack.com/api',
+    mail: null,
   });
   t.teardown(() => running.stop());
   const deliver = async (message: MonitorMessage): Promise<string> => {

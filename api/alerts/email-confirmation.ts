@@ -1,0 +1,31 @@
+import { hash, randomBytes } from 'node:crypto';
+import { generateConnectCode, type ConnectCode } from '../../notifications/connect-code.ts';
+import { buildConfirmation } from '../../notifications/email/confirmation.ts';
+import { buildConfirmLink, CONFIRMATION_SECONDS } from '../../notifications/email/links.ts';
+import { badRequest } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+
+/** What sending a confirmation needs. */
+export type ConfirmationParts = Parts<'database' | 'config' | 'makeId' | 'now' | 'rateLimits' | 'sendEmail'>;
+
+/**
+ * Sends the email that asks whether alerts may go to an address, and returns its code for the caller to store. Nothing
+ * is stored before: an address that the mail server refuses is none. Throws 400 where it was not taken, and 429 beyond
+ * the rates of the account and of the address, whoever asks.
+ */
+export async function sendConfirmation(
+  { database, config, makeId, now, rateLimits, sendEmail }: ConfirmationParts,
+  { tenantId, address }: { tenantId: string; address: string },
+): Promise<ConnectCode> {
+  if (sendEmail === null)
+    throw badRequest(
+      'type email is not available here: the operator of this installation must set SMTP_URL and MAIL_FROM',
+    );
+  await rateLimits.take('confirmation', tenantId);
+  await rateLimits.take('addressConfirmation', hash('sha256', address.toLowerCase(), 'base64url'));
+  const code = generateConnectCode(randomBytes, now(), CONFIRMATION_SECONDS);
+  const link = buildConfirmLink(code, config.publicUrl, database.secrets.seal);
+  const { outcome, error } = await sendEmail(buildConfirmation({ to: address, messageId: makeId('dlv'), link }));
+  if (outcome !== 'delivered') throw badRequest(`confirmation could not be sent: ${error}`);
+  return code;
+}

@@ -1,0 +1,122 @@
+import { authorOf, recordChange, systemActor, type Authored } from '../accounts/audit-log.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, runOn } from '../sql.ts';
+import { HEALED } from './channel-health.ts';
+import { insertLossDeliveries, type LossTools, type LostChannel } from './channel-losses.ts';
+import { insertConnectCode, takeConnectCode, type CodedChannel, type StoredConnectCode } from './chat-connections.ts';
+import type { NewDelivery } from './deliveries.ts';
+
+/**
+ * How a confirmation link stands. `unknown`: there is no such link, a newer one was sent, or its channel was deleted.
+ */
+export type EmailCode = { status: 'open'; name: string; address: string } | { status: 'used' | 'expired' | 'unknown' };
+
+/** Reads how the code with a fingerprint stands. It may change until it is used: `confirmEmailChannel` decides. */
+export async function findEmailCode(
+  database: Database,
+  code: { fingerprint: Uint8Array; nowMs: number },
+): Promise<EmailCode> {
+  const [row] = await runOn(database.pool)<{ status: EmailCode['status']; name: string; address: string }>(
+    `SELECT CASE WHEN k.used_at IS NOT NULL THEN 'used' WHEN k.expires_at <= $2 THEN 'expired'
+     ELSE 'open' END AS status, c.name, c.address
+     FROM connect_codes k JOIN channels c ON c.id = k.channel_id
+     WHERE k.fingerprint = $1 AND c.type = 'email'`,
+    [code.fingerprint, Math.floor(code.nowMs / 1000)],
+  );
+  if (row === undefined) return { status: 'unknown' };
+  const { status, name, address } = row;
+  return status === 'open' ? { status, name, address } : { status };
+}
+
+/** Uses up a code and connects its channel: of two that come with one code one wins. Null where it was not open. */
+export async function confirmEmailChannel(
+  database: Database,
+  { fingerprint, nowMs, author }: { fingerprint: Uint8Array; nowMs: number } & Authored,
+): Promise<CodedChannel | null> {
+  return await inTransaction(database, async (run) => {
+    const taken = await takeConnectCode(run, { fingerprint, type: 'email', nowMs });
+    if (taken.outcome !== 'taken') return null;
+    const { channel } = taken;
+    await run(`UPDATE channels SET status = 'connected', ${HEALED} WHERE id = $1`, [channel.id]);
+    await recordChange(run, author, {
+      tenantId: channel.tenantId,
+      object: { kind: 'channel', id: channel.id, name: channel.name },
+      changes: { status: ['pending', 'connected'] },
+    });
+    return channel;
+  });
+}
+
+/**
+ * Replaces the codes of a tenant's unconfirmed email channel by the one that was just sent; false where it has been
+ * confirmed or deleted meanwhile.
+ */
+export async function replaceEmailCode(
+  database: Database,
+  { tenantId, id, author }: { tenantId: string; id: string } & Authored,
+  code: StoredConnectCode,
+): Promise<boolean> {
+  return await inTransaction(database, async (run) => {
+    const [channel] = await run<{ name: string }>(
+      `SELECT name FROM channels WHERE id = $1 AND tenant_id = $2 AND type = 'email' AND status = 'pending'
+       FOR NO KEY UPDATE`,
+      [id, tenantId],
+    );
+    if (channel === undefined) return false;
+    await run('DELETE FROM connect_codes WHERE channel_id = $1', [id]);
+    await insertConnectCode(run, id, code);
+    await recordChange(run, author, { tenantId, object: { kind: 'channel', id, name: channel.name } });
+    return true;
+  });
+}
+
+/** An email channel as the page of its unsubscribe link names it. */
+export type EmailChannel = { name: string; address: string; isSubscribed: boolean };
+
+/** Finds the email channel of an unsubscribe link; null where it was deleted. */
+export async function findEmailChannel(database: Database, channelId: string): Promise<EmailChannel | null> {
+  const [row] = await runOn(database.pool)<EmailChannel>(
+    `SELECT name, address, enabled AND status = 'connected' AS "isSubscribed" FROM channels
+     WHERE id = $1 AND type = 'email'`,
+    [channelId],
+  );
+  return row ?? null;
+}
+
+/** The reason that owners see. */
+const UNSUBSCRIBED = 'A reader of this address unsubscribed';
+
+/**
+ * Disables an email channel for a reader, who has to confirm the address again before anything more is sent there. The
+ * owner's other chats are notified in the same transaction; returns those deliveries, whose jobs are the caller's to
+ * add. Nothing is changed where it gets nothing already.
+ */
+export async function unsubscribeEmailChannel(
+  database: Database,
+  channelId: string,
+  tools: LossTools & { address: string | null },
+): Promise<readonly NewDelivery[]> {
+  return await inTransaction(database, async (run) => {
+    const rows = await run<LostChannel>(
+      `UPDATE channels SET enabled = false, status = 'pending', last_error = $2, last_error_at = $3
+       WHERE id = $1 AND type = 'email' AND status = 'connected'
+       RETURNING id, tenant_id AS "tenantId", name, type`,
+      [channelId, UNSUBSCRIBED, tools.nowMs],
+    );
+    for (const { id, tenantId, name } of rows)
+      await recordChange(
+        run,
+        { ...authorOf(systemActor('Email'), 'channel.disabled', tools), address: tools.address },
+        {
+          tenantId,
+          object: { kind: 'channel', id, name },
+          changes: {
+            enabled: [true, false],
+            status: ['connected', 'pending'],
+            last_error: [null, UNSUBSCRIBED],
+          },
+        },
+      );
+    return await insertLossDeliveries(run, rows, { ...tools, loss: 'unsubscribed', lastError: UNSUBSCRIBED });
+  });
+}

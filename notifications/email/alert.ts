@@ -1,0 +1,33 @@
+import type { ChatMessage } from '../../core/alerts/chat/message.ts';
+import type { EmailIdentity } from '../../core/alerts/email.ts';
+import type { EmailAttachment, ReportTable } from '../../core/statistics/reports/email.ts';
+import { renderEmail } from './message.ts';
+import type { Email } from './sending.ts';
+
+/** What an email has besides when it is a report: the table within it, and the file. */
+export type EmailReport = { table: ReportTable; attachment: EmailAttachment | null };
+
+/** One message of a channel on its way to its address; `report` is null of everything else. */
+export type EmailAlert = EmailIdentity & {
+  to: string;
+  message: ChatMessage;
+  unsubscribeUrl: string;
+  report?: EmailReport | null;
+};
+
+/** The email of a message of a channel, with the link that ends them below it. */
+export function buildEmail({ to, message, messageId, threadId, unsubscribeUrl, report = null }: EmailAlert): Email {
+  const footer = {
+    text: 'You get this because this address was confirmed for alerts of a Spotcheck account.',
+    link: { label: 'Unsubscribe', url: unsubscribeUrl },
+  };
+  const attachment = report?.attachment ?? null;
+  return {
+    ...renderEmail(message, footer, report?.table ?? null),
+    to,
+    messageId,
+    threadId,
+    unsubscribeUrl,
+    ...(attachment !== null && { attachment }),
+  };
+}

@@ -1,0 +1,91 @@
+import { excerptAnswer, NOTHING_MORE, type ChatAttempt } from '../attempt-result.ts';
+
+/**
+ * What is wrong with the mail server itself, which its operator can mend. `unreachable`: no connection, no TLS, or no
+ * answer in time; `refused`: it does not take the installation's sign-in or sender; `busy`: it asks to be tried later.
+ */
+export const MAIL_TROUBLES = ['unreachable', 'refused', 'busy'] as const;
+export type MailTrouble = (typeof MAIL_TROUBLES)[number];
+
+/** What an attempt came to, and what it says of the mail server; null = nothing. */
+export type MailOutcome = { attempt: Omit<ChatAttempt, 'durationMs'>; trouble: MailTrouble | null };
+
+/** What nodemailer says of a failed exchange. */
+export type SmtpFailure = { code?: string; command?: string; responseCode?: number; response?: string };
+
+/** Enhanced codes (RFC 3463) of a mailbox that is not there, has moved or takes nothing any more. */
+const MAILBOX_IS_GONE = /\b5\.(?:1\.[0-36]|2\.1)\b/;
+
+/** A mailbox that is full or refuses the size may take the next message. */
+const MESSAGE_IS_REFUSED = /\b5\.(?:2\.[2-4]|3\.4)\b/;
+
+/** Policy and sign-in: what the sender is told of itself, not of the recipient. */
+const SENDER_IS_REFUSED = /\b5\.(?:7|5|3|4)\.\d+\b|\brelay(?:ing)?\b|\bauthentication\b/i;
+
+/** Codes of sign-in (RFC 4954), and those of a server that does not know the command or has it out of order. */
+const SIGN_IN_CODES: ReadonlySet<number> = new Set([530, 534, 535, 538, 500, 502, 503]);
+
+/** Texts for a channel's owner, who need not know which mail server it is. */
+const TROUBLE_TEXTS = {
+  unreachable: 'The mail server of this installation cannot be reached',
+  refused: 'The mail server of this installation refuses its sender or sign-in: its operator can fix this',
+  busy: 'The mail server of this installation asks to be tried later',
+} as const satisfies Record<MailTrouble, string>;
+
+/** The outcome of a message that the server took. */
+export function accepted(response: string): MailOutcome {
+  const statusCode = Number(/^\d{3}/.exec(response)?.[0] ?? 250);
+  return { attempt: { ...made(response), outcome: 'delivered', statusCode, error: null }, trouble: null };
+}
+
+/**
+ * Reads a failed exchange. Retried are answers of 4xx, connections that fail, and whatever the operator can mend. A
+ * final refusal of the recipient ends with a `channelProblem`; one of this message alone is `failed`. The answer of the
+ * server is shown only where it is about the recipient or the message.
+ */
+export function readFailure({ code, command = '', responseCode, response = '' }: SmtpFailure): MailOutcome {
+  if (code === 'EAUTH' || code === 'ENOAUTH' || command.startsWith('AUTH')) return troubled('refused');
+  // Nodemailer itself found the message too long, or an address that cannot be sent.
+  if (responseCode === undefined && (code === 'EMESSAGE' || code === 'EENVELOPE')) return refusedMessage(null, '');
+  if (responseCode === undefined) return troubled('unreachable');
+  if (responseCode < 500) return { ...retried(responseCode, response), trouble: 'busy' };
+  if (MAILBOX_IS_GONE.test(response)) return gone(responseCode, response);
+  if (MESSAGE_IS_REFUSED.test(response)) return refusedMessage(responseCode, response);
+  if (!command.startsWith('RCPT') && command !== 'DATA') return troubled('refused');
+  if (SIGN_IN_CODES.has(responseCode)) return troubled('refused');
+  if (command === 'DATA') return refusedMessage(responseCode, response);
+  return SENDER_IS_REFUSED.test(response) ? troubled('refused') : gone(responseCode, response);
+}
+
+function troubled(trouble: MailTrouble): MailOutcome {
+  return { attempt: { ...made(''), outcome: 'retry', statusCode: null, error: TROUBLE_TEXTS[trouble] }, trouble };
+}
+
+function retried(statusCode: number, response: string): Pick<MailOutcome, 'attempt'> {
+  return {
+    attempt: { ...made(response), outcome: 'retry', statusCode, error: `The mail server responded with ${statusCode}` },
+  };
+}
+
+function refusedMessage(statusCode: number | null, response: string): MailOutcome {
+  const error = `The mail server refused the message${statusCode === null ? '' : ` with ${statusCode}`}`;
+  return { attempt: { ...made(response), outcome: 'failed', statusCode, error }, trouble: null };
+}
+
+function gone(statusCode: number, response: string): MailOutcome {
+  const error = `The mail server refused the address with ${statusCode}`;
+  return {
+    attempt: {
+      ...made(response),
+      outcome: 'failed',
+      statusCode,
+      error,
+      channelProblem: `${error}. Confirm the address again once it takes mail`,
+    },
+    trouble: null,
+  };
+}
+
+function made(response: string): Pick<ChatAttempt, 'response' | keyof typeof NOTHING_MORE> {
+  return { ...NOTHING_MORE, response: response === '' ? null : excerptAnswer(Buffer.from(response)) };
+}
