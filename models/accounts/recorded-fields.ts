@@ -40,6 +40,7 @@ export function channelFields(channel: Channel): Compared {
     monitorIds,
     monitorTags,
     wantsReports,
+    reportTimezone,
     followsMaintenance,
     urlHost,
     headerNames,
@@ -55,7 +56,7 @@ export function channelFields(channel: Channel): Compared {
       monitor_tags: monitorTags,
       ...(type === 'webhook' ? { follows_maintenance: followsMaintenance } : { reports: wantsReports }),
       url_host: urlHost,
-      ...(address !== null && { address }),
+      ...(address !== null && { address, report_timezone: reportTimezone ?? 'UTC' }),
       ...(headerNames.length > 0 && { header_names: headerNames }),
     },
   };
