@@ -7,8 +7,11 @@ import {
 } from '../../core/alerts/channel.ts';
 import { parseEmailAddress } from '../../core/alerts/email-address.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
+import { quote } from '../../core/foreign-text.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { sortTags, type MonitorTags } from '../../core/monitors/tags.ts';
+import { readTimeZone } from '../../core/time-zones.ts';
+import { BROWSER_ZONE } from '../../core/time.ts';
 import { findUrlProblem } from '../../notifications/webhook/attempt.ts';
 import { findPresetUrlProblem } from '../../notifications/webhook/presets/index.ts';
 import type { Body } from '../handler.ts';
@@ -30,6 +33,7 @@ export type ChannelDraft = {
   monitorIds: string[];
   monitorTags: MonitorTags | null;
   wantsReports: boolean;
+  reportTimezone: string | null;
   followsMaintenance: boolean;
 };
 
@@ -41,6 +45,7 @@ export type ChannelPatch = {
   monitorIds?: string[];
   monitorTags?: MonitorTags | null;
   wantsReports?: boolean;
+  reportTimezone?: string | null;
   followsMaintenance?: boolean;
 };
 
@@ -67,6 +72,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   const format = readFormat(type, input, problems) ?? null;
   checkPresetUrl(format, input.url, problems);
   checkReports(type, input.reports, problems);
+  const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
   const draft = {
     type,
@@ -79,6 +85,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
     monitorIds: [...new Set(input.monitor_ids)],
     monitorTags: readTags(input.monitor_tags),
     wantsReports: input.reports ?? false,
+    reportTimezone,
     followsMaintenance: input.follows_maintenance ?? false,
   };
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
@@ -102,6 +109,7 @@ export function readChannelPatch(
   if (input.url !== undefined)
     problems.push({ field: 'url', message: 'url cannot be changed: delete the channel and create another' });
   checkReports(type, input.reports, problems);
+  const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
@@ -113,6 +121,7 @@ export function readChannelPatch(
       ...(input.monitor_ids !== undefined && { monitorIds: [...new Set(input.monitor_ids)] }),
       ...(input.monitor_tags !== undefined && { monitorTags: readTags(input.monitor_tags) }),
       ...(input.reports !== undefined && { wantsReports: input.reports }),
+      ...(input.report_timezone !== undefined && { reportTimezone }),
       ...(input.follows_maintenance !== undefined && { followsMaintenance: input.follows_maintenance }),
     },
   };
@@ -197,6 +206,23 @@ function checkReports(type: ChannelType, reports: boolean | undefined, problems:
       'reports applies to telegram, slack and email channels only, got true for a webhook: there is no webhook ' +
       'event for reports, use GET /reports instead',
   });
+}
+
+/** The zone of reports as it is stored; null for UTC, and where it is none. */
+function readZone(type: ChannelType, sent: string | undefined, problems: Problem[]): string | null {
+  if (sent === undefined) return null;
+  const zone = readTimeZone(sent);
+  if (type !== 'email')
+    problems.push({
+      field: 'report_timezone',
+      message: `report_timezone applies to email channels only, got a channel of type ${type}`,
+    });
+  else if (zone === null || zone === BROWSER_ZONE)
+    problems.push({
+      field: 'report_timezone',
+      message: `report_timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got ${quote(sent)}`,
+    });
+  return zone === 'UTC' ? null : zone;
 }
 
 function checkHeaders(type: ChannelType, headers: WebhookHeadersChange | undefined, problems: Problem[]): void {

@@ -9,7 +9,9 @@ import {
   findChannel,
   listChannels,
   MOST_CHANNELS,
+  MOST_REPORT_ZONES,
   TooManyChannels,
+  TooManyReportZones,
   updateChannel,
   type NewChannel,
 } from '../../models/alerts/channels.ts';
@@ -78,10 +80,21 @@ export function createChannelHandler(
       ...stored,
       nowMs,
     }).catch((error: unknown) => {
-      throw error instanceof TooManyChannels ? tooManyChannels() : error;
+      throw refusalOf(error);
     });
     response.status(201).json({ id, ...shown });
   };
+}
+
+/** What a model refused to store, as the answer; anything else as it is. */
+function refusalOf(error: unknown): unknown {
+  if (error instanceof TooManyChannels) return tooManyChannels();
+  if (error instanceof TooManyReportZones)
+    return badRequest(
+      `report_timezone must be one of the zones of other channels: an account can have reports in at most ` +
+        `${MOST_REPORT_ZONES} zones other than UTC`,
+    );
+  return error;
 }
 
 function tooManyChannels(): ApiError {
@@ -108,14 +121,14 @@ export function updateChannelHandler(dependencies: Parts<'database'>): Handler<'
     // The type cannot change any more, so that the patch can be judged before the row is locked.
     const patch = accept(readChannelPatch(request.body, current));
     const monitorIds = patch.monitorIds && (await filterOwnMonitors(dependencies, key.tenantId, patch.monitorIds));
-    if (
-      (await updateChannel(
-        database,
-        { ...key, author: authorOf(response) },
-        { ...patch, ...(monitorIds && { monitorIds }) },
-      )) === null
-    )
-      throw notFound('channel', key.id);
+    const updated = await updateChannel(
+      database,
+      { ...key, author: authorOf(response) },
+      { ...patch, ...(monitorIds && { monitorIds }) },
+    ).catch((error: unknown) => {
+      throw refusalOf(error);
+    });
+    if (updated === null) throw notFound('channel', key.id);
     response.json({ ok: true });
   };
 }
@@ -274,7 +287,10 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     monitor_ids: channel.monitorIds,
     monitor_tags: presentTags(channel.monitorTags),
     url_host: channel.urlHost,
-    ...(channel.address !== null && { address: channel.address }),
+    ...(channel.address !== null && {
+      address: channel.address,
+      report_timezone: channel.reportTimezone ?? 'UTC',
+    }),
     ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
     ...presentFormat(channel.format),
     team_name: channel.teamName,

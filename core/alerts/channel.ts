@@ -35,6 +35,8 @@ export type Channel = {
   address: string | null;
   /** Whether it is notified when a report is made; never true of a webhook. */
   wantsReports: boolean;
+  /** The zone of the weeks and months of its reports; null = UTC, which it always is of other types than email. */
+  reportTimezone: string | null;
   /** Whether its alerts wait for the end of maintenance; of chats they always do. */
   followsMaintenance: boolean;
   /**

@@ -22,6 +22,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   anyTags: CreationOptional<readonly string[]>;
   allTags: CreationOptional<readonly string[]>;
   wantsReports: CreationOptional<boolean>;
+  reportTimezone: CreationOptional<string | null>;
   followsMaintenance: CreationOptional<boolean>;
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
@@ -51,6 +52,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     anyTags: DataTypes.ARRAY(DataTypes.TEXT),
     allTags: DataTypes.ARRAY(DataTypes.TEXT),
     wantsReports: DataTypes.BOOLEAN,
+    reportTimezone: DataTypes.TEXT,
     followsMaintenance: DataTypes.BOOLEAN,
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,

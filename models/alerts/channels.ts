@@ -28,6 +28,8 @@ export type NewChannel = {
   monitorTags?: MonitorTags | null;
   /** Default false. */
   wantsReports?: boolean;
+  /** Null = UTC, the default. */
+  reportTimezone?: string | null;
   /** Default false. */
   followsMaintenance?: boolean;
   webhook?: NewWebhook;
@@ -47,6 +49,7 @@ export type ChannelChange = {
   monitorIds?: readonly string[];
   monitorTags?: MonitorTags | null;
   wantsReports?: boolean;
+  reportTimezone?: string | null;
   followsMaintenance?: boolean;
 };
 
@@ -60,6 +63,12 @@ type ChannelKey = { tenantId: string; id: string };
  * none).
  */
 export const MOST_CHANNELS = 1000;
+
+/** The most zones other than UTC in which a tenant's channels want reports: each is a report of its own. */
+export const MOST_REPORT_ZONES = 10;
+
+/** Says that a tenant would have more than `MOST_REPORT_ZONES`. */
+export class TooManyReportZones extends Error {}
 
 /** Says that a tenant has `MOST_CHANNELS`. */
 export class TooManyChannels extends Error {}
@@ -79,7 +88,15 @@ export async function countChannels(database: Database, tenantId: string): Promi
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
   const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null } = channel;
-  const { wantsReports = false, followsMaintenance = false, webhook, address = null, connectCode, tested } = channel;
+  const {
+    wantsReports = false,
+    reportTimezone = null,
+    followsMaintenance = false,
+    webhook,
+    address = null,
+    connectCode,
+    tested,
+  } = channel;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -95,6 +112,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         allMonitors,
         ...tagColumns(monitorTags),
         wantsReports,
+        reportTimezone,
         followsMaintenance,
         ...(webhook && sealWebhook(database, id, webhook)),
         ...(address !== null && { address }),
@@ -102,6 +120,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
       },
       { transaction, returning: true },
     );
+    if (reportTimezone !== null) await requireReportZones(run, tenantId);
     const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
     if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
     if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
@@ -164,6 +183,8 @@ export async function updateChannel(
   const { monitorIds, monitorTags, ...fields } = change;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
+    // In the order of a creation.
+    if (change.reportTimezone) await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
     const record = await database.records.channels.findOne({
       attributes: SHOWN,
       where: key,
@@ -175,6 +196,7 @@ export async function updateChannel(
     const before = channelOf(record, routing);
     // Its last error stays until something arrives there or it is connected again.
     await record.update({ ...fields, ...(monitorTags !== undefined && tagColumns(monitorTags)) }, { transaction });
+    if (change.reportTimezone) await requireReportZones(run, key.tenantId);
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
     await recordChange(run, author, {
       tenantId: key.tenantId,
@@ -245,17 +267,27 @@ export async function listWebhookChannels(
 }
 
 /**
- * The chats of a tenant that are notified when a report is made: those that want it, enabled and connected. Run in the
+ * The chats of a tenant that are notified when a report is made: those that want it in UTC, enabled and connected. Run in the
  * transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
  */
 export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
   const rows = await run<{ id: string }>(
     `SELECT c.id FROM channels c
-     WHERE c.tenant_id = $1 AND c.wants_reports AND c.type <> 'webhook' AND c.enabled AND c.status = 'connected'
+     WHERE c.tenant_id = $1 AND c.wants_reports AND c.report_timezone IS NULL AND c.type <> 'webhook' AND c.enabled
+       AND c.status = 'connected'
      ORDER BY c.id FOR KEY SHARE`,
     [tenantId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** Throws `TooManyReportZones` where a tenant whose row is locked has too many. */
+async function requireReportZones(run: Run, tenantId: string): Promise<void> {
+  const [row] = await run<{ zones: number }>(
+    'SELECT count(DISTINCT report_timezone)::int AS zones FROM channels WHERE tenant_id = $1',
+    [tenantId],
+  );
+  if ((row?.zones ?? 0) > MOST_REPORT_ZONES) throw new TooManyReportZones();
 }
 
 async function replaceRouting(
@@ -305,6 +337,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     anyTags = [],
     allTags = [],
     wantsReports,
+    reportTimezone,
     followsMaintenance,
     urlHost,
     headerNames,
@@ -328,6 +361,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     monitorIds,
     monitorTags: anyTags.length > 0 ? { any: anyTags } : allTags.length > 0 ? { all: allTags } : null,
     wantsReports,
+    reportTimezone,
     followsMaintenance,
     urlHost,
     headerNames: headerNames ?? [],

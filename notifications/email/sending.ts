@@ -79,7 +79,12 @@ export function openMailSending(options: MailSendingOptions): MailSending {
       ({ response }) => accepted(response),
       (error: SmtpFailure) => failed(error, settings, onTrouble),
     );
-    return { ...made.attempt, durationMs: Math.round(performance.now() - startedAtMs) };
+    const { response } = made.attempt;
+    return {
+      ...made.attempt,
+      response: response && strikeSignIn(response, settings.signIn),
+      durationMs: Math.round(performance.now() - startedAtMs),
+    };
   };
   let inHand = 0;
   return {

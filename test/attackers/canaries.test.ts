@@ -53,6 +53,8 @@ function settingsOf(servers: EchoingServers): {
     SLACK_CLIENT_ID: SLACK_APP,
     SLACK_CLIENT_SECRET: servers.slack.clientSecret,
     SLACK_API_URL: servers.slack.apiUrl,
+    SMTP_URL: `smtp://spotcheck:${servers.mail.settings.signIn?.password}@localhost:${servers.mail.settings.port}`,
+    MAIL_FROM: 'Spotcheck <alerts@spotcheck.example>',
     TELEGRAM_BOT_TOKEN: servers.telegram.token,
     TELEGRAM_BOT_NAME: 'spotcheck_bot',
     TELEGRAM_API_URL: servers.telegram.url,
@@ -64,6 +66,7 @@ function settingsOf(servers: EchoingServers): {
       'board password': boardPassword,
       'Slack client secret': servers.slack.clientSecret,
       'Telegram token': servers.telegram.token,
+      'mail password': servers.mail.settings.signIn?.password ?? '',
     }),
   );
   return { env, secrets, token, boardPassword };

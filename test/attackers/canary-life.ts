@@ -128,6 +128,21 @@ export async function liveThrough(
   servers.telegram.write(CHAT, `/start ${code}`);
   await until(() => servers.telegram.messagesTo(CHAT).length > 0, PATIENCE);
   servers.telegram.write(CHAT, `/start ${code}`);
+  const mailbox = `${canary('mailbox')}@customer.example`;
+  const emailChannel = await post('/v1/channels', { type: 'email', name: 'Mailbox', address: mailbox });
+  const confirmation = await until(() => servers.mail.mailsTo(mailbox)[0], PATIENCE);
+  const [confirmPath = ''] = /\/connect\/email\?code=\S+/.exec(confirmation.text) ?? [];
+  fresh('confirmation code', new URLSearchParams(confirmPath.split('?')[1]).get('code') ?? '');
+  for (const method of ['GET', 'POST', 'POST']) await ask(life.answers, confirmPath, { method });
+  for (const password of ['', servers.mail.settings.signIn?.password ?? '']) {
+    servers.mail.refusals.data = password === '' ? null : { code: 451, text: `4.0.0 ${password}` };
+    await post(`/v1/channels/${String(emailChannel['id'])}/test`);
+  }
+  servers.mail.refusals.data = null;
+  const sent = await until(() => servers.mail.mailsTo(mailbox)[1], PATIENCE);
+  const [unsubscribePath = ''] = /\/connect\/email\/unsubscribe\?token=\S+/.exec(sent.text) ?? [];
+  fresh('unsubscribe token', new URLSearchParams(unsubscribePath.split('?')[1]).get('token') ?? '');
+  for (const method of ['GET', 'POST', 'POST']) await ask(life.answers, unsubscribePath, { method });
   const unused = await post('/v1/channels', { type: 'telegram', name: 'Later' }, life.once);
   fresh('unused connect code', new URL(String(unused['deep_link'])).searchParams.get('start') ?? '');
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,6 +9,7 @@ import type { ExecutionContext } from 'ava';
 import { TestAuthority } from '../helpers/certificates.ts';
 import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 import { startSlackServer, type SlackServer } from '../helpers/slack-server.ts';
+import { startMailServer, type MailServer } from '../helpers/smtp-server.ts';
 import { startTelegramServer, type TelegramServer } from '../helpers/telegram-server.ts';
 
 /**
@@ -27,6 +29,8 @@ export type EchoingServers = {
   receiver: { url: string; status: number; isHeld: boolean; events: string[] };
   caFile: string;
   slack: SlackServer;
+  /** It needs a sign-in, and quotes the password where it refuses a message. */
+  mail: MailServer;
   telegram: TelegramServer;
   /** All that arrived anywhere, headers and bodies, but not at Slack and Telegram. */
   arrived: string[];
@@ -65,7 +69,8 @@ export async function startEchoingServers(t: ExecutionContext): Promise<EchoingS
     if (!receiver.isHeld) response.writeHead(receiver.status, { 'X-Echo': encodeURI(request.url ?? '') }).end(echo);
   };
   const stranger = await TestAuthority.create();
-  const [plain, untrusted, hooks, raw, slack, telegram] = await Promise.all([
+  const password = `cnry-mail-password-${randomBytes(9).toString('hex')}`;
+  const [plain, untrusted, hooks, raw, slack, telegram, mail] = await Promise.all([
     startHttpServer(t, answerAsSite),
     startHttpServer(t, answerAsSite, await stranger.issue({ hosts: ['127.0.0.1'] })),
     startHttpServer(t, answerAsReceiver, await authority.issue({ hosts: ['127.0.0.1'] })),
@@ -75,6 +80,10 @@ export async function startEchoingServers(t: ExecutionContext): Promise<EchoingS
     ),
     startSlackServer(t),
     startTelegramServer(t),
+    startMailServer(t, {
+      keys: await authority.issue({ hosts: ['localhost'] }),
+      signIn: { user: 'spotcheck', password },
+    }),
   ]);
   receiver.url = `https://127.0.0.1:${hooks.port}`;
   return {
@@ -84,6 +93,7 @@ export async function startEchoingServers(t: ExecutionContext): Promise<EchoingS
     receiver,
     caFile,
     slack,
+    mail,
     telegram,
     arrived,
   };

@@ -29,6 +29,9 @@ test.serial(
 
     await address.fill(ADDRESS);
     await page.getByLabel('Name', { exact: true }).fill('On call');
+    await page.getByLabel('Send reports').check();
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await page.getByLabel('Time zone').press('Tab');
     await page.getByRole('button', { name: 'Create and send confirmation' }).click();
     await page.getByText('Waiting for confirmation…').waitFor();
     await page.getByText(ADDRESS).waitFor();
@@ -59,6 +62,8 @@ test.serial(
     const sent = await until(() => mail.mailsTo(ADDRESS)[2]);
     t.is(sent.headers['subject'], 'Test: On call');
 
+    await page.getByRole('link', { name: 'Settings', exact: true }).last().click();
+    t.is(await page.getByLabel('Time zone').inputValue(), 'Europe/Berlin');
     await reader.goto(linkIn(sent.headers['list-unsubscribe']?.slice(1, -1)));
     await reader.getByRole('button', { name: 'Unsubscribe' }).click();
     await reader.getByRole('heading', { name: 'Unsubscribed' }).waitFor();

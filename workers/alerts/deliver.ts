@@ -19,6 +19,7 @@ import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import { runOn } from '../../models/sql.ts';
 import { findReport } from '../../models/statistics/reports.ts';
+import { findZoneReport } from '../../models/statistics/zone-reports.ts';
 import {
   type AttemptOutcome,
   type AttemptResult,
@@ -311,11 +312,14 @@ async function sendToEmail(
 /** The table and the file of an email that reports; null of other messages, and where the report is gone. */
 async function readReport(database: Database, { tenantId, message }: ClaimedAttempt): Promise<EmailReport | null> {
   if (message.event !== 'report') return null;
-  const { id, period, period_start: startSeconds } = message.report;
-  const report = await findReport(database, { tenantId, id });
-  if (report === null) return null;
-  const { monitors } = report.content;
-  return { table: buildReportTable(monitors), attachment: attachReport(monitors, { period, startSeconds }) };
+  const { id, period, period_start: startSeconds, timezone = 'UTC' } = message.report;
+  const content =
+    id === null
+      ? await findZoneReport(database, { tenantId, timezone, period, startSeconds })
+      : (await findReport(database, { tenantId, id }))?.content;
+  if (content === null || content === undefined) return null;
+  const { monitors } = content;
+  return { table: buildReportTable(monitors), attachment: attachReport(monitors, { period, startSeconds, timezone }) };
 }
 
 function alertOf({ message, attemptsBefore, isOvertaken }: ClaimedAttempt, nowMs: number): ChatMessage {

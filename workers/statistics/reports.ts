@@ -14,6 +14,7 @@ import { findLastSweep } from '../../models/system/service-marks.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import { announce } from '../alerts/announce.ts';
 import type { Runtime } from '../runtime.ts';
+import { listDueZonePeriods, makeZoneReports, type ZoneRound } from './zone-reports.ts';
 
 /**
  * Roll-ups that are not finished so long after a period's end are not waited for any more: the report is made from what
@@ -38,7 +39,8 @@ export type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 /**
  * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended. Chats that want
  * it are notified of the newest of each kind. Each is made once whatever runs at once, and made up for after days of
- * standstill, once the sweep has found that. Where nothing is to be made this is one query.
+ * standstill, once the sweep has found that. Where nothing is to be made and no email has a zone
+ * of its own these are two queries.
  */
 export async function makeReports(
   runtime: Runtime,
@@ -48,18 +50,24 @@ export async function makeReports(
   const ended = endedPeriods(now());
   const newest = newestOf(ended);
   const tenants = await listTenantsWithout(database, newest);
-  if (tenants.length === 0) return { reports: 0, isUnfinished: false };
+  const zonePeriods = await listDueZonePeriods(runtime);
+  if (tenants.length === 0 && zonePeriods.length === 0) return { reports: 0, isUnfinished: false };
   if (!(await isWatched(runtime))) return { reports: 0, isUnfinished: true };
   const readyMs = Math.max(await rolledUntilMs(runOn(database.pool)), now() - PATIENCE_MS);
   const ready = ended.filter(({ endSeconds }) => endSeconds * 1000 <= readyMs);
   const round: Round = {
     endMs: now() + ROUND_MS,
+    readyMs,
     ready,
     newest: new Set(newest.map(nameOf)),
     ...(signal && { signal }),
   };
   return (
-    (await withAdvisoryLock(database, 'reports', () => makeAll(runtime, tenants, round))) ?? {
+    (await withAdvisoryLock(database, 'reports', async () => {
+      const made = await Promise.allSettled([makeAll(runtime, tenants, round)]);
+      const inZones = await makeZoneReports(runtime, zonePeriods, round);
+      return sumOf(made[0], inZones);
+    })) ?? {
       reports: 0,
       isUnfinished: false,
     }
@@ -110,7 +118,18 @@ export async function makeReport(
   });
 }
 
-type Round = { endMs: number; ready: readonly ReportWindow[]; newest: ReadonlySet<string>; signal?: AbortSignal };
+type Made = { reports: number; isUnfinished: boolean };
+
+/** Adds up both; what failed of the first holds nothing of the second up. */
+function sumOf(first: PromiseSettledResult<Made>, second: Made): Made {
+  if (first.status === 'rejected') throw first.reason;
+  return {
+    reports: first.value.reports + second.reports,
+    isUnfinished: first.value.isUnfinished || second.isUnfinished,
+  };
+}
+
+type Round = ZoneRound & { ready: readonly ReportWindow[]; newest: ReadonlySet<string> };
 
 async function makeAll(
   runtime: Runtime,

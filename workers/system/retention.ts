@@ -14,6 +14,7 @@ import { deleteOrphanedPings } from '../../models/heartbeats/ping-record.ts';
 import { deleteOldMaintenance } from '../../models/maintenance/windows.ts';
 import { deleteOldBulkChanges } from '../../models/monitors/bulk-changes.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
+import { deleteOldZoneReports } from '../../models/statistics/zone-reports.ts';
 import { createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
 
@@ -86,6 +87,7 @@ type Deleted = {
   rates: number;
   maintenance: number;
   bulkChanges: number;
+  zoneReports: number;
 };
 
 /** Deletes what is older than its promise, and sessions that are over. */
@@ -112,5 +114,6 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
       windowsBeforeMs: now() - KEEP_WINDOWS_DAYS * DAY_MS,
     }),
     bulkChanges: await deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
+    zoneReports: await deleteOldZoneReports(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
   };
 }

@@ -13,6 +13,7 @@ import { Card, Section } from '../../parts/page.tsx';
 import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { ZoneField } from '../../parts/zone-field.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { describeTags, judgeRoute, routeBody, routeOf, Routing, type Route } from './monitor-choice.tsx';
@@ -25,6 +26,7 @@ const CHANNEL_TEXTS = {
   monitor_ids: 'At most 1000 monitors: choose all instead',
   monitor_tags: 'At most 20 tags like env:prod',
   reports: 'Reports go to chats and emails only',
+  report_timezone: 'At most 10 time zones in an account: choose one of another channel, or UTC',
 } as const;
 
 type SettingsProps = { channel: Channel; onChanged: () => Promise<void> };
@@ -63,11 +65,13 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const name = useDraft(`channel ${channel.id} name`, channel.name);
   const route = useDraft<Route>(`channel ${channel.id} routing`, routeOf(channel));
   const reports = useDraft(`channel ${channel.id} reports`, channel.reports ?? false);
+  const zone = useDraft(`channel ${channel.id} report zone`, channel.report_timezone ?? 'UTC');
   const form = useJudgedForm(CHANNEL_TEXTS);
   const body = () => ({
     name: name.value,
     ...routeBody(route.value),
     ...(channel.reports !== undefined && { reports: reports.value }),
+    ...(channel.report_timezone !== undefined && { report_timezone: zone.value }),
   });
   const save = () =>
     form.submit({ name: required(name.value.trim(), 'Enter a name'), ...judgeRoute(route.value) }, async () => {
@@ -99,6 +103,14 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
             checked={reports.value}
             onChecked={(value) => (reports.value = value)}
             error={form.problem('reports') ?? null}
+          />
+        )}
+        {channel.report_timezone !== undefined && reports.value && (
+          <ZoneField
+            value={zone.value}
+            onValue={(value) => (zone.value = value)}
+            error={form.problem('report_timezone')}
+            hint="Weeks and months begin at midnight there."
           />
         )}
         <FormError text={form.rest} />

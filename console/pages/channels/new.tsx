@@ -14,6 +14,8 @@ import { TextField, FormError, Form } from '../../parts/field.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
 import { Empty, Card, Page, useArrival, useWide } from '../../parts/page.tsx';
 import { ShownOnce } from '../../parts/shown-once.tsx';
+import { timeZone } from '../../parts/time.tsx';
+import { ZoneField } from '../../parts/zone-field.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
 import { ConnectChat } from './channel.tsx';
@@ -116,6 +118,7 @@ const CHANNEL_TEXTS: FieldTexts = {
   monitor_tags: 'At most 20 tags like env:prod',
   reports: 'Reports go to chats and emails only',
   address: 'Enter one address, like oncall@example.com',
+  report_timezone: 'At most 10 time zones in an account: choose one of another channel, or UTC',
 };
 
 function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name: string, result: Created) => void }) {
@@ -125,6 +128,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
   const address = useDraft('new channel address', '');
   const route = useDraft<Route>('new channel routing', EVERYTHING);
   const reports = useDraft('new channel reports', false);
+  const zone = useDraft('new channel report zone', timeZone.value);
   const form = useJudgedForm(CHANNEL_TEXTS);
   const isWebhook = type === 'webhook';
   const isEmail = type === 'email';
@@ -134,7 +138,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
     type,
     ...(name.value.trim() !== '' && { name: name.value.trim() }),
     ...routeBody(route.value),
-    ...(isEmail && { address: address.value.trim() }),
+    ...(isEmail && { address: address.value.trim(), ...(reports.value && { report_timezone: zone.value }) }),
     ...(isWebhook
       ? {
           url: webhook.value.url.trim(),
@@ -196,6 +200,14 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
             checked={reports.value}
             onChecked={(value) => (reports.value = value)}
             error={form.problem('reports') ?? null}
+          />
+        )}
+        {isEmail && reports.value && (
+          <ZoneField
+            value={zone.value}
+            onValue={(value) => (zone.value = value)}
+            error={form.problem('report_timezone')}
+            hint="Weeks and months begin at midnight there."
           />
         )}
         <FormError text={form.rest} />

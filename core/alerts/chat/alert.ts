@@ -254,6 +254,7 @@ function buildReportText({
     period: report.period,
     startSeconds: report.period_start,
     endSeconds: report.period_end,
+    ...(report.timezone !== undefined && { timezone: report.timezone }),
   });
   const named = worst.map(
     (monitor) => `${shorten(monitor.name, CHAT_CAPS.shortName)} (${formatPercent(monitor.uptime_percent, 'no data')})`,
@@ -261,6 +262,7 @@ function buildReportText({
   const facts = [
     ...(met + missed === 0 ? [] : fact('SLOs', `${met} of ${met + missed} met`)),
     ...fact('Worst', named.join(', ')),
+    ...fact('Time zone', report.timezone ?? null),
   ];
   const text =
     `${uptime === null ? 'No data' : `${formatPercent(uptime, '')} uptime`} over ` +
@@ -270,7 +272,7 @@ function buildReportText({
     title: `${REPORT_TITLES[report.period]}: ${period}`,
     text,
     facts,
-    link: { label: 'View report', url },
+    link: { label: report.id === null ? 'View reports' : 'View report', url },
   };
 }
 

@@ -117,7 +117,7 @@ export function reportMonitor(
     seconds,
     secondsWithMaintenance,
     days: steps.map((step, day) => ({
-      date: dateOf(edges[day] ?? 0),
+      date: dateOf(edges[day] ?? 0, window.timezone),
       uptime_percent: judgeSla(step, null).uptimePercent,
       worst_state: worstStateOf(step),
       response_ms: percentiles(days[day]?.latency ?? null),

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../alerts/chat/alert.ts';
 import { formatUptime, renderReportCsv, type ReportMonitor } from './content.ts';
-import { dateOf, type ReportPeriod } from './periods.ts';
+import { dateOf, type ReportWindow } from './periods.ts';
 
 /** A report's monitors as an email shows them: a heading for each column, a row for each monitor, the worst first. */
 export type ReportTable = { columns: readonly string[]; rows: readonly (readonly string[])[]; rest: string | null };
@@ -38,12 +38,16 @@ export function buildReportTable(monitors: readonly ReportMonitor[]): ReportTabl
 /** The whole table as a file; null where it is too large to be sent. */
 export function attachReport(
   monitors: readonly ReportMonitor[],
-  { period, startSeconds }: { period: ReportPeriod; startSeconds: number },
+  { period, startSeconds, timezone }: Omit<ReportWindow, 'endSeconds'>,
 ): EmailAttachment | null {
   const content = renderReportCsv(monitors);
   // A character has at most three bytes for each UTF-16 unit.
   const isSmall = content.length * 3 <= LARGEST_CSV || new TextEncoder().encode(content).length <= LARGEST_CSV;
   return isSmall
-    ? { filename: `report-${period}-${dateOf(startSeconds)}.csv`, contentType: 'text/csv; charset=utf-8', content }
+    ? {
+        filename: `report-${period}-${dateOf(startSeconds, timezone)}.csv`,
+        contentType: 'text/csv; charset=utf-8',
+        content,
+      }
     : null;
 }

@@ -9,7 +9,14 @@ export type ReportMessage = {
   version: '1';
   event: 'report';
   event_at: number;
-  report: { id: string; period: ReportPeriod; period_start: number; period_end: number };
+  /** `id` is null of a period in a zone other than UTC, of which there is an email alone. */
+  report: {
+    id: string | null;
+    period: ReportPeriod;
+    period_start: number;
+    period_end: number;
+    timezone?: string;
+  };
   monitors: number;
   uptime_percent: number | null;
   incidents: number;
@@ -32,7 +39,7 @@ export function buildReportMessage({
   summary,
   publicUrl,
 }: {
-  id: string;
+  id: string | null;
   window: ReportWindow;
   summary: ReportSummary;
   publicUrl: string;
@@ -41,7 +48,13 @@ export function buildReportMessage({
     version: '1',
     event: 'report',
     event_at: window.endSeconds,
-    report: { id, period: window.period, period_start: window.startSeconds, period_end: window.endSeconds },
+    report: {
+      id,
+      period: window.period,
+      period_start: window.startSeconds,
+      period_end: window.endSeconds,
+      ...(window.timezone !== undefined && { timezone: window.timezone }),
+    },
     monitors: summary.monitors,
     uptime_percent: summary.uptime_percent,
     incidents: summary.incidents,
@@ -50,6 +63,6 @@ export function buildReportMessage({
     worst_monitors: summary.worst_monitors
       .slice(0, MOST_NAMED)
       .map(({ name, uptime_percent }) => ({ name, uptime_percent })),
-    url: `${publicUrl}/reports/${id}`,
+    url: id === null ? `${publicUrl}/reports` : `${publicUrl}/reports/${id}`,
   };
 }

@@ -1,9 +1,14 @@
+import { toInstant, toLocalTime } from '../../time-zones.ts';
 import { DAY_SECONDS } from '../../time.ts';
-/** How long a report is about: an ISO week from Monday 00:00, or a calendar month; both UTC. */
+
+/** How long a report is about: an ISO week from Monday 00:00, or a calendar month. */
 export type ReportPeriod = 'week' | 'month';
 
-/** A period with its first second and the one after its last, in Unix seconds. */
-export type ReportWindow = { period: ReportPeriod; startSeconds: number; endSeconds: number };
+/**
+ * A period with its first second and the one after its last, in Unix seconds. Its days are those of `timezone`; UTC
+ * where that is absent.
+ */
+export type ReportWindow = { period: ReportPeriod; startSeconds: number; endSeconds: number; timezone?: string };
 
 /** How many ended periods of each kind are made up for at most. */
 const MOST_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;
@@ -19,6 +24,22 @@ export function periodAround(period: ReportPeriod, atSeconds: number): ReportWin
   return { period, startSeconds, endSeconds: startSeconds + 7 * DAY_SECONDS };
 }
 
+/** The period of that kind, in a zone, that ended last before a moment (Unix seconds) or with it. */
+export function periodBefore(period: ReportPeriod, atSeconds: number, timezone: string): ReportWindow {
+  const localSeconds = toLocalTime(atSeconds * 1000, timezone) / 1000;
+  const { startSeconds: end } = periodAround(period, localSeconds);
+  const { startSeconds: start } = periodAround(period, end - 1);
+  return { period, startSeconds: toUnix(start, timezone), endSeconds: toUnix(end, timezone), timezone };
+}
+
+function toUnix(localSeconds: number, timezone: string | undefined): number {
+  return timezone === undefined ? localSeconds : toInstant(localSeconds * 1000, timezone) / 1000;
+}
+
+function toLocal(unixSeconds: number, timezone: string | undefined): number {
+  return timezone === undefined ? unixSeconds : toLocalTime(unixSeconds * 1000, timezone) / 1000;
+}
+
 /**
  * The periods that have ended by now, at most `MOST_PERIODS_BACK` of each kind: the one that ended first comes first, a
  * week before a month.
@@ -31,14 +52,15 @@ export function endedPeriods(nowMs: number): ReportWindow[] {
 }
 
 /** The first seconds of a period's days, and its end. */
-export function dayEdges({ startSeconds, endSeconds }: ReportWindow): number[] {
+export function dayEdges({ startSeconds, endSeconds, timezone }: ReportWindow): number[] {
   const days = Math.round((endSeconds - startSeconds) / DAY_SECONDS);
-  return Array.from({ length: days + 1 }, (_, day) => startSeconds + day * DAY_SECONDS);
+  const firstLocal = toLocal(startSeconds, timezone);
+  return Array.from({ length: days + 1 }, (_, day) => toUnix(firstLocal + day * DAY_SECONDS, timezone));
 }
 
-/** The date of a moment (Unix seconds), `2026-03-16`. */
-export function dateOf(atSeconds: number): string {
-  return new Date(atSeconds * 1000).toISOString().slice(0, 10);
+/** The date of a moment (Unix seconds) in a zone, UTC by default: `2026-03-16`. */
+export function dateOf(atSeconds: number, timezone?: string): string {
+  return new Date(toLocal(atSeconds, timezone) * 1000).toISOString().slice(0, 10);
 }
 
 const MONTHS = [
@@ -57,10 +79,10 @@ const MONTHS = [
 ] as const;
 
 /** A period as people say it: `March 2026`, `16 to 22 March 2026`, `29 December 2025 to 4 January 2026`. */
-export function formatPeriod({ period, startSeconds, endSeconds }: ReportWindow): string {
-  const first = partsOf(startSeconds);
+export function formatPeriod({ period, startSeconds, endSeconds, timezone }: ReportWindow): string {
+  const first = partsOf(toLocal(startSeconds, timezone));
   if (period === 'month') return `${first.month} ${first.year}`;
-  const last = partsOf(endSeconds - DAY_SECONDS);
+  const last = partsOf(toLocal(endSeconds - 1, timezone));
   const end = `${last.day} ${last.month} ${last.year}`;
   if (first.year !== last.year) return `${first.day} ${first.month} ${first.year} to ${end}`;
   return first.month === last.month ? `${first.day} to ${end}` : `${first.day} ${first.month} to ${end}`;

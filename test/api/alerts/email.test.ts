@@ -208,13 +208,42 @@ test('without a mail server the operator is named, and the session says so', asy
 test('an address cannot be changed, and a read can be sent back', async (t) => {
   const { account, create, read } = await prepare(t);
   const { id, address } = await create();
-  const { name, type, reports } = await read(id);
-  const patch = { name, type, reports, address };
+  const { name, type, reports, report_timezone } = await read(id);
+  const patch = { name, type, reports, address, report_timezone };
   t.is((await account.owner('PATCH', `/v1/channels/${id}`, patch)).status, 200);
   isError(t, await account.owner('PATCH', `/v1/channels/${id}`, { address: newAddress() }), {
     status: 400,
     error: 'address cannot be changed: delete the channel and create another',
   });
+});
+
+test('reports have the zone of the channel, at most ten of them in an account', async (t) => {
+  const { account, create, read } = await prepare(t);
+  const { id } = await create({ reports: true, report_timezone: 'europe/berlin' });
+  t.like(await read(id), { reports: true, report_timezone: 'Europe/Berlin' });
+  const patch = async (report_timezone: string, channel = id) =>
+    await account.owner('PATCH', `/v1/channels/${channel}`, { report_timezone });
+  t.is((await patch('UTC')).status, 200);
+  t.is((await read(id)).report_timezone, 'UTC');
+  for (const zone of ['Mars/Olympus', 'browser', '+02:00'])
+    isError(t, await patch(zone), {
+      status: 400,
+      error: /^report_timezone must be a zone of the IANA time zone database, such as Europe\/Berlin, got "/,
+    });
+  const slack = (await account.owner('POST', '/v1/channels', { type: 'slack' })).json;
+  isError(t, await patch('UTC', slack.id), {
+    status: 400,
+    error: 'report_timezone applies to email channels only, got a channel of type slack',
+  });
+  const zones = ['Europe/Berlin', 'Europe/Paris', 'Europe/Rome', 'Europe/Madrid', 'Europe/Oslo', 'Europe/Vienna'];
+  for (const zone of [...zones, 'Asia/Tokyo', 'Asia/Seoul', 'Asia/Dubai', 'Asia/Kolkata'])
+    await create({ report_timezone: zone });
+  isError(t, await patch('America/New_York'), {
+    status: 400,
+    error: /^report_timezone must be one of the zones of other channels: .* at most 10 zones other than UTC$/,
+  });
+  t.is((await read(id)).report_timezone, 'UTC');
+  t.is((await patch('Asia/Tokyo')).status, 200);
 });
 
 test('a mail program unsubscribes with one POST; a GET only asks; the log says so and other chats are notified', async (t) => {

@@ -185,6 +185,19 @@ const confirmations: Walker = async (t) => {
   t.is(api.sentEmails.filter(({ to }) => to.toLowerCase() === address).length, 5);
 };
 
+const zoneReports: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const create = (no: number) =>
+    owner('POST', '/v1/channels', {
+      type: 'email',
+      address: `${tenantId}-${no}@customer.example`,
+      reports: true,
+      report_timezone: `Etc/GMT+${no + 1}`,
+    });
+  t.deepEqual(await statusesOf(11, create), thenRefused(10, 201, 400));
+};
+
 const emailsInHand: Walker = async (t) => {
   const server = await startMailServer(t);
   const held = Promise.withResolvers<void>();
@@ -255,6 +268,7 @@ export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   'live streams': liveStreams,
   'tries to connect': triesToConnect,
   'confirmations of addresses': confirmations,
+  'reports in other zones': zoneReports,
   'emails on their way': emailsInHand,
   'what no client can cause': ours,
 };

@@ -32,7 +32,7 @@ test('webhooks are notified of every event, the first up of a new monitor includ
   t.true(shouldNotify('webhook', { to: 'unknown' }, null));
 });
 
-for (const type of ['telegram', 'slack'] as const) {
+for (const type of ['telegram', 'slack', 'email'] as const) {
   test(`${type} is notified of trouble and of its end, but not that a new monitor is up`, (t) => {
     t.true(shouldNotify(type, { to: 'down' }, null));
     t.true(shouldNotify(type, { to: 'degraded' }, 'up'));
@@ -46,7 +46,7 @@ for (const type of ['telegram', 'slack'] as const) {
 }
 
 test('nobody is notified of pausing and resuming', (t) => {
-  for (const type of ['webhook', 'telegram', 'slack'] as const) {
+  for (const type of ['webhook', 'telegram', 'slack', 'email'] as const) {
     t.false(shouldNotify(type, { to: 'paused' }, 'up'));
     t.false(shouldNotify(type, { to: 'pending' }, 'down'));
   }

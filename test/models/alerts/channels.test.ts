@@ -57,6 +57,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     channelName: null,
     address: null,
     wantsReports: false,
+    reportTimezone: null,
     lastError: null,
     createdAt: 1_700_000_000,
   });

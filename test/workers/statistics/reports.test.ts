@@ -87,7 +87,13 @@ async function addChat(
     type = 'telegram',
     wantsReports = true,
     status = 'connected',
-  }: { type?: ChannelType; wantsReports?: boolean; status?: 'connected' | 'pending' } = {},
+    reportTimezone = null,
+  }: {
+    type?: ChannelType;
+    wantsReports?: boolean;
+    status?: 'connected' | 'pending';
+    reportTimezone?: string | null;
+  } = {},
 ): Promise<string> {
   const webhook = { url: 'https://receiver.example/hook', signingSecret: `whsec_${'A'.repeat(44)}` };
   const channel = {
@@ -99,6 +105,8 @@ async function addChat(
     allMonitors: true,
     monitorIds: [],
     wantsReports,
+    reportTimezone,
+    ...(type === 'email' && { address: 'oncall@customer.example' }),
     ...(type === 'webhook' && { webhook }),
     nowMs: 0,
   } as const;
@@ -268,6 +276,43 @@ test("chats that want it are notified, in the report's transaction, and no other
   });
 });
 
+test('an email in another zone gets the weeks and months of that zone, once, and others those of UTC', async (t) => {
+  const { runtime, make, made } = await openOffice(t, { days: 40 });
+  const tokyo = await addChat(runtime, { type: 'email', reportTimezone: 'Asia/Tokyo' });
+  const again = await addChat(runtime, { type: 'email', reportTimezone: 'Asia/Tokyo' });
+  const utc = await addChat(runtime, { type: 'email' });
+  await addChat(runtime, { type: 'email', reportTimezone: 'Asia/Tokyo', wantsReports: false });
+  await addChat(runtime, { type: 'email', reportTimezone: 'America/New_York', status: 'pending' });
+  // What was made up before the day that matters.
+  await make(MONDAY_MS - 4 * DAY_MS);
+  await runtime.database.pool.query('DELETE FROM deliveries');
+  const midnightMs = MONDAY_MS - 9 * 3_600_000;
+  t.is(await make(midnightMs - 1000), 0);
+  t.is(await make(midnightMs), 2);
+  for (const open of [runtime, runtime.open()])
+    t.is((await makeReports({ ...open, now: () => midnightMs + 60_000 })).reports, 0);
+  const inTokyo = await listDeliveriesTo(runtime);
+  t.deepEqual(inTokyo.map(({ channel_id: id }) => id).toSorted(), [tokyo, tokyo, again, again].toSorted());
+  const week = inTokyo.find(({ message: { report } }) => report.period === 'week')?.message;
+  t.like(week, {
+    report: {
+      id: null,
+      timezone: 'Asia/Tokyo',
+      period_start: midnightMs / 1000 - 7 * 86_400,
+      period_end: midnightMs / 1000,
+    },
+    uptime_percent: 100,
+    url: `${runtime.publicUrl}/reports`,
+  });
+  t.false((await made()).includes('month 2026-05-01'));
+  await runtime.database.pool.query('DELETE FROM deliveries');
+  t.is(await make(MONDAY_MS + 40_000), 2);
+  t.deepEqual(
+    (await listDeliveriesTo(runtime)).map(({ channel_id: id }) => id),
+    [utc, utc],
+  );
+});
+
 test('of what is made up after a standstill only the newest week and the newest month are reported', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 120 });
   await addChat(runtime);
@@ -345,7 +390,7 @@ test(
   },
 );
 
-test('where nothing is to be made the chore asks the database once', async (t) => {
+test('where nothing is to be made the chore makes two queries: of the newest periods, and of other zones', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 60 });
   await make(MONDAY_MS + 40_000);
   const { pool } = runtime.database;
@@ -366,5 +411,5 @@ test('where nothing is to be made the chore asks the database once', async (t) =
     ).reports,
     0,
   );
-  t.is(queries, 1);
+  t.is(queries, 2);
 });

@@ -4,6 +4,7 @@ import {
   dayEdges,
   endedPeriods,
   periodAround,
+  periodBefore,
   formatPeriod,
   type ReportWindow,
 } from '../../../../core/statistics/reports/periods.ts';
@@ -73,4 +74,30 @@ test('a period is reported as people say it', (t) => {
   t.is(week(Date.UTC(2026, 2, 31)), '30 March to 5 April 2026');
   t.is(week(Date.UTC(2026, 0, 1)), '29 December 2025 to 4 January 2026');
   t.is(formatPeriod(periodAround('month', Date.UTC(2026, 2, 4) / 1000)), 'March 2026');
+});
+
+const ZONE_PERIODS: readonly (readonly ['week' | 'month', string, string, string])[] = [
+  // The clocks go forward in the night to the Sunday of this week.
+  ['week', 'Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-22T23:00:00.000Z 2026-03-29T22:00:00.000Z'],
+  ['week', 'Europe/Berlin', '2026-03-29T21:59:59Z', '2026-03-15T23:00:00.000Z 2026-03-22T23:00:00.000Z'],
+  ['month', 'Europe/Berlin', '2026-11-05T00:00:00Z', '2026-09-30T22:00:00.000Z 2026-10-31T23:00:00.000Z'],
+  ['month', 'Asia/Kolkata', '2026-02-28T18:30:00Z', '2026-01-31T18:30:00.000Z 2026-02-28T18:30:00.000Z'],
+  ['week', 'America/New_York', '2026-06-01T04:00:00Z', '2026-05-25T04:00:00.000Z 2026-06-01T04:00:00.000Z'],
+];
+for (const [period, zone, at, expected] of ZONE_PERIODS) {
+  test(`the ${period} in ${zone} that ended last at ${at} is of its own days`, (t) => {
+    const window = periodBefore(period, Date.parse(at) / 1000, zone);
+    t.is(shown(window), expected);
+    const edges = dayEdges(window);
+    t.is(edges[0], window.startSeconds);
+    t.is(edges.at(-1), window.endSeconds);
+    t.is(new Set(edges.slice(0, -1).map((edge) => dateOf(edge, zone))).size, edges.length - 1);
+    t.true(edges.slice(1).every((edge, day) => [82_800, 86_400, 90_000].includes(edge - (edges[day] ?? 0))));
+  });
+}
+
+test('a period of another zone is named by its own days', (t) => {
+  const at = Date.parse('2026-03-29T22:00:00Z') / 1000;
+  t.is(formatPeriod(periodBefore('week', at, 'Europe/Berlin')), '23 to 29 March 2026');
+  t.is(formatPeriod(periodBefore('month', Date.parse('2026-06-01T00:00:00Z') / 1000, 'Asia/Tokyo')), 'May 2026');
 });

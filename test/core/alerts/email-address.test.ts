@@ -1,0 +1,66 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { parseEmailAddress } from '../../../core/alerts/email-address.ts';
+
+const GOOD: readonly (readonly [string, string])[] = [
+  ['oncall@example.com', 'oncall@example.com'],
+  ['  On.Call+spotcheck@EXAMPLE.com ', 'On.Call+spotcheck@example.com'],
+  ["o'neil@xn--mnchen-3ya.example", "o'neil@xn--mnchen-3ya.example"],
+  ['a@münchen.example', 'a@xn--mnchen-3ya.example'],
+  ['a@例え.テスト', 'a@xn--r8jz45g.xn--zckzah'],
+  ['a@1password.example', 'a@1password.example'],
+];
+for (const [written, stored] of GOOD) {
+  test(`${JSON.stringify(written)} is the address ${stored}`, (t) => {
+    t.deepEqual(parseEmailAddress(written), { ok: true, value: stored });
+  });
+}
+
+const BAD = [
+  '',
+  '@',
+  'oncall',
+  '@example.com',
+  'oncall@',
+  'oncall@localhost',
+  'oncall@127.0.0.1',
+  'oncall@127.1',
+  'oncall@[::1]',
+  'a b@example.com',
+  'a@example.com\r\nBcc: c@example.com',
+  'a@exa\tmple.com',
+  'a@example.com, b@example.com',
+  'a@example.com;b@example.com',
+  'A <a@example.com>',
+  '"a b"@example.com',
+  'a@b@example.com',
+  '.a@example.com',
+  'a..b@example.com',
+  'ä@example.com',
+  'a@exam_ple.com',
+  'a@-example.com',
+  'a@example..com',
+  'a@example.com:25',
+  'a@example.com/path',
+  'a@%65xample.com',
+  `${'a'.repeat(65)}@example.com`,
+  `a@${'b.'.repeat(126)}example`,
+];
+for (const written of BAD) {
+  test(`${JSON.stringify(written.slice(0, 40))} is refused`, (t) => {
+    t.false(parseEmailAddress(written).ok);
+  });
+}
+
+test('whatever is accepted is short ASCII without anything that ends a header or an envelope, and stays as it is', (t) => {
+  fc.assert(
+    fc.property(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), ([before, after]) => {
+      const parsed = parseEmailAddress(`${before}@${after}.example`);
+      if (!parsed.ok) return;
+      t.regex(parsed.value, /^[!-~]{3,254}$/);
+      t.notRegex(parsed.value, /[\s<>,;:"()[\]\\]/);
+      t.deepEqual(parseEmailAddress(parsed.value), parsed);
+    }),
+    { numRuns: 2000 },
+  );
+});
