@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useMemo } from 'preact/hooks';
 import { currentTimeZone, listTimeZones, readTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';
 import { Field, inputClass } from './field.tsx';
@@ -36,6 +36,14 @@ export function ZoneField({
 }) {
   const list = useId();
   const isUnknown = useSignal(false);
+  // Some four hundred, and the same each time.
+  const options = useMemo(
+    () =>
+      [...(hasBrowser ? [BROWSER_ZONE] : []), 'UTC', ...listTimeZones()].map((zone) => (
+        <option key={zone} value={readable(zone)} />
+      )),
+    [hasBrowser],
+  );
   const choose = (input: HTMLInputElement) => {
     const found = zoneOf(input.value);
     const zone = found === BROWSER_ZONE && !hasBrowser ? null : found;
@@ -67,11 +75,7 @@ export function ZoneField({
             onChange={({ currentTarget }) => currentTarget.value !== '' && choose(currentTarget)}
             class={`${inputClass(input)} h-9`}
           />
-          <datalist id={list}>
-            {[...(hasBrowser ? [BROWSER_ZONE] : []), 'UTC', ...listTimeZones()].map((zone) => (
-              <option key={zone} value={readable(zone)} />
-            ))}
-          </datalist>
+          <datalist id={list}>{options}</datalist>
         </>
       )}
     </Field>

@@ -7,27 +7,37 @@ import { Field, inputClass, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { formatWhole, unitOf, UNITS } from './limits.ts';
 
-/** A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. */
+/**
+ * A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. `isLazy`: what is in it is
+ * made when it is first opened.
+ */
 export function Collapsible({
   title,
   note,
   isOpen = false,
+  isLazy = false,
   children,
 }: {
   title: string;
   note: string;
   isOpen?: boolean;
+  isLazy?: boolean;
   children: ComponentChildren;
 }) {
   const isOpenAtFirst = useMemo(() => isOpen, []);
+  const isMade = useSignal(isOpen || !isLazy);
   return (
-    <details open={isOpenAtFirst} class="group border-t border-line last:border-b">
+    <details
+      open={isOpenAtFirst}
+      onToggle={({ currentTarget }) => currentTarget.open && (isMade.value = true)}
+      class="group border-t border-line last:border-b"
+    >
       <summary class="flex list-none items-center gap-2 rounded py-3 text-sm [&::-webkit-details-marker]:hidden">
         <Icon name="chevron" class="size-4 text-soft transition-transform group-open:rotate-90" />
         <span class="font-medium">{title}</span>
         <span class="clipped ml-auto min-w-0 pl-3 text-[0.8125rem] text-soft">{note}</span>
       </summary>
-      <div class="flex flex-col gap-5 pb-6 pl-0 md:pl-6">{children}</div>
+      <div class="flex flex-col gap-5 pb-6 pl-0 md:pl-6">{isMade.value && children}</div>
     </details>
   );
 }

@@ -14,7 +14,7 @@ export function ServiceHours({ form: { draft, change, problem } }: { form: FormS
     change({ sla: { ...sla, timezone: sla.timezone || timeZone.value, ...part } });
   const isSet = sla.target !== '' || sla.hours !== '';
   return (
-    <Collapsible title="Service hours" note={isSet ? `${sla.target}% of ${sla.hours}` : 'none'} isOpen={isSet}>
+    <Collapsible title="Service hours" note={isSet ? `${sla.target}% of ${sla.hours}` : 'none'} isOpen={isSet} isLazy>
       <p class="text-[0.8125rem] leading-5 text-soft">
         A second uptime target that counts these hours alone. Empty the target and the hours to remove it.
       </p>
