@@ -3,7 +3,7 @@ import { readServiceHours } from '../../core/statistics/service-hours.ts';
 import { serviceFigures, type CountedHours } from '../../core/statistics/service-sla.ts';
 import { sumSeconds } from '../../core/statistics/sla.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
-import { MOST_CHANGES, MOST_TAGGED, measureTags } from '../../models/statistics/tag-sla.ts';
+import { MOST_TAGGED, measureTags } from '../../models/statistics/tag-sla.ts';
 import { badRequest } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler, Query } from '../handler.ts';
@@ -40,8 +40,8 @@ export function getTagSlaHandler({
       throw badRequest(`tag must choose at most ${MOST_TAGGED} monitors, got more: repeat it to narrow them`);
     if (monitors === 'changes')
       throw badRequest(
-        `from must be later: these monitors changed more than ${MOST_CHANGES} times in the window, or one of them more ` +
-          'often than can be read at once',
+        'from must be later, or tag must choose fewer monitors: these changed, or were in maintenance, more often in the ' +
+          'window than is counted at once',
       );
     response.json({
       tags: [...tags],

@@ -9,12 +9,13 @@ import { listServiceGaps } from './service-gaps.ts';
 /** The most monitors of one SLA over tags. */
 export const MOST_TAGGED = 1000;
 
-/** The most changes of state of all of them in a window, and as many stretches of maintenance. */
-export const MOST_CHANGES = 500_000;
+/** The most changes of state and stretches of maintenance of all of them in a window. */
+const MOST_CHANGES = 1_000_000;
 
-/** Monitors whose changes are held at a time, and the most of one that are read of them. */
+/** Monitors that are counted at a time, the most changes of one of them, and the most maintenance of all of these. */
 const CHUNK = 50;
-const MOST_OF_ONE = MOST_CHANGES / CHUNK;
+const MOST_OF_ONE = 10_000;
+const MOST_MAINTENANCE = 100_000;
 
 type TaggedMonitor = { no: number; id: string; name: string; createdAt: number };
 
@@ -49,11 +50,12 @@ export async function measureTags(
     const maintenance = await readMaintenanceTimes(database, {
       monitorNos: chunk.map(({ no }) => no),
       ...window,
-      most: left + 1,
+      most: MOST_MAINTENANCE,
     });
-    for (const { length } of [...histories.values(), ...maintenance.values()]) left -= length;
-    // A history of that length may lack its beginning.
-    if (left < 0 || [...histories.values()].some(({ length }) => length >= MOST_OF_ONE)) return 'changes';
+    const [changes, times] = [countEach(histories), countEach(maintenance)];
+    left -= changes.total + times.total;
+    // What is as long as it may be can lack its beginning or end.
+    if (left < 0 || changes.most >= MOST_OF_ONE || times.total >= MOST_MAINTENANCE) return 'changes';
     for (const { no, id, name, createdAt } of chunk)
       measured.push({
         id,
@@ -67,6 +69,12 @@ export async function measureTags(
       });
   }
   return measured;
+}
+
+/** How long lists are together, and the longest of them. */
+function countEach(lists: ReadonlyMap<unknown, readonly unknown[]>): { total: number; most: number } {
+  const lengths = [...lists.values()].map(({ length }) => length);
+  return { total: lengths.reduce((sum, length) => sum + length, 0), most: Math.max(0, ...lengths) };
 }
 
 type TagSlaRead = {
