@@ -371,12 +371,12 @@ test('a chat asks to be notified of reports, at its creation or later; a webhook
   const tested = api.testDeliveries.length;
   isError(t, await owner('POST', '/v1/channels', { type: 'webhook', url: 'https://hooks.example/', reports: true }), {
     status: 400,
-    error: /^reports applies to telegram and slack channels only, got true for a webhook: /,
+    error: /^reports applies to telegram, slack and email channels only, got true for a webhook: /,
   });
   t.is(api.testDeliveries.length, tested);
   isError(t, await owner('PATCH', `/v1/channels/${webhook}`, { reports: true }), {
     status: 400,
-    error: /^reports applies to telegram and slack channels only/,
+    error: /^reports applies to telegram, slack and email channels only/,
   });
   t.is((await owner('PATCH', `/v1/channels/${webhook}`, { reports: false })).status, 200);
   isError(t, await owner('PATCH', `/v1/channels/${telegram}`, { reports: 'yes' }), {
