@@ -28,7 +28,7 @@ import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDr
 import { reportsHint, TYPES, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered: webhooks need nothing from the operator. */
-const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'email', 'telegram', 'slack'];
+const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack', 'email'];
 
 /** Chooses the type of a channel; the address stores it. */
 function TypeChoice({ type }: { type: ChannelType }) {

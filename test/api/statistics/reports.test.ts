@@ -407,7 +407,7 @@ test('a chat asks to be notified of reports, at its creation or later; a webhook
   t.is(api.testDeliveries.length, tested);
   isError(t, await owner('PATCH', `/v1/channels/${webhook}`, { reports: true }), {
     status: 400,
-    error: /^reports applies to telegram and slack channels only/,
+    error: /^reports applies to telegram, slack and email channels only/,
   });
   t.is((await owner('PATCH', `/v1/channels/${webhook}`, { reports: false })).status, 200);
   isError(t, await owner('PATCH', `/v1/channels/${telegram}`, { reports: 'yes' }), {
