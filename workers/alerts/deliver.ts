@@ -14,6 +14,7 @@ import {
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import {
   type AttemptOutcome,
@@ -22,11 +23,12 @@ import {
   type ChatAttempt,
 } from '../../notifications/attempt-result.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
-import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
+import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import type { LaneWork } from './channel-lanes.ts';
+import { gatherHeld } from './gather-held.ts';
 
 /** Of pino, what is needed here. */
 export type DeliveryLog = {
@@ -36,6 +38,8 @@ export type DeliveryLog = {
 
 export type DelivererParts = {
   database: Database;
+  newId: (prefix: IdPrefix) => string;
+  publicUrl: string;
   sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
   /** Null while the installation has no bot. */
   sendTelegram: ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null;
@@ -85,9 +89,18 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     this.#record = createBatched((made) => recordAttempts(database, made));
   }
 
-  /** Claims the channel's longest due attempt. */
-  claim(channelId: string): Promise<Claim> {
-    return this.#claim(channelId);
+  /**
+   * Claims the channel's longest due attempt. What waited for the end of maintenance with others is gathered first, and
+   * the summary is claimed in their place.
+   */
+  async claim(channelId: string): Promise<Claim> {
+    const { now, queues, log } = this.#parts;
+    const claim = await this.#claim(channelId);
+    if (claim.claimed?.isHeld !== true) return claim;
+    const summary = await gatherHeld(claim.claimed, this.#parts, now());
+    if (summary === null) return claim;
+    if (summary.dueAtMs > now()) await enqueueDeliveries(queues, log, [summary]);
+    return await this.claim(channelId);
   }
 
   /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */

@@ -30,11 +30,13 @@ const LOCK_MS = 15_000;
 
 /** Starts sending: a job is worth whatever its channels have due, however many jobs of theirs come meanwhile. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
-  const { database, backend, queues, log, metrics, now } = runtime;
+  const { database, backend, queues, log, metrics, newId, now, publicUrl } = runtime;
   const sending = openWebhookSending(options);
   const slackSending = openSlackSending({ ...options, apiUrl: options.slackApiUrl });
   const deliverer = new Deliverer({
     database,
+    newId,
+    publicUrl,
     sendWebhook: (delivery) => attemptWebhook(delivery, sending),
     sendTelegram: openTelegramSending(options.telegram, options.deadlineMs),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slackSending),

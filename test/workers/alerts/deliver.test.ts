@@ -403,6 +403,8 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   });
   const deliverer = new Deliverer({
     database,
+    newId: createIdSource(),
+    publicUrl: 'https://spotcheck.example',
     sendWebhook: (delivery) => attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now }),
     sendTelegram: null,
     sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),

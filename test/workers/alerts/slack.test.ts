@@ -145,6 +145,8 @@ function prepare(overrides: Partial<DelivererParts> = {}) {
   };
   const deliverer = new Deliverer({
     database,
+    newId: createIdSource(),
+    publicUrl: 'https://spotcheck.example',
     sendWebhook: () => Promise.reject(new Error('There is no webhook here')),
     sendTelegram: null,
     sendSlack,
