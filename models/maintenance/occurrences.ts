@@ -2,7 +2,6 @@ import type { Occurrence, WindowSettings } from '../../core/maintenance/window.t
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
-import { coverOccurrences } from './maintenance-times.ts';
 import { listStarts, type Schedule } from './recurrence.ts';
 
 /** Occurrences are made so far ahead, in milliseconds. */
@@ -26,8 +25,8 @@ export function scheduleOf(window: WindowSettings): Schedule {
 }
 
 /**
- * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, and covers their monitors where they
- * begin soon.
+ * Makes the occurrences of a window that begin from `fromMs` to 60 days from now. Their monitors are for
+ * `coverOccurrences`.
  */
 export async function planOccurrences(
   run: Run,
@@ -54,7 +53,6 @@ export async function planOccurrences(
     untilMs,
     more.length > 0,
   ]);
-  await coverOccurrences(run, { nowMs, windowId: id });
 }
 
 /** An occurrence of a window as lists show it. */
@@ -105,6 +103,12 @@ export async function endOccurrences(
      FROM before b WHERE o.no = b.no
      RETURNING o.no, o.settle_seconds AS "settleSeconds"`,
     [windowId, endsAtMs, nowMs],
+  );
+  // Where it was over by another clock already.
+  await run(
+    `INSERT INTO current_occurrences (occurrence_no, has_begun) SELECT no, true FROM unnest($1::bigint[]) AS no
+     WHERE $2::bigint > $3 ON CONFLICT DO NOTHING`,
+    [moved.map(({ no }) => no), endsAtMs, nowMs],
   );
   const released: Released[] = [];
   for (const { no, settleSeconds } of moved)
