@@ -1,4 +1,4 @@
-import { LONGEST_SETTLE_SECONDS, type AlertMaintenance } from '../../core/maintenance/window.ts';
+import type { AlertMaintenance } from '../../core/maintenance/window.ts';
 import type { ExcludedMaintenance } from '../../core/statistics/reports/build.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -46,8 +46,6 @@ export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTim
   return (times.get(no) ?? []).filter(({ isExcluded }) => isExcluded);
 }
 
-const LONGEST_SETTLE_MS = LONGEST_SETTLE_SECONDS * 1000;
-
 /** The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers. */
 export async function listAlertMaintenance(
   run: Run,
@@ -60,9 +58,10 @@ export async function listAlertMaintenance(
       text: `SELECT t.monitor_no AS "monitorNo", o.no AS "occurrenceNo", o.window_id AS "windowId",
                o.window_name AS "windowName", o.alerts, t.ended_at AS "endsAtMs",
                t.ended_at + o.settle_seconds * 1000 AS "untilMs"
-             FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
-             WHERE t.monitor_no = ANY($1::int[]) AND t.started_at <= $2
-               AND t.ended_at > $2::bigint - ${LONGEST_SETTLE_MS} AND t.ended_at > t.started_at
+             FROM current_times c
+             JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no
+             JOIN maintenance_occurrences o ON o.no = c.occurrence_no
+             WHERE c.monitor_no = ANY($1::int[]) AND t.started_at <= $2 AND t.ended_at > t.started_at
                AND t.ended_at + o.settle_seconds * 1000 > $2`,
     },
     [monitorNos, nowMs],
@@ -83,9 +82,14 @@ export async function readCurrentMaintenance(
     {
       name: `read-maintenance-of-${isOfTenant ? 'tenant' : 'monitors'}`,
       text: `SELECT DISTINCT ON (m.id) m.id, o.window_id, t.ended_at / 1000 AS ends_at
-             FROM maintenance_occurrences o JOIN maintenance_times t ON t.occurrence_no = o.no
-             JOIN monitors m ON m.no = t.monitor_no
-             WHERE ${isOfTenant ? 'o.tenant_id = $1 AND o.ends_at > $2' : 'm.id = ANY($1::text[])'}
+             FROM ${
+               isOfTenant
+                 ? 'current_occurrences c JOIN maintenance_times t ON t.occurrence_no = c.occurrence_no'
+                 : `monitors n JOIN current_times c ON c.monitor_no = n.no
+             JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no`
+             }
+             JOIN maintenance_occurrences o ON o.no = c.occurrence_no JOIN monitors m ON m.no = t.monitor_no
+             WHERE ${isOfTenant ? 'c.tenant_id = $1' : 'n.id = ANY($1::text[])'}
                AND t.started_at <= $2 AND t.ended_at > $2
              ORDER BY m.id, t.ended_at DESC`,
     },

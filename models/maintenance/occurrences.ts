@@ -104,12 +104,11 @@ export async function endOccurrences(
      RETURNING o.no, o.settle_seconds AS "settleSeconds"`,
     [windowId, endsAtMs, nowMs],
   );
-  // Where it was over by another clock already.
-  await run(
-    `INSERT INTO current_occurrences (occurrence_no, has_begun) SELECT no, true FROM unnest($1::bigint[]) AS no
-     WHERE $2::bigint > $3 ON CONFLICT DO NOTHING`,
-    [moved.map(({ no }) => no), endsAtMs, nowMs],
-  );
+  await run('UPDATE current_occurrences SET has_ended = $2::bigint <= $3 WHERE occurrence_no = ANY($1::bigint[])', [
+    moved.map(({ no }) => no),
+    endsAtMs,
+    nowMs,
+  ]);
   const released: Released[] = [];
   for (const { no, settleSeconds } of moved)
     released.push(...(await release(run, { no, dueAtMs: endsAtMs + settleSeconds * 1000 })));

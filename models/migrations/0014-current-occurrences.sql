@@ -1,12 +1,26 @@
--- Occurrences whose monitors are written, until they are over: from a quarter of an hour before they begin. What runs
--- every few seconds finds them here, however many are planned.
+-- Occurrences whose monitors are written, from a quarter of an hour before they begin until no alert waits for them any
+-- more. What runs every few seconds, reads and alerts find them here, however many are planned or were.
 CREATE TABLE current_occurrences (
   occurrence_no bigint PRIMARY KEY REFERENCES maintenance_occurrences ON DELETE CASCADE,
-  has_begun     boolean NOT NULL -- whether the account's streams know that it has begun
+  tenant_id     text NOT NULL,
+  has_begun     boolean NOT NULL, -- whether the account's streams know that it has begun
+  has_ended     boolean NOT NULL  -- likewise
 );
-INSERT INTO current_occurrences (occurrence_no, has_begun)
-SELECT no, true FROM maintenance_occurrences
-WHERE covered_at IS NOT NULL AND NOT is_skipped AND ends_at > extract(epoch FROM now()) * 1000;
+CREATE INDEX current_occurrences_tenant ON current_occurrences (tenant_id);
+INSERT INTO current_occurrences (occurrence_no, tenant_id, has_begun, has_ended)
+SELECT no, tenant_id, true, false FROM maintenance_occurrences
+WHERE covered_at IS NOT NULL AND NOT is_skipped AND ends_at > (extract(epoch FROM now()) - 3600) * 1000;
+
+-- The monitors of current occurrences: the way from a monitor to those of its `maintenance_times` that matter now.
+CREATE TABLE current_times (
+  monitor_no    integer NOT NULL,
+  occurrence_no bigint NOT NULL REFERENCES current_occurrences ON DELETE CASCADE,
+  PRIMARY KEY (monitor_no, occurrence_no)
+);
+CREATE INDEX current_times_occurrence ON current_times (occurrence_no);
+INSERT INTO current_times (monitor_no, occurrence_no)
+SELECT DISTINCT t.monitor_no, t.occurrence_no FROM current_occurrences c
+JOIN maintenance_times t ON t.occurrence_no = c.occurrence_no;
 
 -- Without what planning ahead changes every day.
 CREATE TRIGGER maintenance_windows_tell_new AFTER INSERT OR DELETE ON maintenance_windows FOR EACH ROW

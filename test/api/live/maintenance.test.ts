@@ -39,6 +39,7 @@ test('streams learn that a window is planned and changed, begins, ends and is go
   });
   t.like(announced, { name: 'Move' });
   await after(() => watchAt(startMs + 600_000));
+  await watchAt(startMs + 600_000 + 3_600_000);
   const { rows } = await database.pool.query('SELECT FROM current_occurrences');
   t.is(rows.length, 0);
   t.is(seen().length, 4, 'each once');
