@@ -23,7 +23,8 @@ export async function fillWithMaintenance(
   const accounts = 20;
   const ofAccount = Math.ceil(windows / accounts);
   if (ofAccount > WINDOWS_OF_ACCOUNT) throw new Error('An account has at most 500 windows');
-  const dayMs = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+  const nowMs = Date.now();
+  const dayMs = Math.floor(nowMs / DAY_MS) * DAY_MS;
   await run(
     `INSERT INTO maintenance_windows (id, tenant_id, name, description, all_monitors, monitor_ids, tags, timezone,
        starts_at, duration_seconds, cron, alerts, sla, settle_seconds, planned_until, has_more, created_at, updated_at)
@@ -34,29 +35,30 @@ export async function fillWithMaintenance(
      FROM generate_series(0, $1::int - 1) AS i`,
     [windows, ofAccount, share, dayMs, AHEAD_DAYS * DAY_MS],
   );
-  await run(
-    `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
-       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, covered_at)
-     SELECT w.id, w.tenant_id, w.name, '2026-12-01T03:00', s.at, s.at + 3600000, false, w.monitor_ids, '{}', 'hold',
-       'exclude', 300, CASE WHEN s.at < $3 THEN s.at END
-     FROM generate_series(-$1::int, $2::int - 1) AS day,
-       maintenance_windows w, LATERAL (SELECT (w.starts_at + day * 86400) * 1000 AS at) s`,
-    [PAST_DAYS, AHEAD_DAYS, Date.now()],
-  );
-  // A day at a time, as it came: in one statement it would be too much.
-  for (let day = -PAST_DAYS; day <= 1; day += 1)
+  // A day at a time, as they came: in one statement they would be too much.
+  for (let day = -PAST_DAYS; day < AHEAD_DAYS; day += 1) {
     await run(
-      `INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
-       SELECT m.no, o.no, o.starts_at, o.ends_at FROM maintenance_occurrences o, unnest(o.monitor_ids) AS i (id)
-         JOIN monitors m ON m.id = i.id
-       WHERE o.covered_at IS NOT NULL AND o.starts_at >= $1::bigint AND o.starts_at < $1::bigint + $2::bigint`,
-      [dayMs + day * DAY_MS, DAY_MS],
+      `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
+         all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, covered_at)
+       SELECT w.id, w.tenant_id, w.name, '2026-12-01T03:00', s.at, s.at + 3600000, false, w.monitor_ids, '{}', 'hold',
+         'exclude', 300, CASE WHEN s.at < $2 THEN s.at END
+       FROM maintenance_windows w, LATERAL (SELECT (w.starts_at + $1::bigint * 86400) * 1000 AS at) s`,
+      [day, nowMs],
     );
+    if (day <= 0)
+      await run(
+        `INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
+         SELECT m.no, o.no, o.starts_at, o.ends_at FROM maintenance_occurrences o, unnest(o.monitor_ids) AS i (id)
+           JOIN monitors m ON m.id = i.id
+         WHERE o.covered_at IS NOT NULL AND o.starts_at >= $1::bigint AND o.starts_at < $1::bigint + $2::bigint`,
+        [dayMs + day * DAY_MS, DAY_MS],
+      );
+  }
   await run(
     `INSERT INTO current_occurrences (occurrence_no, tenant_id, has_begun, has_ended)
      SELECT no, tenant_id, true, ends_at <= $1 FROM maintenance_occurrences
      WHERE covered_at IS NOT NULL AND ends_at > $1::bigint - 3600000`,
-    [Date.now()],
+    [nowMs],
   );
   await run(
     `INSERT INTO current_times SELECT t.monitor_no, t.occurrence_no
