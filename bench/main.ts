@@ -15,6 +15,7 @@ import { isolation } from './isolation.ts';
 import { judging } from './judging.ts';
 import { live } from './live.ts';
 import { load } from './load.ts';
+import { maintenance } from './maintenance.ts';
 import { mixed } from './mixed.ts';
 import { peers } from './peers.ts';
 import { pipeline } from './pipeline.ts';
@@ -47,6 +48,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   alert,
   storm,
   heartbeats,
+  maintenance,
   judging,
   live,
   console: consolePage,

@@ -262,7 +262,8 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
   const channelIds = [...new Set(attempts.map(({ channelId }) => channelId))];
   const deliveryIds = attempts.slice(0, NAMED_DELIVERIES).map(({ deliveryId }) => deliveryId);
   const dueAtMs = Math.max(...attempts.map((due) => due.dueAtMs));
-  const jobId = `${attempts[0]?.deliveryId}-${attempts[0]?.attempt}`;
+  // With its time: an alert that waits for the end of maintenance is due sooner, or later, when that is moved.
+  const jobId = `${attempts[0]?.deliveryId}-${attempts[0]?.attempt}-${attempts[0]?.dueAtMs}`;
   return {
     data: { channelIds, dueAtMs, deliveryIds },
     options: { jobId, delay: Math.max(0, dueAtMs - Date.now()), removeOnComplete: true, removeOnFail: true },

@@ -54,15 +54,17 @@ const PROCESSES: Readonly<Record<WorkerName, Start>> = {
     ];
   },
   maintain: async (runtime, environment) => {
-    const [{ startMaintain }, { startAgentWatch, startHeartbeatWatch }, { startTelegram }] = await Promise.all([
-      import('./processes/maintain.ts'),
-      import('./processes/watches.ts'),
-      import('./processes/telegram.ts'),
-    ]);
+    const [{ startMaintain }, { startAgentWatch, startHeartbeatWatch, startMaintenanceWatch }, { startTelegram }] =
+      await Promise.all([
+        import('./processes/maintain.ts'),
+        import('./processes/watches.ts'),
+        import('./processes/telegram.ts'),
+      ]);
     return [
       startMaintain(runtime, environment),
       startHeartbeatWatch(runtime),
       startAgentWatch(runtime),
+      startMaintenanceWatch(runtime),
       startTelegram(runtime, environment.telegram),
     ];
   },

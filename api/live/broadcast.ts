@@ -3,10 +3,12 @@ import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById }
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
 import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
+import { listWindowsById } from '../../models/maintenance/windows.ts';
 import { listBulkProgress } from '../../models/monitors/bulk-changes.ts';
 import { presentAgent } from '../agents/agents.ts';
 import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';
+import { presentWindow } from '../maintenance/windows.ts';
 import { presentMonitor } from '../monitors/presenter.ts';
 
 /** What changed for a tenant, by kind. */
@@ -218,6 +220,7 @@ const READERS = {
     (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),
   channel: async (database, keys) => (await listChannelsById(database, keys)).map(presentChannel),
   agent: async (database, keys) => (await listAgentsById(database, keys)).map(presentAgent),
+  maintenance: async (database, keys, nowMs) => (await listWindowsById(database, keys, nowMs)).map(presentWindow),
   bulk: async (database, keys) => await listBulkProgress(database, keys),
 } satisfies Record<ChangeKind, Reader>;
 

@@ -301,7 +301,8 @@ function refuse(error: unknown): never {
   throw error instanceof WindowConflict ? conflict(error.message) : error;
 }
 
-function presentWindow(window: MaintenanceWindow): Answer<'getMaintenanceWindow'> {
+/** A window as the API shows it. */
+export function presentWindow(window: MaintenanceWindow): Answer<'getMaintenanceWindow'> {
   return {
     id: window.id,
     name: window.name,

@@ -160,7 +160,7 @@ const MOST_SHOWN = 500;
 const ORDER: readonly MonitorStatus[] = ['down', 'degraded', 'pending', 'up', 'paused'];
 
 /**
- * `GET /wall`: names, statuses and last checks alone. The link may hang in a corridor, so ids, targets and reasons,
+ * `GET /wall`: names, statuses, last checks and ends of maintenance alone. The link may hang in a corridor, so ids, targets and reasons,
  * which can name what is inside a network, are left out.
  */
 export function getWallHandler({
@@ -171,12 +171,17 @@ export function getWallHandler({
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const checks = await accountChecks.get(tenantId);
+    const maintenance = await readCurrentMaintenance(database, { tenantId, nowMs: now() });
     const monitors = (await listAllMonitors(database, tenantId))
       .map((monitor) => presentMonitor(monitor, undefined))
-      .map(({ id, name, status, state_since }) => {
-        const last_check_at = secondsOf(checks.lastChecks.get(id));
-        return { name, status, state_since, last_check_at, overdue: checks.overdue.has(id) };
-      });
+      .map(({ id, name, status, state_since }) => ({
+        name,
+        status,
+        state_since,
+        last_check_at: secondsOf(checks.lastChecks.get(id)),
+        overdue: checks.overdue.has(id),
+        maintenance_until: maintenance.get(id)?.ends_at ?? null,
+      }));
     const ofStatus = (status: MonitorStatus) => monitors.filter((monitor) => monitor.status === status);
     const worst = ORDER.flatMap((status) => ofStatus(status).toSorted((a, b) => Number(b.overdue) - Number(a.overdue)));
     await sendCompressedJson(request, response, {

@@ -1,8 +1,9 @@
 /**
- * The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`; `bulk` is the progress of a
+ * The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`; `maintenance` is a window,
+ * also when it begins or ends; `bulk` is the progress of a
  * job that changes many monitors.
  */
-export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent' | 'bulk';
+export type LiveKind = 'monitor' | 'incident' | 'channel' | 'agent' | 'maintenance' | 'bulk';
 export type Change = { kind: LiveKind; data: { id: string; deleted?: boolean } };
 
 /** Why a session is over: it ended, or the user was removed from the account. */
@@ -23,7 +24,7 @@ type StreamEvents = {
   onChanges: (changes: readonly Change[]) => void;
 };
 
-const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent', 'bulk'];
+const KINDS: readonly LiveKind[] = ['monitor', 'incident', 'channel', 'agent', 'maintenance', 'bulk'];
 
 /** The delay before a refused or lost stream is opened again. */
 const RETRY_MS = 30_000;

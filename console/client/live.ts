@@ -24,6 +24,8 @@ export const updatedAtMs = signal<number | null>(null);
 /** The error of the last attempt to load the monitors; null after a success. */
 export const monitorsError = signal<unknown>(null);
 
+type MaintenanceWindow = Schemas['MaintenanceWindow'];
+
 type Listener = (kind: LiveKind, data: Change['data']) => void;
 
 const listeners = new Set<Listener>();
@@ -34,8 +36,8 @@ const listeners = new Set<Listener>();
  */
 const underWay = new Set<Change[]>();
 
-/** The interval at which it is asked which maintenance is in progress. */
-const WATCH_MS = 30_000;
+/** Everything is loaded so long after maintenance changed, in milliseconds: many changes in a row are one. */
+const AFTER_MAINTENANCE_MS = 300;
 
 /** The interval at which everything is loaded again while there is no stream. */
 const POLL_MS = 10_000;
@@ -61,6 +63,7 @@ export function startLive(): () => void {
   let first: Promise<void> | null = loadAll(controller.signal).finally(() => {
     first = null;
   });
+  let soon: ReturnType<typeof setTimeout> | undefined;
   const stream = new LiveStream({
     onLive(isLive) {
       // Only an answer ends `away`, and no attempt to connect.
@@ -75,6 +78,11 @@ export function startLive(): () => void {
     onReset: () => (first === null ? reload() : void first.then(reload)),
     onChanges: (changes) => {
       for (const since of underWay) since.push(...changes);
+      if (changes.some(movesMaintenance))
+        soon ??= setTimeout(() => {
+          soon = undefined;
+          reload();
+        }, AFTER_MAINTENANCE_MS);
       take(changes);
       for (const { kind, data } of changes) for (const listener of listeners) listener(kind, data);
     },
@@ -83,12 +91,10 @@ export function startLive(): () => void {
     // A request that hangs is waited for: browsers have few connections, and the stream needs one.
     if (liveState.value !== 'live' && !document.hidden && underWay.size === 0) reload();
   }, POLL_MS);
-  const maintenance = new MaintenanceWatch(controller.signal);
-  const watch = setInterval(() => !document.hidden && void maintenance.poll(), WATCH_MS);
   return () => {
     controller.abort();
     clearInterval(poll);
-    clearInterval(watch);
+    clearTimeout(soon);
     stream.close();
     monitors.value = null;
     monitorsError.value = null;
@@ -99,31 +105,13 @@ export function startLive(): () => void {
 }
 
 /**
- * Loads everything again when maintenance began, ended or was moved: no row changes then, so that the stream is silent.
+ * Whether the rows of monitors may say something else of maintenance than before: they change without an event of their
+ * own.
  */
-class MaintenanceWatch {
-  readonly #signal: AbortSignal;
-  /** What was in progress the last time; null before the first. */
-  #known: string | null = null;
-
-  constructor(abort: AbortSignal) {
-    this.#signal = abort;
-  }
-
-  async poll(): Promise<void> {
-    const now = Math.floor(Date.now() / 1000);
-    const options = { query: { from: now, to: now + 1 }, signal: this.#signal };
-    const path = '/maintenance-windows/occurrences';
-    const answer = await request<Schemas['MaintenanceOccurrenceList']>('GET', path, options).catch(() => null);
-    if (answer === null) return;
-    const inProgress = answer.occurrences.filter(({ skipped }) => !skipped);
-    const shown = new Set(monitors.peek()?.map(({ maintenance }) => maintenance?.window_id));
-    const present = JSON.stringify(inProgress.map(({ window_id: id, ends_at: end }) => [id, end]));
-    const isNew =
-      this.#known === null ? inProgress.some(({ window_id: id }) => !shown.has(id)) : present !== this.#known;
-    this.#known = present;
-    if (isNew) await loadAll(this.#signal);
-  }
+function movesMaintenance({ kind, data }: Change): boolean {
+  if (kind !== 'maintenance') return false;
+  const isInProgress = ((data as Partial<MaintenanceWindow>).current ?? null) !== null;
+  return isInProgress || monitors.peek()?.some(({ maintenance }) => maintenance?.window_id === data.id) === true;
 }
 
 /** Loads all monitors and open incidents again. */

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 import { api } from '../client/api.ts';
 import { listAll } from '../client/pages.ts';
-import { usePoll } from '../client/reload.ts';
+import { useReload } from '../client/reload.ts';
 import { canWrite } from '../client/session-state.ts';
 import { ButtonLink } from '../parts/button.tsx';
 import { Choices } from '../parts/choice-fields.tsx';
@@ -15,9 +15,6 @@ import { navigate, setQuery } from '../shell/router.ts';
 import { Calendar } from './maintenance/calendar.tsx';
 import type { MaintenanceWindow } from './maintenance/draft.ts';
 import { describeMonitors, describeTimes, formatSpan, WindowStatus } from './maintenance/words.tsx';
-
-/** Windows begin and end without an event; in milliseconds. */
-const POLL_MS = 15_000;
 
 const VIEWS = [
   { value: '', label: 'List' },
@@ -34,7 +31,7 @@ export function MaintenancePage({ query }: PageProps) {
       ),
     [],
   );
-  usePoll(load, true, POLL_MS);
+  useReload(load, ['maintenance']);
   useShortcut('n', 'New maintenance window', canWrite() ? () => navigate(PATHS.maintenanceNew) : null);
   const isAny = (load.value.value?.length ?? 0) > 0;
   const isCalendar = query['view'] === 'calendar';

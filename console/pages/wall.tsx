@@ -9,7 +9,7 @@ import { FailedLoad, Placeholder } from '../parts/load.tsx';
 import { Empty, useTitle } from '../parts/page.tsx';
 import { MonitorMark, OverdueWarning, Unchecked } from '../parts/status.tsx';
 import { STATUS_ORDER, STATUSES, type Status } from '../parts/statuses.ts';
-import { formatTime, Since, TimesIn } from '../parts/time.tsx';
+import { clock, formatTime, formatUntil, Since, TimesIn } from '../parts/time.tsx';
 import { summarize } from './overview/selection.ts';
 
 type Wall = Schemas['Wall'];
@@ -92,17 +92,19 @@ const TILES: Record<Status, string> = {
 };
 
 function Tile({ monitor }: { monitor: WallMonitor }) {
-  const { name, status, state_since: since, last_check_at: lastCheckAt } = monitor;
+  const { name, status, state_since: since, last_check_at: lastCheckAt, maintenance_until: until = null } = monitor;
+  const isInMaintenance = until !== null && until > clock.value;
   const { label, text } = STATUSES[status];
   const isOverdue = monitor.overdue === true;
   const isUnknown = isOverdue && status === 'up';
   return (
     <li
       class={
-        'flex min-w-0 items-center gap-3 rounded-lg border px-3.5 py-3 ' +
+        'relative flex min-w-0 items-center gap-3 overflow-clip rounded-lg border px-3.5 py-3 ' +
         `${isUnknown ? 'border-dashed border-degraded/60 bg-surface' : TILES[status]}`
       }
     >
+      {isInMaintenance && <span aria-hidden="true" class="hatched absolute inset-y-0 left-0 w-1.5" />}
       <MonitorMark status={status} isOverdue={isOverdue} silent class="size-5" />
       <span class="min-w-0">
         <span class="clipped block font-medium">{name}</span>
@@ -115,6 +117,12 @@ function Tile({ monitor }: { monitor: WallMonitor }) {
           {isOverdue && !isUnknown && ' · '}
           {isOverdue && <Unchecked lastCheckAt={lastCheckAt} />}
         </span>
+        {isInMaintenance && (
+          <span class="clipped block text-[0.8em] text-pending">
+            <Icon name="maintenance" class="mr-1 inline size-[1em] align-[-0.125em]" />
+            Maintenance until {formatUntil(until)}
+          </span>
+        )}
       </span>
     </li>
   );

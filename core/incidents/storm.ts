@@ -19,7 +19,7 @@ export type SummarisedMonitor = { name: string; state: EventState };
 
 /**
  * What chats get instead of a flood, as it is stored with its delivery; webhooks never get one. `event_at` is when it
- * was opened (Unix seconds). `states` come worst first and name at most ten monitors in all; they are empty until the
+ * was opened, or of alerts that waited for the end of maintenance when the first became true (Unix seconds). `states` come worst first and name at most ten monitors in all; they are empty until the
  * first attempt reads what was gathered.
  */
 export type SummaryMessage = {
@@ -28,6 +28,8 @@ export type SummaryMessage = {
   event_at: number;
   monitors: number;
   states: { state: EventState; monitors: number; names: string[] }[];
+  /** The windows for whose end the alerts waited, at most three names; absent in a storm. */
+  maintenance?: string[];
   url: string;
 };
 
@@ -48,14 +50,29 @@ export function summaryDueAtMs(openedAtMs: number, lastDueAtMs: number | null): 
   return Math.max(openedAtMs + SUMMARY_WAIT_MS, (lastDueAtMs ?? 0) + SUMMARY_GAP_MS);
 }
 
-/** A summary that nothing has been gathered for yet; `publicUrl` is the base of links, without a slash at its end. */
-export function openSummary({ openedAtMs, publicUrl }: { openedAtMs: number; publicUrl: string }): SummaryMessage {
+/**
+ * When a summary of alerts that waited for the end of maintenance is sent (Unix milliseconds): at once, for what failed
+ * with them is there already, and no closer to the one before than any other.
+ */
+export function releasedSummaryDueAtMs(nowMs: number, lastDueAtMs: number | null): number {
+  return Math.max(nowMs, (lastDueAtMs ?? 0) + SUMMARY_GAP_MS);
+}
+
+/** What a summary is opened with; `publicUrl` is the base of links, without a slash at its end. */
+type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[] };
+
+/** Windows of maintenance that a summary names. */
+const MOST_WINDOWS = 3;
+
+/** A summary that nothing has been gathered for yet. */
+export function openSummary({ openedAtMs, publicUrl, maintenance = [] }: Opening): SummaryMessage {
   return {
     version: '1',
     event: 'summary',
     event_at: Math.floor(openedAtMs / 1000),
     monitors: 0,
     states: [],
+    ...(maintenance.length > 0 && { maintenance: maintenance.slice(0, MOST_WINDOWS) }),
     url: `${publicUrl}/monitors`,
   };
 }

@@ -34,6 +34,8 @@ export type ClaimedAttempt = {
    * of webhooks: their receivers go by the sequence.
    */
   isOvertaken: boolean;
+  /** Whether it is an alert to a chat that waited for the end of maintenance, and was not released yet. */
+  isHeld: boolean;
 };
 
 /**
@@ -89,7 +91,8 @@ type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { re
 /**
  * Claims attempts for `claimMs` and opens their rows. A channel that is named several times gets attempts of as many
  * deliveries, the longest due first. The claims come in the order of the names. Of one monitor none is claimed before
- * the first attempt at an earlier delivery is over, so that nothing but a retry is overtaken. A claim that its holder
+ * the first attempt at an earlier delivery is over, so that nothing but a retry is overtaken. Of alerts that waited for
+ * the end of maintenance a chat has one claimed at a time, until it is released or gathered with the others. A claim that its holder
  * never answered for expires, and its attempt stays counted. Retries to chats that a newer change superseded are
  * dropped, and a chat that asked to be left alone has nothing to claim until then.
  */
@@ -181,6 +184,9 @@ async function claimEach(
          SELECT d.id FROM deliveries d
          WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
            AND NOT EXISTS (SELECT FROM deliveries_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
+           AND (c.type = 'webhook'
+             OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL)
+             OR NOT EXISTS (SELECT FROM held_ahead(d, $2)))
          ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
        ) n
      ), claimed AS (
@@ -197,6 +203,8 @@ async function claimEach(
             d.attempts_before AS "attemptsBefore", c.enabled, c.status,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
             c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
+            c.type <> 'webhook' AND EXISTS (
+              SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL) AS "isHeld",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
             c.sealed_headers AS "sealedHeaders", c.format,

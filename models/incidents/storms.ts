@@ -19,6 +19,11 @@ export type SummarisedChange = {
   atMs: number;
 };
 
+/** Until the caller's transaction ends, no other one opens or closes summaries of these tenants. */
+export async function holdSummaries(run: Run, tenantIds: readonly string[]): Promise<void> {
+  await run('SELECT FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE', [tenantIds]);
+}
+
 /**
  * Counts the monitors of each tenant that changed since a moment in a way that chats are notified of (D-44). What the
  * caller's transaction wrote is included, and until that ends no other one counts for these tenants: two at once know
@@ -29,7 +34,7 @@ export async function countChangedMonitors(
   tenantIds: readonly string[],
   sinceMs: number,
 ): Promise<Map<string, number>> {
-  await run('SELECT FROM tenants WHERE id = ANY ($1::text[]) ORDER BY id FOR NO KEY UPDATE', [tenantIds]);
+  await holdSummaries(run, tenantIds);
   const rows = await run<{ tenant_id: string; monitors: number }>(
     `SELECT tenant_id, count(DISTINCT monitor_id) AS monitors FROM transitions t
      WHERE tenant_id = ANY ($1::text[]) AND detected_at > $2 AND to_state IN ('down', 'degraded', 'unknown', 'up')
@@ -63,7 +68,7 @@ export async function listNewestSummaries(
 
 /**
  * Makes deliveries that were just written the newest summaries of their channels. The caller holds the tenants by
- * `countChangedMonitors`.
+ * `holdSummaries`.
  */
 export async function upsertSummaries(
   run: Run,

@@ -1,4 +1,4 @@
-import { LONGEST_SETTLE_SECONDS, type AlertMaintenance } from '../../core/maintenance/window.ts';
+import type { AlertMaintenance } from '../../core/maintenance/window.ts';
 import type { ExcludedMaintenance } from '../../core/statistics/reports/build.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -46,53 +46,6 @@ export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTim
   return (times.get(no) ?? []).filter(({ isExcluded }) => isExcluded);
 }
 
-/** Monitors of occurrences that begin within this time are written ahead, in milliseconds. */
-const AHEAD_MS = 15 * 60_000;
-
-/**
- * Writes which monitors are in maintenance when, for the occurrences that are in progress, begin within a quarter of an
- * hour, or were never covered because the service was away; of all windows or of one. A monitor that came to a window
- * in progress, or got its tag then, is covered from now on; one that lost its tag, until now. Returns how many
- * monitors were added and taken out.
- */
-export async function coverOccurrences(
-  run: Run,
-  { nowMs, windowId = null }: { nowMs: number; windowId?: string | null },
-): Promise<{ added: number; ended: number }> {
-  const bind = [nowMs, windowId];
-  const current = `NOT o.is_skipped AND o.starts_at < $1::bigint + ${AHEAD_MS}
-       AND (o.ends_at > $1::bigint OR o.covered_at IS NULL) AND ($2::text IS NULL OR o.window_id = $2)`;
-  const added = await run(
-    `INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
-     SELECT m.no, o.no, CASE WHEN o.covered_at IS NULL THEN o.starts_at ELSE greatest(o.starts_at, $1::bigint) END,
-       o.ends_at
-     FROM maintenance_occurrences o JOIN monitors m ON m.tenant_id = o.tenant_id
-       AND (o.all_monitors OR m.id = ANY(o.monitor_ids) OR m.tags && o.tags)
-     WHERE ${current} AND NOT EXISTS (
-       SELECT FROM maintenance_times t WHERE t.monitor_no = m.no AND t.occurrence_no = o.no AND t.ended_at > $1::bigint)
-     ON CONFLICT DO NOTHING RETURNING monitor_no`,
-    bind,
-  );
-  const unmatched = `${current} AND t.occurrence_no = o.no AND m.no = t.monitor_no AND NOT o.all_monitors
-       AND NOT (m.id = ANY(o.monitor_ids) OR m.tags && o.tags)`;
-  await run(
-    `DELETE FROM maintenance_times t USING maintenance_occurrences o, monitors m
-     WHERE ${unmatched} AND t.started_at > $1::bigint`,
-    bind,
-  );
-  const ended = await run(
-    `UPDATE maintenance_times t SET ended_at = greatest(t.started_at, $1::bigint)
-     FROM maintenance_occurrences o, monitors m
-     WHERE ${unmatched} AND t.ended_at > $1::bigint
-     RETURNING t.monitor_no`,
-    bind,
-  );
-  await run(`UPDATE maintenance_occurrences o SET covered_at = $1 WHERE ${current} AND o.covered_at IS NULL`, bind);
-  return { added: added.length, ended: ended.length };
-}
-
-const LONGEST_SETTLE_MS = LONGEST_SETTLE_SECONDS * 1000;
-
 /** The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers. */
 export async function listAlertMaintenance(
   run: Run,
@@ -105,9 +58,10 @@ export async function listAlertMaintenance(
       text: `SELECT t.monitor_no AS "monitorNo", o.no AS "occurrenceNo", o.window_id AS "windowId",
                o.window_name AS "windowName", o.alerts, t.ended_at AS "endsAtMs",
                t.ended_at + o.settle_seconds * 1000 AS "untilMs"
-             FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
-             WHERE t.monitor_no = ANY($1::int[]) AND t.started_at <= $2
-               AND t.ended_at > $2::bigint - ${LONGEST_SETTLE_MS} AND t.ended_at > t.started_at
+             FROM current_times c
+             JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no
+             JOIN maintenance_occurrences o ON o.no = c.occurrence_no
+             WHERE c.monitor_no = ANY($1::int[]) AND t.started_at <= $2 AND t.ended_at > t.started_at
                AND t.ended_at + o.settle_seconds * 1000 > $2`,
     },
     [monitorNos, nowMs],
@@ -128,9 +82,14 @@ export async function readCurrentMaintenance(
     {
       name: `read-maintenance-of-${isOfTenant ? 'tenant' : 'monitors'}`,
       text: `SELECT DISTINCT ON (m.id) m.id, o.window_id, t.ended_at / 1000 AS ends_at
-             FROM maintenance_occurrences o JOIN maintenance_times t ON t.occurrence_no = o.no
-             JOIN monitors m ON m.no = t.monitor_no
-             WHERE ${isOfTenant ? 'o.tenant_id = $1 AND o.ends_at > $2' : 'm.id = ANY($1::text[])'}
+             FROM ${
+               isOfTenant
+                 ? 'current_occurrences c JOIN maintenance_times t ON t.occurrence_no = c.occurrence_no'
+                 : `monitors n JOIN current_times c ON c.monitor_no = n.no
+             JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no`
+             }
+             JOIN maintenance_occurrences o ON o.no = c.occurrence_no JOIN monitors m ON m.no = t.monitor_no
+             WHERE ${isOfTenant ? 'c.tenant_id = $1' : 'n.id = ANY($1::text[])'}
                AND t.started_at <= $2 AND t.ended_at > $2
              ORDER BY m.id, t.ended_at DESC`,
     },

@@ -2,7 +2,6 @@ import type { Occurrence, WindowSettings } from '../../core/maintenance/window.t
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
-import { coverOccurrences } from './maintenance-times.ts';
 import { listStarts, type Schedule } from './recurrence.ts';
 
 /** Occurrences are made so far ahead, in milliseconds. */
@@ -26,8 +25,8 @@ export function scheduleOf(window: WindowSettings): Schedule {
 }
 
 /**
- * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, and covers their monitors where they
- * begin soon.
+ * Makes the occurrences of a window that begin from `fromMs` to 60 days from now. Their monitors are for
+ * `coverOccurrences`.
  */
 export async function planOccurrences(
   run: Run,
@@ -54,7 +53,6 @@ export async function planOccurrences(
     untilMs,
     more.length > 0,
   ]);
-  await coverOccurrences(run, { nowMs, windowId: id });
 }
 
 /** An occurrence of a window as lists show it. */
@@ -106,6 +104,11 @@ export async function endOccurrences(
      RETURNING o.no, o.settle_seconds AS "settleSeconds"`,
     [windowId, endsAtMs, nowMs],
   );
+  await run('UPDATE current_occurrences SET has_ended = $2::bigint <= $3 WHERE occurrence_no = ANY($1::bigint[])', [
+    moved.map(({ no }) => no),
+    endsAtMs,
+    nowMs,
+  ]);
   const released: Released[] = [];
   for (const { no, settleSeconds } of moved)
     released.push(...(await release(run, { no, dueAtMs: endsAtMs + settleSeconds * 1000 })));

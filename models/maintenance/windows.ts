@@ -9,8 +9,10 @@ import {
 } from '../../core/maintenance/window.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { coverOccurrences } from './current-occurrences.ts';
 import { endOccurrences, isRecurring, PLANNED_MS, planOccurrences, type Released } from './occurrences.ts';
 import { JUST_NOW_MS } from './recurrence.ts';
 
@@ -66,6 +68,7 @@ export async function createWindow(
       [id, tenantId, key, ...valuesOf(window), window.createdAt],
     );
     await planOccurrences(run, { ...window, fromMs: firstMs(window, nowMs) }, nowMs);
+    await coverOccurrences(run, { nowMs, windowId: id });
     await requireRoom(run, tenantId, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
@@ -158,6 +161,19 @@ async function readStored(run: Run, key: Key, nowMs: number): Promise<Maintenanc
   return window;
 }
 
+/** Those of `ids` that are windows of the tenant, in no order. */
+export async function listWindowsById(
+  database: Database,
+  { tenantId, ids }: { tenantId: string; ids: readonly string[] },
+  nowMs: number,
+): Promise<MaintenanceWindow[]> {
+  return await runOn(database.pool)<MaintenanceWindow>(`${SELECT} WHERE w.tenant_id = $2 AND w.id = ANY($3::text[])`, [
+    nowMs,
+    tenantId,
+    ids,
+  ]);
+}
+
 /** A tenant's windows by creation, then id; `after` is the last one of the page before. */
 export async function listWindows(
   database: Database,
@@ -208,6 +224,7 @@ export async function updateWindow(
     await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
     const fromMs = isRecurring(settings) ? nowMs : settings.startsAt * 1000;
     if (!hasBegun) await planOccurrences(run, { ...settings, id, fromMs }, nowMs);
+    await coverOccurrences(run, { nowMs, windowId: id });
     await requireRoom(run, tenantId, nowMs);
     const changed = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
@@ -243,6 +260,7 @@ export async function moveEnd(
     const endsAtMs = endOf(window.current);
     const released = await endOccurrences(run, { windowId: id, endsAtMs, nowMs });
     await run('UPDATE maintenance_windows SET updated_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
+    await notifyChange(run, { tenantId, kind: 'maintenance', id });
     const [before, after] = [window.current.endsAtMs, endsAtMs].map((ms) => Math.floor(ms / 1000));
     const moved = await readStored(run, { tenantId, id }, nowMs);
     await recordChange(run, author, {
@@ -286,6 +304,8 @@ export async function skipOccurrence(
     if (occurrence.isSkipped) return window;
     await run('UPDATE maintenance_occurrences SET is_skipped = true WHERE no = $1', [occurrence.no]);
     await run('DELETE FROM maintenance_times WHERE occurrence_no = $1', [occurrence.no]);
+    await run('DELETE FROM current_occurrences WHERE occurrence_no = $1', [occurrence.no]);
+    await notifyChange(run, { tenantId, kind: 'maintenance', id });
     await recordChange(run, author, {
       tenantId,
       object: objectOf(window),

@@ -1,5 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
+import { watchMaintenance } from '../../workers/maintenance/plan.ts';
 import { addPerson, type Person } from '../api/person.ts';
 import { findBarriers, findSideways } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
@@ -119,15 +120,33 @@ test('a window in progress is extended and ended, and its monitor says so on its
   t.deepEqual(complaints, []);
 });
 
-test('the row of a monitor says that maintenance has begun, though nobody does anything', async (t) => {
+test('rows and lists say that maintenance has begun and ended, without asking and though nobody does anything', async (t) => {
   const prepared = await prepare(t);
-  const { page, complaints } = await openAt(t, await prepared.person(), '/');
+  const { database } = t.context.api;
+  const person = await prepared.person();
+  const { page, complaints } = await openAt(t, person, '/');
+  const list = await openAt(t, person, '/maintenance');
+  const status = list.page.getByRole('list', { name: 'Maintenance windows' });
   await page.getByRole('link', { name: /Shop/ }).first().waitFor();
-  await plan(prepared, { starts_at: Math.ceil(Date.now() / 1000) + 5 });
+  await page.getByText('Live', { exact: true }).first().waitFor();
+  const startsAt = Math.ceil(Date.now() / 1000) + 5;
+  const id = await plan(prepared, { starts_at: startsAt });
+  await status.getByText('Scheduled').waitFor();
   const row = page.getByRole('link', { name: /Shop.*Maintenance until \d/ }).first();
   t.is(await row.count(), 0);
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  await until(() => Date.now() > startsAt * 1000);
+  t.deepEqual(asked, []);
+  // As the process `maintain` does every few seconds.
+  await watchMaintenance({ database, now: Date.now });
   await row.waitFor();
-  t.deepEqual(complaints, []);
+  await status.getByText('In progress').waitFor();
+  t.deepEqual([...new Set(asked)].toSorted(), ['/v1/incidents', '/v1/overview']);
+  await prepared.account.owner('POST', `/v1/maintenance-windows/${id}/end`, {});
+  await row.waitFor({ state: 'detached' });
+  await status.getByText('Ended').waitFor();
+  t.deepEqual([...complaints, ...list.complaints], []);
 });
 
 test('an occurrence is skipped, a window is changed without its times, and deleted', async (t) => {

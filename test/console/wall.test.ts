@@ -84,6 +84,28 @@ test('the wall of who is signed in has the times of their zone, a link those of 
   t.deepEqual([...complaints, ...screen.complaints], []);
 });
 
+test('the wall marks monitors in maintenance, until its end', async (t) => {
+  const { account, person, ids } = await furnishAccount(t.context.api, 'works');
+  // One is in maintenance already.
+  const id = ids.monitor.at(-1) ?? '';
+  const { page, complaints } = await open(t, person);
+  await page.goto('/wall');
+  const tiles = page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
+  await tiles.first().waitFor();
+  const before = await tiles.getByText(/^Maintenance until/).count();
+  const { json } = await account.owner('POST', `/v1/monitors/${id}/maintenance`, { duration_seconds: 3600 });
+  await until(async () => (await tiles.getByText(/^Maintenance until \d/).count()) === before + 1);
+  t.is(await tiles.locator('.hatched').count(), before + 1);
+  t.deepEqual(await findBarriers(page), []);
+  for (const width of [320, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    t.deepEqual(await findSideways(page), []);
+  }
+  t.is((await account.owner('POST', `/v1/maintenance-windows/${json.id}/end`, {})).status, 200);
+  await until(async () => (await tiles.getByText(/^Maintenance until \d/).count()) === before);
+  t.deepEqual(complaints, []);
+});
+
 test('where nothing checks any more the wall and the overview say so, until checks come back', async (t) => {
   const { api } = t.context;
   const { account, person } = await furnishAccount(api, 'stopped');
@@ -122,7 +144,7 @@ test('where nothing checks any more the wall and the overview say so, until chec
   }
   const tiles = wall.page.getByRole('list', { name: 'Monitors' }).getByRole('listitem');
   const tile = tiles.filter({ hasText: 'http stopped' });
-  t.regex((await tile.textContent()) ?? '', /^http stoppedNo checks since \w+ \d+, \d\d:\d\d$/);
+  t.regex((await tile.textContent()) ?? '', /^http stoppedNo checks since \w+ \d+, \d\d:\d\dMaintenance until /);
   t.regex((await tiles.last().textContent()) ?? '', /^heartbeat stoppedUp for /);
   t.notRegex(await faviconOf(wall.page), /2aa662/, 'the icon is not that of up');
   const row = overview.page.getByRole('link', { name: /http stopped/ });

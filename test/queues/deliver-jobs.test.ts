@@ -22,7 +22,7 @@ for (const backend of listQueueBackends()) {
       await runtime.queues.enqueueAttempts(attempts);
       const [job, ...others] = await deliverJobs(runtime);
       t.deepEqual(others, []);
-      t.is(job?.id, 'dlv_0-1');
+      t.is(job?.id, `dlv_0-1-${dueAtMs}`);
       t.deepEqual(job?.data.channelIds, ['nch_0', 'nch_1', 'nch_2']);
       t.is(job?.data.dueAtMs, dueAtMs);
       t.is(job?.data.deliveryIds.length, 20);
@@ -44,9 +44,16 @@ for (const backend of listQueueBackends()) {
     const dueAtMs = Date.now() + 60_000;
     await runtime.queues.enqueueAttempts([{ ...attemptOf(1, 'nch_1', dueAtMs), attempt: 2 }]);
     const [job] = await deliverJobs(runtime);
-    t.is(job?.id, 'dlv_1-2');
+    t.is(job?.id, `dlv_1-2-${dueAtMs}`);
     t.is(await job?.getState(), 'delayed');
     t.true(Math.abs((job?.timestamp ?? 0) + (job?.delay ?? 0) - dueAtMs) < 1000);
+  });
+
+  test(`${backend.name}: an alert whose time is moved has a job for that time`, async (t) => {
+    const runtime = await openTestRuntime(t, backend);
+    await runtime.queues.enqueueAttempts([attemptOf(1, 'nch_1', Date.now() + 3_600_000)]);
+    await runtime.queues.enqueueAttempts([attemptOf(1, 'nch_1')]);
+    t.is(await (await deliverJobs(runtime)).find(({ opts }) => opts.delay === 0)?.getState(), 'waiting');
   });
 }
 

@@ -17,6 +17,7 @@ import {
 import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
 import { findReport } from '../../models/statistics/reports.ts';
 import { findZoneReport } from '../../models/statistics/zone-reports.ts';
@@ -30,11 +31,12 @@ import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
 import { MAIL_DEADLINE_MS } from '../../notifications/email/sending.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
-import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
+import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import type { LaneWork } from './channel-lanes.ts';
+import { gatherHeld } from './gather-held.ts';
 
 /** Of pino, what is needed here. */
 export type DeliveryLog = {
@@ -44,14 +46,15 @@ export type DeliveryLog = {
 
 export type DelivererParts = {
   database: Database;
+  newId: (prefix: IdPrefix) => string;
+  /** Base of links, without a slash at its end. */
+  publicUrl: string;
   sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
   /** Null while the installation has no bot. */
   sendTelegram: ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null;
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /** Null while the installation has no mail server. */
   sendEmail: ((alert: EmailAlert) => Promise<ChatAttempt>) | null;
-  /** Base of links, without a slash at its end. */
-  publicUrl: string;
   /** Timeout of an attempt, in milliseconds; emails have their own. */
   deadlineMs: number;
   /** The wait before each retry, in seconds. */
@@ -103,9 +106,18 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     this.#record = createBatched((made) => recordAttempts(database, made));
   }
 
-  /** Claims the channel's longest due attempt. */
-  claim(channelId: string): Promise<Claim> {
-    return this.#claim(channelId);
+  /**
+   * Claims the channel's longest due attempt. What waited for the end of maintenance with others is gathered first, and
+   * the summary is claimed in their place.
+   */
+  async claim(channelId: string): Promise<Claim> {
+    const { now, queues, log } = this.#parts;
+    const claim = await this.#claim(channelId);
+    if (claim.claimed?.isHeld !== true) return claim;
+    const summary = await gatherHeld(claim.claimed, this.#parts, now());
+    if (summary === null) return claim;
+    if (summary.dueAtMs > now()) await enqueueDeliveries(queues, log, [summary]);
+    return await this.claim(channelId);
   }
 
   /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */

@@ -34,7 +34,7 @@ const LOCK_MS = 15_000;
 
 /** Starts sending: a job is worth whatever its channels have due, however many jobs of theirs come meanwhile. */
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
-  const { database, backend, queues, log, metrics, now, publicUrl } = runtime;
+  const { database, backend, queues, log, metrics, newId, now, publicUrl } = runtime;
   const sending = openWebhookSending(options);
   const slackSending = openSlackSending({ ...options, apiUrl: options.slackApiUrl });
   const mail =
@@ -48,11 +48,12 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     });
   const deliverer = new Deliverer({
     database,
+    newId,
+    publicUrl,
     sendWebhook: (delivery) => attemptWebhook(delivery, sending),
     sendTelegram: openTelegramSending(options.telegram, options.deadlineMs),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slackSending),
     sendEmail: mail && ((alert) => mail.send(buildEmail(alert))),
-    publicUrl,
     deadlineMs: options.deadlineMs,
     retrySeconds: options.retrySeconds,
     channelHealth: new ChannelHealth(runtime),

@@ -5,6 +5,7 @@ import { announce } from '../alerts/announce.ts';
 import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
 import { createEvaluator } from '../incidents/evaluate.ts';
 import type { RecordedChanges } from '../incidents/record-changes.ts';
+import { watchMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /**
@@ -18,6 +19,9 @@ const HEARTBEATS_EVERY_MS = { awake: 500, asleep: 2000 } as const;
  * no channel is notified.
  */
 const AGENTS_EVERY_MS = { own: 3000, shared: 5000 } as const;
+
+/** How often it is asked whether maintenance has begun or ended, in milliseconds: how late a console shows it. */
+const MAINTENANCE_EVERY_MS = 5000;
 
 /** Starts watching heartbeats; several processes that do so do no harm. */
 export function startHeartbeatWatch(runtime: Runtime): RunningProcess {
@@ -49,6 +53,16 @@ export function startAgentWatch(runtime: Runtime): RunningProcess {
       const { hasOwn } = await watchAgents(dependencies);
       return hasOwn ? AGENTS_EVERY_MS.own : AGENTS_EVERY_MS.shared;
     },
+  });
+}
+
+/** Starts announcing that maintenance begins and ends; several processes that do so do no harm. */
+export function startMaintenanceWatch(runtime: Runtime): RunningProcess {
+  return startWatch(runtime, {
+    name: 'maintenance',
+    failureLine: 'maintenance.not_watched',
+    afterFailureMs: MAINTENANCE_EVERY_MS,
+    round: async () => ((await watchMaintenance(runtime)) ? 0 : MAINTENANCE_EVERY_MS),
   });
 }
 

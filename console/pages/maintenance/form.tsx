@@ -4,7 +4,7 @@ import type { ApiRequest } from '../../client/curl.ts';
 import { capitalize, type FieldTexts } from '../../client/failure.ts';
 import { loadAll } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { useJudgedForm, type JudgedForm } from '../../parts/action.ts';
+import { useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
@@ -24,19 +24,17 @@ import { Routing } from '../channels/monitor-choice.tsx';
 import {
   bodyOf,
   changesOf,
-  chosenWeekdays,
   draftOf,
   judgeWindow,
   newDraft,
   startsNow,
   UNITS,
-  WEEKDAYS,
   type MaintenanceWindow,
-  type Repeats,
   type WindowDraft,
 } from './draft.ts';
 import { WindowPreview } from './preview.tsx';
-import { ALERTS, dayName, nthWeekday } from './words.tsx';
+import { RepetitionFields, type FieldsProps } from './repetition.tsx';
+import { ALERTS } from './words.tsx';
 
 const BACK = { label: 'Maintenance', href: PATHS.maintenance };
 
@@ -86,8 +84,6 @@ const TEXTS: FieldTexts = {
   monitor_ids: said,
   tags: 'At most 20 tags like env:prod',
 };
-
-type FieldsProps = { draft: WindowDraft; set: (part: Partial<WindowDraft>) => void; form: JudgedForm };
 
 function WindowForm({ window }: { window: MaintenanceWindow | null }) {
   const initial = useMemo(() => (window === null ? newDraft(clock.peek()) : draftOf(window)), []);
@@ -170,13 +166,7 @@ function TimeFields({ draft, set, form, isNew }: FieldsProps & { isNew: boolean 
   const canStartNow = isNew && draft.repeats === 'once';
   return (
     <>
-      <SelectField
-        label="Repeats"
-        options={repeatOptions(draft)}
-        value={draft.repeats}
-        onValue={(repeats) => set({ repeats: repeats as Repeats })}
-      />
-      <RuleFields draft={draft} set={set} form={form} />
+      <RepetitionFields draft={draft} set={set} form={form} />
       {canStartNow && (
         <CheckField label="Start now" checked={draft.startsNow} onChecked={(isNow) => set({ startsNow: isNow })} />
       )}
@@ -224,108 +214,6 @@ function TimeFields({ draft, set, form, isNew }: FieldsProps & { isNew: boolean 
         </div>
       </div>
     </>
-  );
-}
-
-function repeatOptions({ start }: WindowDraft): { value: Repeats; label: string }[] {
-  const hasStart = start !== '';
-  return [
-    { value: 'once', label: 'Once' },
-    { value: 'daily', label: 'Daily' },
-    { value: 'weekly', label: 'Weekly' },
-    { value: 'monthly', label: hasStart ? `Monthly on day ${Number(start.slice(8, 10))}` : 'Monthly on a day' },
-    { value: 'monthly-weekday', label: hasStart ? `Monthly on ${nthWeekday(start)}` : 'Monthly on a weekday' },
-    { value: 'cron', label: 'By a cron expression' },
-    { value: 'rrule', label: 'By an RRULE' },
-  ];
-}
-
-const PERIODS: Partial<Record<Repeats, string>> = {
-  daily: 'days',
-  weekly: 'weeks',
-  monthly: 'months',
-  'monthly-weekday': 'months',
-};
-
-/** How it repeats: a text, or the interval with the days of the week and the last day. */
-function RuleFields({ draft, set, form }: FieldsProps) {
-  const { repeats } = draft;
-  if (repeats === 'once') return null;
-  if (repeats === 'cron' || repeats === 'rrule') {
-    const isCron = repeats === 'cron';
-    return (
-      <TextField
-        label={isCron ? 'Cron expression' : 'RRULE'}
-        spellcheck={false}
-        autocapitalize="off"
-        autocomplete="off"
-        maxLength={500}
-        placeholder={isCron ? '30 3 * * SUN' : 'FREQ=MONTHLY;BYDAY=1SU'}
-        value={draft[repeats]}
-        onValue={(text) => set({ [repeats]: text })}
-        error={form.problem(repeats)}
-        hint={
-          isCron
-            ? 'Minute, hour, day of the month, month, day of the week, by the clock of the time zone.'
-            : 'Of RFC 5545, without DTSTART: the first start is below.'
-        }
-      />
-    );
-  }
-  return (
-    <>
-      {repeats === 'weekly' && <WeekdayFields draft={draft} set={set} />}
-      <div class="grid gap-4 sm:grid-cols-2">
-        <TextField
-          label={`Interval in ${PERIODS[repeats] ?? ''}`}
-          inputMode="numeric"
-          value={draft.every}
-          onValue={(every) => set({ every })}
-          error={form.problem('rrule')}
-        />
-        <Field label="Last day" hint="Optional.">
-          {(input) => (
-            <input
-              {...input}
-              type="date"
-              value={draft.lastDay}
-              onInput={({ currentTarget }) => set({ lastDay: currentTarget.value })}
-              class={`${inputClass(input)} h-9`}
-            />
-          )}
-        </Field>
-      </div>
-    </>
-  );
-}
-
-function WeekdayFields({ draft, set }: Pick<FieldsProps, 'draft' | 'set'>) {
-  const chosen = chosenWeekdays(draft);
-  const toggle = (day: string, isOn: boolean) => {
-    const weekdays = isOn ? [...chosen, day] : chosen.filter((each) => each !== day);
-    if (weekdays.length > 0) set({ weekdays });
-  };
-  return (
-    <fieldset>
-      <legend class="mb-1 text-sm font-medium">On</legend>
-      <div class="flex flex-wrap gap-x-4 gap-y-1.5">
-        {WEEKDAYS.map((day) => (
-          <label key={day} class="flex items-center gap-1.5 text-sm">
-            <input
-              type="checkbox"
-              checked={chosen.includes(day)}
-              onChange={(event) => {
-                toggle(day, event.currentTarget.checked);
-                // The last one stays.
-                event.currentTarget.checked = event.currentTarget.checked || chosen.join() === day;
-              }}
-              class="size-[1.125rem] accent-accent"
-            />
-            {dayName(day).slice(0, 3)}
-          </label>
-        ))}
-      </div>
-    </fieldset>
   );
 }
 

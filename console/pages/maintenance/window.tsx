@@ -3,7 +3,7 @@ import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { sentenceOf } from '../../client/failure.ts';
 import { loadAll, monitors, monitorsError } from '../../client/live.ts';
-import { usePoll } from '../../client/reload.ts';
+import { useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useAction, useFormAction } from '../../parts/action.ts';
@@ -27,9 +27,6 @@ type Occurrence = Schemas['MaintenanceOccurrence'];
 
 const BACK = { label: 'Maintenance', href: PATHS.maintenance };
 
-/** It begins and ends without an event; in milliseconds. */
-const POLL_MS = 10_000;
-
 /** Occurrences that are listed. */
 const SHOWN = 30;
 
@@ -48,7 +45,7 @@ export function WindowPage({ params }: PageProps) {
     },
     [id],
   );
-  usePoll(load, true, POLL_MS);
+  useReload(load, ['maintenance'], (changed) => changed === id);
   // Their names would move what is below them.
   if (monitors.value === null && monitorsError.value === null) return <PageSkeleton />;
   return (

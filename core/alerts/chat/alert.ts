@@ -221,7 +221,7 @@ function buildTest({ channel, reason, url }: ChannelTestMessage): ChatMessage {
  * Names are cut rather than counts: those stand in the labels. The moment is that of
  * the earliest change in the message.
  */
-function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessage): ChatMessage {
+function buildSummary({ monitors, states, maintenance, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => {
     const named = names.map((name) => shorten(name, CHAT_CAPS.shortName)).join(', ');
@@ -233,8 +233,15 @@ function buildSummary({ monitors, states, event_at: eventAt, url }: SummaryMessa
     title:
       `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ` +
       `${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
-    text: 'Many monitors changed at once. This message groups their alerts.',
-    facts: [...facts, ...fact('First change', formatMoment(eventAt))],
+    text:
+      maintenance === undefined
+        ? 'Many monitors changed at once. This message groups their alerts.'
+        : 'These alerts waited for the end of maintenance.',
+    facts: [
+      ...facts,
+      ...fact('Maintenance', formatList(maintenance ?? [])),
+      ...fact('First change', formatMoment(eventAt)),
+    ],
     link: { label: 'View monitors', url },
   };
 }

@@ -450,6 +450,7 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
   const renderer = createTemplateRenderer();
   const deliverer = new Deliverer({
     database,
+    newId: createIdSource(),
     sendWebhook: (delivery) =>
       attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now, renderer }),
     sendTelegram: null,

@@ -145,10 +145,11 @@ function prepare(overrides: Partial<DelivererParts> = {}) {
   };
   const deliverer = new Deliverer({
     database,
+    newId: createIdSource(),
+    publicUrl: 'https://spotcheck.example',
     sendWebhook: () => Promise.reject(new Error('There is no webhook here')),
     sendTelegram: null,
     sendSlack,
-    sendEmail: null,
     publicUrl: 'https://spotcheck.example',
     deadlineMs: 8000,
     retrySeconds: [5, 25, 125],

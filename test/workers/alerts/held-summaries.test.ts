@@ -1,0 +1,223 @@
+import test, { type ExecutionContext } from 'ava';
+import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
+import type { Verdict } from '../../../core/checks/verdict.ts';
+import type { Monitor } from '../../../core/monitors/monitor.ts';
+import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
+import { createWindow } from '../../../models/maintenance/windows.ts';
+import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
+import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
+import { Deliverer } from '../../../workers/alerts/deliver.ts';
+import { gatherHeld } from '../../../workers/alerts/gather-held.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { claimNextDelivery } from '../../helpers/deliveries.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+
+const MINUTE = 60_000;
+
+/** A whole minute, after the monitors were made. */
+const START_MS = Math.floor(Date.now() / MINUTE) * MINUTE + 120 * MINUTE;
+
+/** The end of the maintenance with the time to settle, in minutes after its start. */
+const DUE = 65;
+
+const DELIVERED = {
+  ...NOTHING_MORE,
+  outcome: 'delivered' as const,
+  statusCode: 200,
+  durationMs: 1,
+  error: null,
+  response: null,
+};
+
+/** Monitors that are up, a chat and a webhook for all of them, and an hour of maintenance of the first. */
+async function prepare(t: ExecutionContext, count: number, maintained = count) {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId, publicUrl } = runtime;
+  const agent = await runtime.addAgent('local');
+  const monitors: Monitor[] = [];
+  for (let made = 0; made < count; made += 1)
+    monitors.push(await runtime.addMonitor([agent], { name: `Shop ${made}`, downAfterFailures: 1 }));
+  const change = (verdict: Verdict, minute: number, of: readonly Monitor[] = monitors) => {
+    const nowMs = START_MS + minute * MINUTE;
+    const evaluate = createEvaluator({ database, now: () => nowMs, newId, publicUrl });
+    return evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs - 1000, verdict })));
+  };
+  await change('up', -60);
+  const addChannel = async (type: 'telegram' | 'webhook') => {
+    const { id } = await createChannel(database, {
+      id: newId('nch'),
+      tenantId,
+      type,
+      name: 'On call',
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
+      nowMs: START_MS - 90 * MINUTE,
+      author: null,
+    });
+    return id;
+  };
+  const [chat, webhook] = [await addChannel('telegram'), await addChannel('webhook')];
+  await database.pool.query(`UPDATE channels SET chat_id = '-100' WHERE id = $1`, [chat]);
+  await createWindow(database, {
+    id: newId('mnt'),
+    tenantId,
+    key: null,
+    name: 'Upgrade',
+    description: '',
+    allMonitors: false,
+    monitorIds: monitors.slice(0, maintained).map(({ id }) => id),
+    tags: [],
+    localStart: null,
+    timezone: 'UTC',
+    startsAt: START_MS / 1000,
+    durationSeconds: 3600,
+    cron: null,
+    rrule: null,
+    alerts: 'hold',
+    sla: 'exclude',
+    settleSeconds: 300,
+    createdAt: START_MS / 1000,
+    author: null,
+    nowMs: START_MS,
+  });
+  const sent: ChatMessage[] = [];
+  const createDeliverer = (minute: number) => {
+    const nowMs = START_MS + minute * MINUTE;
+    return new Deliverer({
+      database,
+      newId,
+      publicUrl,
+      sendWebhook: () => Promise.resolve(DELIVERED),
+      sendTelegram: (_chatId, message) => {
+        sent.push(message);
+        return Promise.resolve(DELIVERED);
+      },
+      sendSlack: () => Promise.reject(new Error('There is no Slack here')),
+      sendEmail: null,
+      deadlineMs: 8000,
+      retrySeconds: [5, 25, 125],
+      channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
+      queues: { enqueueAttempts: () => Promise.resolve() },
+      metrics: { deliveryAttempted: () => {} },
+      log: { info: () => {}, warn: () => {} },
+      now: () => nowMs,
+      random: Math.random,
+    });
+  };
+  const deliverer = (minute: number) => new ChannelLanes(createDeliverer(minute));
+  const claim = (minute: number) => createDeliverer(minute).claim(chat);
+  /** What a channel gets at a minute: the titles in its chat, and the number of deliveries. */
+  const deliver = async (channelId: string, minute: number) => {
+    const { outcomes } = await deliverer(minute).run(channelId);
+    return { outcomes, titles: sent.splice(0).map(({ title }) => title) };
+  };
+  return { runtime, monitors, chat, webhook, change, claim, deliver, deliverer, sent };
+}
+
+test('alerts of a chat that waited together come as one summary, and each recovery is reported', async (t) => {
+  const { chat, webhook, change, deliver, deliverer, monitors, sent } = await prepare(t, 4);
+  await change('down', 10, monitors.slice(0, 1));
+  await change('down', 20, monitors.slice(1, 3));
+  await change('degraded', 30, monitors.slice(3));
+  t.deepEqual(await deliver(webhook, 30), { outcomes: { delivered: 4 }, titles: [] });
+  t.deepEqual(await deliver(chat, DUE - 0.1), { outcomes: {}, titles: [] });
+  await deliverer(DUE).run(chat);
+  const [message] = sent;
+  t.is(sent.splice(0).length, 1);
+  t.like(message, {
+    title: '4 monitors: 3 down, 1 degraded',
+    text: 'These alerts waited for the end of maintenance.',
+  });
+  t.deepEqual(message?.facts, [
+    { label: 'Down (3)', value: 'Shop 0, Shop 1, Shop 2' },
+    { label: 'Degraded (1)', value: 'Shop 3' },
+    { label: 'Maintenance', value: 'Upgrade' },
+    // The first failed at the tenth minute, a second before its result was decided.
+    {
+      label: 'First change',
+      value: `${new Date(START_MS + 10 * MINUTE - 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`,
+    },
+  ]);
+  await change('up', DUE + 10);
+  t.deepEqual(
+    (await deliver(chat, DUE + 10)).titles.toSorted(),
+    [0, 1, 2, 3].map((number) => `Recovered: Shop ${number}`),
+  );
+});
+
+test('of alerts that waited those of monitors that have recovered are left out, and one alone is itself', async (t) => {
+  const { chat, change, deliver, monitors, sent, deliverer } = await prepare(t, 3);
+  await change('down', 10);
+  await change('up', 20, monitors.slice(0, 1));
+  await change('up', 62, monitors.slice(1, 2));
+  await deliverer(DUE).run(chat);
+  t.deepEqual(
+    sent.map(({ title, facts }) => [title, facts.find(({ label }) => label === 'Maintenance')?.value]),
+    [
+      [
+        'Down: Shop 2',
+        `Upgrade, until ${new Date(START_MS + 60 * MINUTE).toISOString().slice(0, 16).replace('T', ' ')}:00 UTC`,
+      ],
+    ],
+  );
+  sent.length = 0;
+  await change('up', 70);
+  t.deepEqual((await deliver(chat, 70)).titles, ['Recovered: Shop 2']);
+});
+
+test('webhooks that follow maintenance get each alert that waited', async (t) => {
+  const { runtime, webhook, change, deliver } = await prepare(t, 3);
+  const key = { id: webhook, tenantId: runtime.tenantId, author: null };
+  await updateChannel(runtime.database, key, { followsMaintenance: true });
+  await change('down', 10);
+  t.deepEqual(await deliver(webhook, 30), { outcomes: {}, titles: [] });
+  t.deepEqual((await deliver(webhook, DUE)).outcomes, { delivered: 3 });
+});
+
+test('many processes at once make one summary of what waited', async (t) => {
+  const { chat, change, deliverer, sent } = await prepare(t, 12);
+  await change('down', 10);
+  await Promise.all(Array.from({ length: 5 }, () => deliverer(DUE).run(chat)));
+  t.deepEqual(
+    sent.map(({ title }) => title),
+    ['12 monitors: 12 down'],
+  );
+});
+
+test('killed before alerts are gathered, or before their summary is sent, a process loses none', async (t) => {
+  const { runtime, chat, change, deliver } = await prepare(t, 3);
+  const { database } = runtime;
+  await change('down', 10);
+  const claimAt = (minute: number) =>
+    claimNextDelivery(database, chat, { nowMs: START_MS + minute * MINUTE, claimMs: 15_000 });
+  const claimed = await claimAt(DUE);
+  t.true(claimed?.isHeld);
+  // While that lasts nothing else that waited is claimed: it would come alone.
+  t.is(await claimAt(DUE), null);
+  const again = await claimAt(DUE + 1);
+  if (again === null) return t.fail('its claim expires');
+  t.is((await gatherHeld(again, runtime, START_MS + (DUE + 1) * MINUTE))?.attempt, 1);
+  const { rows } = await database.pool.query('SELECT FROM delivery_attempts');
+  t.is(rows.length, 0, 'no attempt was made');
+  t.deepEqual((await deliver(chat, DUE + 2)).titles, ['3 monitors: 3 down']);
+  await change('up', DUE + 3);
+  t.is((await deliver(chat, DUE + 3)).titles.length, 3);
+});
+
+test('what waited joins a summary that is open, and follows one that was sent after thirty seconds', async (t) => {
+  const { chat, change, deliver, monitors } = await prepare(t, 15, 3);
+  await change('down', 10, monitors.slice(0, 3));
+  await change('down', DUE - 0.05, monitors.slice(3));
+  t.deepEqual((await deliver(chat, DUE)).titles, []);
+  t.deepEqual((await deliver(chat, DUE + 0.1)).titles, ['15 monitors: 15 down']);
+
+  const later = await prepare(t, 15, 3);
+  await later.change('down', 10, later.monitors.slice(0, 3));
+  await later.change('down', DUE - 0.2, later.monitors.slice(3));
+  t.deepEqual((await later.deliver(later.chat, DUE - 0.1)).titles, ['12 monitors: 12 down']);
+  const sooner = await later.claim(DUE);
+  t.is(sooner.claimed, null);
+  t.deepEqual((await later.deliver(later.chat, DUE + 0.5)).titles, ['3 monitors: 3 down']);
+});
