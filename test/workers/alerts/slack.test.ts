@@ -150,7 +150,7 @@ function prepare(overrides: Partial<DelivererParts> = {}) {
     sendWebhook: () => Promise.reject(new Error('There is no webhook here')),
     sendTelegram: null,
     sendSlack,
-    publicUrl: 'https://spotcheck.example',
+    sendEmail: null,
     deadlineMs: 8000,
     retrySeconds: [5, 25, 125],
     queues,
