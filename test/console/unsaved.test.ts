@@ -161,6 +161,12 @@ test.serial('two people who edit one monitor learn of each other, and neither un
   // Without a connection, and before the stream is back, the service refuses what was made from older settings.
   await nameOf(one).fill('Till');
   await one.page.route('**/v1/live', (route) => route.abort());
+  // The stream that is open may outlive the connection: what it says is read only after the service has refused.
+  const refused = one.page.waitForResponse((response) => response.request().method() === 'PATCH');
+  await one.page.route(`**/v1${path}`, async (route) => {
+    if (route.request().method() === 'GET') await refused;
+    await route.continue();
+  });
   await one.page.context().setOffline(true);
   await other.page.goto(`${path}/edit`);
   await nameOf(other).fill('Checkout of Northwind');
