@@ -193,7 +193,7 @@ function checkMaintenance(type: ChannelType, follows: boolean | undefined, probl
   if (follows !== undefined && type !== 'webhook')
     problems.push({
       field: 'follows_maintenance',
-      message: `follows_maintenance applies to webhook channels only: a ${type} channel always follows maintenance`,
+      message: `follows_maintenance applies to webhook channels only: ${type === 'email' ? 'an' : 'a'} ${type} channel always follows maintenance`,
     });
 }
 

@@ -27,8 +27,10 @@ test('ten monitors that fail at once are ten messages, at once', async (t) => {
 
 test('eleven failures at once are one summary to a chat, five seconds later, and eleven webhook events', async (t) => {
   const { runtime, chat, webhook, change, listDeliveriesTo } = await prepare(t, 11);
+  const email = await addChannel(runtime, 'email');
   const { deliveries } = await change('down', { atMs: START_MS });
-  t.deepEqual(await listDeliveriesTo(chat), [{ event: 'summary', dueInMs: 5000 }]);
+  for (const channelId of [chat, email])
+    t.deepEqual(await listDeliveriesTo(channelId), [{ event: 'summary', dueInMs: 5000 }]);
   t.deepEqual(
     await listDeliveriesTo(webhook),
     Array.from({ length: 11 }, () => ({ event: 'monitor.down', dueInMs: 0 })),
@@ -630,7 +632,7 @@ async function addMonitors(runtime: TestRuntime, agent: Agent, count: number): P
 
 async function addChannel(
   runtime: TestRuntime,
-  type: 'telegram' | 'slack' | 'webhook',
+  type: 'telegram' | 'slack' | 'email' | 'webhook',
   tenantId = runtime.tenantId,
 ): Promise<string> {
   const webhook = type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } };
