@@ -137,7 +137,9 @@ export function querySchema(description: Description, path: string, name: string
   return parameterSchema(description, { path, method: 'get' }, { in: 'query', name });
 }
 
-/** The schema of a parameter of an operation, headers by their names in lower case; undefined when it has none of it. */
+/**
+ * The schema of a parameter of an operation, headers by their names in lower case; undefined when it has none of it.
+ */
 export function parameterSchema(
   description: Description,
   { path, method }: OperationKey,

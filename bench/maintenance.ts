@@ -42,8 +42,8 @@ const PLANNING_SECONDS = 10;
 const POLL_MS = 25;
 
 /**
- * Measures what 10,000 windows over 100,000 monitors, ten each and daily, cost: the evaluator with them and without, in
- * turns, and what looks at them every minute and every five seconds.
+ * Measures what 10,000 windows over 100,000 monitors, ten each and daily, cost. The evaluator runs with them and
+ * without, in turns; what looks at them every minute and every five seconds is timed by itself.
  */
 export async function maintenance({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
@@ -53,8 +53,8 @@ export async function maintenance({ isQuick, report, withHarness }: BenchContext
     const { database } = having.installation;
     const made = await fillWithMaintenance(database, { windows: WINDOWS / scale, monitors: MONITORS / scale });
     report.figure(
-      `${readable(made.windows)} windows: ${readable(made.occurrences)} occurrences, ${readable(made.times)} times of ` +
-        `monitors, ${readable(made.inProgress)} in progress`,
+      `${readable(made.windows)} windows: ${readable(made.occurrences)} occurrences, ${readable(made.times)} times ` +
+        `of monitors, ${readable(made.inProgress)} in progress`,
     );
     const ratios: number[] = [];
     const costs: number[] = [];

@@ -113,7 +113,7 @@ export function toInstant(localMs: number, zone: string): number {
 }
 
 /**
- * `toInstant` of one zone for many local times: offsets are kept by UTC day, so that a year costs some 400 looks at the
+ * `toInstant` of one zone for many local times. Offsets are kept by UTC day, so that a year costs some 400 looks at the
  * zone, however many times it has. Only near a change of the clocks each time is looked up by itself.
  */
 export function momentReader(zone: string): (localMs: number) => number {

@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import type { Run } from './sql.ts';
 
 /**
- * The kinds of rows whose changes are announced to an account; `maintenance`: windows, that they begin and end
+ * The kinds of rows whose changes are announced to an account. `maintenance`: windows, that they begin and end
  * included; `bulk`: the progress of a bulk change.
  */
 const CHANGE_KINDS = ['monitor', 'incident', 'channel', 'agent', 'maintenance', 'bulk'] as const;
@@ -15,7 +15,7 @@ export type ChangeKind = (typeof CHANGE_KINDS)[number];
 const NOTIFIED = [...CHANGE_KINDS, 'session'] as const;
 
 /**
- * A row that was made, changed or deleted; the tables send it themselves (`tell_change` in the schema), but for the
+ * A row that was made, changed or deleted. The tables send it themselves (`tell_change` in the schema), but for the
  * progress of bulk changes and what happens to occurrences. A null tenant: everybody sees it.
  */
 export type Change = { tenantId: string | null; kind: (typeof NOTIFIED)[number]; id: string };

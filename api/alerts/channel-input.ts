@@ -193,7 +193,9 @@ function checkMaintenance(type: ChannelType, follows: boolean | undefined, probl
   if (follows !== undefined && type !== 'webhook')
     problems.push({
       field: 'follows_maintenance',
-      message: `follows_maintenance applies to webhook channels only: ${type === 'email' ? 'an' : 'a'} ${type} channel always follows maintenance`,
+      message:
+        `follows_maintenance applies to webhook channels only: ${type === 'email' ? 'an' : 'a'} ${type} channel ` +
+        'always follows maintenance',
     });
 }
 
@@ -220,7 +222,8 @@ function readZone(type: ChannelType, sent: string | undefined, problems: Problem
   else if (zone === null || zone === BROWSER_ZONE)
     problems.push({
       field: 'report_timezone',
-      message: `report_timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got ${quote(sent)}`,
+      message:
+        'report_timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got ' + quote(sent),
     });
   return zone === 'UTC' ? null : zone;
 }

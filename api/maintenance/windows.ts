@@ -198,7 +198,7 @@ export function skipMaintenanceOccurrenceHandler({
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     // The body may be left out.
-    const startsAt = (request.body as typeof request.body | undefined)?.starts_at ?? null;
+    const startsAt = request.body?.starts_at ?? null;
     const window = await skipOccurrence(
       database,
       { ...key, author: authorOf(response) },

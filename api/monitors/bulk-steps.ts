@@ -28,8 +28,8 @@ export type Recorder<Step> = {
 };
 
 /**
- * Changes of monitors that are under way in a process at a time, as many as requests of an account: half of the
- * connections that the smallest has. Bulk changes that go on at once have a turn each after each monitor.
+ * Changes of monitors that are under way in a process at a time, as many as requests of an account. That is half of
+ * the connections that the smallest has. Bulk changes that go on at once have a turn each after each monitor.
  */
 const MOST_UNDER_WAY = 4;
 

@@ -25,9 +25,9 @@ import { settingsVersionOf } from './presenter.ts';
 import { announceMonitor, announceSchedule, type AnnouncingParts } from './schedule-changes.ts';
 
 /**
- * A change of one monitor, requested by itself or with others: in whose account and name. `beforeCommit` runs at the end
- * of its transaction. Each of the changes below throws an `ApiError` where it is refused, and 404 where the account has
- * no such monitor.
+ * A change of one monitor, requested by itself or with others: in whose account and name. `beforeCommit` runs at the
+ * end of its transaction. Each of the changes below throws an `ApiError` where it is refused, and 404 where the account
+ * has no such monitor.
  */
 export type MonitorChangeRequest = {
   account: { tenantId: string; plan: Plan };

@@ -160,8 +160,8 @@ const MOST_SHOWN = 500;
 const ORDER: readonly MonitorStatus[] = ['down', 'degraded', 'pending', 'up', 'paused'];
 
 /**
- * `GET /wall`: names, statuses, last checks and ends of maintenance alone. The link may hang in a corridor, so ids, targets and reasons,
- * which can name what is inside a network, are left out.
+ * `GET /wall`: names, statuses, last checks and ends of maintenance alone. The link may hang in a corridor, so ids,
+ * targets and reasons, which can name what is inside a network, are left out.
  */
 export function getWallHandler({
   database,

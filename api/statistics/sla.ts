@@ -40,8 +40,8 @@ export function getTagSlaHandler({
       throw badRequest(`tag must choose at most ${MOST_TAGGED} monitors, got more: repeat it to narrow them`);
     if (monitors === 'changes')
       throw badRequest(
-        'from must be later, or tag must choose fewer monitors: these changed, or were in maintenance, more often in the ' +
-          'window than is counted at once',
+        'from must be later, or tag must choose fewer monitors: these changed, or were in maintenance, more often in ' +
+          'the window than is counted at once',
       );
     response.json({
       tags: [...tags],

@@ -69,7 +69,8 @@ function renderPage({ title, sentences, button, link }: PlainPage): string {
 <main>
 <h1>${escapeHtml(title)}</h1>
 ${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('\n')}
-${button === undefined ? '' : `<form method="post"><button type="submit">${escapeHtml(button)}</button></form>\n`}<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p>
+${button === undefined ? '' : `<form method="post"><button type="submit">${escapeHtml(button)}</button></form>`}
+<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p>
 </main>
 </body>
 </html>

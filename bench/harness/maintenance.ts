@@ -11,8 +11,8 @@ const AHEAD_DAYS = 60;
 const WINDOWS_OF_ACCOUNT = 500;
 
 /**
- * Writes windows that take place daily for an hour, at moments spread over the day, each over its share of the monitors,
- * with the occurrences and times that a month of their service would have left. Returns how many rows they are.
+ * Writes daily windows of an hour, spread over the day, each over its share of the monitors. With them come the
+ * occurrences and times that a month of their service would have left. Returns how many rows they are.
  */
 export async function fillWithMaintenance(
   database: Database,
@@ -29,8 +29,8 @@ export async function fillWithMaintenance(
     `INSERT INTO maintenance_windows (id, tenant_id, name, description, all_monitors, monitor_ids, tags, timezone,
        starts_at, duration_seconds, cron, alerts, sla, settle_seconds, planned_until, has_more, created_at, updated_at)
      SELECT 'mnt_' || i, 'ten_bench' || i / $2::int, 'Backups', '', false,
-       ARRAY(SELECT 'mon_' || lpad((1 + i * $3::int + n)::text, 26, '0') FROM generate_series(0, $3::int - 1) AS n), '{}',
-       'UTC', $4::bigint / 1000 + i * 86400 / $1::int, 3600, '0 3 * * *', 'hold', 'exclude', 300,
+       ARRAY(SELECT 'mon_' || lpad((1 + i * $3::int + n)::text, 26, '0') FROM generate_series(0, $3::int - 1) AS n),
+       '{}', 'UTC', $4::bigint / 1000 + i * 86400 / $1::int, 3600, '0 3 * * *', 'hold', 'exclude', 300,
        $4::bigint + $5::bigint, true, 0, 0
      FROM generate_series(0, $1::int - 1) AS i`,
     [windows, ofAccount, share, dayMs, AHEAD_DAYS * DAY_MS],

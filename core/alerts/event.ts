@@ -42,9 +42,9 @@ export function isEventState(state: MonitorState): state is EventState {
 
 /**
  * Whether channels of a type are notified of a change that causes an event (D-44). Webhooks are notified of every one,
- * people on Telegram and Slack and by email of trouble and of its end, so not of a new monitor's first `up`. `lastNotified` is the
- * state that the event before announced, whatever pauses lie between; null = there was none. Of an `up` a chat hears
- * only where it was notified of the trouble itself, which is for its record to say.
+ * people on Telegram and Slack and by email of trouble and of its end, so not of a new monitor's first `up`.
+ * `lastNotified` is the state that the event before announced, whatever pauses lie between; null = there was none. Of
+ * an `up` a chat hears only where it was notified of the trouble itself, which is for its record to say.
  */
 export function shouldNotify(type: ChannelType, change: Pick<Change, 'to'>, lastNotified: EventState | null): boolean {
   if (eventOf(change) === null) return false;

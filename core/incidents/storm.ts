@@ -19,8 +19,9 @@ export type SummarisedMonitor = { name: string; state: EventState };
 
 /**
  * What chats get instead of a flood, as it is stored with its delivery; webhooks never get one. `event_at` is when it
- * was opened, or of alerts that waited for the end of maintenance when the first became true (Unix seconds). `states` come worst first and name at most ten monitors in all; they are empty until the
- * first attempt reads what was gathered.
+ * was opened, or of alerts that waited for the end of maintenance when the first became true (Unix seconds). `states`
+ * come worst first and name at most ten monitors in all; they are empty until the first attempt reads what was
+ * gathered.
  */
 export type SummaryMessage = {
   version: '1';
@@ -51,7 +52,7 @@ export function summaryDueAtMs(openedAtMs: number, lastDueAtMs: number | null): 
 }
 
 /**
- * When a summary of alerts that waited for the end of maintenance is sent (Unix milliseconds): at once, for what failed
+ * When a summary of alerts that waited for the end of maintenance is sent (Unix milliseconds). At once, for what failed
  * with them is there already, and no closer to the one before than any other.
  */
 export function releasedSummaryDueAtMs(nowMs: number, lastDueAtMs: number | null): number {

@@ -142,8 +142,8 @@ function readList(parts: ReadonlyMap<string, string>, name: ListName): number[] 
     const size = Math.abs(number);
     if (!(size >= least && size <= most))
       throw new RuleError(
-        `rrule must have ${name} as numbers from ${least} to ${most}${isSigned ? ' or, from the end, negative' : ''}, ` +
-          `got "${item}"`,
+        `rrule must have ${name} as numbers from ${least} to ${most}` +
+          `${isSigned ? ' or, from the end, negative' : ''}, got "${item}"`,
       );
     return number;
   });
@@ -165,7 +165,8 @@ function readWeekdays(parts: ReadonlyMap<string, string>, frequency: Frequency):
       );
     if (nth !== null && !isCounted)
       throw new RuleError(
-        `rrule must have days with a number, such as ${item}, only with FREQ=MONTHLY, or with FREQ=YEARLY without BYWEEKNO`,
+        `rrule must have days with a number, such as ${item}, only with FREQ=MONTHLY, or with FREQ=YEARLY ` +
+          'without BYWEEKNO',
       );
     return { weekday, nth };
   });
@@ -186,7 +187,8 @@ function readUntil(value: string | undefined): { ms: number; isMoment: boolean }
   const ms = Date.parse(`${iso}Z`);
   if (!Number.isFinite(ms) || !new Date(ms).toISOString().startsWith(iso))
     throw new RuleError(
-      `rrule must have UNTIL as a date that exists, such as 20271231, 20271231T220000 or 20271231T220000Z, got "${value}"`,
+      'rrule must have UNTIL as a date that exists, such as 20271231, 20271231T220000 or 20271231T220000Z, ' +
+        `got "${value}"`,
     );
   return { ms, isMoment: zone !== undefined };
 }

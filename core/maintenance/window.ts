@@ -131,7 +131,7 @@ export type AlertMaintenance = {
 };
 
 /**
- * What the windows that a monitor is in mean together for an alert: it is held where any of them holds, until the last
+ * What the windows that a monitor is in mean together for an alert. It is held where any of them holds, until the last
  * of those is over, dropped where the others drop, and sent where all send. Null outside maintenance.
  */
 export function chooseMaintenance(windows: readonly AlertMaintenance[]): AlertMaintenance | null {

@@ -72,7 +72,7 @@ export function changeTags({ tags }: Pick<Monitor, 'tags'>, { action, patch }: B
   const named = patch?.tags ?? [];
   const changed = action === 'untag' ? tags.filter((tag) => !named.includes(tag)) : sortTags([...tags, ...named]);
   if (changed.length <= MOST_TAGS) return { ok: true, value: changed };
-  const message = `tags must be at most ${MOST_TAGS} of a monitor, and this one would have ${changed.length}: remove some first`;
+  const message = `tags must be at most ${MOST_TAGS} of a monitor, got ${changed.length} with these: remove some first`;
   return { ok: false, problems: [{ field: 'tags', message }] };
 }
 

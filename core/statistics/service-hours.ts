@@ -95,7 +95,7 @@ export function serviceStretches(
 }
 
 /**
- * How long each state lasted in service hours, which are in order and apart from each other: in one go over the history
+ * How long each state lasted in service hours, which are in order and apart from each other. Goes once over the history
  * and over them.
  */
 export function measureServiceHours(history: StateHistory, stretches: readonly Stretch[]): StateSeconds {

@@ -267,8 +267,8 @@ export async function listWebhookChannels(
 }
 
 /**
- * The chats of a tenant that are notified when a report is made: those that want it in UTC, enabled and connected. Run in the
- * transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ * The chats of a tenant that are notified when a report is made: those that want it in UTC, enabled and connected. Run
+ * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
  */
 export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
   const rows = await run<{ id: string }>(

@@ -122,7 +122,8 @@ export async function takeConnectCode(
 ): Promise<TakenCode> {
   const [row] = await run<CodedRow>(
     `SELECT c.id, c.tenant_id AS "tenantId", c.name, c.all_monitors AS "allMonitors", c.enabled,
-            coalesce(c.chat_id, c.sealed_url, c.address) AS connection, k.used_at AS "usedAt", k.expires_at AS "expiresAt"
+            coalesce(c.chat_id, c.sealed_url, c.address) AS connection, k.used_at AS "usedAt",
+            k.expires_at AS "expiresAt"
      FROM connect_codes k JOIN channels c ON c.id = k.channel_id
      WHERE k.fingerprint = $1 AND c.type = $2 FOR NO KEY UPDATE`,
     [code.fingerprint, code.type],

@@ -113,8 +113,8 @@ export async function listOverdueChannels(
 }
 
 /**
- * How many deliveries are not finished, and when the oldest of them was made (Unix milliseconds; null = there is none);
- * those that wait for the end of maintenance are not late.
+ * How many deliveries are not finished, and when the oldest was made (Unix milliseconds; null = there is none). Those
+ * that wait for the end of maintenance are not late.
  */
 export async function countPendingDeliveries(
   database: Database,

@@ -23,8 +23,8 @@ export type ClaimedAttempt = {
   /** Null where there is none, or where its key is missing from the ring. */
   webhook: OpenedWebhook | null;
   /**
-   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook, of an email channel its address. Null for webhooks, and
-   * where nothing is connected.
+   * What the chat of a channel is reached by: of Telegram its id, of Slack its sealed webhook, of an email channel its
+   * address. Null for webhooks, and where nothing is connected.
    */
   connection: string | null;
   /** Why the channel no longer accepts deliveries; null = it does. */
@@ -92,9 +92,9 @@ type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { re
  * Claims attempts for `claimMs` and opens their rows. A channel that is named several times gets attempts of as many
  * deliveries, the longest due first. The claims come in the order of the names. Of one monitor none is claimed before
  * the first attempt at an earlier delivery is over, so that nothing but a retry is overtaken. Of alerts that waited for
- * the end of maintenance a chat has one claimed at a time, until it is released or gathered with the others. A claim that its holder
- * never answered for expires, and its attempt stays counted. Retries to chats that a newer change superseded are
- * dropped, and a chat that asked to be left alone has nothing to claim until then.
+ * the end of maintenance a chat has one claimed at a time, until it is released or gathered with the others. A claim
+ * that its holder never answered for expires, and its attempt stays counted. Retries to chats that a newer change
+ * superseded are dropped, and a chat that asked to be left alone has nothing to claim until then.
  */
 export async function claimDeliveries(
   database: Database,

@@ -38,9 +38,9 @@ export async function releaseHeld(run: Run, deliveryId: string): Promise<void> {
  */
 export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<DueHeld[]> {
   return await run<DueHeld>(
-    `SELECT d.id, d.monitor_id AS "monitorId", d.message -> 'monitor' ->> 'name' AS name, d.message ->> 'state' AS state,
-            (d.message -> 'detail' ->> 'sequence')::integer AS sequence, d.created_at AS "createdAtMs",
-            (d.message ->> 'event_at')::bigint AS "eventAt",
+    `SELECT d.id, d.monitor_id AS "monitorId", d.message -> 'monitor' ->> 'name' AS name,
+            d.message ->> 'state' AS state, (d.message -> 'detail' ->> 'sequence')::integer AS sequence,
+            d.created_at AS "createdAtMs", (d.message ->> 'event_at')::bigint AS "eventAt",
             d.message -> 'detail' -> 'maintenance' ->> 'name' AS maintenance
      FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL

@@ -9,11 +9,12 @@ const AHEAD_MS = 15 * 60_000;
 const KEPT_MS = LONGEST_SETTLE_SECONDS * 1000;
 
 /**
- * Writes which monitors are in maintenance when, for the occurrences that are in progress, begin within a quarter of an
- * hour, or were never covered because the service was away; of all windows or of one. A monitor that came to a window
+ * Writes which monitors are in maintenance when, of all windows or of one. It does so for occurrences that are in
+ * progress, begin within a quarter of an hour, or were never covered because the service was away. A monitor that came to a window
  * in progress, or got its tag then, is covered from now on; one that lost its tag, until now. Returns how many
- * monitors were added and taken out. Run it in a transaction. One statement, whose work follows what is in progress and not what is planned or
- * was: whole tables are never read, which the planner would prefer where it overestimates (`OFFSET 0`).
+ * monitors were added and taken out. Run it in a transaction. One statement, whose work follows what is in progress and
+ * not what is planned or was: whole tables are never read, which the planner would prefer where it overestimates
+ * (`OFFSET 0`).
  * 1. `occurrences`: the current ones, and those that become so.
  * 2. `wanted`: the monitors of each, found by the way in which the window names them.
  * 3. `present`: those that are written. What is wanted and not there is added; what is there and not wanted ends now.
@@ -88,8 +89,8 @@ export async function coverOccurrences(
 export const ANNOUNCED_AT_ONCE = 1000;
 
 /**
- * Notifies the streams of accounts of up to 1000 occurrences that have begun or are over, each once, and forgets those
- * that are over for long enough; returns how many. Of several processes each takes others.
+ * Notifies the streams of accounts of up to 1000 occurrences that have begun or are over, each once; returns how many.
+ * Those that are over for long enough are forgotten. Of several processes each takes others.
  */
 export async function announceOccurrences(database: Pick<Database, 'pool'>, nowMs: number): Promise<number> {
   const [counted] = await runOn(database.pool)<{ handled: number }>(

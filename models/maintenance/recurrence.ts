@@ -100,8 +100,8 @@ function cronTimes({ hour, minute }: CronPattern): number[] {
 /**
  * The starts of `[fromMs, toMs)` in order, each moment once, `most` at most, and none before the start. Cron
  * expressions and rules run over the local time as if it were UTC, then each local time becomes a moment (D-490): one
- * that the clocks skip is the first moment after the gap, and of two it is the first. `alsoBefore` lists what would have
- * been before the start. The schedule is one that `checkRecurrence` accepts.
+ * that the clocks skip is the first moment after the gap, and of two it is the first. `alsoBefore` lists what would
+ * have been before the start. The schedule is one that `checkRecurrence` accepts.
  */
 export function listStarts(
   schedule: Schedule,

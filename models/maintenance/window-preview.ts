@@ -6,8 +6,8 @@ import { runOn } from '../sql.ts';
 const NAMED = 100;
 
 /**
- * The monitors that a window would cover, the first 100 by name, and how many alerts to chats of theirs were made within
- * the given spans (Unix milliseconds), which are in order, since a moment.
+ * The monitors that a window would cover, the first 100 by name. With how many alerts to chats of theirs were made
+ * within the given spans (Unix milliseconds), which are in order, since a moment.
  */
 export async function previewMonitors(
   database: Database,
@@ -21,7 +21,8 @@ export async function previewMonitors(
   const covered = 'm.tenant_id = $1 AND ($2 OR m.id = ANY($3::text[]) OR m.tags && $4::text[])';
   const bind = [window.tenantId, window.allMonitors, window.monitorIds, window.tags];
   const monitors = await run<{ id: string; name: string; total: number }>(
-    `SELECT m.id, m.name, count(*) OVER () AS total FROM monitors m WHERE ${covered} ORDER BY m.name, m.id LIMIT ${NAMED}`,
+    `SELECT m.id, m.name, count(*) OVER () AS total FROM monitors m WHERE ${covered}
+     ORDER BY m.name, m.id LIMIT ${NAMED}`,
     bind,
   );
   const [alerts] = await run<{ count: number }>(

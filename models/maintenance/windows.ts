@@ -121,8 +121,8 @@ async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<v
   const { windows = 0, open = 0, planned = 0 } = counted ?? {};
   if (open > MOST_WINDOWS)
     throw new TooManyWindows(
-      `an account can have at most ${MOST_WINDOWS} maintenance windows that are not over, and this one has reached the ` +
-        'limit: delete one first',
+      `an account can have at most ${MOST_WINDOWS} maintenance windows that are not over, and this one has reached ` +
+        'the limit: delete one first',
     );
   if (windows > MOST_KEPT_WINDOWS)
     throw new TooManyWindows(
@@ -131,8 +131,8 @@ async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<v
     );
   if (planned > MOST_OCCURRENCES)
     throw new TooManyWindows(
-      `an account's maintenance windows can take place at most ${MOST_OCCURRENCES} times in 60 days, and with this one ` +
-        'they would more often: choose a rule that recurs less often',
+      `an account's maintenance windows can take place at most ${MOST_OCCURRENCES} times in 60 days, and with ` +
+        'this one they would more often: choose a rule that recurs less often',
     );
 }
 
@@ -299,7 +299,8 @@ export async function skipOccurrence(
       throw new WindowConflict(
         startsAt === null
           ? `maintenance window ${id} has no occurrence to come that could be skipped`
-          : `maintenance window ${id} has no occurrence to come that begins at ${startsAt}: its list of occurrences says when they do`,
+          : `maintenance window ${id} has no occurrence to come that begins at ${startsAt}: ` +
+              'its list of occurrences says when they do',
       );
     if (occurrence.isSkipped) return window;
     await run('UPDATE maintenance_occurrences SET is_skipped = true WHERE no = $1', [occurrence.no]);

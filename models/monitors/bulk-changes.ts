@@ -275,7 +275,7 @@ export async function settleBulkChange(
 }
 
 /**
- * What the one who requested a change may do now, and the plan of the account; null where the token is over or the
+ * What the one who requested a change may do now, and the plan of the account. Null where the token is over or the
  * person is no member any more.
  */
 export async function findBulkActor(

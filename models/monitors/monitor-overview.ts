@@ -24,9 +24,8 @@ type ValuesOf<Names extends readonly (keyof ListedMonitor)[]> = {
 export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId: string): Promise<ListedMonitor[]> {
   const { rows } = await pool.query<ValuesOf<typeof LISTED>>({
     text: `SELECT id, name, type, target, interval_seconds, timeout_ms, method, expected_status, body_match,
-        follow_redirects, down_after_failures, up_after_successes,
-                  down_min_sources, heartbeat_grace_seconds, sla_target, sla, tags, state, enabled, state_since, created_at,
-                    updated_at
+             follow_redirects, down_after_failures, up_after_successes, down_min_sources, heartbeat_grace_seconds,
+             sla_target, sla, tags, state, enabled, state_since, created_at, updated_at
            FROM monitors WHERE tenant_id = $1 ORDER BY created_at, id`,
     values: [tenantId],
     rowMode: 'array',

@@ -45,9 +45,9 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
              timeout_ms AS "timeoutMs", method, expected_status AS "expectedStatus", body_match AS "bodyMatch",
              follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
              up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
-             heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", sla, tags, check_spec AS "checkSpec",
-             checks_version AS "checksVersion", enabled, state, state_since AS "stateSinceMs",
-             created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
+             heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", sla, tags,
+             check_spec AS "checkSpec", checks_version AS "checksVersion", enabled, state,
+             state_since AS "stateSinceMs", created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
            FROM ${requested}, LATERAL (
              SELECT coalesce(array_agg(a.id
                ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds",
@@ -98,8 +98,8 @@ export async function findMeasuredMonitor(
     {
       name: 'find-measured-monitor',
       text:
-        'SELECT no, id, type, sla_target AS "slaTarget", sla, created_at AS "createdAt" FROM monitors WHERE id = $1 AND ' +
-        'tenant_id = $2',
+        'SELECT no, id, type, sla_target AS "slaTarget", sla, created_at AS "createdAt" FROM monitors ' +
+        'WHERE id = $1 AND tenant_id = $2',
     },
     [id, tenantId],
   );

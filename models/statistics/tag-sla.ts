@@ -26,8 +26,8 @@ export type MeasuredService = { id: string; name: string; seconds: StateSeconds 
 export type TagSla = 'monitors' | 'changes' | readonly MeasuredService[];
 
 /**
- * How long the monitors that have all of these tags now had each state in the service hours of a window `[fromMs, toMs)`
- * (Unix milliseconds), by their creation. Reads only: of 1,000 monitors and a year about two seconds.
+ * How long the monitors that have all of these tags now had each state in service hours, by their creation. The window
+ * is `[fromMs, toMs)` in Unix milliseconds. Reads only: of 1,000 monitors and a year about two seconds.
  */
 export async function measureTags(
   database: Pick<Database, 'pool'>,

@@ -3,7 +3,10 @@ import type { ReportWindow } from '../../core/statistics/reports/periods.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
-/** A zone, other than UTC, in whose weeks and months a tenant wants reports; `sinceSeconds` is when its first channel was created. */
+/**
+ * A zone, other than UTC, in whose weeks and months a tenant wants reports; `sinceSeconds` is when its first channel
+ * was created.
+ */
 export type ReportZone = { tenantId: string; timezone: string; sinceSeconds: number };
 
 /** A week or month of a tenant in a zone. */

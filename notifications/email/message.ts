@@ -95,7 +95,8 @@ function htmlTable({ columns, rows, rest }: ReportTable): string[] {
 function page({ title, text, facts, link, table }: Shown, footer: EmailFooter): string {
   const rows = facts.map(
     ({ label, value }) =>
-      `<tr><td style="${STYLES.cell}"><b>${escaped(label)}</b></td><td style="${STYLES.cell}">${escaped(value)}</td></tr>`,
+      `<tr><td style="${STYLES.cell}"><b>${escaped(label)}</b></td>` +
+      `<td style="${STYLES.cell}">${escaped(value)}</td></tr>`,
   );
   return [
     '<!doctype html>',

@@ -41,8 +41,8 @@ const MESSAGES_PER_CONNECTION = 100;
 const IDLE_MS = 30_000;
 
 /**
- * Messages in hand at a time; what comes beyond is retried by the timetable. They wait for one server, and jobs of other
- * channels must find room beside them.
+ * Messages in hand at a time; what comes beyond is retried by the timetable. They wait for one server, and jobs of
+ * other channels must find room beside them.
  */
 const MOST_IN_HAND = 200;
 
@@ -121,7 +121,7 @@ function transportOptions({ settings, authorities }: MailSendingOptions) {
     ...STEP_MS,
     tls: {
       minVersion: 'TLSv1.2' as const,
-      // Without a sign-in or smtps:// nothing was promised: encryption that anyone could break into is better than none.
+      // Without a sign-in or smtps:// nothing was promised: encryption that can be broken into is better than none.
       rejectUnauthorized: isSecure || signIn !== null,
       ...(authorities !== undefined && { ca: authorities }),
     },

@@ -70,7 +70,8 @@ async function sendAs(
   // Previews and checks have few turns a minute: here each of them is to be answered.
   await database.pool.query(
     `DELETE FROM rate_limits WHERE key ~
-     '^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent|bulk|confirmation|address-confirmation):'`,
+     ('^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent|bulk|'
+        || 'confirmation|address-confirmation):')`,
   );
   return await send(`${url}${request.path}`, {
     method: request.method,

@@ -253,7 +253,7 @@ test('who may only look sees no checkboxes, and the bar fits every width', async
   t.deepEqual(complaints, []);
 });
 
-test('the progress of a job is shown while it runs, also after a reload, and each failure with its reason', async (t) => {
+test('a job shows its progress, also after a reload, and each failure with its reason', async (t) => {
   t.timeout(120_000);
   const { api } = t.context;
   const account = await api.account();

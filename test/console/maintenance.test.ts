@@ -120,7 +120,7 @@ test('a window in progress is extended and ended, and its monitor says so on its
   t.deepEqual(complaints, []);
 });
 
-test('rows and lists say that maintenance has begun and ended, without asking and though nobody does anything', async (t) => {
+test('rows and lists say that maintenance has begun and ended, without a request', async (t) => {
   const prepared = await prepare(t);
   const { database } = t.context.api;
   const person = await prepared.person();

@@ -83,7 +83,7 @@ for (const backend of listQueueBackends()) {
     t.true((await isWholeHistory(t, databaseUrl, receiver)) >= MONITORS * ROUNDS.length);
   });
 
-  test(`kill -9 of web with queues in ${backend.name} ends no bulk change: it goes on, and changes each monitor once`, async (t) => {
+  test(`a bulk change survives kill -9 of web with queues in ${backend.name}, and changes each monitor once`, async (t) => {
     const { databaseUrl, drop } = await createTestDatabase();
     t.teardown(drop);
     const env = { DATABASE_URL: databaseUrl, PLAN_COUNT_LIMITS: 'false' };

@@ -43,7 +43,8 @@ svg text{fill:var(--soft);font:10px system-ui,sans-serif}
 .legend li{display:flex;align-items:center;gap:.4rem}
 .legend svg{width:1rem;margin:0}
 .up{fill:var(--up)}.degraded{fill:var(--degraded)}.down{fill:var(--down)}
-.unknown,.pending,.paused,.maintenance{fill:var(--none)}.hatch{stroke:var(--unknown);stroke-width:1.5}.absent{fill:var(--none)}
+.unknown,.pending,.paused,.maintenance{fill:var(--none)}
+.hatch{stroke:var(--unknown);stroke-width:1.5}.absent{fill:var(--none)}
 svg .sign{fill:var(--on-other);font-weight:700;text-anchor:middle}
 svg .sign-down{fill:var(--on-down)}
 .axis{stroke:var(--line);fill:none}

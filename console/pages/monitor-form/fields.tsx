@@ -8,8 +8,8 @@ import { Icon } from '../../parts/icon.tsx';
 import { formatWhole, unitOf, UNITS } from './limits.ts';
 
 /**
- * A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. `isLazy`: what is in it is
- * made when it is first opened.
+ * A section that is closed unless `isOpen` was true at first; `note` summarizes its settings. `isLazy`: what is in it
+ * is made when it is first opened.
  */
 export function Collapsible({
   title,

@@ -246,7 +246,7 @@ test('reports have the zone of the channel, at most ten of them in an account', 
   t.is((await patch('Asia/Tokyo')).status, 200);
 });
 
-test('a mail program unsubscribes with one POST; a GET only asks; the log says so and other chats are notified', async (t) => {
+test('a mail program unsubscribes with one POST, a GET only asks; log and other chats are notified', async (t) => {
   const { api, account, create, visit, read } = await prepare(t);
   const { id, link } = await create({ name: 'Leaving' });
   const other = await create({ name: 'Staying' });

@@ -159,7 +159,8 @@ test('monitors that get or lose a tag during a window come to it and leave it, a
   await account.owner('DELETE', `${WINDOWS}/${window.id}`);
   t.deepEqual([await isIn(joins), await isIn(leaves)], [false, false]);
   const { rows } = await api.database.pool.query(
-    'SELECT count(*)::int AS n FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no WHERE o.window_id = $1',
+    'SELECT count(*)::int AS n FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no ' +
+      'WHERE o.window_id = $1',
     [window.id],
   );
   t.is(rows[0]?.n, 3);
@@ -293,7 +294,8 @@ test('occurrences are made ahead day by day, and the windows of a rule that has 
   };
   const count = async () => {
     const { rows } = await api.database.pool.query(
-      'SELECT count(*)::int AS n, count(DISTINCT starts_at)::int AS moments FROM maintenance_occurrences WHERE window_id = $1',
+      'SELECT count(*)::int AS n, count(DISTINCT starts_at)::int AS moments FROM maintenance_occurrences ' +
+        'WHERE window_id = $1',
       [daily.id],
     );
     return rows[0];

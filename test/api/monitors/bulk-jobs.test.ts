@@ -58,7 +58,7 @@ async function isDone(t: ExecutionContext, account: Account, id: string | null):
   t.true(await until(async () => (await jobOf(account, id)).status === 'done', { timeoutMs: 30_000 }));
 }
 
-test('a change of more than 100 goes on as a job whose progress and results are read, and streams notify of', async (t) => {
+test('a change of more than 100 goes on as a job with progress, results and events', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const ids = await addMonitors(api, account, 130);
@@ -157,7 +157,7 @@ test('what a process was killed at another one finishes, and no monitor is chang
   t.deepEqual(rows, [{ address: '192.0.2.7', entries: 109, monitors: 109 }]);
 });
 
-test('a job stops where its token is revoked or its member may not change monitors any more, and names the rest', async (t) => {
+test('a job stops where its token is revoked or its member demoted, and names the rest', async (t) => {
   const { api } = t.context;
   for (const kind of ['token', 'user'] as const) {
     const account = await api.account();
@@ -190,7 +190,7 @@ test('a job stops where its token is revoked or its member may not change monito
   }
 });
 
-test('an account has three jobs under way at most, keeps the last twenty, and asks too much once a minute', async (t) => {
+test('an account has three jobs under way at most, and keeps the last twenty', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   await addMonitors(api, account, 101);

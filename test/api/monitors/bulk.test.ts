@@ -26,7 +26,7 @@ async function listEntries({ api }: { api: ApiServer }, account: Account, id: st
   return rows;
 }
 
-test('each action does to each monitor what its own operation does, with its status and its entry in the audit log', async (t) => {
+test('each action does what the operation of one monitor does, its status and audit entry included', async (t) => {
   const account = await t.context.api.account();
   const { owner, reader } = account;
   const ids = [await addMonitor(account), await addMonitor(account, { name: 'Store' })];
@@ -325,7 +325,7 @@ test('the same request with the same key is made once, and answers the same agai
   t.is(entries.filter(({ action }) => action === 'monitor.paused').length, 1);
 });
 
-test('of simultaneous requests with the same key one is made, and the others answer the same or that it is under way', async (t) => {
+test('of simultaneous requests with the same key one is made, and the others say so', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const ids: string[] = [];

@@ -66,7 +66,7 @@ for (const [tags, error] of [
   });
 }
 
-test('lists and the overview are narrowed to monitors that have all tags, page by page, of this account alone', async (t) => {
+test('lists and the overview are narrowed to the account’s monitors that have all tags, page by page', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   await addMonitor(stranger, ['env:prod', 'db']);
@@ -107,7 +107,7 @@ test('incidents are narrowed to those of monitors with all tags', async (t) => {
   t.deepEqual(await listed('?tag=web&status=open'), []);
 });
 
-test('a channel gets the alerts of the monitors that it names and of those with any, or all, of its tags', async (t) => {
+test('a channel gets the alerts of monitors that it names or that have any, or all, of its tags', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const { owner, reader } = account;

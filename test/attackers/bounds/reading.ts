@@ -36,8 +36,8 @@ const slas: Walker = async (t) => {
   isError(t, await reader('GET', '/v1/sla?tag=one'), {
     status: 400,
     error:
-      'from must be later, or tag must choose fewer monitors: these changed, or were in maintenance, more often in the ' +
-      'window than is counted at once',
+      'from must be later, or tag must choose fewer monitors: these changed, or were in maintenance, more often in ' +
+      'the window than is counted at once',
   });
   const from = Math.floor(Date.now() / 1000) - 3600;
   t.deepEqual(await statusesOf(29, () => reader('GET', `/v1/sla?tag=one&from=${from}`)), thenRefused(28, 200, 429));

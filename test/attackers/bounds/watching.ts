@@ -90,7 +90,8 @@ const bulkChanges: Walker = async (t) => {
   t.true(
     (await numberOf(
       api,
-      'SELECT max(length(r.error)) FROM bulk_results r JOIN bulk_changes b ON b.no = r.change_no WHERE b.tenant_id = $1',
+      'SELECT max(length(r.error)) FROM bulk_results r JOIN bulk_changes b ON b.no = r.change_no ' +
+        'WHERE b.tenant_id = $1',
       [tenantId],
     )) <= 500,
   );

@@ -14,7 +14,7 @@ const RULES = [
 ];
 
 /**
- * The quarters of an hour of two years, each with the latest time that the clocks of the zone have shown by then: hours
+ * The quarters of an hour of two years, each with the latest time that the clocks of the zone have shown by then. Hours
  * begin and end where that is theirs for the first time.
  */
 const CLOCK = `

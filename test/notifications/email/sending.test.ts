@@ -78,7 +78,7 @@ test('hostile names make no header, no recipient and no markup, and nothing is l
   t.notRegex(mail?.html ?? '', /url\(|\u202E/);
 });
 
-test('a refused recipient is final and loses the channel, a full mailbox and a refused message are final alone', async (t) => {
+test('a refused recipient loses the channel; a full mailbox and a refused message are final alone', async (t) => {
   const { server, send } = await prepare(t);
   const answers = [
     [{ to: { code: 550, text: '5.1.1 No such user' } }, true],
@@ -134,7 +134,7 @@ test('a server that is away, hangs or is slow is retried, within the deadline', 
   held.resolve();
 });
 
-test('beyond what may be in hand messages are retried at once, so that nothing else waits for the server', async (t) => {
+test('messages beyond what may be in hand are retried, so that nothing else waits', async (t) => {
   const server = await startMailServer(t);
   const held = Promise.withResolvers<void>();
   server.hold = held.promise;

@@ -99,7 +99,7 @@ async function prepare(t: ExecutionContext, settings: Partial<WindowSettings> = 
   return { runtime, monitor, agent, chat, webhook, plan, change, deliveriesTo, deliver };
 }
 
-test('in maintenance states and incidents go on, webhooks hear of them at once, and chats wait for its end', async (t) => {
+test('in maintenance states and incidents go on, webhooks get them at once, and chats wait', async (t) => {
   const { runtime, chat, webhook, plan, change, deliveriesTo, deliver } = await prepare(t, { settleSeconds: 300 });
   const { window } = await plan();
   await change('down', 10);

@@ -390,7 +390,7 @@ test(
   },
 );
 
-test('where nothing is to be made the chore makes two queries: of the newest periods, and of other zones', async (t) => {
+test('where nothing is to be made the chore makes two queries, of UTC and of other zones', async (t) => {
   const { runtime, make } = await openOffice(t, { days: 60 });
   await make(MONDAY_MS + 40_000);
   const { pool } = runtime.database;

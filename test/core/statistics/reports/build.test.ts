@@ -225,7 +225,7 @@ test('a monitor met its targets where it met both of them, or the one that it ha
   t.deepEqual([summary.sla_met, summary.sla_missed], [3, 2]);
 });
 
-test('maintenance is left out of the uptime, which is also said with it, and what was entered afterwards is named', (t) => {
+test('uptime is said with and without maintenance, and what was entered afterwards is named', (t) => {
   const stretch = (from: number, to: number) => ({ startMs: (START + from) * 1000, endMs: (START + to) * 1000 });
   const { line, days } = report({
     transitions: [
