@@ -229,10 +229,7 @@ test('tags of a monitor beyond the most are refused for that monitor alone', asy
     json.results.map(({ status }) => status),
     [400, 200],
   );
-  t.is(
-    json.results[0]?.error?.message,
-    'tags must be at most 20 of a monitor, and this one would have 21: remove some first',
-  );
+  t.is(json.results[0]?.error?.message, 'tags must be at most 20 of a monitor, got 21 with these: remove some first');
 });
 
 const PAUSE = { select: { all: true }, action: 'pause' };
