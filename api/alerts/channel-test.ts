@@ -31,7 +31,7 @@ import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
-import { checkPresetUrl, readAddressPatch, type AddressPatch } from './channel-input.ts';
+import { checkPresetUrl, mergeFormat, readAddressPatch, type AddressPatch } from './channel-input.ts';
 import { getOwnChannel } from './channels.ts';
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
@@ -83,7 +83,7 @@ export function updateWebhookHandler(
     const after = {
       url: patch.url ?? opened.url,
       headers: mergeOrRefuse(opened, patch),
-      format: patch.format === undefined ? opened.format : patch.format,
+      format: mergeFormat(opened.format, patch),
     };
     const problems: Problem[] = [];
     checkPresetUrl(after.format, after.url, problems);
