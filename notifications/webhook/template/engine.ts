@@ -1,4 +1,4 @@
-import { Liquid, LiquidError } from 'liquidjs';
+import { CaptureTag, Liquid, LiquidError, type Context } from 'liquidjs';
 import { MOST_RENDERED_BYTES, MOST_TEMPLATE_LENGTH } from '../../../core/alerts/webhook-format.ts';
 
 /** What came of rendering; `problem` continues a sentence that begins with what was rendered. */
@@ -13,17 +13,26 @@ const LEFT_OUT = ['include', 'render', 'layout', 'block', 'tablerow'];
  */
 export const RENDER_MS = 250;
 
-/** Characters that filters may make. */
-const MOST_FILTERED = 4 * MOST_RENDERED_BYTES;
+/** Characters that filters and captures may make. */
+const MOST_MADE = 4 * MOST_RENDERED_BYTES;
+
+/** Counts what it captures as filters count what they make: a text that doubles in each round is soon gigabytes. */
+class CountedCapture extends CaptureTag {
+  override *render(context: Context): Generator<unknown, void, string> {
+    yield* super.render(context);
+    context.memoryLimit.use(String(Reflect.get(context.bottom(), this.variable)).length);
+  }
+}
 
 const engine = new Liquid({
   strictFilters: true,
   ownPropertyOnly: true,
   parseLimit: MOST_TEMPLATE_LENGTH,
-  memoryLimit: MOST_FILTERED,
+  memoryLimit: MOST_MADE,
   templates: {},
 });
 for (const tag of LEFT_OUT) delete engine.tags[tag];
+engine.registerTag('capture', CountedCapture);
 
 /**
  * Renders a template, however long that takes: whoever calls this bounds its time.
@@ -31,6 +40,7 @@ for (const tag of LEFT_OUT) delete engine.tags[tag];
 export function renderTemplate(template: string, variables: object): Rendered {
   try {
     const text: string = engine.parseAndRenderSync(template, variables);
+    if (text.length > MOST_RENDERED_BYTES) return TOO_MUCH;
     const bytes = Buffer.byteLength(text);
     return bytes <= MOST_RENDERED_BYTES
       ? { ok: true, text }

@@ -34,6 +34,17 @@ test('what never ends, or makes too much, is broken off, and the next template i
   }
 });
 
+test('captures count like what filters make, however little they are shown', (t) => {
+  const doubled = (times: number) =>
+    `{% assign a = "aaaaaaaaaaaaaaaa" %}{% for i in (1..${times}) %}{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}`;
+  t.deepEqual(renderTemplate(`${doubled(4)}{{ a | size }}`, VARIABLES), { ok: true, text: '256' });
+  t.false(renderTemplate(`${doubled(24)}{{ a | size }}`, VARIABLES).ok);
+  const shadowed = '{% for a in (1..3) %}{% capture a %}' + 'x'.repeat(99) + '{% for i in (1..9999) %}x{% endfor %}';
+  t.false(renderTemplate(`{% for i in (1..200) %}${shadowed}{% endcapture %}{% endfor %}{% endfor %}`, VARIABLES).ok);
+  const nested = '{% capture a %}x{% capture b %}y{% endcapture %}{{ b }}{% endcapture %}{{ a }}{{ b }}';
+  t.deepEqual(renderTemplate(nested, VARIABLES), { ok: true, text: 'xyy' });
+});
+
 test('a template reads its variables, and neither prototypes, globals nor files', async (t) => {
   const renderer = createTemplateRenderer();
   t.teardown(renderer.close);
