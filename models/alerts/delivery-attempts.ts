@@ -263,6 +263,20 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
   return channel.status === 'connected' ? null : 'The channel is not connected';
 }
 
+/** How many deliveries of a channel wait for an attempt beyond so many, counted up to a limit. */
+export async function countLateDeliveries(
+  { pool }: Pick<Database, 'pool'>,
+  { channelId, attempts, limit }: { channelId: string; attempts: number; limit: number },
+): Promise<number> {
+  const [counted] = await runOn(pool)<{ late: number }>(
+    `SELECT count(*)::int AS late FROM (
+       SELECT FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND attempts - attempts_before > $2 LIMIT $3
+     ) counted`,
+    [channelId, attempts, limit],
+  );
+  return counted?.late ?? 0;
+}
+
 /**
  * Writes the outcomes of claimed attempts and what becomes of their deliveries, in one statement; says of each whether
  * the delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
