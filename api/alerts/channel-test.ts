@@ -32,7 +32,7 @@ import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { checkPresetUrl, mergeFormat, readAddressPatch, type AddressPatch } from './channel-input.ts';
-import { getOwnChannel } from './channels.ts';
+import { getOwnChannel, refusalOf } from './channels.ts';
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
 export function testChannelHandler(
@@ -107,7 +107,14 @@ export function updateWebhookHandler(
       attempt,
     });
     if (error !== null) throw badRequest(error);
-    if (!(await replaceAddress(database, { ...key, author: authorOf(response) }, { sealed, before: opened, after })))
+    const isReplaced = await replaceAddress(
+      database,
+      { ...key, author: authorOf(response) },
+      { sealed, before: opened, after },
+    ).catch((failure: unknown) => {
+      throw refusalOf(failure);
+    });
+    if (!isReplaced)
       throw conflict(`channel ${key.id} has just been changed by another request: send the change again`);
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };
