@@ -134,7 +134,19 @@ function readTags(sent: Body<'createChannel'>['monitor_tags']): MonitorTags | nu
 }
 
 /** What a request changes of where a webhook's deliveries go and what they carry; an absent part stays. */
-export type AddressPatch = { url?: string; headers?: WebhookHeadersChange; format?: WebhookFormat };
+export type AddressPatch = {
+  url?: string;
+  headers?: WebhookHeadersChange;
+  /** The format that it has from now on; null where one is taken away, which `takenAway` names. */
+  format?: WebhookFormat;
+  takenAway?: readonly ('preset' | 'template')[];
+};
+
+/** The format after a change: a null takes away the format that it names, and no other. */
+export function mergeFormat(stored: WebhookFormat, { format, takenAway = [] }: AddressPatch): WebhookFormat {
+  if (format === undefined) return stored;
+  return format ?? (stored !== null && takenAway.some((kind) => kind in stored) ? null : stored);
+}
 
 /** Reads the body of a change of a webhook, or everything that is wrong with it. */
 export function readAddressPatch(input: Body<'updateWebhook'>): Read<AddressPatch> {
@@ -152,6 +164,7 @@ export function readAddressPatch(input: Body<'updateWebhook'>): Read<AddressPatc
     ...(url !== undefined && { url }),
     ...(headers !== undefined && { headers }),
     ...(format !== undefined && { format }),
+    takenAway: (['preset', 'template'] as const).filter((kind) => input[kind] === null),
   };
   return problems.length === 0 ? { ok: true, value: patch } : { ok: false, problems };
 }

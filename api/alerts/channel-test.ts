@@ -31,8 +31,8 @@ import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
-import { checkPresetUrl, readAddressPatch, type AddressPatch } from './channel-input.ts';
-import { getOwnChannel } from './channels.ts';
+import { checkPresetUrl, mergeFormat, readAddressPatch, type AddressPatch } from './channel-input.ts';
+import { getOwnChannel, refusalOf } from './channels.ts';
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
 export function testChannelHandler(
@@ -83,7 +83,7 @@ export function updateWebhookHandler(
     const after = {
       url: patch.url ?? opened.url,
       headers: mergeOrRefuse(opened, patch),
-      format: patch.format === undefined ? opened.format : patch.format,
+      format: mergeFormat(opened.format, patch),
     };
     const problems: Problem[] = [];
     checkPresetUrl(after.format, after.url, problems);
@@ -107,7 +107,14 @@ export function updateWebhookHandler(
       attempt,
     });
     if (error !== null) throw badRequest(error);
-    if (!(await replaceAddress(database, { ...key, author: authorOf(response) }, { sealed, before: opened, after })))
+    const isReplaced = await replaceAddress(
+      database,
+      { ...key, author: authorOf(response) },
+      { sealed, before: opened, after },
+    ).catch((failure: unknown) => {
+      throw refusalOf(failure);
+    });
+    if (!isReplaced)
       throw conflict(`channel ${key.id} has just been changed by another request: send the change again`);
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });
   };

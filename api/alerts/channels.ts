@@ -15,7 +15,7 @@ import {
   updateChannel,
   type NewChannel,
 } from '../../models/alerts/channels.ts';
-import { rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
+import { MOST_TEMPLATES, rotateSigningSecret, TooManyTemplates } from '../../models/alerts/webhook-secrets.ts';
 import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
 import { buildSlackLink } from '../../notifications/slack/connect-link.ts';
@@ -87,12 +87,16 @@ export function createChannelHandler(
 }
 
 /** What a model refused to store, as the answer; anything else as it is. */
-function refusalOf(error: unknown): unknown {
+export function refusalOf(error: unknown): unknown {
   if (error instanceof TooManyChannels) return tooManyChannels();
   if (error instanceof TooManyReportZones)
     return badRequest(
       `report_timezone must be one of the zones of other channels: an account can have reports in at most ` +
         `${MOST_REPORT_ZONES} zones other than UTC`,
+    );
+  if (error instanceof TooManyTemplates)
+    return badRequest(
+      `template must be left out: an account can have at most ${MOST_TEMPLATES} webhooks with a template`,
     );
   return error;
 }

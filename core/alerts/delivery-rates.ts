@@ -94,6 +94,9 @@ export function nextAttemptDelayMs(failed: {
   return Math.round(seconds * 1000 * (1 - JITTER + 2 * JITTER * failed.random));
 }
 
+/** Resolves of one channel that are tried beyond the timetable at a time. */
+export const MOST_LATE_RESOLVES = 1000;
+
 /** The longest wait between two attempts at a resolve, and how long it is tried, in milliseconds. */
 const RESOLVE_WAIT_MS = HOUR_MS;
 const RESOLVE_FOR_MS = 7 * DAY_MS;

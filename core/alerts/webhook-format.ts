@@ -24,11 +24,11 @@ export const MOST_TEMPLATE_LENGTH = 16_384;
 export const MOST_RENDERED_BYTES = 262_144;
 
 /** Receivers that keep an alert open until it is resolved: for them a lost resolve is worse than a late one. */
-const STATEFUL: ReadonlySet<WebhookPreset> = new Set(['alertmanager', 'grafana_oncall', 'opsgenie', 'pagerduty']);
+export const STATEFUL_PRESETS: readonly WebhookPreset[] = ['alertmanager', 'grafana_oncall', 'opsgenie', 'pagerduty'];
 
 /** Whether a receiver keeps alerts open until they are resolved. */
 export function isStateful(format: WebhookFormat): boolean {
-  return format !== null && 'preset' in format && STATEFUL.has(format.preset);
+  return format !== null && 'preset' in format && STATEFUL_PRESETS.includes(format.preset);
 }
 
 /** Whether a template renders JSON, as its content type says. */

@@ -11,7 +11,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { ChannelRecord } from './channel-record.ts';
 import { insertConnectCode, type StoredConnectCode } from './chat-connections.ts';
 import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
-import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
+import { requireTemplates, sealWebhook, type NewWebhook } from './webhook-secrets.ts';
 
 /**
  * A channel to store. `webhook` comes in clear and is encrypted here; `connectCode` is part of its connect link (D-55).
@@ -121,6 +121,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
       { transaction, returning: true },
     );
     if (reportTimezone !== null) await requireReportZones(run, tenantId);
+    if (webhook?.format && 'template' in webhook.format) await requireTemplates(run, tenantId);
     const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
     if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
     if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });

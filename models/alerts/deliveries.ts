@@ -1,4 +1,5 @@
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import { STATEFUL_PRESETS } from '../../core/alerts/webhook-format.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -29,6 +30,10 @@ export type OverdueChannel = {
  * A delivery without a live job is due for longer than this, in milliseconds: its job is then taken for lost.
  */
 const OVERDUE_MS = 10_000;
+
+/** SQL: whether a delivery `d` of a channel `c` ends an incident at a receiver that keeps it open until then. */
+export const ENDS_INCIDENT = `(c.format ->> 'preset' IN (${STATEFUL_PRESETS.map((preset) => `'${preset}'`).join(', ')})
+  AND d.event = 'monitor.up' AND d.message -> 'detail' ->> 'incident_id' IS NOT NULL)`;
 
 /** Writes deliveries, in the order given, in the transaction of the change that causes them. */
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {

@@ -5,6 +5,7 @@ import type { Database } from '../database.ts';
 import { readSummary } from '../incidents/storms.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
+import { ENDS_INCIDENT } from './deliveries.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
 /** One claimed attempt, which only its holder may send. */
@@ -61,6 +62,12 @@ export type RecordedAttempt = {
   nextAttemptAtMs: number | null;
 };
 
+/**
+ * SQL: whether retries of a delivery `d` of a channel `c` are dropped once its monitor has changed again. Neither
+ * people nor receivers of a preset go by the sequence: what began an incident would open it anew after its end.
+ */
+const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset') AND ${ENDS_INCIDENT} IS NOT TRUE)`;
+
 /** In the order of the parameters of the statement that records attempts, an array each. */
 const RECORDED_COLUMNS = [
   'deliveryId',
@@ -93,8 +100,8 @@ type RequestedRow = (ClaimedRow | { [Column in keyof ClaimedRow]: null }) & { re
  * deliveries, the longest due first. The claims come in the order of the names. Of one monitor none is claimed before
  * the first attempt at an earlier delivery is over, so that nothing but a retry is overtaken. Of alerts that waited for
  * the end of maintenance a chat has one claimed at a time, until it is released or gathered with the others. A claim
- * that its holder never answered for expires, and its attempt stays counted. Retries to chats that a newer change
- * superseded are dropped, and a chat that asked to be left alone has nothing to claim until then.
+ * that its holder never answered for expires, and its attempt stays counted. Retries to chats and presets that a newer
+ * change superseded are dropped, and a chat that asked to be left alone has nothing to claim until then.
  */
 export async function claimDeliveries(
   database: Database,
@@ -154,9 +161,9 @@ async function supersedeClaimed(
 /**
  * Claims up to `lanes` attempts of each channel; one row for each, and at least one for each channel.
  * 1. `requested`: the channels, without chats that asked for a pause.
- * 2. `superseded`: due retries to chats that a newer change overtook are ended.
+ * 2. `superseded`: due retries to chats and presets that a newer change overtook are ended.
  * 3. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
- *    skipped.
+ *    skipped. To a preset nothing goes while an earlier one of its monitor is on its way, be it a retry.
  * 4. `claimed`, `opened`: they are claimed, their attempts counted and opened. The commit does not wait for the disk,
  *    which was half of its time: what a crash of PostgreSQL takes back is a claim, and the attempt is then made once
  *    more under the same `delivery_id`, which the documentation has receivers expect.
@@ -175,7 +182,7 @@ async function claimEach(
        UPDATE deliveries SET outcome = 'superseded', finished_at = $2
        WHERE id = ANY (ARRAY (
          SELECT d.id FROM requested c JOIN deliveries d ON d.channel_id = c.id
-         WHERE c.type <> 'webhook' AND is_due(d, $2) AND d.attempts > d.attempts_before
+         WHERE ${DROPS_OVERTAKEN} AND is_due(d, $2) AND d.attempts > d.attempts_before
            AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
          FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
@@ -187,6 +194,9 @@ async function claimEach(
            AND (c.type = 'webhook'
              OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL)
              OR NOT EXISTS (SELECT FROM held_ahead(d, $2)))
+           AND CASE WHEN c.format ? 'preset' THEN NOT EXISTS (
+             SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id
+               AND e.no < d.no AND e.outcome = 'pending' AND e.claimed_until > $2) ELSE true END
          ORDER BY d.next_attempt_at, d.id LIMIT $4 FOR NO KEY UPDATE OF d SKIP LOCKED
        ) n
      ), claimed AS (
@@ -261,12 +271,26 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
   return channel.status === 'connected' ? null : 'The channel is not connected';
 }
 
+/** How many deliveries of a channel wait for an attempt beyond so many, counted up to a limit. */
+export async function countLateDeliveries(
+  { pool }: Pick<Database, 'pool'>,
+  { channelId, attempts, limit }: { channelId: string; attempts: number; limit: number },
+): Promise<number> {
+  const [counted] = await runOn(pool)<{ late: number }>(
+    `SELECT count(*)::int AS late FROM (
+       SELECT FROM deliveries WHERE channel_id = $1 AND outcome = 'pending' AND attempts - attempts_before > $2 LIMIT $3
+     ) counted`,
+    [channelId, attempts, limit],
+  );
+  return counted?.late ?? 0;
+}
+
 /**
  * Writes the outcomes of claimed attempts and what becomes of their deliveries, in one statement; says of each whether
  * the delivery was still its own. False where its claim had expired and another attempt was begun since: then only the
- * attempt is recorded, and the delivery stays the other's. A retry to a chat that has a newer change of the monitor by
- * now is `superseded` at once. A channel that was failing and took one is well again, which costs one that is well no
- * statement more.
+ * attempt is recorded, and the delivery stays the other's. A retry to a chat or preset that has a newer change of the
+ * monitor by now is `superseded` at once. A channel that was failing and took one is well again, which costs one that
+ * is well no statement more.
  * 1. `made`: the attempts as rows, each with its channel and what becomes of its delivery.
  * 2. `recorded`: the outcome of each is written at it.
  * 3. `healed`: channels that were failing and took one, locked in one order.
@@ -280,7 +304,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
     `WITH made AS MATERIALIZED (
        SELECT m.*, d.channel_id, CASE
                 WHEN m.outcome <> 'retry' THEN m.outcome
-                WHEN c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
+                WHEN ${DROPS_OVERTAKEN} AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
                   THEN 'superseded'
                 ELSE 'pending' END AS becomes
        FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],

@@ -70,13 +70,13 @@ export async function replaceEmailCode(
   });
 }
 
-/** An email channel as the page of its unsubscribe link names it. */
+/** An email channel as the page of its unsubscribe link names it; one that its owner disabled is still subscribed. */
 export type EmailChannel = { name: string; address: string; isSubscribed: boolean };
 
 /** Finds the email channel of an unsubscribe link; null where it was deleted. */
 export async function findEmailChannel(database: Database, channelId: string): Promise<EmailChannel | null> {
   const [row] = await runOn(database.pool)<EmailChannel>(
-    `SELECT name, address, enabled AND status = 'connected' AS "isSubscribed" FROM channels
+    `SELECT name, address, status = 'connected' AS "isSubscribed" FROM channels
      WHERE id = $1 AND type = 'email'`,
     [channelId],
   );

@@ -30,6 +30,7 @@ const SOURCES = [
   'notifications',
   'postgres',
   'probes',
+  'threads',
   'queues',
   'workers',
   'package.json',

@@ -1,7 +1,12 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { MAX_RETRIES, nextAttemptDelayMs, nextResolveDelayMs } from '../../core/alerts/delivery-rates.ts';
+import {
+  MAX_RETRIES,
+  MOST_LATE_RESOLVES,
+  nextAttemptDelayMs,
+  nextResolveDelayMs,
+} from '../../core/alerts/delivery-rates.ts';
 import { identifyEmail } from '../../core/alerts/email.ts';
 import { isChatOnly } from '../../core/alerts/envelope.ts';
 import { isStateful } from '../../core/alerts/webhook-format.ts';
@@ -9,6 +14,7 @@ import { attachReport, buildReportTable } from '../../core/statistics/reports/em
 import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
 import {
   claimDeliveries,
+  countLateDeliveries,
   recordAttempts,
   type Claim,
   type ClaimedAttempt,
@@ -124,7 +130,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   async attempt(claimed: ClaimedAttempt): Promise<AttemptOutcome | 'skipped'> {
     const refused = refuse(claimed, this.#parts.retrySeconds);
     const sent = refused ?? (await this.#send(claimed));
-    const made = this.#planRetry(claimed, sent);
+    const made = await this.#planRetry(claimed, sent);
     await this.#leaveAlone(made);
     const isRecorded = await this.#record(made);
     this.#report(claimed, made);
@@ -152,18 +158,19 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     }
   }
 
-  #planRetry(claimed: ClaimedAttempt, answer: ChatAttempt): MadeAttempt {
+  async #planRetry(claimed: ClaimedAttempt, answer: ChatAttempt): Promise<MadeAttempt> {
     const { deliveryId, channelId, attempt, attemptsBefore, message } = claimed;
     const { random, retrySeconds, now } = this.#parts;
     const finishedAtMs = now();
     const failed = { attempt: attempt - attemptsBefore, random: random(), timetableSeconds: retrySeconds };
     // What the receiver refuses now it may accept once its key or its rate is mended.
-    const goesOn = endsIncident(claimed) && answer.outcome === 'failed' && answer.statusCode !== null;
+    const isTried = endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayGoOn(claimed));
+    const goesOn = isTried && answer.outcome === 'failed' && answer.statusCode !== null;
     const sent = goesOn ? { ...answer, outcome: 'retry' as const } : answer;
     const timetableMs =
       sent.outcome !== 'retry'
         ? null
-        : endsIncident(claimed)
+        : isTried
           ? nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs })
           : nextAttemptDelayMs(failed);
     // A receiver that asks for a longer pause would only refuse once more.
@@ -178,6 +185,18 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
       nextAttemptAtMs: retryInMs === null ? null : finishedAtMs + retryInMs,
       quietUntilMs: sent.retryAfterMs === null ? null : finishedAtMs + sent.retryAfterMs,
     };
+  }
+
+  /** Whether a resolve may be tried beyond the timetable: a receiver that is never well gathers them for days. */
+  async #mayGoOn({ channelId, attempt, attemptsBefore }: ClaimedAttempt): Promise<boolean> {
+    const { database, retrySeconds } = this.#parts;
+    const attempts = Math.min(retrySeconds.length, MAX_RETRIES) + 1;
+    // One that goes on already is among those that are counted.
+    if (attempt - attemptsBefore !== attempts) return true;
+    return (
+      (await countLateDeliveries(database, { channelId, attempts: attempts - 1, limit: MOST_LATE_RESOLVES + 1 })) <=
+      MOST_LATE_RESOLVES
+    );
   }
 
   async #leaveAlone({ channelId, quietUntilMs }: MadeAttempt): Promise<void> {

@@ -1,8 +1,8 @@
-import type { ChatTone } from '../../../core/alerts/chat/message.ts';
+import { shorten, type ChatTone } from '../../../core/alerts/chat/message.ts';
 import { toIso } from '../../../core/time.ts';
 import type { PresetRequests } from './alert.ts';
 
-/** Longest title of an embed that Discord takes, in characters. */
+/** Longest title of an embed that Discord takes, in characters; other texts are short enough. */
 const TITLE = 256;
 
 /** Colors as Discord takes them, red, green and blue in one number. */
@@ -26,7 +26,7 @@ export const discord: PresetRequests = ([{ text, message }], { url }) => [
       allowed_mentions: { parse: [] },
       embeds: [
         {
-          title: text.title.slice(0, TITLE),
+          title: escapeMarkdown(text.title, TITLE),
           url: message.url,
           color: COLORS[text.tone],
           timestamp: toIso(message.event_at),
@@ -38,7 +38,8 @@ export const discord: PresetRequests = ([{ text, message }], { url }) => [
   },
 ];
 
-/** Names must not turn into links and headings. */
-function escapeMarkdown(text: string): string {
-  return text.replaceAll(/[\\*_~`|>[\]()#]/g, String.raw`\$&`);
+/** Names must not turn into links and headings; what is too long is cut before it is escaped. */
+function escapeMarkdown(text: string, longest = Infinity): string {
+  const escaped = text.replaceAll(/[\\*_~`|>[\]()#]/g, String.raw`\$&`);
+  return escaped.length <= longest ? escaped : escapeMarkdown(shorten(text, text.length - 1), longest);
 }

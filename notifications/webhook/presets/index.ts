@@ -6,7 +6,7 @@ import { googleChat } from './google-chat.ts';
 import { gotify } from './gotify.ts';
 import { grafanaOncall } from './grafana-oncall.ts';
 import { mattermost } from './mattermost.ts';
-import { ntfy } from './ntfy.ts';
+import { hasTopic, ntfy } from './ntfy.ts';
 import { opsgenie } from './opsgenie.ts';
 import { pagerduty } from './pagerduty.ts';
 import { teams } from './teams.ts';
@@ -16,7 +16,8 @@ export function findPresetUrlProblem(preset: WebhookPreset, address: string): st
   const url = URL.parse(address);
   if (preset === 'pagerduty' && !url?.searchParams.get('routing_key'))
     return 'must contain the integration key: https://events.pagerduty.com/v2/enqueue?routing_key=YOUR_KEY';
-  if (preset === 'ntfy' && (url?.pathname ?? '/') === '/') return 'must end with the topic: https://ntfy.sh/YOUR_TOPIC';
+  if (preset === 'ntfy' && (url === null || !hasTopic(url)))
+    return 'must end with the topic, of letters, digits, - and _, at most 64: https://ntfy.sh/YOUR_TOPIC';
   return null;
 }
 

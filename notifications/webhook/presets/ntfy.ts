@@ -1,5 +1,8 @@
 import { plainText, type PresetRequests } from './alert.ts';
 
+/** What ntfy takes as a topic. */
+const TOPIC = /^[-_A-Za-z0-9]{1,64}$/;
+
 /** From 1 to 5; 3 is ntfy's own default. */
 const PRIORITIES = { critical: 5, warning: 4, info: 3 } as const;
 
@@ -11,14 +14,13 @@ const TAGS = { critical: 'red_circle', warning: 'warning', info: 'white_check_ma
  */
 export const ntfy: PresetRequests = ([{ severity, text, message }], { url }) => {
   const server = new URL(url);
-  const path = url.pathname.replace(/\/$/, '');
-  const cut = path.lastIndexOf('/');
-  server.pathname = path.slice(0, cut + 1);
+  const { folder, topic } = splitPath(url);
+  server.pathname = folder;
   return [
     {
       url: server,
       body: {
-        topic: decodeURIComponent(path.slice(cut + 1)),
+        topic,
         title: text.title,
         message: plainText(text),
         priority: PRIORITIES[severity],
@@ -28,3 +30,14 @@ export const ntfy: PresetRequests = ([{ severity, text, message }], { url }) => 
     },
   ];
 };
+
+/** Whether a URL ends with a topic that ntfy takes. */
+export function hasTopic(url: URL): boolean {
+  return TOPIC.test(splitPath(url).topic);
+}
+
+function splitPath({ pathname }: URL): { folder: string; topic: string } {
+  const path = pathname.replace(/\/$/, '');
+  const cut = path.lastIndexOf('/') + 1;
+  return { folder: path.slice(0, cut), topic: path.slice(cut) };
+}

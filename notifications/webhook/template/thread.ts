@@ -1,13 +1,10 @@
 import { parentPort } from 'node:worker_threads';
 import { giveWay, runWithin, threadMs } from '../../../threads/bounded-run.ts';
 import type { ThreadAnswer } from '../../../threads/compute-thread.ts';
-import { renderTemplate, TOO_MUCH, type Rendered } from './engine.ts';
+import { RENDER_MS, renderTemplate, TOO_MUCH, type Rendered } from './engine.ts';
 
 /** What is to be rendered. */
 export type RenderTask = { template: string; variables: object };
-
-/** The processor time of one template, in milliseconds, where Liquid's own limit does not end it before. */
-const BUDGET_MS = 250;
 
 giveWay();
 
@@ -23,7 +20,7 @@ function render({
 }: RenderTask): { outcome: 'done'; result: Rendered } | { outcome: 'threw'; message: string } {
   let result = TOO_MUCH;
   try {
-    runWithin(BUDGET_MS, () => (result = renderTemplate(template, variables)));
+    runWithin(RENDER_MS, () => (result = renderTemplate(template, variables)));
     return { outcome: 'done', result };
   } catch (error) {
     return { outcome: 'threw', message: String(error) };

@@ -269,6 +269,8 @@ test('a webhook has the format of a receiver or a template, is tried with it, an
   t.deepEqual(formats().at(-1), { template: { method: 'PUT', contentType: 'text/plain', body: '{{ title }}' } });
   t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, { url: 'https://format.example/b' })).status, 200);
   t.like(await read(), { template: shown });
+  t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, { preset: null })).status, 200);
+  t.like(await read(), { template: shown });
   t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, { template: null })).status, 200);
   t.like(await read(), { preset: undefined, template: undefined });
   t.is(formats().at(-1), null);

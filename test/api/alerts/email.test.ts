@@ -288,6 +288,18 @@ test('a mail program unsubscribes with one POST, a GET only asks; log and other 
   t.is((await read(id)).status, 'pending');
 });
 
+test('opening the unsubscribe link of a disabled channel changes nothing either, its button ends it', async (t) => {
+  const { api, account, create, visit, read } = await prepare(t);
+  const { id, link } = await create();
+  await visit(link, 'POST');
+  t.is((await account.owner('PATCH', `/v1/channels/${id}`, { enabled: false })).status, 200);
+  const unsubscribe = buildUnsubscribeLink(id, PUBLIC_URL, api.database.secrets.seal);
+  t.regex((await visit(unsubscribe)).html, /<button type="submit">Unsubscribe<\/button>/);
+  t.like(await read(id), { enabled: false, status: 'connected' });
+  t.regex((await visit(unsubscribe, 'POST')).html, /<h1>Unsubscribed<\/h1>/);
+  t.is((await read(id)).status, 'pending');
+});
+
 test('an unsubscribe link of another key ring, or of no channel, changes nothing', async (t) => {
   const { api, create, visit, read } = await prepare(t);
   const { id, link } = await create();

@@ -60,7 +60,32 @@ const channels: Walker = async (t) => {
     const refused = await owner(path === '/v1/channels' ? 'POST' : 'PATCH', path, { monitor_ids: routes });
     t.regex(String(refused.json['error']), /monitor_ids must (be|have).*1000/, refused.text);
   }
+  await boundTemplates(t);
 };
+
+/** Lists of channels have templates whole: an account has a hundred, created or changed. */
+async function boundTemplates(t: Parameters<Walker>[0]): Promise<void> {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  await fillChannels(api, tenantId, 99);
+  await api.database.pool.query(
+    `UPDATE channels SET format = '{"template": {"method": "POST", "contentType": "text/plain", "body": "x"}}'
+     WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  const webhook = (format: object) => ({ type: 'webhook', url: 'https://templates.example/', ...format });
+  const template = { content_type: 'text/plain', body: 'x' };
+  t.is((await owner('POST', '/v1/channels', webhook({ template }))).status, 201);
+  const { json } = await owner('POST', '/v1/channels', webhook({}));
+  for (const refused of [
+    await owner('POST', '/v1/channels', webhook({ template })),
+    await owner('PATCH', `/v1/channels/${json.id}/webhook`, { template }),
+  ]) {
+    t.is(refused.status, 400, refused.text);
+    t.regex(String(refused.json['error']), /^template must be left out: .* at most 100 webhooks with a template$/);
+  }
+  t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, { preset: 'teams' })).status, 200);
+}
 
 async function fillChannels({ database }: ApiServer, tenantId: string, count: number): Promise<void> {
   await database.pool.query(

@@ -39,8 +39,8 @@ ifInstalled('an Alertmanager shows an alert firing, and resolved once the monito
   const [firing, ...others] = await until(async () => (await listAlerts()).length > 0 && (await listAlerts()));
   t.deepEqual(others, []);
   t.like(firing, {
-    labels: { monitor_id: 'mon_1', instance: 'https://shop.example/', dedup_key: 'spotcheck/spotcheck.example/inc_1' },
-    annotations: { summary: 'Down: Shop' },
+    labels: { monitor_id: 'mon_1', dedup_key: 'spotcheck/spotcheck.example/inc_1' },
+    annotations: { summary: 'Down: Shop', target: 'https://shop.example/' },
     generatorURL: 'https://spotcheck.example/monitors',
   });
   t.true(Date.parse(firing?.endsAt ?? '') > Date.now() + 86_400_000);

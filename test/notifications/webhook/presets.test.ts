@@ -277,6 +277,48 @@ test('Alertmanager gets the same labels while an alert fires and when it ends, a
   t.true(Date.parse(firing?.[0].endsAt ?? '') > AT * 1000 + 86_400_000);
 });
 
+test('Alertmanager ends the alert of a monitor or agent that was renamed or led elsewhere meanwhile', (t) => {
+  const up = upOf('Market');
+  const moved = { ...up, monitor: { ...up.monitor, target: 'https://market.example/' } };
+  const agentWas = (state: 'offline' | 'online', name: string) =>
+    buildAgentMessage({
+      agent: { id: 'agt_1', name, region: null },
+      state,
+      atMs: AT * 1000,
+      lastSeenAt: AT,
+      publicUrl,
+    });
+  for (const [began, ended] of [
+    [downOf('Shop'), moved],
+    [agentWas('offline', 'home'), agentWas('online', 'home-lab')],
+  ] as const) {
+    const [firing, resolved] = [began, ended].map(
+      (message) => requestsOf('alertmanager', message, RECEIVERS.alertmanager.url)[0]?.body as [{ labels: object }],
+    );
+    t.deepEqual(firing?.[0].labels, resolved?.[0].labels);
+  }
+});
+
+test('Discord gets a title that is cut between characters, without markup of its own', (t) => {
+  const titleOf = (name: string) => {
+    const body = requestsOf('discord', downOf(name), RECEIVERS.discord.url)[0]?.body as { embeds: { title: string }[] };
+    return body.embeds[0]?.title ?? '';
+  };
+  t.is(titleOf('my_shop_*'), String.raw`Down: my\_shop\_\*`);
+  for (let length = 120; length < 130; length += 1) {
+    const title = titleOf(`${'x'.repeat(length % 2)}${'\u{1F600}'.repeat(length)}`);
+    t.true(title.isWellFormed());
+    t.true(title.length <= 256, `${title.length}`);
+  }
+});
+
+test('a topic that ntfy does not take is refused', (t) => {
+  for (const path of ['%zz', 'a%2Fb', '%E2%98%83', '/', 'x'.repeat(65), 'a b'])
+    t.regex(findPresetUrlProblem('ntfy', `https://ntfy.sh/${path}`) ?? '', /^must end with the topic/, path);
+  for (const path of ['up_1-x', 'base/alerts/', 'x'.repeat(64)])
+    t.is(findPresetUrlProblem('ntfy', `https://ntfy.sh/${path}`), null, path);
+});
+
 test('a URL without what its receiver is known by is refused', (t) => {
   t.regex(findPresetUrlProblem('pagerduty', 'https://events.pagerduty.com/v2/enqueue') ?? '', /integration key/);
   t.regex(findPresetUrlProblem('ntfy', 'https://ntfy.sh/') ?? '', /topic/);

@@ -171,6 +171,36 @@ test('a resolve that its receiver lost twenty times arrives with the twenty-firs
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 21 });
 });
 
+test('beyond the timetable a channel has a thousand resolves at most', async (t) => {
+  const { deliver, clock, receiver } = await prepare(t, (_request, response) => void response.writeHead(400).end());
+  const { id, tenantId, channelId } = await addDelivery(`${receiver.url}?routing_key=k`, 'webhook', {
+    preset: 'pagerduty',
+  });
+  const late = (count: number) =>
+    database.pool.query(
+      `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at, attempts)
+       SELECT 'late_' || n, $1, $2, 'mon_' || n, event, message, $4, 0, 9 FROM deliveries, generate_series(1, $3::int) n
+       WHERE id = $5`,
+      [tenantId, channelId, count, clock.now() + 86_400_000, id],
+    );
+  const resolve = async () => {
+    const next = await addDeliveryTo({ tenantId, channelId });
+    await database.pool.query(
+      `UPDATE deliveries SET message = jsonb_set(message::jsonb, '{detail,incident_id}', '"inc_1"') WHERE id = $1`,
+      [next],
+    );
+    for (let attempt = 1; attempt <= 4; attempt += 1) {
+      await deliver(channelId);
+      clock.offsetMs += 200_000;
+    }
+    return await deliveryOf(next);
+  };
+  await deliver(channelId);
+  await late(999);
+  t.like(await resolve(), { outcome: 'pending', attempts: 4 });
+  t.like(await resolve(), { outcome: 'failed', attempts: 4 });
+});
+
 test('for a template that fails when it is due the signed envelope is sent, and the attempt says so', async (t) => {
   const bodies: { event?: string; title?: string }[] = [];
   const { deliver, receiver } = await prepare(t, async (request, response) => {

@@ -1,0 +1,56 @@
+import test from 'ava';
+import { renderTemplate } from '../../../notifications/webhook/template/engine.ts';
+import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
+
+const VARIABLES = { title: 'Down: Shop', monitor: { name: 'Shop' } };
+
+test.serial('a template is rendered however long others have the processor meanwhile', (t) => {
+  const { now } = performance;
+  let heldUpMs = 0;
+  performance.now = () => now.call(performance) + (heldUpMs += 10_000);
+  t.teardown(() => (performance.now = now));
+  const body = '{% for each in (1..3) %}{{ each }} {{ title | json }} {% endfor %}';
+  t.deepEqual(renderTemplate(body, VARIABLES), {
+    ok: true,
+    text: '1 "Down: Shop" 2 "Down: Shop" 3 "Down: Shop" ',
+  });
+});
+
+test('what never ends, or makes too much, is broken off, and the next template is rendered', async (t) => {
+  const renderer = createTemplateRenderer();
+  t.teardown(renderer.close);
+  const render = (template: string) => renderer.render({ template, variables: VARIABLES }, 'ten_1');
+  const long = 'a'.repeat(5000);
+  for (const template of [
+    '{% for i in (1..1000) %}{% for j in (1..1000) %}{% for k in (1..1000) %}{% endfor %}{% endfor %}{% endfor %}',
+    '{% for i in (1..100000000) %}{% endfor %}',
+    '{{ "now" | date: "%536870000Y" }}',
+    `{% assign a = "${long}" | append: "${long}" %}{{ a | replace: "a", a }}`,
+    '{% assign a = "aaaaaaaaaaaaaaaa" %}{% for i in (1..60) %}{% assign a = a | append: a %}{% endfor %}',
+  ]) {
+    const rendered = await render(template);
+    t.false(rendered.ok, template);
+    t.deepEqual(await render('{{ title }}'), { ok: true, text: 'Down: Shop' });
+  }
+});
+
+test('captures count like what filters make, however little they are shown', (t) => {
+  const doubled = (times: number) =>
+    `{% assign a = "aaaaaaaaaaaaaaaa" %}{% for i in (1..${times}) %}{% capture a %}{{ a }}{{ a }}{% endcapture %}{% endfor %}`;
+  t.deepEqual(renderTemplate(`${doubled(4)}{{ a | size }}`, VARIABLES), { ok: true, text: '256' });
+  t.false(renderTemplate(`${doubled(24)}{{ a | size }}`, VARIABLES).ok);
+  const shadowed = '{% for a in (1..3) %}{% capture a %}' + 'x'.repeat(99) + '{% for i in (1..9999) %}x{% endfor %}';
+  t.false(renderTemplate(`{% for i in (1..200) %}${shadowed}{% endcapture %}{% endfor %}{% endfor %}`, VARIABLES).ok);
+  const nested = '{% capture a %}x{% capture b %}y{% endcapture %}{{ b }}{% endcapture %}{{ a }}{{ b }}';
+  t.deepEqual(renderTemplate(nested, VARIABLES), { ok: true, text: 'xyy' });
+});
+
+test('a template reads its variables, and neither prototypes, globals nor files', async (t) => {
+  const renderer = createTemplateRenderer();
+  t.teardown(renderer.close);
+  const render = (template: string) => renderer.render({ template, variables: VARIABLES }, 'ten_1');
+  const names = ['title.constructor', 'monitor.__proto__', 'constructor', 'process', 'globalThis', 'env', 'toString'];
+  const body = names.map((name) => `{{ ${name} }}`).join('');
+  t.deepEqual(await render(body), { ok: true, text: '' });
+  for (const tag of ['include', 'render', 'layout']) t.false((await render(`{% ${tag} "/etc/passwd" %}`)).ok);
+});

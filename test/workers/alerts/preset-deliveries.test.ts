@@ -1,0 +1,156 @@
+import test, { type ExecutionContext } from 'ava';
+import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
+import type { WebhookPreset } from '../../../core/alerts/webhook-format.ts';
+import type { Verdict } from '../../../core/checks/verdict.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+
+/** At the beginning of a step in which waiting deliveries are due. */
+const START_MS = Math.floor(Date.now() / 5000) * 5000 - 60_000;
+const CLAIM_MS = 15_000;
+
+test('the retry of what began an incident does not open it anew after its end', async (t) => {
+  const { change, attempt, outcomesOf, pagerduty } = await prepare(t);
+  await change('down', START_MS);
+  t.is(await attempt(pagerduty, START_MS, { retryAtMs: START_MS + 5000 }), 'monitor.down');
+  await change('up', START_MS + 3000);
+  t.is(await attempt(pagerduty, START_MS + 3000), 'monitor.up');
+  t.is(await attempt(pagerduty, START_MS + 5000), null);
+  t.deepEqual(await outcomesOf(pagerduty), ['superseded', 'delivered']);
+});
+
+test('an attempt that fails after its incident has ended is not retried', async (t) => {
+  const { change, claim, record, outcomesOf, pagerduty } = await prepare(t);
+  await change('down', START_MS);
+  const claimed = await claim(pagerduty, START_MS);
+  await change('up', START_MS + 3000);
+  await record(claimed, { retryAtMs: START_MS + 13_000 });
+  t.deepEqual(await outcomesOf(pagerduty), ['superseded', 'pending']);
+});
+
+test('the end of an incident waits for a retry of its beginning that is on its way', async (t) => {
+  const { change, attempt, claim, record, pagerduty } = await prepare(t);
+  await change('down', START_MS);
+  await attempt(pagerduty, START_MS, { retryAtMs: START_MS + 5000 });
+  const retried = await claim(pagerduty, START_MS + 5000);
+  t.is(retried?.event, 'monitor.down');
+  await change('up', START_MS + 6000);
+  t.is(await attempt(pagerduty, START_MS + 6000), null);
+  await record(retried, {});
+  t.is(await attempt(pagerduty, START_MS + 6000), 'monitor.up');
+});
+
+test('a resolve is retried whatever comes after it; where nothing stays open the newest state is enough', async (t) => {
+  const { change, attempt, outcomesOf, pagerduty, discord } = await prepare(t);
+  for (const [index, verdict] of (['down', 'up', 'down'] as const).entries()) {
+    const atMs = START_MS + 1000 * index;
+    await change(verdict, atMs);
+    for (const channelId of [pagerduty, discord])
+      await attempt(channelId, atMs, verdict === 'up' ? { retryAtMs: START_MS + 60_000 } : {});
+  }
+  t.is(await attempt(pagerduty, START_MS + 60_000), 'monitor.up');
+  t.is(await attempt(discord, START_MS + 60_000), null);
+  t.deepEqual(await outcomesOf(pagerduty), ['delivered', 'delivered', 'delivered']);
+  t.deepEqual(await outcomesOf(discord), ['delivered', 'superseded', 'delivered']);
+});
+
+test('however a monitor flaps beyond its rate, what was opened at a receiver is resolved there', async (t) => {
+  const { runtime, change, claim, record, pagerduty } = await prepare(t);
+  const open = new Set<string>();
+  const drain = async (nowMs: number) => {
+    for (let claimed = await claim(pagerduty, nowMs); claimed !== null; claimed = await claim(pagerduty, nowMs)) {
+      const { detail, event } = claimed.message as MonitorMessage;
+      if (event === 'monitor.up') open.delete(detail.incident_id ?? '');
+      else open.add(detail.incident_id ?? '');
+      await record(claimed, {});
+    }
+  };
+  // Three changes are within the rate: an incident is open there when the rate is used up.
+  await runtime.database.pool.query(`INSERT INTO delivery_rates (key, used_up) SELECT id, $1 FROM monitors`, [
+    START_MS + (240 + 2 * 2 - 6) * 1000,
+  ]);
+  for (let turn = 0; turn < 20; turn += 1) await change(turn % 2 === 0 ? 'down' : 'up', START_MS + 100 * turn);
+  await drain(START_MS + 2000);
+  t.is(open.size, 1);
+  await drain(START_MS + 3_600_000);
+  t.deepEqual([...open], []);
+  const { rows } = await runtime.database.pool.query(
+    'SELECT count(*)::int AS deliveries FROM deliveries WHERE channel_id = $1',
+    [pagerduty],
+  );
+  t.true(rows[0].deliveries <= 6, `${rows[0].deliveries} deliveries`);
+});
+
+/** A monitor that has been up for long, with webhooks of two presets. */
+async function prepare(t: ExecutionContext) {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId } = runtime;
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { name: 'Shop', downAfterFailures: 1 });
+  let steps = 0;
+  const change = async (verdict: Verdict, atMs: number) => {
+    steps += 1;
+    const evaluate = createEvaluator({ ...runtime, now: () => atMs });
+    return await evaluate([resultOf(monitor, agent, { dueAtMs: START_MS - 60_000 + 10 * steps, verdict })]);
+  };
+  await change('up', START_MS - 100_000);
+  const addChannel = async (preset: WebhookPreset) => {
+    const id = newId('nch');
+    await createChannel(database, {
+      id,
+      tenantId,
+      type: 'webhook',
+      name: preset,
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      webhook: { url: 'https://hooks.example/?routing_key=k', signingSecret: 'whsec_AAAA', format: { preset } },
+      nowMs: START_MS,
+      author: null,
+    });
+    return id;
+  };
+  const claim = (channelId: string, nowMs: number) =>
+    claimNextDelivery(database, channelId, { nowMs, claimMs: CLAIM_MS });
+  const record = async (claimed: Awaited<ReturnType<typeof claim>>, { retryAtMs = null }: Outcome) => {
+    if (claimed === null) return;
+    const isRecorded = await recordAttempt(database, {
+      deliveryId: claimed.deliveryId,
+      attempt: claimed.attempt,
+      outcome: retryAtMs === null ? 'delivered' : 'retry',
+      statusCode: retryAtMs === null ? 202 : 502,
+      durationMs: 5,
+      error: null,
+      response: null,
+      finishedAtMs: START_MS,
+      nextAttemptAtMs: retryAtMs,
+    });
+    t.true(isRecorded);
+  };
+  return {
+    runtime,
+    change,
+    claim,
+    record,
+    pagerduty: await addChannel('pagerduty'),
+    discord: await addChannel('discord'),
+    /** Makes the next attempt of a channel, and returns its event; null where there is none. */
+    async attempt(channelId: string, nowMs: number, outcome: Outcome = {}) {
+      const claimed = await claim(channelId, nowMs);
+      await record(claimed, outcome);
+      return claimed?.event ?? null;
+    },
+    outcomesOf: async (channelId: string) =>
+      (
+        await database.pool.query<{ outcome: string }>(
+          'SELECT outcome FROM deliveries WHERE channel_id = $1 ORDER BY no',
+          [channelId],
+        )
+      ).rows.map(({ outcome }) => outcome),
+  };
+}
+
+/** How an attempt ends: delivered, or to be retried at a time in Unix milliseconds. */
+type Outcome = { retryAtMs?: number | null };
