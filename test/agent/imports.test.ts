@@ -39,6 +39,7 @@ test('the agent loads nothing of the service, no database, no queue, and few pac
     'net',
     'package.json',
     'probes',
+    'threads',
   ]);
   t.deepEqual([...packages].toSorted(), ['ipaddr.js', 'koffi', 'libsodium-wrappers', 'pino', 're2js']);
 });
