@@ -38,6 +38,13 @@ export function requireWholeNumbers({ originalUrl }: WrittenRequest, names: read
   }
 }
 
+/** Throws 400 for a query parameter that is not written as a number in decimal digits, such as 99.95. */
+export function requireDecimal({ originalUrl }: WrittenRequest, name: string): void {
+  const text = new URL(originalUrl, 'http://unused').searchParams.get(name);
+  if (text !== null && !/^\d+(\.\d+)?$/.test(text))
+    throw badRequest(`${name} must be a number in decimal digits, got ${JSON.stringify(text.slice(0, 40))}`);
+}
+
 /**
  * Reads `limit` and `cursor`, which the validator has accepted. Throws 400 for a cursor that this API did not issue,
  * and for a number that is not written as a whole number.

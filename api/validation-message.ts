@@ -238,11 +238,13 @@ function describeHeader({ path: pointer }: Complaint, { description, path, metho
 }
 
 function describeQuery(complaint: Complaint, { description, path, request }: RefusedRequest): string[] {
-  const pointer = complaint.path.slice('/query'.length);
-  const [, name = ''] = pointer.split('/');
+  const complained = complaint.path.slice('/query'.length);
+  const [, name = ''] = complained.split('/');
   const schema = querySchema(description, path, name);
   if (schema === undefined) return [`${name} is not a known query parameter here`];
   const sent: unknown = request.query[name];
+  // What is wrong with an empty value is the value, not how many there are.
+  const pointer = schema.type === 'array' && sent === '' ? `/${name}/0` : complained;
   // What can be repeated was sent once.
   const value = schema.type === 'array' && !Array.isArray(sent) ? [sent] : sent;
   return describeComplaints([{ ...complaint, path: pointer }], {

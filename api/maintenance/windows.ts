@@ -24,6 +24,7 @@ import {
   moveEnd,
   skipOccurrence,
   TooManyWindows,
+  UnknownMonitors,
   updateWindow,
   WindowConflict,
 } from '../../models/maintenance/windows.ts';
@@ -297,7 +298,7 @@ async function enqueueReleased(
 }
 
 function refuse(error: unknown): never {
-  if (error instanceof TooManyWindows) throw badRequest(error.message);
+  if (error instanceof TooManyWindows || error instanceof UnknownMonitors) throw badRequest(error.message);
   throw error instanceof WindowConflict ? conflict(error.message) : error;
 }
 

@@ -7,7 +7,7 @@ import { MOST_TAGGED, measureTags } from '../../models/statistics/tag-sla.ts';
 import { badRequest } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler, Query } from '../handler.ts';
-import { requireWholeNumbers } from '../pagination.ts';
+import { requireDecimal, requireWholeNumbers } from '../pagination.ts';
 import { callerOf } from '../request-context.ts';
 import { readWindow } from './stats-window.ts';
 
@@ -22,6 +22,7 @@ export function getTagSlaHandler({
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     requireWholeNumbers(request, ['from', 'to']);
+    requireDecimal(request, 'target');
     const { from, to, tag: tags } = request.query;
     const nowMs = now();
     const requested = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };

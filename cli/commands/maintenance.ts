@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { urlOf } from '../../config/formats.ts';
+import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../../core/maintenance/window.ts';
 import { print, Refusal } from '../output.ts';
 
 type StartOptions = {
@@ -19,6 +20,7 @@ export async function startMaintenance(
 ): Promise<void> {
   if (tag === undefined && monitor === undefined && all !== true)
     throw new Refusal('Say which monitors: --tag, --monitor or --all');
+  if (seconds < SHORTEST_SECONDS || seconds > LONGEST_SECONDS) throw new Refusal('--for must be from 1m to 30d');
   const window = await call(env, 'POST', '/maintenance-windows', {
     name,
     duration_seconds: seconds,
@@ -32,19 +34,24 @@ export async function startMaintenance(
 
 type EndOptions = { id?: string; key?: string; json?: boolean };
 
-/** `spotcheck maintenance end`: ends what is in progress, of a window named by its id or key. */
+/** `spotcheck maintenance end`: ends what is in progress, of a window named by its id or key; one that is over stays so. */
 export async function endMaintenance({ id, key, json }: EndOptions, env: NodeJS.ProcessEnv): Promise<void> {
   if ((id === undefined) === (key === undefined)) throw new Refusal('Say which window: --id or --key');
-  const known = id ?? (await findByKey(env, key ?? ''));
-  const window = await call(env, 'POST', `/maintenance-windows/${encodeURIComponent(known)}/end`);
+  const known =
+    id === undefined
+      ? await findByKey(env, key ?? '')
+      : await call(env, 'GET', `/maintenance-windows/${encodeURIComponent(id)}`);
+  // A script that took longer than its maintenance, or ends it twice, has not failed.
+  const window =
+    known['status'] === 'ended' ? known : await call(env, 'POST', `/maintenance-windows/${String(known['id'])}/end`);
   print(summaryOf(window), { json: json === true });
 }
 
-async function findByKey(env: NodeJS.ProcessEnv, key: string): Promise<string> {
+async function findByKey(env: NodeJS.ProcessEnv, key: string): Promise<Record<string, unknown>> {
   const found = await call(env, 'GET', `/maintenance-windows?key=${encodeURIComponent(key)}`);
   const [window] = Array.isArray(found['maintenance_windows']) ? found['maintenance_windows'] : [];
   if (typeof window?.id !== 'string') throw new Refusal(`There is no maintenance window with the key ${key}`);
-  return window.id;
+  return window;
 }
 
 function summaryOf({ id, name, key, status, current }: Record<string, unknown>): Record<string, unknown> {

@@ -21,6 +21,9 @@ type Key = { tenantId: string; id: string };
 /** Says that a tenant has as many windows, or planned occurrences, as there may be. */
 export class TooManyWindows extends Error {}
 
+/** Says that none of the monitors that a window names is one of its account. */
+export class UnknownMonitors extends Error {}
+
 /** Says that a window is in no state for what is asked of it; the text is for the customer. */
 export class WindowConflict extends Error {}
 
@@ -48,7 +51,7 @@ export type NewWindow = Omit<MaintenanceWindow, 'hasMore' | 'current' | 'next' |
 /**
  * Stores a window with its occurrences, and covers its monitors where it begins soon. Of `monitorIds` only the tenant's
  * own monitors are kept. With a key that the tenant has used already nothing is stored, and that window is returned.
- * Throws `TooManyWindows`.
+ * Throws `TooManyWindows`, and `UnknownMonitors` where none of those is left.
  */
 export async function createWindow(
   database: Database,
@@ -71,6 +74,7 @@ export async function createWindow(
     await coverOccurrences(run, { nowMs, windowId: id });
     await requireRoom(run, tenantId, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
+    requireMonitors(stored);
     await recordChange(run, author, {
       tenantId,
       object: objectOf(stored),
@@ -107,6 +111,15 @@ function valuesOf(window: WindowSettings): unknown[] {
 function firstMs(window: WindowSettings, nowMs: number): number {
   const startMs = window.startsAt * 1000;
   return isRecurring(window) && startMs < nowMs - JUST_NOW_MS ? nowMs : startMs;
+}
+
+/** Throws `UnknownMonitors` where a window is for no monitor, now or ever. */
+function requireMonitors({ allMonitors, monitorIds, tags }: WindowSettings): void {
+  if (allMonitors || monitorIds.length > 0 || tags.length > 0) return;
+  throw new UnknownMonitors(
+    'monitor_ids must name a monitor of the account, and none of these ids is one: list its monitors, or choose them by ' +
+      'tags or all_monitors',
+  );
 }
 
 /** Throws `TooManyWindows` where a change has made more than there may be. */
@@ -196,8 +209,9 @@ export async function listWindows(
 
 /**
  * Changes a window; null when the tenant has none. Occurrences that have begun stay as they are, and those to come are
- * planned anew. Throws `WindowConflict` where it took place once and has begun, and its time is to change, and
- * `TooManyWindows`.
+ * planned anew; a skipped one stays skipped where it still begins then. Throws `WindowConflict` where it took place once
+ * and has begun, and its time is to change, `TooManyWindows`, and `UnknownMonitors` where it is to be for none that is
+ * there.
  */
 export async function updateWindow(
   database: Database,
@@ -221,12 +235,22 @@ export async function updateWindow(
        WHERE id = $1 AND tenant_id = $2`,
       [id, tenantId, settings.name, settings.description, Math.floor(nowMs / 1000), ...valuesOf(settings).slice(2)],
     );
-    await run('DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2', [id, nowMs]);
+    const replaced = await run<{ startsAtMs: number; isSkipped: boolean }>(
+      `DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2
+       RETURNING starts_at AS "startsAtMs", is_skipped AS "isSkipped"`,
+      [id, nowMs],
+    );
     const fromMs = isRecurring(settings) ? nowMs : settings.startsAt * 1000;
     if (!hasBegun) await planOccurrences(run, { ...settings, id, fromMs }, nowMs);
+    await run(
+      'UPDATE maintenance_occurrences SET is_skipped = true WHERE window_id = $1 AND starts_at = ANY($2::bigint[])',
+      [id, replaced.filter(({ isSkipped }) => isSkipped).map(({ startsAtMs }) => startsAtMs)],
+    );
     await coverOccurrences(run, { nowMs, windowId: id });
     await requireRoom(run, tenantId, nowMs);
     const changed = await readStored(run, { tenantId, id }, nowMs);
+    // Monitors that were deleted since are no reason to refuse another change.
+    if (JSON.stringify(monitorsOf(settings)) !== JSON.stringify(monitorsOf(current))) requireMonitors(changed);
     await recordChange(run, author, {
       tenantId,
       object: objectOf(changed),
@@ -237,6 +261,10 @@ export async function updateWindow(
     });
     return changed;
   });
+}
+
+function monitorsOf({ allMonitors, monitorIds, tags }: WindowSettings): unknown[] {
+  return [allMonitors, monitorIds, tags];
 }
 
 function timesOf({ timezone, startsAt, durationSeconds, cron, rrule }: WindowSettings): unknown[] {

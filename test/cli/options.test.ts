@@ -331,7 +331,8 @@ const CHECKS: Record<string, Record<string, Check>> = {
       const { ends_at: end } = await json('maintenance', 'start', '--all', '--for', '2h');
       t.true(Math.abs(Number(end) - Date.now() / 1000 - 2 * HOUR) < 60);
       t.is((await run('maintenance', 'start', '--all', '--for', 'soon')).status, 2);
-      t.is((await run('maintenance', 'start', '--all', '--for', '5s')).status, 1);
+      const short = await run('maintenance', 'start', '--all', '--for', '5s');
+      t.deepEqual([short.status, short.stderr], [1, '--for must be from 1m to 30d\n']);
     },
     '--name': async ({ t, json }) => {
       t.like(await json('maintenance', 'start', '--all', '--for', '30m', '--name', 'Deploy 42'), { name: 'Deploy 42' });
@@ -346,10 +347,12 @@ const CHECKS: Record<string, Record<string, Check>> = {
     '--id': async ({ t, json, run }) => {
       const { id } = await json('maintenance', 'start', '--all', '--for', '30m');
       t.like(await json('maintenance', 'end', '--id', String(id)), { id, status: 'ended' });
-      t.is((await run('maintenance', 'end', '--id', String(id))).status, 1);
+      t.like(await json('maintenance', 'end', '--id', String(id)), { id, status: 'ended' });
+      t.is((await run('maintenance', 'end', '--id', 'mnt_unknown')).status, 1);
     },
     '--key': async ({ t, json, run }) => {
       const { id } = await json('maintenance', 'start', '--all', '--for', '30m', '--key', 'deploy-43');
+      t.like(await json('maintenance', 'end', '--key', 'deploy-43'), { id, key: 'deploy-43', status: 'ended' });
       t.like(await json('maintenance', 'end', '--key', 'deploy-43'), { id, key: 'deploy-43', status: 'ended' });
       const unknown = await run('maintenance', 'end', '--key', 'deploy-44');
       t.deepEqual([unknown.status, unknown.stderr], [1, 'There is no maintenance window with the key deploy-44\n']);

@@ -92,6 +92,27 @@ for (const [what, settings, error] of [
   });
 }
 
+test('a window for monitors that are none of the account is a 400, and one whose monitors were deleted can be renamed', async (t) => {
+  const { api } = t.context;
+  const [account, stranger] = [await api.account(), await api.account()];
+  const { owner } = account;
+  const [id, theirs] = [await addMonitor(account), await addMonitor(stranger)];
+  const error = /^monitor_ids must name a monitor of the account/;
+  for (const ids of [[theirs], ['mon_unknown', theirs]])
+    isError(t, await owner('POST', WINDOWS, { name: 'x', duration_seconds: 60, monitor_ids: ids }), {
+      status: 400,
+      error,
+    });
+  t.deepEqual((await owner('GET', WINDOWS)).json, { maintenance_windows: [] });
+
+  const window = await addWindow(account, { monitor_ids: [id, theirs], starts_at: NOW() + 900 });
+  t.deepEqual(window['monitor_ids'], [id]);
+  isError(t, await owner('PATCH', `${WINDOWS}/${window.id}`, { monitor_ids: [theirs] }), { status: 400, error });
+  t.deepEqual((await owner('GET', `${WINDOWS}/${window.id}`)).json, window);
+  t.is((await owner('DELETE', `/v1/monitors/${id}`)).status, 204);
+  t.like(await owner('PATCH', `${WINDOWS}/${window.id}`, { name: 'Later' }), { status: 200, json: { name: 'Later' } });
+});
+
 test('a key makes one window of many requests, of the account alone', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
@@ -272,6 +293,13 @@ test('a window that recurs has its occurrences of 60 days as rows, of which one 
     status: 409,
     error: /has no occurrence to come that begins at/,
   });
+
+  const renamed = await owner('PATCH', `${WINDOWS}/${window.id}`, { name: 'Backups', duration_seconds: 600 });
+  t.like(renamed.json, { name: 'Backups', next: { starts_at: before[1]?.starts_at } });
+  t.deepEqual(
+    (await listed()).map(({ skipped: isSkipped }) => isSkipped),
+    before.map((_, index) => index === 0),
+  );
 
   const edited = await owner('PATCH', `${WINDOWS}/${window.id}`, { cron: null, rrule: 'FREQ=DAILY;COUNT=3' });
   t.is(edited.status, 200, edited.text);

@@ -241,7 +241,7 @@ for (const [what, body, error] of [
     { select: { all: true, q: 'x' }, action: 'pause' },
     /^select must have exactly one of ids, tags, q and all$/,
   ],
-  ['all being false', { select: { all: false }, action: 'pause' }, /select\.all must/],
+  ['all being false', { select: { all: false }, action: 'pause' }, /^select\.all must be true or left out, got false$/],
   ['no ids', { select: { ids: [] }, action: 'pause' }, /select\.ids must/],
   [
     'too many ids',

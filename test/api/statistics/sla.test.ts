@@ -133,6 +133,8 @@ test('the SLA of tags adds up the service hours of their monitors, of the accoun
 
 for (const [query, error] of [
   ['', 'tag is required'],
+  ['tag=', 'tag[0] must be a tag such as prod or env:prod, of letters, digits and . _ / -, got ""'],
+  ['tag=a&target=0x10', 'target must be a number in decimal digits, got "0x10"'],
   ['tag=a&hours=Mo%208', 'hours has unknown times, "8": write them as in Mo-Fr 08:00-20:00; Sa 09:00-13:00'],
   [
     'tag=a&timezone=browser&hours=Mo%2025:00-26:00',
