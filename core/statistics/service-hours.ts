@@ -33,6 +33,9 @@ export function readServiceHours(text: string): ReadHours {
     if (dayText === '') return { ok: false, problem: `has a rule that cannot be read, "${rule}": ${EXAMPLE}` };
     const days = readDays(dayText);
     if (days === null) return { ok: false, problem: `has unknown weekdays, "${dayText}": ${EXAMPLE}` };
+    const empty = timeText.split(',').find((each) => /^\s*(\d{1,2}:\d\d)\s*-\s*\1\s*$/.test(each));
+    if (empty !== undefined)
+      return { ok: false, problem: `has times without a length, "${empty.trim()}": a whole day is 00:00-24:00` };
     const times = timeText.split(',').map((each) => readTimes(each.trim()));
     if (times.includes(null)) return { ok: false, problem: `has unknown times, "${timeText}": ${EXAMPLE}` };
     for (const day of days) hours[day]?.push(...times.filter((each) => each !== null));

@@ -47,8 +47,8 @@ for (const [text, problem] of [
   ['Mo-Tu-We 08:00-20:00', 'has unknown weekdays, "Mo-Tu-We"'],
   ['Mo 08:00-25:00', 'has unknown times, "08:00-25:00"'],
   ['Mo 08:60-10:00', 'has unknown times, "08:60-10:00"'],
-  ['Mo 24:00-24:00', 'has unknown times, "24:00-24:00"'],
-  ['Mo 08:00-08:00', 'has unknown times, "08:00-08:00"'],
+  ['Mo 24:00-25:00', 'has unknown times, "24:00-25:00"'],
+  ['Mo 08:00-8:00', 'has unknown times, "08:00-8:00"'],
 ] as const) {
   test(`the hours "${text}" are refused with an example`, (t) => {
     t.deepEqual(readServiceHours(text), {
@@ -57,6 +57,14 @@ for (const [text, problem] of [
     });
   });
 }
+
+test('hours that begin and end at once are refused, and a whole day is named', (t) => {
+  for (const text of ['00:00-00:00', '24:00-24:00'])
+    t.deepEqual(readServiceHours(`Mo 08:00-09:00,${text}`), {
+      ok: false,
+      problem: `has times without a length, "${text}": a whole day is 00:00-24:00`,
+    });
+});
 
 const ZONES = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Chatham', 'Asia/Kolkata'];
 for (const zone of ZONES) {
