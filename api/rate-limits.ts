@@ -13,6 +13,9 @@ const READS = {
   what: 'previews and lookups of status pages outside the catalog in this account',
 } as const;
 
+/** `isRefusedFromMemory`: beyond it a process refuses without a query until the period is over. */
+type RateLimit = { counter: string; points: number; seconds: number; what: string; isRefusedFromMemory?: boolean };
+
 /**
  * Rate limits of operations that cost more than a request: the points of each key within a period, over all processes
  * (D-315).
@@ -33,6 +36,8 @@ const RATE_LIMITS = {
     points: 60,
     seconds: MINUTE,
     what: 'immediate checks of new or changed monitors in this account',
+    // A bulk change takes one for each of thousands of monitors.
+    isRefusedFromMemory: true,
   },
   /** Of one account: a target that is given freely must not make this a scanner. */
   preview: READS,
@@ -92,7 +97,7 @@ const RATE_LIMITS = {
   /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
   token: { counter: 'token', points: 100, seconds: DAY_SECONDS, what: 'new API tokens in this account' },
   agent: { counter: 'agent', points: 100, seconds: DAY_SECONDS, what: 'new agents in this account' },
-} as const satisfies Record<string, { counter: string; points: number; seconds: number; what: string }>;
+} as const satisfies Record<string, RateLimit>;
 
 type Kind = keyof typeof RATE_LIMITS;
 
@@ -106,9 +111,14 @@ export type RateLimits = {
 /** Makes the rate limits of an installation. */
 export function createRateLimits(store: RateLimitStore): RateLimits {
   const counters = new Map(
-    Object.values(RATE_LIMITS).map(({ counter, points, seconds }) => [
+    Object.values<RateLimit>(RATE_LIMITS).map(({ counter, points, seconds, isRefusedFromMemory = false }) => [
       counter,
-      createLimiter(store, { points, duration: seconds, keyPrefix: `spotcheck-${counter}` }),
+      createLimiter(store, {
+        points,
+        duration: seconds,
+        keyPrefix: `spotcheck-${counter}`,
+        ...(isRefusedFromMemory && { inMemoryBlockOnConsumed: points + 1 }),
+      }),
     ]),
   );
   const things = createLimiter(store, { points: 1, duration: MINUTE, keyPrefix: 'spotcheck-thing' });
