@@ -110,7 +110,20 @@ async function answerCreated(
     author: authorOf(response),
     nowMs,
   }).catch(refuse);
+  if (!isNew && hasNothingInCommon(settings, window))
+    throw conflict(
+      `key ${key} is that of maintenance window ${window.id}, which covers other monitors: use a key of its own`,
+    );
   response.status(isNew ? 201 : 200).json(presentWindow(window));
+}
+
+/** Whether what a request wants covered is nowhere in the window that has its key: no repeat, but another deployment. */
+function hasNothingInCommon(wanted: WindowSettings, window: MaintenanceWindow): boolean {
+  if (wanted.allMonitors || window.allMonitors) return wanted.allMonitors !== window.allMonitors;
+  return (
+    !wanted.monitorIds.some((id) => window.monitorIds.includes(id)) &&
+    !wanted.tags.some((tag) => window.tags.includes(tag))
+  );
 }
 
 /** `GET /maintenance-windows/{id}` */

@@ -139,6 +139,18 @@ test('a script starts maintenance of one monitor, once a key', async (t) => {
   t.like((await account.reader('GET', `/v1/monitors/${id}`)).json, { maintenance: { window_id: first.json.id } });
 });
 
+test('a key of a window for other monitors is refused, so that nothing is believed to be covered', async (t) => {
+  const account = await t.context.api.account();
+  const [id, other] = [await addMonitor(account), await addMonitor(account)];
+  const { id: window } = await addWindow(account, { monitor_ids: [id], key: 'deploy-42' });
+  const error = `key deploy-42 is that of maintenance window ${window}, which covers other monitors: use a key of its own`;
+  const sent = { duration_seconds: 600, key: 'deploy-42' };
+  isError(t, await account.owner('POST', `/v1/monitors/${other}/maintenance`, sent), { status: 409, error });
+  isError(t, await account.owner('POST', WINDOWS, { ...sent, name: 'x', tags: ['db'] }), { status: 409, error });
+  isError(t, await account.owner('POST', WINDOWS, { ...sent, name: 'x', all_monitors: true }), { status: 409, error });
+  t.is((await account.owner('POST', WINDOWS, { ...sent, name: 'x', monitor_ids: [other, id] })).status, 200);
+});
+
 test('neither a stranger nor a read-only token does anything to a window', async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
