@@ -117,7 +117,9 @@ async function answerCreated(
   response.status(isNew ? 201 : 200).json(presentWindow(window));
 }
 
-/** Whether what a request wants covered is nowhere in the window that has its key: no repeat, but another deployment. */
+/**
+ * Whether what a request wants covered is nowhere in the window that has its key: no repeat, but another deployment.
+ */
 function hasNothingInCommon(wanted: WindowSettings, window: MaintenanceWindow): boolean {
   if (wanted.allMonitors || window.allMonitors) return wanted.allMonitors !== window.allMonitors;
   return (

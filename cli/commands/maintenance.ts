@@ -34,7 +34,9 @@ export async function startMaintenance(
 
 type EndOptions = { id?: string; key?: string; json?: boolean };
 
-/** `spotcheck maintenance end`: ends what is in progress, of a window named by its id or key; one that is over stays so. */
+/**
+ * `spotcheck maintenance end`: ends what is in progress, of a window named by its id or key; one that is over stays so.
+ */
 export async function endMaintenance({ id, key, json }: EndOptions, env: NodeJS.ProcessEnv): Promise<void> {
   if ((id === undefined) === (key === undefined)) throw new Refusal('Say which window: --id or --key');
   const known =

@@ -142,8 +142,8 @@ export async function rotateSigningSecret(
 
 /**
  * Gives a tenant's webhook another address, other headers and another format, from the next attempt on. What was wrong
- * with the channel is over: a test has arrived there. Throws `TooManyTemplates`. False where the webhook is not `sealed` any more: it was changed
- * meanwhile, or is gone.
+ * with the channel is over: a test has arrived there. Throws `TooManyTemplates`. False where the webhook is not
+ * `sealed` any more: it was changed meanwhile, or is gone.
  */
 export async function replaceAddress(
   database: Database,

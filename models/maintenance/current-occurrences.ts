@@ -10,11 +10,11 @@ const KEPT_MS = LONGEST_SETTLE_SECONDS * 1000;
 
 /**
  * Writes which monitors are in maintenance when, of all windows or of one. It does so for occurrences that are in
- * progress, begin within a quarter of an hour, or were never covered because the service was away. A monitor that came to a window
- * in progress, or got its tag then, is covered from now on; one that lost its tag, until now. Returns how many
- * monitors were added and taken out. Run it in a transaction. One statement, whose work follows what is in progress and
- * not what is planned or was: whole tables are never read, which the planner would prefer where it overestimates
- * (`OFFSET 0`).
+ * progress, begin within a quarter of an hour, or were never covered because the service was away. A monitor that came
+ * to a window in progress, or got its tag then, is covered from now on; one that lost its tag, until now. Returns how
+ * many monitors were added and taken out. Run it in a transaction. One statement, whose work follows what is in
+ * progress and not what is planned or was: whole tables are never read, which the planner would prefer where it
+ * overestimates (`OFFSET 0`).
  * 1. `occurrences`: the current ones, and those that become so.
  * 2. `wanted`: the monitors of each, found by the way in which the window names them.
  * 3. `present`: those that are written. What is wanted and not there is added; what is there and not wanted ends now.

@@ -117,8 +117,8 @@ function firstMs(window: WindowSettings, nowMs: number): number {
 function requireMonitors({ allMonitors, monitorIds, tags }: WindowSettings): void {
   if (allMonitors || monitorIds.length > 0 || tags.length > 0) return;
   throw new UnknownMonitors(
-    'monitor_ids must name a monitor of the account, and none of these ids is one: list its monitors, or choose them by ' +
-      'tags or all_monitors',
+    'monitor_ids must name a monitor of the account, and none of these ids is one: list its monitors, or choose them ' +
+      'by tags or all_monitors',
   );
 }
 
@@ -209,9 +209,9 @@ export async function listWindows(
 
 /**
  * Changes a window; null when the tenant has none. Occurrences that have begun stay as they are, and those to come are
- * planned anew; a skipped one stays skipped where it still begins then. Throws `WindowConflict` where it took place once
- * and has begun, and its time is to change, `TooManyWindows`, and `UnknownMonitors` where it is to be for none that is
- * there.
+ * planned anew; a skipped one stays skipped where it still begins then. Throws `WindowConflict` where it took place
+ * once and has begun, and its time is to change, `TooManyWindows`, and `UnknownMonitors` where it is to be for none
+ * that is there.
  */
 export async function updateWindow(
   database: Database,

@@ -47,7 +47,8 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
              up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
              heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", sla, tags,
              check_spec AS "checkSpec", checks_version AS "checksVersion", enabled, state,
-             state_since AS "stateSinceMs", created_at AS "createdAt", updated_at AS "updatedAt", "agentIds", "hasOwnSources"
+             state_since AS "stateSinceMs", created_at AS "createdAt", updated_at AS "updatedAt", "agentIds",
+             "hasOwnSources"
            FROM ${requested}, LATERAL (
              SELECT coalesce(array_agg(a.id
                ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds",

@@ -9,7 +9,8 @@ const FIRES_FOR_SECONDS = 30 * DAY_SECONDS;
 
 /**
  * Alertmanager's API v2; the URL ends with `/api/v2/alerts`. Labels are what names an alert, so that a recovery sends
- * the same ones: what an owner can change meanwhile, such as the target, is an annotation. https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
+ * the same ones: what an owner can change meanwhile, such as the target, is an annotation.
+ * https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
  */
 export const alertmanager: PresetRequests = (alerts, { url, nowMs }) => [
   {
