@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { generateConnectCode, type ConnectCode } from '../../notifications/connect-code.ts';
-import { buildConfirmation } from '../../notifications/email/confirmation.ts';
+import { buildConfirmation } from '../../notifications/email/alert.ts';
 import { buildConfirmLink, CONFIRMATION_SECONDS } from '../../notifications/email/links.ts';
 import { badRequest } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';

@@ -1,18 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Response } from 'express';
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-/** A foreign text as it may stand in a page, in an attribute too. */
-export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
-}
+import { escapeHtml } from '../../core/foreign-text.ts';
 
 /** A page for a person who came by a link: what happened, and what to do. All of it is plain text. */
 export type PlainPage = {

@@ -1,4 +1,5 @@
 import { CHAT_CAPS, type ChatMessage, shorten } from '../../core/alerts/chat/message.ts';
+import { escapeHtml } from '../../core/foreign-text.ts';
 import type { ReportTable } from '../../core/statistics/reports/email.ts';
 
 /** An email without its addresses: the subject in one line, and the same text twice. */
@@ -9,14 +10,6 @@ export type EmailFooter = { text: string; link: { label: string; url: string } |
 
 /** The longest subject, in characters: phones show some forty. */
 const LONGEST_SUBJECT = 120;
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 const STYLES = {
   body: 'margin:0;padding:24px 16px;font:16px/1.5 sans-serif;color:#1c1917;background:#ffffff',
@@ -82,41 +75,37 @@ function plainTable({ columns, rows, rest }: ReportTable): string[] {
 
 function htmlTable({ columns, rows, rest }: ReportTable): string[] {
   const cell = (tag: 'th' | 'td', text: string) =>
-    `<${tag} style="${STYLES.cell}" align="left">${escaped(text)}</${tag}>`;
+    `<${tag} style="${STYLES.cell}" align="left">${escapeHtml(text)}</${tag}>`;
   return [
     '<table>',
     `<tr>${columns.map((column) => cell('th', column)).join('')}</tr>`,
     ...rows.map((row) => `<tr>${row.map((text) => cell('td', text)).join('')}</tr>`),
     '</table>',
-    ...(rest === null ? [] : [`<p>${escaped(rest)}</p>`]),
+    ...(rest === null ? [] : [`<p>${escapeHtml(rest)}</p>`]),
   ];
 }
 
 function page({ title, text, facts, link, table }: Shown, footer: EmailFooter): string {
   const rows = facts.map(
     ({ label, value }) =>
-      `<tr><td style="${STYLES.cell}"><b>${escaped(label)}</b></td>` +
-      `<td style="${STYLES.cell}">${escaped(value)}</td></tr>`,
+      `<tr><td style="${STYLES.cell}"><b>${escapeHtml(label)}</b></td>` +
+      `<td style="${STYLES.cell}">${escapeHtml(value)}</td></tr>`,
   );
   return [
     '<!doctype html>',
-    `<html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title></head>`,
+    `<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title></head>`,
     `<body style="${STYLES.body}">`,
-    `<h1 style="${STYLES.title}">${escaped(title)}</h1>`,
-    ...(text === null ? [] : [`<p>${escaped(text)}</p>`]),
+    `<h1 style="${STYLES.title}">${escapeHtml(title)}</h1>`,
+    ...(text === null ? [] : [`<p>${escapeHtml(text)}</p>`]),
     ...(rows.length === 0 ? [] : [`<table role="presentation">${rows.join('\n')}</table>`]),
     ...(table === null ? [] : htmlTable(table)),
     ...(link === null ? [] : [`<p>${anchor(link)}</p>`]),
-    `<p style="${STYLES.footer}">${escaped(footer.text)}${footer.link === null ? '' : ` ${anchor(footer.link)}`}</p>`,
+    `<p style="${STYLES.footer}">${escapeHtml(footer.text)}${footer.link === null ? '' : ` ${anchor(footer.link)}`}</p>`,
     '</body></html>',
     '',
   ].join('\n');
 }
 
 function anchor({ label, url }: { label: string; url: string }): string {
-  return `<a href="${escaped(url)}">${escaped(label)}</a>`;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+  return `<a href="${escapeHtml(url)}">${escapeHtml(label)}</a>`;
 }

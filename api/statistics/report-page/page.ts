@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { escapeHtml } from '../../../core/foreign-text.ts';
 import {
   formatPercent,
   formatUptime,
@@ -12,7 +13,6 @@ import { DAYS, GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page
 import { formatPeriod, type ReportPeriod } from '../../../core/statistics/reports/periods.ts';
 import type { ServiceFigures } from '../../../core/statistics/service-sla.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { escapeHtml } from '../../system/plain-page.ts';
 import { drawKey, drawLatency, drawStrip } from './plot.ts';
 import { REPORT_STYLE } from './style.ts';
 

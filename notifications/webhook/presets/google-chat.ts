@@ -1,4 +1,8 @@
+import { escapeShown } from '../../../core/alerts/chat/message.ts';
 import { listFacts, type PresetRequests } from './alert.ts';
+
+/** Longer than any alert, and what Google Chat takes of a text, in characters. */
+const LONGEST = 4096;
 
 /**
  * A Google Chat webhook: a card, whose texts take a few HTML tags, and a line for notifications.
@@ -22,7 +26,7 @@ export const googleChat: PresetRequests = ([{ dedupKey, subject, text, message }
               sections: [
                 {
                   widgets: [
-                    ...(lines === '' ? [] : [{ textParagraph: { text: escapeHtml(lines) } }]),
+                    ...(lines === '' ? [] : [{ textParagraph: { text: escapeShown(lines, LONGEST) } }]),
                     {
                       buttonList: {
                         buttons: [
@@ -40,7 +44,3 @@ export const googleChat: PresetRequests = ([{ dedupKey, subject, text, message }
     },
   ];
 };
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
