@@ -1,4 +1,5 @@
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import type { Hold } from '../../core/alerts/hold.ts';
 import { STATEFUL_PRESETS } from '../../core/alerts/webhook-format.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -68,16 +69,22 @@ export async function supersedeRetries(
   );
 }
 
-/** Records which occurrence of maintenance deliveries wait for. */
-export async function insertHeld(run: Run, held: readonly { id: string; occurrenceNo: number }[]): Promise<void> {
+/** Records what deliveries wait for. */
+export async function insertHeld(run: Run, held: readonly (Hold & { id: string })[]): Promise<void> {
   if (held.length === 0) return;
-  await run('INSERT INTO held_deliveries (delivery_id, occurrence_no) SELECT * FROM unnest($1::text[], $2::bigint[])', [
-    held.map(({ id }) => id),
-    held.map(({ occurrenceNo }) => occurrenceNo),
-  ]);
+  await run(
+    `INSERT INTO held_deliveries (delivery_id, reason, occurrence_no, held_by)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])`,
+    [
+      held.map(({ id }) => id),
+      held.map(({ reason }) => reason),
+      held.map(({ occurrenceNo }) => occurrenceNo),
+      held.map(({ heldBy }) => heldBy),
+    ],
+  );
 }
 
-/** Drops what waits for the end of maintenance of monitors that have recovered. */
+/** Drops what still waits of monitors that have recovered. */
 export async function supersedeHeld(
   run: Run,
   recovered: readonly { channelId: string; monitorId: string }[],
@@ -119,7 +126,7 @@ export async function listOverdueChannels(
 
 /**
  * How many deliveries are not finished, and when the oldest was made (Unix milliseconds; null = there is none). Those
- * that wait for the end of maintenance are not late.
+ * that are held are not late.
  */
 export async function countPendingDeliveries(
   database: Database,

@@ -1,5 +1,6 @@
 import { buildMonitorMessage, type MonitorMessage } from '../../core/alerts/envelope.ts';
 import { eventOf, shouldNotify, type EventState } from '../../core/alerts/event.ts';
+import type { Hold } from '../../core/alerts/hold.ts';
 import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
@@ -47,11 +48,11 @@ export type DeliveryParts = {
   publicUrl: string;
 };
 
-/** A monitor's change on its way to one channel; `heldBy` is the maintenance until whose end it waits. */
+/** A monitor's change on its way to one channel; `hold` says what it waits for. */
 type RoutedDelivery = ChangeDelivery & {
   message: MonitorMessage;
   followsMaintenance: boolean;
-  heldBy: AlertMaintenance | null;
+  hold: Hold | null;
 };
 
 /** The maintenance that each change happened in, by the numbers of monitors. */
@@ -119,9 +120,13 @@ function deliveriesOf(
       message,
       createdAtMs: change.detectedAtMs,
       followsMaintenance,
-      heldBy: followsMaintenance ? waits : null,
+      hold: followsMaintenance && waits !== null ? holdInMaintenance(waits) : null,
     },
   }));
+}
+
+function holdInMaintenance({ untilMs, occurrenceNo }: AlertMaintenance): Hold {
+  return { reason: 'maintenance', untilMs, occurrenceNo, heldBy: null };
 }
 
 /** Webhooks get everything at once, but for those that follow maintenance. */
@@ -129,7 +134,7 @@ async function writeWebhookDeliveries(run: Run, changes: readonly RoutedDelivery
   const { following = [], others = [] } = Object.groupBy(changes, ({ followsMaintenance }) =>
     followsMaintenance ? 'following' : 'others',
   );
-  const { held, current } = await holdInMaintenance(run, following);
+  const { held, current } = await writeWaiting(run, following);
   return [...held, ...(await insertAtRate(run, [...current, ...others]))];
 }
 
@@ -144,7 +149,7 @@ async function writeChatDeliveries(
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
   const nowMs = newestMs(changes);
-  const { held, current } = await holdInMaintenance(run, changes);
+  const { held, current } = await writeWaiting(run, changes);
   if (current.length === 0) return held;
   const tenantIds = unique(current.map(({ tenantId }) => tenantId));
   const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
@@ -159,10 +164,10 @@ async function writeChatDeliveries(
 }
 
 /**
- * Writes what waits for the end of maintenance, and returns it with the changes that are sent now. What waited is over
- * where its monitor has recovered before its channel was notified, and so is the recovery.
+ * Writes what waits, and returns it with the changes that are sent now. What waited is over where its monitor has
+ * recovered before its channel was notified, and so is the recovery.
  */
-async function holdInMaintenance(
+async function writeWaiting(
   run: Run,
   changes: readonly RoutedDelivery[],
 ): Promise<{ held: NewDelivery[]; current: readonly RoutedDelivery[] }> {
@@ -176,9 +181,9 @@ async function holdInMaintenance(
   const known = await dropUnawaited(run, withoutEnded(changes), nowMs);
   const held = await writeHeld(
     run,
-    known.filter(({ heldBy }) => heldBy !== null),
+    known.filter(({ hold }) => hold !== null),
   );
-  return { held, current: known.filter(({ heldBy }) => heldBy === null) };
+  return { held, current: known.filter(({ hold }) => hold === null) };
 }
 
 /** The changes without each one that would wait and that the same batch ends. */
@@ -186,7 +191,7 @@ function withoutEnded(changes: readonly RoutedDelivery[]): RoutedDelivery[] {
   const ended = new Set<string>();
   const kept = changes.toReversed().filter((change) => {
     if (change.message.state === 'up') ended.add(pairOf(change));
-    return change.heldBy === null || !ended.has(pairOf(change));
+    return change.hold === null || !ended.has(pairOf(change));
   });
   return kept.toReversed();
 }
@@ -195,16 +200,19 @@ function newestMs(changes: readonly RoutedDelivery[]): number {
   return Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
 }
 
-/** Writes what waits for the end of maintenance, the newest of each chat and monitor, and returns what is new. */
+/** Writes what waits, the newest of each chat and monitor, and returns what is new. */
 async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<NewDelivery[]> {
   const written = await insertAtRate(
     run,
-    held.map((delivery) => ({ ...delivery, dueAtMs: Math.max(delivery.dueAtMs ?? 0, delivery.heldBy?.untilMs ?? 0) })),
+    held.map((delivery) => ({ ...delivery, dueAtMs: Math.max(delivery.dueAtMs ?? 0, delivery.hold?.untilMs ?? 0) })),
   );
-  const occurrences = new Map(held.map(({ id, heldBy }) => [id, heldBy?.occurrenceNo ?? 0]));
+  const holds = new Map(held.map(({ id, hold }) => [id, hold]));
   await insertHeld(
     run,
-    written.map(({ id }) => ({ id, occurrenceNo: occurrences.get(id) ?? 0 })),
+    written.flatMap(({ id }) => {
+      const hold = holds.get(id);
+      return hold ? [{ id, ...hold }] : [];
+    }),
   );
   return written;
 }
