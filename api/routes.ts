@@ -86,6 +86,7 @@ import { getOverviewHandler, getOverviewHistoryHandler, getWallHandler } from '.
 import { previewMonitorHandler } from './monitors/previews.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
 import type { paths } from './schema.generated.ts';
+import { getMonitorMetricsHandler } from './statistics/metrics.ts';
 import { getReportHandler, listReportsHandler } from './statistics/reports.ts';
 import { listServiceGapsHandler } from './statistics/service-gaps.ts';
 import { getTagSlaHandler } from './statistics/sla.ts';
@@ -309,6 +310,7 @@ export const ROUTES = {
     handler: rotateAgentTokenHandler,
   },
   listReports: { method: 'get', path: '/reports', handler: listReportsHandler },
+  getMonitorMetrics: { method: 'get', path: '/metrics', handler: getMonitorMetricsHandler },
   getTagSla: { method: 'get', path: '/sla', handler: getTagSlaHandler },
   getReport: { method: 'get', path: '/reports/{id}', handler: getReportHandler },
   signIn: { method: 'post', path: '/session', records: 'member.signed_in', handler: signInHandler },

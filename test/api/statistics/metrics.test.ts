@@ -1,0 +1,174 @@
+import anyTest, { type TestFn } from 'ava';
+import { HOUR_MS, MINUTE_MS } from '../../../core/time.ts';
+import { beginPackingAt, packNextHour } from '../../../models/checks/packed-results.ts';
+import { storeRecent } from '../../../models/checks/recent-results.ts';
+import { runOn } from '../../../models/sql.ts';
+import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
+import { addMonitor, addResults, addTransitions, listAgentIds } from './measured-monitor.ts';
+
+const START_MS = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + 30 * MINUTE_MS;
+let nowMs = START_MS;
+
+const test = (anyTest as TestFn<{ api: ApiServer }>).serial;
+withApiServer(anyTest as TestFn<{ api: ApiServer }>, { now: () => nowMs });
+
+test.beforeEach(() => {
+  nowMs = START_MS;
+});
+
+/** The values of a scrape by name and labels that are asked for, such as `probe_success{monitor_id="mon_1"}`. */
+async function scrape(account: Account, query = ''): Promise<(name: string, ...labels: string[]) => number[]> {
+  const { status, headers, text } = await account.reader('GET', `/v1/metrics${query}`);
+  if (status !== 200) throw new Error(text);
+  if (headers.get('content-type') !== 'text/plain; version=0.0.4; charset=utf-8') throw new Error('another type');
+  const lines = text.split('\n');
+  return (name, ...labels) =>
+    lines
+      .filter((line) => line.startsWith(`${name}{`) && labels.every((label) => line.includes(label)))
+      .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+}
+
+/** A monitor of the first two agents. */
+async function addWatched(api: ApiServer, account: Account, { createdAtMs = START_MS - HOUR_MS, ...body }) {
+  const agents = await listAgentIds(api);
+  return await addMonitor(api, account, { createdAtMs, body: { agent_sources: agents.slice(0, 2), ...body } });
+}
+
+/** A read that finds no snapshot of its account on hand. */
+async function scrapeLater(account: Account, query = ''): ReturnType<typeof scrape> {
+  nowMs += 2 * MINUTE_MS;
+  return await scrape(account, query);
+}
+
+async function addSteady(
+  { database }: ApiServer,
+  {
+    monitorNo,
+    agentId,
+    dueAtMs,
+    latencyMs,
+  }: { monitorNo: number; agentId: string; dueAtMs: number; latencyMs: number },
+): Promise<void> {
+  const [agent] = await runOn(database.pool)<{ no: number }>('SELECT no FROM agents WHERE id = $1', [agentId]);
+  const phases = { dnsMs: 3, connectMs: 5, tlsMs: 7, firstByteMs: 9, downloadMs: 1 };
+  await storeRecent(runOn(database.pool), [
+    { monitorNo, agentNo: agent?.no ?? 0, dueAtMs, latencyMs, httpStatus: 200, phases },
+  ]);
+}
+
+test('a scrape says what each source measured last, and what was decided', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, no } = await addWatched(api, account, {
+    createdAtMs: START_MS - 10 * 24 * HOUR_MS,
+    sla_target: 99,
+    tags: ['shop', 'env:prod'],
+  });
+  const [frankfurt = '', singapore = ''] = await listAgentIds(api);
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
+    [START_MS - 10 * 24 * HOUR_MS, 'up'],
+    [START_MS - 6 * HOUR_MS, 'down'],
+    [START_MS - 3 * HOUR_MS, 'up'],
+  ]);
+  await addSteady(api, { monitorNo: no, agentId: frankfurt, dueAtMs: START_MS - 70_000, latencyMs: 900 });
+  await addSteady(api, { monitorNo: no, agentId: frankfurt, dueAtMs: START_MS - 10_000, latencyMs: 250 });
+  await addResults(api, no, [
+    {
+      atMs: START_MS - 20_000,
+      agentId: singapore,
+      verdict: 3,
+      latencyMs: 40,
+      httpStatus: 503,
+      detail: { phases: '1 2 - 4 5' },
+    },
+  ]);
+  const metrics = await scrape(account);
+  const own = `monitor_id="${id}"`;
+  t.deepEqual(metrics('probe_success', own, 'source="frankfurt"'), [1]);
+  t.deepEqual(metrics('probe_success', own, 'source="singapore"'), [0]);
+  t.deepEqual(metrics('probe_success', own), [1, 0]);
+  t.deepEqual(metrics('probe_duration_seconds', own), [0.25, 0.04]);
+  t.deepEqual(metrics('probe_http_status_code', own), [200, 503]);
+  t.deepEqual(metrics('probe_http_duration_seconds', own, 'frankfurt'), [0.003, 0.005, 0.007, 0.009, 0.001]);
+  t.deepEqual(metrics('probe_http_duration_seconds', own, 'singapore', 'phase="tls"'), []);
+  t.deepEqual(metrics('spotcheck_monitor_uptime_ratio', own, 'window="1d"'), [0.875]);
+  t.deepEqual(metrics('spotcheck_monitor_uptime_ratio', own, 'window="30d"'), [0.9875]);
+  // A percent of ten days are 8,640 s; 10,800 were used.
+  t.deepEqual(metrics('spotcheck_monitor_error_budget_remaining_ratio', own), [-0.25]);
+  t.deepEqual(metrics('spotcheck_monitor_info', own, 'type="http"', 'instance="https://shop.example"'), [1]);
+  t.deepEqual(metrics('spotcheck_monitor_incident_open', own), [0]);
+});
+
+test('a newer result takes the place of the one before, and timings stay until there are others', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, no } = await addWatched(api, account, {});
+  const [frankfurt = ''] = await listAgentIds(api);
+  await addSteady(api, { monitorNo: no, agentId: frankfurt, dueAtMs: START_MS - 10_000, latencyMs: 250 });
+  t.deepEqual((await scrape(account))('probe_duration_seconds', id), [0.25]);
+  await addResults(api, no, [{ atMs: START_MS + MINUTE_MS, agentId: frankfurt, verdict: 2, latencyMs: 5000 }]);
+  const later = await scrapeLater(account);
+  t.deepEqual(later('probe_duration_seconds', id), [5]);
+  t.deepEqual(later('probe_dns_lookup_time_seconds', id), [0.003]);
+  // Not up: a recheck between two ticks is seen as well.
+  await addResults(api, no, [{ atMs: nowMs + 5000, agentId: frankfurt, verdict: 3, latencyMs: 10_000 }]);
+  t.deepEqual((await scrapeLater(account))('probe_success', id), [0]);
+  // Three intervals later nothing counts any more.
+  nowMs += 4 * MINUTE_MS;
+  const old = await scrape(account);
+  t.deepEqual(old('probe_success', id), []);
+  t.deepEqual(old('spotcheck_monitor_info', id), [1]);
+});
+
+test('the result of an hour ago that is packed is found, where the interval is that long', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, no } = await addWatched(api, account, { createdAtMs: START_MS - 24 * HOUR_MS, interval_seconds: 7200 });
+  const [frankfurt = ''] = await listAgentIds(api);
+  const hourMs = START_MS - 30 * MINUTE_MS - 3 * HOUR_MS;
+  await beginPackingAt(runOn(api.database.pool), hourMs);
+  await addSteady(api, { monitorNo: no, agentId: frankfurt, dueAtMs: hourMs + 1000, latencyMs: 77 });
+  await packNextHour(api.database, START_MS);
+  const { rows } = await api.database.pool.query('SELECT FROM packed_results WHERE monitor_no = $1', [no]);
+  t.is(rows.length, 1);
+  t.deepEqual((await scrape(account))('probe_duration_seconds', id), [0.077]);
+});
+
+test('tags choose monitors, and what is paused or deleted has no series', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const [frankfurt = ''] = await listAgentIds(api);
+  const add = async (tags: string[]) => {
+    const monitor = await addWatched(api, account, { tags });
+    await addSteady(api, { monitorNo: monitor.no, agentId: frankfurt, dueAtMs: START_MS - 5000, latencyMs: 20 });
+    return monitor.id;
+  };
+  const [both, one] = [await add(['shop', 'env:prod']), await add(['shop'])];
+  const chosen = await scrape(account, '?tag=shop&tag=env:prod');
+  t.deepEqual([chosen('probe_success', both), chosen('probe_success', one)], [[1], []]);
+  t.is((await account.owner('POST', `/v1/monitors/${both}/pause`)).status, 200);
+  t.is((await account.owner('DELETE', `/v1/monitors/${one}`)).status, 204);
+  const after = await scrapeLater(account);
+  t.deepEqual(after('probe_success'), []);
+  t.deepEqual(after('spotcheck_monitor_state', both, 'state="paused"'), [1]);
+  t.deepEqual(after('spotcheck_monitor_info', one), []);
+});
+
+test('a scrape costs no query, shows no other account, and what is not understood is refused', async (t) => {
+  const { api } = t.context;
+  const [account, other] = [await api.account(), await api.account()];
+  const { id } = await addWatched(api, account, {});
+  t.deepEqual((await scrape(account))('spotcheck_monitor_info', id), [1]);
+  t.deepEqual((await scrape(other))('spotcheck_monitor_info'), []);
+  // Within a minute the snapshot is served as it is, whatever the database says.
+  await addWatched(api, account, {});
+  t.is((await scrape(account))('spotcheck_monitor_info').length, 1);
+  t.is((await scrapeLater(account))('spotcheck_monitor_info').length, 2);
+  isError(t, await account.reader('GET', '/v1/metrics?tag=no%20tag'), { status: 400, error: /tag/ });
+  t.is((await api.anonymous('GET', '/v1/metrics')).status, 401);
+  const plain = await fetch(`${api.url}/v1/metrics`, {
+    headers: { authorization: `Bearer ${account.readerToken}`, 'accept-encoding': 'identity' },
+  });
+  t.is(plain.headers.get('content-encoding'), null);
+  t.true((await plain.text()).endsWith('type="http"} 1\n'));
+});

@@ -1,0 +1,122 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { findFreePort } from '../../../cli/embedded-postgres/start.ts';
+import { MINUTE_MS } from '../../../core/time.ts';
+import { until } from '../../helpers/until.ts';
+import { withApiServer, type Account, type ApiServer } from '../api-server.ts';
+import { addMonitor, addResults, listAgentIds } from './measured-monitor.ts';
+
+const isInstalled = spawnSync('prometheus', ['--version']).status === 0;
+const test = anyTest as TestFn<{ api: ApiServer }>;
+let aheadMs = 0;
+withApiServer(test, { now: () => Date.now() + aheadMs });
+
+/** What the panels of public dashboards for blackbox_exporter ask (grafana.com 7587 and 13659), for all of a job. */
+const DASHBOARD_QUERIES = [
+  'probe_success{job=~".+", instance=~".+"}',
+  'avg by (instance) (probe_duration_seconds)',
+  'sum by (instance, phase) (probe_http_duration_seconds)',
+  'probe_http_status_code > 0',
+  'probe_http_version',
+  'probe_http_ssl == 1',
+  'probe_ssl_earliest_cert_expiry - time() > 0',
+  'avg by (instance) (probe_dns_lookup_time_seconds)',
+];
+
+// Debian's `prometheus`; `.ci/run` installs it.
+if (isInstalled) {
+  test('Prometheus takes the metrics, dashboards for blackbox_exporter show them, and a deleted monitor ends', async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    const [kept, deleted] = [await addChecked(api, account), await addChecked(api, account)];
+    const { text } = await account.reader('GET', '/v1/metrics');
+    const linted = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
+    t.is(linted.status, 0, linted.stderr);
+    const query = await startPrometheus(t, { url: api.url, token: account.readerToken });
+    await until(async () => (await query('probe_success')).length === 2);
+    for (const expression of DASHBOARD_QUERIES) t.true((await query(expression)).length > 0, expression);
+    t.like((await query(`probe_success{monitor_id="${kept}"}`))[0]?.metric, {
+      instance: 'https://shop.example',
+      monitor: 'Shop',
+      source: 'frankfurt',
+      job: 'spotcheck',
+      tags: ',env:prod,',
+    });
+    t.is((await account.owner('DELETE', `/v1/monitors/${deleted}`)).status, 204);
+    // The snapshot is too old now: the next scrape makes another.
+    aheadMs += 2 * MINUTE_MS;
+    await until(async () => (await query(`probe_success{monitor_id="${deleted}"}`)).length === 0);
+    t.is((await query(`probe_success{monitor_id="${kept}"}`)).length, 1);
+  });
+} else {
+  test('Prometheus is not installed here, so it was not tried', (t) => t.pass());
+}
+
+async function addChecked(api: ApiServer, account: Account): Promise<string> {
+  const [agentId = ''] = await listAgentIds(api);
+  const { id, no } = await addMonitor(api, account, {
+    createdAtMs: Date.now() - 60 * MINUTE_MS,
+    body: { agent_sources: [agentId], tags: ['env:prod'] },
+  });
+  const detail = { phases: '3 5 7 9 1' };
+  await addResults(api, no, [{ atMs: Date.now() - 2000, agentId, httpStatus: 200, detail }]);
+  await api.database.pool.query(
+    `INSERT INTO certificates (monitor_no, agent_no, target, name, expires_at)
+     SELECT m.no, a.no, m.target, 'shop.example', $3 FROM monitors m, agents a WHERE m.id = $1 AND a.id = $2`,
+    [id, agentId, Math.floor(Date.now() / 1000) + 86_400],
+  );
+  return id;
+}
+
+type Sample = { metric: Record<string, string>; value: [number, string] };
+
+/** Starts one that scrapes an account each second; it ends with the test. Resolves with how to ask it. */
+async function startPrometheus(
+  t: ExecutionContext,
+  { url, token }: { url: string; token: string },
+): Promise<(expression: string) => Promise<Sample[]>> {
+  const folder = mkdtempSync(join(tmpdir(), 'spotcheck-prometheus-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const config = {
+    global: { scrape_interval: '1s' },
+    scrape_configs: [
+      {
+        job_name: 'spotcheck',
+        honor_labels: true,
+        metrics_path: '/v1/metrics',
+        authorization: { credentials: token },
+        static_configs: [{ targets: [new URL(url).host] }],
+      },
+    ],
+  };
+  // JSON is YAML.
+  writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
+  const port = await findFreePort();
+  const program = spawn(
+    'prometheus',
+    [
+      `--config.file=${join(folder, 'prometheus.yml')}`,
+      `--storage.tsdb.path=${folder}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    { stdio: 'ignore' },
+  );
+  t.teardown(() => void program.kill('SIGKILL'));
+  const query = async (expression: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/query`, {
+      method: 'POST',
+      body: new URLSearchParams({ query: expression }),
+    });
+    return ((await response.json()) as { data: { result: Sample[] } }).data.result;
+  };
+  await until(() =>
+    fetch(`http://127.0.0.1:${port}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return query;
+}
