@@ -16,6 +16,7 @@ import { judging } from './judging.ts';
 import { live } from './live.ts';
 import { load } from './load.ts';
 import { maintenance } from './maintenance.ts';
+import { metrics } from './metrics.ts';
 import { mixed } from './mixed.ts';
 import { peers } from './peers.ts';
 import { pipeline } from './pipeline.ts';
@@ -55,6 +56,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   rollup,
   store,
   statistics,
+  metrics,
   pipeline,
   mixed,
   load,

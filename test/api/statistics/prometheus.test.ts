@@ -1,15 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { findFreePort } from '../../../cli/embedded-postgres/start.ts';
+import { spawnSync } from 'node:child_process';
+import anyTest, { type TestFn } from 'ava';
 import { MINUTE_MS } from '../../../core/time.ts';
+import { isPrometheusInstalled, startPrometheus } from '../../helpers/prometheus.ts';
 import { until } from '../../helpers/until.ts';
 import { withApiServer, type Account, type ApiServer } from '../api-server.ts';
 import { addMonitor, addResults, listAgentIds } from './measured-monitor.ts';
 
-const isInstalled = spawnSync('prometheus', ['--version']).status === 0;
 const test = anyTest as TestFn<{ api: ApiServer }>;
 let aheadMs = 0;
 withApiServer(test, { now: () => Date.now() + aheadMs });
@@ -27,7 +23,7 @@ const DASHBOARD_QUERIES = [
 ];
 
 // Debian's `prometheus`; `.ci/run` installs it.
-if (isInstalled) {
+if (isPrometheusInstalled()) {
   test('Prometheus takes the metrics, dashboards for blackbox_exporter show them, and a deleted monitor ends', async (t) => {
     const { api } = t.context;
     const account = await api.account();
@@ -35,7 +31,7 @@ if (isInstalled) {
     const { text } = await account.reader('GET', '/v1/metrics');
     const linted = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     t.is(linted.status, 0, linted.stderr);
-    const query = await startPrometheus(t, { url: api.url, token: account.readerToken });
+    const query = await startPrometheus(t, { url: api.url, token: account.readerToken, everySeconds: 1 });
     await until(async () => (await query('probe_success')).length === 2);
     for (const expression of DASHBOARD_QUERIES) t.true((await query(expression)).length > 0, expression);
     t.like((await query(`probe_success{monitor_id="${kept}"}`))[0]?.metric, {
@@ -69,54 +65,4 @@ async function addChecked(api: ApiServer, account: Account): Promise<string> {
     [id, agentId, Math.floor(Date.now() / 1000) + 86_400],
   );
   return id;
-}
-
-type Sample = { metric: Record<string, string>; value: [number, string] };
-
-/** Starts one that scrapes an account each second; it ends with the test. Resolves with how to ask it. */
-async function startPrometheus(
-  t: ExecutionContext,
-  { url, token }: { url: string; token: string },
-): Promise<(expression: string) => Promise<Sample[]>> {
-  const folder = mkdtempSync(join(tmpdir(), 'spotcheck-prometheus-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const config = {
-    global: { scrape_interval: '1s' },
-    scrape_configs: [
-      {
-        job_name: 'spotcheck',
-        honor_labels: true,
-        metrics_path: '/v1/metrics',
-        authorization: { credentials: token },
-        static_configs: [{ targets: [new URL(url).host] }],
-      },
-    ],
-  };
-  // JSON is YAML.
-  writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
-  const port = await findFreePort();
-  const program = spawn(
-    'prometheus',
-    [
-      `--config.file=${join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${folder}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-    ],
-    { stdio: 'ignore' },
-  );
-  t.teardown(() => void program.kill('SIGKILL'));
-  const query = async (expression: string) => {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v1/query`, {
-      method: 'POST',
-      body: new URLSearchParams({ query: expression }),
-    });
-    return ((await response.json()) as { data: { result: Sample[] } }).data.result;
-  };
-  await until(() =>
-    fetch(`http://127.0.0.1:${port}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  return query;
 }
