@@ -56,7 +56,7 @@ type MonitorSamples = (monitor: ExportedMonitor) => Samples;
 const STATES = ['up', 'degraded', 'down', 'pending', 'paused'] as const satisfies readonly MonitorStatus[];
 
 /** The steps of a request by the names that blackbox_exporter gives them. */
-const HTTP_PHASES = [
+const HTTP_STEPS = [
   ['resolve', 'dnsMs'],
   ['connect', 'connectMs'],
   ['tls', 'tlsMs'],
@@ -94,7 +94,7 @@ const CHECK_FAMILIES: readonly { name: string; help: string; samples: CheckSampl
     name: 'probe_http_duration_seconds',
     help: 'How long the steps of the newest request with timings took.',
     samples: only(['http'], ({ timings }) =>
-      HTTP_PHASES.map(([phase, name]) => [`,phase="${phase}"`, seconds(timings?.[name])]),
+      HTTP_STEPS.map(([phase, name]) => [`,phase="${phase}"`, seconds(timings?.[name])]),
     ),
   },
   {

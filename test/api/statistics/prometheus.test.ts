@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { MINUTE_MS } from '../../../core/time.ts';
 import { isPrometheusInstalled, startPrometheus } from '../../helpers/prometheus.ts';
 import { until } from '../../helpers/until.ts';
 import { withApiServer, type Account, type ApiServer } from '../api-server.ts';
-import { addMonitor, addResults, listAgentIds } from './measured-monitor.ts';
+import { addMonitor, addResults, addTransitions, listAgentIds } from './measured-monitor.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 let aheadMs = 0;
@@ -22,18 +23,26 @@ const DASHBOARD_QUERIES = [
   'avg by (instance) (probe_dns_lookup_time_seconds)',
 ];
 
+/** What the panels of our own dashboard ask, for all monitors. */
+function readDashboardQueries(): string[] {
+  const file = new URL('../../../deploy/grafana/monitors.json', import.meta.url);
+  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: { targets: { expr: string }[] }[] };
+  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll(/\$(?:job|monitor)\b/g, '.*')));
+}
+
 // Debian's `prometheus`; `.ci/run` installs it.
 if (isPrometheusInstalled()) {
   test('Prometheus takes the metrics, dashboards for blackbox_exporter show them, and a deleted monitor ends', async (t) => {
     const { api } = t.context;
     const account = await api.account();
-    const [kept, deleted] = [await addChecked(api, account), await addChecked(api, account)];
+    const [kept, deleted] = [await addChecked(api, account, 1), await addChecked(api, account, 3)];
     const { text } = await account.reader('GET', '/v1/metrics');
     const linted = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     t.is(linted.status, 0, linted.stderr);
     const query = await startPrometheus(t, { url: api.url, token: account.readerToken, everySeconds: 1 });
     await until(async () => (await query('probe_success')).length === 2);
     for (const expression of DASHBOARD_QUERIES) t.true((await query(expression)).length > 0, expression);
+    for (const expression of readDashboardQueries()) t.true((await query(expression)).length > 0, expression);
     t.like((await query(`probe_success{monitor_id="${kept}"}`))[0]?.metric, {
       instance: 'https://shop.example',
       monitor: 'Shop',
@@ -51,14 +60,17 @@ if (isPrometheusInstalled()) {
   test('Prometheus is not installed here, so it was not tried', (t) => t.pass());
 }
 
-async function addChecked(api: ApiServer, account: Account): Promise<string> {
+/** A monitor that was up for an hour, with a newest check of this verdict. */
+async function addChecked(api: ApiServer, account: Account, verdict: 1 | 3): Promise<string> {
   const [agentId = ''] = await listAgentIds(api);
   const { id, no } = await addMonitor(api, account, {
     createdAtMs: Date.now() - 60 * MINUTE_MS,
-    body: { agent_sources: [agentId], tags: ['env:prod'] },
+    body: { agent_sources: [agentId], tags: ['env:prod'], sla_target: 99 },
   });
+  const upSince = [Date.now() - 60 * MINUTE_MS, 'up'] as const;
+  await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [[...upSince]]);
   const detail = { phases: '3 5 7 9 1' };
-  await addResults(api, no, [{ atMs: Date.now() - 2000, agentId, httpStatus: 200, detail }]);
+  await addResults(api, no, [{ atMs: Date.now() - 2000, agentId, verdict, httpStatus: 200, detail }]);
   await api.database.pool.query(
     `INSERT INTO certificates (monitor_no, agent_no, target, name, expires_at)
      SELECT m.no, a.no, m.target, 'shop.example', $3 FROM monitors m, agents a WHERE m.id = $1 AND a.id = $2`,
