@@ -44,6 +44,12 @@ import {
 } from './alerts/channels.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';
 import { resendConfirmationHandler } from './alerts/email.ts';
+import {
+  muteMonitorHandler,
+  snoozeIncidentHandler,
+  unmuteMonitorHandler,
+  unsnoozeIncidentHandler,
+} from './alerts/mutes.ts';
 import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import type { Handler, OperationId } from './handler.ts';
@@ -140,6 +146,13 @@ export const ROUTES = {
     records: 'monitor.check_requested',
     handler: requestCheckHandler,
   },
+  muteMonitor: { method: 'post', path: '/monitors/{id}/mute', records: 'monitor.muted', handler: muteMonitorHandler },
+  unmuteMonitor: {
+    method: 'delete',
+    path: '/monitors/{id}/mute',
+    records: 'monitor.unmuted',
+    handler: unmuteMonitorHandler,
+  },
   resumeMonitor: {
     method: 'post',
     path: '/monitors/{id}/resume',
@@ -234,6 +247,18 @@ export const ROUTES = {
     path: '/incidents/{id}/acknowledge',
     records: 'incident.unacknowledged',
     handler: unacknowledgeIncidentHandler,
+  },
+  snoozeIncident: {
+    method: 'post',
+    path: '/incidents/{id}/snooze',
+    records: 'incident.snoozed',
+    handler: snoozeIncidentHandler,
+  },
+  unsnoozeIncident: {
+    method: 'delete',
+    path: '/incidents/{id}/snooze',
+    records: 'incident.unsnoozed',
+    handler: unsnoozeIncidentHandler,
   },
   addIncidentNote: {
     method: 'post',

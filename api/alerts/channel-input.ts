@@ -6,6 +6,7 @@ import {
   type WebhookHeadersChange,
 } from '../../core/alerts/channel.ts';
 import { parseEmailAddress } from '../../core/alerts/email-address.ts';
+import { findRuleProblems, type ChannelRule } from '../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { quote } from '../../core/foreign-text.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
@@ -35,6 +36,7 @@ export type ChannelDraft = {
   wantsReports: boolean;
   reportTimezone: string | null;
   followsMaintenance: boolean;
+  rules: readonly ChannelRule[] | null;
 };
 
 /** What a PATCH changes; an absent field stays. */
@@ -47,6 +49,7 @@ export type ChannelPatch = {
   wantsReports?: boolean;
   reportTimezone?: string | null;
   followsMaintenance?: boolean;
+  rules?: readonly ChannelRule[] | null;
 };
 
 /** Ids that are no monitors of the account are left out, however they look. */
@@ -87,6 +90,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
     wantsReports: input.reports ?? false,
     reportTimezone,
     followsMaintenance: input.follows_maintenance ?? false,
+    rules: readRules(input.rules, problems),
   };
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
 }
@@ -111,6 +115,7 @@ export function readChannelPatch(
   checkReports(type, input.reports, problems);
   const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
+  const rules = readRules(input.rules, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
     ok: true,
@@ -123,6 +128,7 @@ export function readChannelPatch(
       ...(input.reports !== undefined && { wantsReports: input.reports }),
       ...(input.report_timezone !== undefined && { reportTimezone }),
       ...(input.follows_maintenance !== undefined && { followsMaintenance: input.follows_maintenance }),
+      ...(input.rules !== undefined && { rules }),
     },
   };
 }
@@ -194,6 +200,13 @@ export function checkPresetUrl(format: WebhookFormat, url: string | undefined, p
   if (format === null || !('preset' in format) || url === undefined) return;
   const problem = findPresetUrlProblem(format.preset, url);
   if (problem !== null) problems.push({ field: 'url', message: `url ${problem}` });
+}
+
+/** Rules as they are stored; null for none. */
+function readRules(sent: readonly ChannelRule[] | undefined, problems: Problem[]): readonly ChannelRule[] | null {
+  if (sent === undefined || sent.length === 0) return null;
+  problems.push(...findRuleProblems(sent));
+  return sent;
 }
 
 /** The name without the blanks around it; where nothing is left, the default one of the type (D-68). */

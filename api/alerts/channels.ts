@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Channel, ChannelStatus, ChannelType, WebhookHeaders } from '../../core/alerts/channel.ts';
+import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { MonitorTags } from '../../core/monitors/tags.ts';
 import {
@@ -278,6 +279,20 @@ function presentFormat(format: WebhookFormat): Pick<components['schemas']['Chann
   return { template: { method, content_type: contentType, body } };
 }
 
+/** A rule in the order in which people read it: the database keeps another one. */
+function presentRule(rule: ChannelRule): components['schemas']['ChannelRule'] {
+  const { events, tags, after_seconds, repeat_seconds, repeat_max, unless_acknowledged, quiet } = rule;
+  return {
+    ...(events && { events: [...events] }),
+    ...(tags && { tags: [...tags] }),
+    ...(after_seconds !== undefined && { after_seconds }),
+    ...(repeat_seconds !== undefined && { repeat_seconds }),
+    ...(repeat_max !== undefined && { repeat_max }),
+    ...(unless_acknowledged !== undefined && { unless_acknowledged }),
+    ...(quiet && { quiet: { timezone: quiet.timezone, hours: quiet.hours, mode: quiet.mode } }),
+  };
+}
+
 /** A channel as reads show it; only the host of a webhook's URL appears. */
 export function presentChannel(channel: Channel): components['schemas']['Channel'] {
   return {
@@ -302,6 +317,10 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     ...(channel.type === 'webhook'
       ? { follows_maintenance: channel.followsMaintenance }
       : { reports: channel.wantsReports }),
+    ...(channel.rules !== null && {
+      rules: channel.rules.map(presentRule),
+      rule_sentences: channel.rules.map(describeRule),
+    }),
     ...(channel.lastError !== null && { last_error: channel.lastError.text, last_error_at: channel.lastError.at }),
   };
 }

@@ -27,6 +27,9 @@ export function presentIncident(incident: ListedIncident, nowMs: number): compon
     resolution: incident.resolution,
     acknowledged_at: incident.acknowledgedAtMs === null ? null : toUnixSeconds(incident.acknowledgedAtMs),
     acknowledged_by: incident.acknowledgedBy,
+    ...(resolvedAt === null &&
+      incident.snoozedUntilMs !== null &&
+      incident.snoozedUntilMs > nowMs && { snoozed_until: toUnixSeconds(incident.snoozedUntilMs) }),
   };
 }
 

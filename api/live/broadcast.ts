@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
 import type { ChangeKind } from '../../models/changes.ts';
+import { readMutes } from '../../models/alerts/mutes.ts';
 import type { Database } from '../../models/database.ts';
 import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { listWindowsById } from '../../models/maintenance/windows.ts';
@@ -213,8 +214,11 @@ type Reader = (
 const READERS = {
   monitor: async (database, keys, nowMs) => {
     const maintenance = await readCurrentMaintenance(database, { monitorIds: keys.ids, nowMs });
+    const mutes = await readMutes(database, { monitorIds: keys.ids, nowMs });
     const monitors = await listMonitorsById(database, keys);
-    return monitors.map((monitor) => presentMonitor(monitor, maintenance.get(monitor.id)));
+    return monitors.map((monitor) =>
+      presentMonitor(monitor, { maintenance: maintenance.get(monitor.id), mutedUntilMs: mutes.get(monitor.id) }),
+    );
   },
   incident: async (database, keys, nowMs) =>
     (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),

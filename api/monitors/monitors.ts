@@ -5,6 +5,7 @@ import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/work.ts';
 import { createBatched } from '../../models/batched.ts';
+import { readMutes } from '../../models/alerts/mutes.ts';
 import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import {
@@ -57,8 +58,14 @@ export function listMonitorsHandler({
       { limit, positionOf: byCreation },
       { request, response, publicUrl: config.publicUrl },
     );
-    const maintenance = await readCurrentMaintenance(database, { tenantId, nowMs: now() });
-    response.json({ monitors: page.map((monitor) => presentMonitor(monitor, maintenance.get(monitor.id))) });
+    const nowMs = now();
+    const maintenance = await readCurrentMaintenance(database, { tenantId, nowMs });
+    const mutes = await readMutes(database, { tenantId, nowMs });
+    response.json({
+      monitors: page.map((monitor) =>
+        presentMonitor(monitor, { maintenance: maintenance.get(monitor.id), mutedUntilMs: mutes.get(monitor.id) }),
+      ),
+    });
   };
 }
 
@@ -171,10 +178,16 @@ async function answerWithDetail(
   response: Response<Answer<'getMonitor'>>,
 ): Promise<void> {
   const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
-  const maintenance = (await readCurrentMaintenance(database, { monitorIds: [monitor.id], nowMs: now() })).get(
-    monitor.id,
+  const read = { monitorIds: [monitor.id], nowMs: now() };
+  const maintenance = (await readCurrentMaintenance(database, read)).get(monitor.id);
+  const mutedUntilMs = (await readMutes(database, read)).get(monitor.id);
+  response.json(
+    presentMonitorDetail(
+      monitor,
+      { agentIds, unable, maintenance, mutedUntilMs },
+      { canWrite: canWrite(response) },
+    ),
   );
-  response.json(presentMonitorDetail(monitor, { agentIds, unable, maintenance }, { canWrite: canWrite(response) }));
 }
 
 function canWrite(response: Response): boolean {

@@ -5,6 +5,7 @@ import { isOverdue } from '../../core/checks/slots.ts';
 import type { MonitorStatus } from '../../core/incidents/state.ts';
 import { judgeSla, measureStates, measureSteps, worstStateOf, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS } from '../../core/time.ts';
+import { readMutes } from '../../models/alerts/mutes.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
 import {
   excludedTimes,
@@ -76,13 +77,17 @@ export function getOverviewHandler({ database, now }: Parts<'database' | 'now'>)
   return async (request, response) => {
     const { tag: tags = [] } = request.query;
     const { tenantId } = callerOf(response);
-    const [all, maintenance] = await Promise.all([
+    const read = { tenantId, nowMs: now() };
+    const [all, maintenance, mutes] = await Promise.all([
       listAllMonitors(database, tenantId),
-      readCurrentMaintenance(database, { tenantId, nowMs: now() }),
+      readCurrentMaintenance(database, read),
+      readMutes(database, read),
     ]);
     const monitors = all
       .filter((monitor) => tags.every((tag) => monitor.tags.includes(tag)))
-      .map((monitor) => presentMonitor(monitor, maintenance.get(monitor.id)));
+      .map((monitor) =>
+        presentMonitor(monitor, { maintenance: maintenance.get(monitor.id), mutedUntilMs: mutes.get(monitor.id) }),
+      );
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
     await sendCompressedJson(request, response, {
       total: monitors.length,
@@ -173,7 +178,7 @@ export function getWallHandler({
     const checks = await accountChecks.get(tenantId);
     const maintenance = await readCurrentMaintenance(database, { tenantId, nowMs: now() });
     const monitors = (await listAllMonitors(database, tenantId))
-      .map((monitor) => presentMonitor(monitor, undefined))
+      .map((monitor) => presentMonitor(monitor, {}))
       .map(({ id, name, status, state_since }) => ({
         name,
         status,

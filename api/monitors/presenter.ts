@@ -9,16 +9,20 @@ import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
+/** What alerts of a monitor wait for now: nothing where both are absent. `mutedUntilMs` is in Unix milliseconds. */
+export type CurrentHolds = { maintenance?: CurrentMaintenance | undefined; mutedUntilMs?: number | undefined };
+
 /** A monitor as lists show it, with the maintenance that it is in. */
 export function presentMonitor(
   monitor: ListedMonitor,
-  maintenance: CurrentMaintenance | undefined,
+  { maintenance, mutedUntilMs }: CurrentHolds,
 ): Schemas['Monitor'] {
   return {
     id: monitor.id,
     ...namedSettings(monitor),
     status: statusOf(monitor.state),
     maintenance: maintenance ?? null,
+    ...(mutedUntilMs !== undefined && { muted_until: Math.floor(mutedUntilMs / 1000) }),
     state_since: Math.floor(monitor.stateSinceMs / 1000),
     created_at: monitor.createdAt,
     updated_at: monitor.updatedAt,
@@ -34,11 +38,11 @@ export type MonitorSources = { agentIds: readonly string[]; unable: readonly { i
  */
 export function presentMonitorDetail(
   monitor: Monitor,
-  { agentIds, unable, maintenance }: MonitorSources & { maintenance: CurrentMaintenance | undefined },
+  { agentIds, unable, ...holds }: MonitorSources & CurrentHolds,
   { canWrite }: { canWrite: boolean },
 ): Schemas['MonitorDetail'] {
   return {
-    ...presentMonitor(monitor, maintenance),
+    ...presentMonitor(monitor, holds),
     check_spec: presentCheckSpec(monitor, canWrite),
     agent_sources: [...agentIds],
     settings_version: settingsVersionOf(monitor, agentIds),

@@ -1,4 +1,5 @@
 import type { MonitorTags } from '../monitors/tags.ts';
+import type { ChannelRule } from './rules.ts';
 import type { WebhookFormat } from './webhook-format.ts';
 
 const CHANNEL_TYPES = ['telegram', 'slack', 'webhook', 'email'] as const;
@@ -39,6 +40,8 @@ export type Channel = {
   reportTimezone: string | null;
   /** Whether its alerts wait for the end of maintenance; of chats they always do. */
   followsMaintenance: boolean;
+  /** Which events it is notified of, and when; null = of all, at once. */
+  rules: readonly ChannelRule[] | null;
   /**
    * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds). Null
    * once a delivery has arrived or the chat was connected anew.

@@ -32,6 +32,8 @@ export type MonitorDetail = {
   /** The monitor was in maintenance when it changed; `ends_at` is in Unix seconds. */
   in_maintenance?: true;
   maintenance?: { window_id: string; name: string; ends_at: number };
+  /** The alert waited for the end of a mute of the monitor, in Unix seconds. */
+  muted_until?: number;
 };
 
 /**
@@ -48,6 +50,8 @@ export type MonitorMessage = {
   detail: MonitorDetail;
   url: string;
   test?: true;
+  /** Told again, the first time as number 1; the first alert was none. */
+  reminder?: { number: number; of: number; every_seconds: number };
 };
 
 /** Any event of the service's description, as it is stored with its delivery. */

@@ -1,6 +1,7 @@
 import type { Author, AuditObject } from '../../core/accounts/audit-entry.ts';
 import type { FieldChanges, Compared, Fields } from '../../core/accounts/field-changes.ts';
 import type { Channel } from '../../core/alerts/channel.ts';
+import { describeRule } from '../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
@@ -43,6 +44,7 @@ export function channelFields(channel: Channel): Compared {
     wantsReports,
     reportTimezone,
     followsMaintenance,
+    rules,
     urlHost,
     headerNames,
     format,
@@ -57,6 +59,7 @@ export function channelFields(channel: Channel): Compared {
       monitor_ids: monitorIds,
       monitor_tags: monitorTags,
       ...(type === 'webhook' ? { follows_maintenance: followsMaintenance } : { reports: wantsReports }),
+      ...(rules !== null && { rules: rules.map(describeRule) }),
       url_host: urlHost,
       ...(address !== null && { address, report_timezone: reportTimezone ?? 'UTC' }),
       ...(headerNames.length > 0 && { header_names: headerNames }),

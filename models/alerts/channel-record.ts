@@ -8,6 +8,7 @@ import {
   type Sequelize,
 } from 'sequelize';
 import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 
 /** A row of `channels`. */
@@ -24,6 +25,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   wantsReports: CreationOptional<boolean>;
   reportTimezone: CreationOptional<string | null>;
   followsMaintenance: CreationOptional<boolean>;
+  rules: CreationOptional<readonly ChannelRule[] | null>;
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
   channelName: CreationOptional<string | null>;
@@ -54,6 +56,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     wantsReports: DataTypes.BOOLEAN,
     reportTimezone: DataTypes.TEXT,
     followsMaintenance: DataTypes.BOOLEAN,
+    rules: DataTypes.JSONB,
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,
     channelName: DataTypes.TEXT,

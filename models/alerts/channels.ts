@@ -1,6 +1,7 @@
 import { Op } from 'sequelize';
 import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
+import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { MonitorTags } from '../../core/monitors/tags.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { channelFields } from '../accounts/recorded-fields.ts';
@@ -32,6 +33,8 @@ export type NewChannel = {
   reportTimezone?: string | null;
   /** Default false. */
   followsMaintenance?: boolean;
+  /** Null, the default = of all events, at once. */
+  rules?: readonly ChannelRule[] | null;
   webhook?: NewWebhook;
   /** Where an email channel sends to; of other types there is none. */
   address?: string | null;
@@ -51,10 +54,21 @@ export type ChannelChange = {
   wantsReports?: boolean;
   reportTimezone?: string | null;
   followsMaintenance?: boolean;
+  rules?: readonly ChannelRule[] | null;
 };
 
 /** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
-export type Route = { monitorId: string; channelId: string; type: ChannelType; followsMaintenance: boolean };
+export type Route = {
+  monitorId: string;
+  channelId: string;
+  type: ChannelType;
+  followsMaintenance: boolean;
+  rules: readonly ChannelRule[] | null;
+  /** The monitor's, where there are rules that may ask for them. */
+  tags: readonly string[] | null;
+  /** Until when alerts of the monitor wait, in Unix milliseconds; null = they do not. */
+  mutedUntilMs: number | null;
+};
 
 type ChannelKey = { tenantId: string; id: string };
 
@@ -92,6 +106,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
     wantsReports = false,
     reportTimezone = null,
     followsMaintenance = false,
+    rules = null,
     webhook,
     address = null,
     connectCode,
@@ -114,6 +129,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         wantsReports,
         reportTimezone,
         followsMaintenance,
+        rules,
         ...(webhook && sealWebhook(database, id, webhook)),
         ...(address !== null && { address }),
         createdAt: Math.floor(channel.nowMs / 1000),
@@ -237,7 +253,8 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
   if (monitorIds.length === 0) return [];
   return await run<Route>(
     `SELECT m.id AS "monitorId", c.id AS "channelId", c.type,
-       c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance"
+       c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance", c.rules,
+       CASE WHEN c.rules IS NOT NULL THEN m.tags END AS tags, m.muted_until AS "mutedUntilMs"
      FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id
      WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
        AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
@@ -340,6 +357,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     wantsReports,
     reportTimezone,
     followsMaintenance,
+    rules,
     urlHost,
     headerNames,
     format,
@@ -364,6 +382,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     wantsReports,
     reportTimezone,
     followsMaintenance,
+    rules: rules ?? null,
     urlHost,
     headerNames: headerNames ?? [],
     format,

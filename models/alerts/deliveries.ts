@@ -69,35 +69,74 @@ export async function supersedeRetries(
   );
 }
 
+/** What a delivery waits for, as it is recorded; `reminder` is its number among those that follow a delivery. */
+export type HeldDelivery = Hold & { id: string; unlessAcknowledged?: boolean; reminderOf?: string; reminder?: number };
+
 /** Records what deliveries wait for. */
-export async function insertHeld(run: Run, held: readonly (Hold & { id: string })[]): Promise<void> {
+export async function insertHeld(run: Run, held: readonly HeldDelivery[]): Promise<void> {
   if (held.length === 0) return;
   await run(
-    `INSERT INTO held_deliveries (delivery_id, reason, occurrence_no, held_by)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])`,
+    `INSERT INTO held_deliveries (delivery_id, reason, occurrence_no, held_by, unless_acknowledged, reminder_of,
+       reminder)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::boolean[], $6::text[], $7::smallint[])`,
     [
       held.map(({ id }) => id),
       held.map(({ reason }) => reason),
       held.map(({ occurrenceNo }) => occurrenceNo),
       held.map(({ heldBy }) => heldBy),
+      held.map(({ unlessAcknowledged = false }) => unlessAcknowledged),
+      held.map(({ reminderOf = null }) => reminderOf),
+      held.map(({ reminder = null }) => reminder),
     ],
   );
 }
 
-/** Drops what still waits of monitors that have recovered. */
-export async function supersedeHeld(
-  run: Run,
-  recovered: readonly { channelId: string; monitorId: string }[],
-  nowMs: number,
-): Promise<void> {
-  if (recovered.length === 0) return;
+type Pair = { channelId: string; monitorId: string };
+
+/**
+ * Drops what still waits of monitors that have recovered. Returns the pairs of which another recovery waited: their
+ * channels were notified of trouble before that.
+ */
+export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs: number): Promise<Pair[]> {
+  if (recovered.length === 0) return [];
+  const dropped = await run<Pair & { event: string }>(
+    `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
+     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
+     WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
+       AND h.delivery_id = d.id AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3
+     RETURNING d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event`,
+    [recovered.map(({ channelId }) => channelId), recovered.map(({ monitorId }) => monitorId), nowMs],
+  );
+  return dropped.filter(({ event }) => event === 'monitor.up');
+}
+
+/**
+ * Drops the delayed trouble and the reminders that newer trouble of a monitor replaces. A recovery that waits for the
+ * end of quiet hours stays: that its channel was notified before is known by it.
+ */
+export async function supersedeByRules(run: Run, newer: readonly Pair[], nowMs: number): Promise<void> {
+  if (newer.length === 0) return;
   await run(
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
      FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
-       AND h.delivery_id = d.id AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3`,
-    [recovered.map(({ channelId }) => channelId), recovered.map(({ monitorId }) => monitorId), nowMs],
+       AND h.delivery_id = d.id AND h.reason IN ('delay', 'quiet_hours', 'snooze', 'reminder')
+       AND d.event <> 'monitor.up' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3`,
+    [newer.map(({ channelId }) => channelId), newer.map(({ monitorId }) => monitorId), nowMs],
   );
+}
+
+/** Records deliveries that quiet hours drop: they are in the log of their channel, and are not sent. */
+export async function insertDropped(run: Run, dropped: readonly (NewDelivery & { hold: Hold })[]): Promise<void> {
+  await insertDeliveries(run, dropped);
+  await insertHeld(
+    run,
+    dropped.map(({ id, hold }) => ({ id, ...hold })),
+  );
+  if (dropped.length > 0)
+    await run(`UPDATE deliveries SET outcome = 'superseded', finished_at = created_at WHERE id = ANY ($1::text[])`, [
+      dropped.map(({ id }) => id),
+    ]);
 }
 
 /**
@@ -133,7 +172,7 @@ export async function countPendingDeliveries(
 ): Promise<{ pending: number; oldestCreatedAtMs: number | null }> {
   const [counted] = await runOn(database.pool)<{ pending: number; oldestCreatedAtMs: number | null }>(
     `SELECT count(*) AS pending, min(created_at) FILTER (
-       WHERE NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id)) AS "oldestCreatedAtMs"
+       WHERE NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL)) AS "oldestCreatedAtMs"
      FROM deliveries d WHERE outcome = 'pending'`,
   );
   return counted ?? { pending: 0, oldestCreatedAtMs: null };

@@ -35,7 +35,7 @@ export type ClaimedAttempt = {
    * of webhooks: their receivers go by the sequence.
    */
   isOvertaken: boolean;
-  /** Whether it is an alert to a chat that waited for the end of maintenance, and was not released yet. */
+  /** Whether it is an alert that waited, such as for the end of maintenance, and was not released yet. */
   isHeld: boolean;
 };
 
@@ -192,7 +192,8 @@ async function claimEach(
          WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
            AND NOT EXISTS (SELECT FROM deliveries_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
            AND (c.type = 'webhook'
-             OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL)
+             OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
+               AND h.released_at IS NULL)
              OR NOT EXISTS (SELECT FROM held_ahead(d, $2)))
            AND CASE WHEN c.format ? 'preset' THEN NOT EXISTS (
              SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id
@@ -213,8 +214,8 @@ async function claimEach(
             d.attempts_before AS "attemptsBefore", c.enabled, c.status,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
             c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
-            c.type <> 'webhook' AND EXISTS (
-              SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL) AS "isHeld",
+            EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
+              AND h.released_at IS NULL) AS "isHeld",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
             c.sealed_headers AS "sealedHeaders", c.format,

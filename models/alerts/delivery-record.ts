@@ -1,5 +1,6 @@
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import type { FieldChanges } from '../../core/accounts/field-changes.ts';
+import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
@@ -27,6 +28,8 @@ export type Delivery = {
   attemptCount: number;
   /** How many other changes of its monitor it took in: those that came while it waited for its rate. */
   merged: number;
+  /** What it waits for, or waited for; null where it did not. */
+  heldBy: HoldReason | null;
   /** What went wrong last, as a sentence; null where nothing did. */
   lastError: string | null;
   createdAtMs: number;
@@ -61,6 +64,7 @@ const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "mo
   d.message #>> '{agent,id}' AS "agentId", d.message #>> '{agent,name}' AS "agentName", d.event, d.outcome,
   d.attempts AS "attemptCount",
   coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
+  (SELECT h.reason FROM held_deliveries h WHERE h.delivery_id = d.id) AS "heldBy",
   (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC
     LIMIT 1) AS "lastError",
   d.created_at AS "createdAtMs", CASE WHEN d.outcome = 'pending' THEN d.next_attempt_at END AS "nextAttemptAtMs",

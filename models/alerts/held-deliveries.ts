@@ -1,5 +1,8 @@
+import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import type { EventState } from '../../core/alerts/event.ts';
+import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { Run } from '../sql.ts';
+import type { NewDelivery } from './deliveries.ts';
 
 /** An alert that waited for the end of maintenance and is due; `eventAt` is in Unix seconds, when it became true. */
 export type DueHeld = {
@@ -21,15 +24,46 @@ export async function hasOtherHeld(run: Run, { deliveryId, channelId }: ClaimedH
   const others = await run(
     `SELECT FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
      WHERE d.channel_id = $1 AND d.id <> $2 AND d.outcome = 'pending' AND d.next_attempt_at <= $3
-       AND h.summary_id IS NULL LIMIT 1`,
+       AND h.summary_id IS NULL AND h.released_at IS NULL LIMIT 1`,
     [channelId, deliveryId, nowMs],
   );
   return others.length > 0;
 }
 
-/** An alert that waited is one like any other from now on. */
-export async function releaseHeld(run: Run, deliveryId: string): Promise<void> {
-  await run('DELETE FROM held_deliveries WHERE delivery_id = $1 AND summary_id IS NULL', [deliveryId]);
+/** SQL: whether a held alert `h` of a delivery `d` must not be sent any more: its incident is acknowledged. */
+const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incidents i
+  WHERE i.id = d.message #>> '{detail,incident_id}' AND i.acknowledged_at IS NOT NULL))`;
+
+/**
+ * Drops a claimed alert that waited and says nothing true any more, or that somebody acknowledged where its rule goes
+ * by that; true where it did. After maintenance a chat is told of what is overtaken: it says so itself.
+ */
+export async function dropObsolete(
+  run: Run,
+  { deliveryId, attempt }: { deliveryId: string; attempt: number },
+  nowMs: number,
+): Promise<boolean> {
+  const dropped = await run(
+    `WITH obsolete AS (
+       SELECT d.id FROM deliveries d JOIN held_deliveries h ON h.delivery_id = d.id
+       WHERE d.id = $1 AND d.attempts = $2 AND d.attempts_before = 0 AND d.outcome = 'pending' AND (${IS_ACKNOWLEDGED}
+         OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))))
+     ), unmade AS (
+       DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM obsolete) AND attempt = $2
+     )
+     UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
+     WHERE id IN (SELECT id FROM obsolete) RETURNING id`,
+    [deliveryId, attempt, nowMs],
+  );
+  return dropped.length > 0;
+}
+
+/** An alert that waited is one like any other from now on; what it waited for stays in its record. */
+export async function releaseHeld(run: Run, deliveryId: string, nowMs: number): Promise<void> {
+  await run('UPDATE held_deliveries SET released_at = $2 WHERE delivery_id = $1 AND summary_id IS NULL', [
+    deliveryId,
+    nowMs,
+  ]);
 }
 
 /**
@@ -41,11 +75,12 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
     `SELECT d.id, d.monitor_id AS "monitorId", d.message -> 'monitor' ->> 'name' AS name,
             d.message ->> 'state' AS state, (d.message -> 'detail' ->> 'sequence')::integer AS sequence,
             d.created_at AS "createdAtMs", (d.message ->> 'event_at')::bigint AS "eventAt",
-            d.message -> 'detail' -> 'maintenance' ->> 'name' AS maintenance
+            CASE WHEN h.reason = 'maintenance' THEN d.message #>> '{detail,maintenance,name}' END AS maintenance
      FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL
+       AND h.released_at IS NULL
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
-       AND NOT EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
+       AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
     [channelId, deliveryId, nowMs],
   );
@@ -68,3 +103,89 @@ export async function moveToSummary(
     [ids, nowMs],
   );
 }
+
+type LastReminder = { deliveryId: string; reminderOf: string; reminder: number; unlessAcknowledged: boolean };
+
+/**
+ * The reminders among these deliveries that another one follows, with until when their incident is snoozed, in Unix
+ * milliseconds.
+ */
+export async function listFollowedReminders(
+  run: Run,
+  deliveryIds: readonly string[],
+): Promise<
+  (LastReminder &
+    Omit<NewDelivery, 'id' | 'createdAtMs'> & { message: MonitorMessage; snoozedUntilMs: number | null })[]
+> {
+  return await run(
+    `SELECT d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
+            d.message, h.reminder_of AS "reminderOf", h.reminder, h.unless_acknowledged AS "unlessAcknowledged",
+            (SELECT i.snoozed_until FROM incidents i WHERE i.id = d.message #>> '{detail,incident_id}') AS "snoozedUntilMs"
+     FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
+     WHERE h.delivery_id = ANY ($1::text[]) AND h.reminder_of IS NOT NULL
+       AND h.reminder < (d.message #>> '{reminder,of}')::integer`,
+    [deliveryIds],
+  );
+}
+
+/**
+ * Writes reminders, each once however often it is planned, and returns those that are new. Both rows in one statement:
+ * the first to write the number of a reminder writes its delivery.
+ */
+export async function insertReminders(
+  run: Run,
+  reminders: readonly (NewDelivery & Omit<LastReminder, 'deliveryId'> & { dueAtMs: number; reason: HoldReason })[],
+): Promise<string[]> {
+  if (reminders.length === 0) return [];
+  const rows = await run<{ id: string }>(
+    `WITH planned AS (
+       SELECT * FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text,
+         message json, "createdAtMs" bigint, "dueAtMs" bigint, "reminderOf" text, reminder smallint, reason text,
+         "unlessAcknowledged" boolean)
+     ), held AS (
+       INSERT INTO held_deliveries (delivery_id, reason, unless_acknowledged, reminder_of, reminder)
+       SELECT id, reason, "unlessAcknowledged", "reminderOf", reminder FROM planned
+       ON CONFLICT (reminder_of, reminder) WHERE reminder_of IS NOT NULL DO NOTHING RETURNING delivery_id
+     )
+     INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
+     SELECT p.id, p."tenantId", p."channelId", p."monitorId", p.message ->> 'event', p.message, p."dueAtMs",
+            p."createdAtMs"
+     FROM planned p JOIN held h ON h.delivery_id = p.id
+     RETURNING id`,
+    [JSON.stringify(reminders)],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Moves what waits of a monitor, or of an incident, to another moment, and returns what is due then. `reasons` says
+ * which of it; `reason` is what it waits for from now on.
+ */
+export async function moveHeld(
+  run: Run,
+  { monitorId, incidentId = null, reasons, reason, dueAtMs }: HeldMove,
+): Promise<{ deliveryId: string; channelId: string; attempt: number; dueAtMs: number }[]> {
+  return await run(
+    `WITH moved AS (
+       UPDATE deliveries d SET next_attempt_at = $4
+       FROM held_deliveries h
+       WHERE d.monitor_id = $1 AND d.outcome = 'pending' AND d.attempts = 0 AND d.claimed_until IS NULL
+         AND h.delivery_id = d.id AND h.reason = ANY ($3::text[])
+         AND ($2::text IS NULL OR d.message #>> '{detail,incident_id}' = $2)
+         AND ($5 <> 'snooze' OR d.next_attempt_at < $4 OR h.reason = 'snooze')
+       RETURNING d.id, d.channel_id
+     ), named AS (
+       UPDATE held_deliveries SET reason = $5 WHERE delivery_id IN (SELECT id FROM moved)
+     )
+     SELECT id AS "deliveryId", channel_id AS "channelId", 1 AS attempt, $4::bigint AS "dueAtMs" FROM moved`,
+    [monitorId, incidentId, reasons, dueAtMs, reason],
+  );
+}
+
+type HeldMove = {
+  monitorId: string;
+  incidentId?: string | null;
+  reasons: readonly HoldReason[];
+  reason: HoldReason;
+  dueAtMs: number;
+};

@@ -17,7 +17,11 @@ export type Incident = {
 };
 
 /** An incident as it is shown: also who acknowledged it, and when; null where it was not acknowledged. */
-export type ListedIncident = Incident & { acknowledgedAtMs: number | null; acknowledgedBy: string | null };
+export type ListedIncident = Incident & {
+  acknowledgedAtMs: number | null;
+  acknowledgedBy: string | null;
+  snoozedUntilMs: number | null;
+};
 
 /**
  * `sinceSeconds` and `untilSeconds` bound the start of the incident, both included; `openSinceSeconds` is for those
@@ -55,7 +59,7 @@ const UNDECIDED = { cause: null, reason: null, evidence: {} } as const;
 export const INCIDENT_COLUMNS = `id, monitor_id AS "monitorId", monitor_name AS "monitorName", state, reason,
   sources_down AS "sourcesDown", started_at AS "startedAtMs", detected_at AS "detectedAtMs",
   resolved_at AS "resolvedAtMs", resolution, acknowledged_at AS "acknowledgedAtMs",
-  acknowledged_by AS "acknowledgedBy"`;
+  acknowledged_by AS "acknowledgedBy", snoozed_until AS "snoozedUntilMs"`;
 
 /** Writes transitions, with one statement. */
 export async function insertTransitions(run: Run, transitions: readonly NewTransition[]): Promise<void> {

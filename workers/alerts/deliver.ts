@@ -42,7 +42,7 @@ import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import type { LaneWork } from './channel-lanes.ts';
-import { gatherHeld } from './gather-held.ts';
+import { releaseClaimed } from './gather-held.ts';
 
 /** Of pino, what is needed here. */
 export type DeliveryLog = {
@@ -113,17 +113,17 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   }
 
   /**
-   * Claims the channel's longest due attempt. What waited for the end of maintenance with others is gathered first, and
-   * the summary is claimed in their place.
+   * Claims the channel's longest due attempt. What waited is dropped first where it is true no more, or gathered with
+   * others, and the next is claimed in its place.
    */
   async claim(channelId: string): Promise<Claim> {
     const { now, queues, log } = this.#parts;
     const claim = await this.#claim(channelId);
     if (claim.claimed?.isHeld !== true) return claim;
-    const summary = await gatherHeld(claim.claimed, this.#parts, now());
-    if (summary === null) return claim;
-    if (summary.dueAtMs > now()) await enqueueDeliveries(queues, log, [summary]);
-    return await this.claim(channelId);
+    const { isSent, attempts } = await releaseClaimed(claim.claimed, this.#parts, now());
+    const later = attempts.filter(({ dueAtMs }) => dueAtMs > now());
+    if (later.length > 0) await enqueueDeliveries(queues, log, later);
+    return isSent ? claim : await this.claim(channelId);
   }
 
   /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */

@@ -2,7 +2,10 @@ import { openSummary, releasedSummaryDueAtMs } from '../../core/incidents/storm.
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import {
+  dropObsolete,
   hasOtherHeld,
+  insertReminders,
+  listFollowedReminders,
   lockDueHeld,
   moveToSummary,
   releaseHeld,
@@ -18,17 +21,60 @@ import type { DueAttempt } from '../../queues/job-queues.ts';
 export type GatheringParts = { database: Database; newId: (prefix: IdPrefix) => string; publicUrl: string };
 
 /**
- * Gathers alerts that waited for the end of maintenance and are due at a chat, the claimed one among them, into one
- * summary. Returns its first attempt; null where the claimed one is alone and stays a message of its own. One
+ * Decides what becomes of a claimed alert that waited. `isSent`: it is sent now, by itself; otherwise it was dropped, or
+ * gathered into a summary. `attempts` are those to be enqueued. Each step may be repeated after a kill.
+ */
+export async function releaseClaimed(
+  claimed: ClaimedAttempt,
+  parts: GatheringParts,
+  nowMs: number,
+): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
+  const run = runOn(parts.database.pool);
+  if (await dropObsolete(run, claimed, nowMs)) return { isSent: false, attempts: [] };
+  const gathered = await gatherHeld(claimed, parts, nowMs);
+  if (gathered !== null) return { isSent: false, attempts: gathered };
+  const attempts = await planReminders(run, [claimed.deliveryId], { newId: parts.newId, nowMs });
+  await releaseHeld(run, claimed.deliveryId, nowMs);
+  return { isSent: true, attempts };
+}
+
+/** Writes the reminders that follow those among these deliveries, and returns their attempts. */
+async function planReminders(
+  run: Run,
+  deliveryIds: readonly string[],
+  { newId, nowMs }: Pick<GatheringParts, 'newId'> & { nowMs: number },
+): Promise<DueAttempt[]> {
+  const planned = (await listFollowedReminders(run, deliveryIds)).flatMap(({ snoozedUntilMs, message, ...last }) => {
+    const { reminder } = message;
+    if (reminder === undefined) return [];
+    const everyMs = reminder.every_seconds * 1000;
+    return {
+      ...last,
+      id: newId('dlv'),
+      message: { ...message, reminder: { ...reminder, number: reminder.number + 1 } },
+      reminder: last.reminder + 1,
+      createdAtMs: nowMs,
+      dueAtMs: Math.max(nowMs + everyMs, snoozedUntilMs ?? 0),
+      reason: (snoozedUntilMs ?? 0) > nowMs + everyMs ? ('snooze' as const) : ('reminder' as const),
+    };
+  });
+  const written = new Set(await insertReminders(run, planned));
+  return planned.filter(({ id }) => written.has(id)).map(firstAttempt);
+}
+
+/**
+ * Gathers alerts that waited, such as for the end of maintenance, and are due at a chat, the claimed one among them,
+ * into one summary. Returns its first attempt and the reminders that follow; null where the claimed one is alone and stays a message of its own. One
  * transaction: killed in between, the claim expires and it is done again.
  */
-export async function gatherHeld(
+async function gatherHeld(
   claimed: ClaimedAttempt,
   { database, ...parts }: GatheringParts,
   nowMs: number,
-): Promise<DueAttempt | null> {
+): Promise<DueAttempt[] | null> {
   const run = runOn(database.pool);
-  const isAlone = claimed.isOvertaken || !(await hasOtherHeld(run, claimed, nowMs));
+  const isAlone =
+    claimed.channelType === 'webhook' || claimed.isOvertaken || !(await hasOtherHeld(run, claimed, nowMs));
   const gathered = isAlone
     ? null
     : await inTransaction(database, async (inside) => {
@@ -37,20 +83,20 @@ export async function gatherHeld(
         if (held.length < 2 || !held.some(({ id }) => id === claimed.deliveryId)) return null;
         return await moveInto(inside, { held, claimed, nowMs, ...parts });
       });
-  if (gathered === null) await releaseHeld(run, claimed.deliveryId);
   return gathered;
 }
 
 type Move = Omit<GatheringParts, 'database'> & { held: readonly DueHeld[]; claimed: ClaimedAttempt; nowMs: number };
 
 /** Moves alerts into the summary of their chat that is open, or into a new one. */
-async function moveInto(run: Run, { held, claimed, nowMs, newId, publicUrl }: Move): Promise<DueAttempt> {
+async function moveInto(run: Run, { held, claimed, nowMs, newId, publicUrl }: Move): Promise<DueAttempt[]> {
   const { tenantId, channelId } = claimed;
   const newest = (await listNewestSummaries(run, [channelId])).get(channelId);
   const [summaryId, dueAtMs] =
     newest?.isOpen === true
       ? [newest.deliveryId, newest.dueAtMs]
       : [newId('dlv'), releasedSummaryDueAtMs(nowMs, newest?.dueAtMs ?? null)];
+  const windows = [...new Set(held.flatMap(({ maintenance }) => maintenance ?? []))];
   const summary: NewDelivery & { dueAtMs: number } = {
     id: summaryId,
     tenantId,
@@ -59,7 +105,7 @@ async function moveInto(run: Run, { held, claimed, nowMs, newId, publicUrl }: Mo
     message: openSummary({
       openedAtMs: Math.min(...held.map(({ eventAt }) => eventAt)) * 1000,
       publicUrl,
-      maintenance: [...new Set(held.flatMap(({ maintenance }) => maintenance ?? []))],
+      ...(windows.length > 0 && { maintenance: windows }),
     }),
     createdAtMs: nowMs,
     dueAtMs,
@@ -79,6 +125,8 @@ async function moveInto(run: Run, { held, claimed, nowMs, newId, publicUrl }: Mo
       atMs: createdAtMs,
     })),
   );
-  await moveToSummary(run, { ids: held.map(({ id }) => id), summaryId, nowMs });
-  return firstAttempt(summary);
+  const ids = held.map(({ id }) => id);
+  const reminders = await planReminders(run, ids, { newId, nowMs });
+  await moveToSummary(run, { ids, summaryId, nowMs });
+  return [firstAttempt(summary), ...reminders];
 }

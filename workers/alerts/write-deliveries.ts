@@ -1,20 +1,25 @@
 import { buildMonitorMessage, type MonitorMessage } from '../../core/alerts/envelope.ts';
 import { eventOf, shouldNotify, type EventState } from '../../core/alerts/event.ts';
 import type { Hold } from '../../core/alerts/hold.ts';
+import { longerHold, planDelivery, QUIET_AHEAD_MS, type DeliveryPlan } from '../../core/alerts/rules.ts';
 import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
 import { chooseMaintenance, type AlertMaintenance } from '../../core/maintenance/window.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
+import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
 import type { Route } from '../../models/alerts/channels.ts';
 import {
   insertDeliveries,
+  insertDropped,
   insertHeld,
   type NewDelivery,
+  supersedeByRules,
   supersedeHeld,
   supersedeRetries,
 } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
+import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/notified-chats.ts';
 import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import {
@@ -48,12 +53,14 @@ export type DeliveryParts = {
   publicUrl: string;
 };
 
-/** A monitor's change on its way to one channel; `hold` says what it waits for. */
-type RoutedDelivery = ChangeDelivery & {
-  message: MonitorMessage;
-  followsMaintenance: boolean;
-  hold: Hold | null;
-};
+/** A monitor's change on its way to one channel, and what is planned for it; `hold` says what it waits for. */
+type RoutedDelivery = ChangeDelivery &
+  DeliveryPlan & {
+    message: MonitorMessage;
+    /** Whether it may wait, so that its end may be superseded before it was sent. */
+    mayWait: boolean;
+    hasRules: boolean;
+  };
 
 /** The maintenance that each change happened in, by the numbers of monitors. */
 type Maintenance = ReadonlyMap<number, readonly AlertMaintenance[]>;
@@ -64,11 +71,13 @@ export async function writeDeliveries(
   changes: readonly NotifiedChange[],
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
+  const nowMs = Math.max(0, ...changes.map(({ change }) => change.detectedAtMs));
   const maintenance = await listAlertMaintenance(run, {
     monitorNos: changes.map(({ monitor }) => monitor.no),
-    nowMs: Math.max(0, ...changes.map(({ change }) => change.detectedAtMs)),
+    nowMs,
   });
-  const routed = changes.flatMap((change) => deliveriesOf(change, { ...parts, maintenance }));
+  const calendar = new ServiceCalendar({ fromMs: nowMs, toMs: nowMs + QUIET_AHEAD_MS });
+  const routed = changes.flatMap((change) => deliveriesOf(change, { ...parts, maintenance, calendar }));
   const chats = new Set(routed.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
   const scheduled = await scheduleAtRate(
     run,
@@ -77,6 +86,7 @@ export async function writeDeliveries(
   const toWebhooks = await writeWebhookDeliveries(
     run,
     scheduled.filter(({ id }) => !chats.has(id)),
+    parts,
   );
   const toChats = await writeChatDeliveries(
     run,
@@ -88,7 +98,16 @@ export async function writeDeliveries(
 
 function deliveriesOf(
   { monitor, change, lastNotified, culprits, sequence, incident }: NotifiedChange,
-  { routes, newId, publicUrl, maintenance }: DeliveryParts & { maintenance: Maintenance },
+  {
+    routes,
+    newId,
+    publicUrl,
+    maintenance,
+    calendar,
+  }: DeliveryParts & {
+    maintenance: Maintenance;
+    calendar: ServiceCalendar;
+  },
 ): { isChat: boolean; delivery: RoutedDelivery }[] {
   const event = eventOf(change);
   if (event === null) return [];
@@ -110,31 +129,55 @@ function deliveriesOf(
     (route) =>
       shouldNotify(route.type, change, lastNotified) && !(route.followsMaintenance && waits?.alerts === 'drop'),
   );
-  return notified.map(({ type: channelType, channelId, followsMaintenance }) => ({
-    isChat: channelType !== 'webhook',
-    delivery: {
-      id: newId('dlv'),
-      tenantId,
-      channelId,
-      monitorId: id,
-      message,
-      createdAtMs: change.detectedAtMs,
-      followsMaintenance,
-      hold: followsMaintenance && waits !== null ? holdInMaintenance(waits) : null,
-    },
-  }));
+  return notified.flatMap(({ type: channelType, channelId, followsMaintenance, rules, tags, mutedUntilMs }) => {
+    const plan = planDelivery(
+      rules,
+      { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.startedAtMs ?? null },
+      calendar,
+    );
+    if (plan === null) return [];
+    const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, change.detectedAtMs) : null;
+    const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
+    const hold = longerHold(longerHold(plan.hold, pause), mute);
+    return {
+      isChat: channelType !== 'webhook',
+      delivery: {
+        id: newId('dlv'),
+        tenantId,
+        channelId,
+        monitorId: id,
+        message: hold?.reason === 'mute' ? markMuted(message, hold.untilMs) : message,
+        createdAtMs: change.detectedAtMs,
+        ...plan,
+        mayWait: followsMaintenance || rules !== null,
+        hasRules: rules !== null,
+        hold,
+      },
+    };
+  });
+}
+
+/** A mute ends by itself: one that is over holds nothing. */
+function holdInMute(untilMs: number | null, nowMs: number): Hold | null {
+  return untilMs === null || untilMs <= nowMs ? null : { reason: 'mute', untilMs, occurrenceNo: null, heldBy: null };
+}
+
+function markMuted(message: MonitorMessage, untilMs: number): MonitorMessage {
+  return { ...message, detail: { ...message.detail, muted_until: toUnixSeconds(untilMs) } };
 }
 
 function holdInMaintenance({ untilMs, occurrenceNo }: AlertMaintenance): Hold {
   return { reason: 'maintenance', untilMs, occurrenceNo, heldBy: null };
 }
 
-/** Webhooks get everything at once, but for those that follow maintenance. */
-async function writeWebhookDeliveries(run: Run, changes: readonly RoutedDelivery[]): Promise<NewDelivery[]> {
-  const { following = [], others = [] } = Object.groupBy(changes, ({ followsMaintenance }) =>
-    followsMaintenance ? 'following' : 'others',
-  );
-  const { held, current } = await writeWaiting(run, following);
+/** Webhooks get everything at once, but for those that follow maintenance or have rules. */
+async function writeWebhookDeliveries(
+  run: Run,
+  changes: readonly RoutedDelivery[],
+  parts: DeliveryParts,
+): Promise<NewDelivery[]> {
+  const { following = [], others = [] } = Object.groupBy(changes, ({ mayWait }) => (mayWait ? 'following' : 'others'));
+  const { held, current } = await writeWaiting(run, following, parts);
   return [...held, ...(await insertAtRate(run, [...current, ...others]))];
 }
 
@@ -149,7 +192,7 @@ async function writeChatDeliveries(
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
   const nowMs = newestMs(changes);
-  const { held, current } = await writeWaiting(run, changes);
+  const { held, current } = await writeWaiting(run, changes, parts);
   if (current.length === 0) return held;
   const tenantIds = unique(current.map(({ tenantId }) => tenantId));
   const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
@@ -170,20 +213,56 @@ async function writeChatDeliveries(
 async function writeWaiting(
   run: Run,
   changes: readonly RoutedDelivery[],
+  { newId }: Pick<DeliveryParts, 'newId'>,
 ): Promise<{ held: NewDelivery[]; current: readonly RoutedDelivery[] }> {
   if (changes.length === 0) return { held: [], current: [] };
   const nowMs = newestMs(changes);
-  await supersedeHeld(
+  const waited = await supersedeHeld(
     run,
     changes.filter(({ message }) => message.state === 'up'),
     nowMs,
   );
-  const known = await dropUnawaited(run, withoutEnded(changes), nowMs);
+  await supersedeByRules(
+    run,
+    changes.filter(({ message, hasRules }) => hasRules && message.state !== 'up'),
+    nowMs,
+  );
+  const kept = await dropUnawaited(run, withoutEnded(changes), { nowMs, awaited: waited.map(pairOf) });
+  const { dropped = [], known = [] } = Object.groupBy(kept, ({ isDropped }) => (isDropped ? 'dropped' : 'known'));
+  await insertDropped(
+    run,
+    dropped.flatMap(({ hold, ...change }) => (hold === null ? [] : [{ ...change, hold }])),
+  );
   const held = await writeHeld(
     run,
     known.filter(({ hold }) => hold !== null),
   );
-  return { held, current: known.filter(({ hold }) => hold === null) };
+  const reminders = await writeReminders(run, known, newId);
+  return { held: [...held, ...reminders], current: known.filter(({ hold }) => hold === null) };
+}
+
+/** Writes the first reminder of each trouble that is told again; the others follow one another. */
+async function writeReminders(
+  run: Run,
+  changes: readonly RoutedDelivery[],
+  newId: DeliveryParts['newId'],
+): Promise<NewDelivery[]> {
+  const reminders = changes.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
+    if (repeat === null) return [];
+    const { everySeconds, most } = repeat;
+    return {
+      ...change,
+      id: newId('dlv'),
+      message: { ...message, reminder: { number: 1, of: most, every_seconds: everySeconds } },
+      dueAtMs: Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000,
+      reason: 'reminder' as const,
+      reminderOf: id,
+      reminder: 1,
+      unlessAcknowledged,
+    };
+  });
+  const written = new Set(await insertReminders(run, reminders));
+  return reminders.filter(({ id }) => written.has(id));
 }
 
 /** The changes without each one that would wait and that the same batch ends. */
@@ -207,11 +286,12 @@ async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<New
     held.map((delivery) => ({ ...delivery, dueAtMs: Math.max(delivery.dueAtMs ?? 0, delivery.hold?.untilMs ?? 0) })),
   );
   const holds = new Map(held.map(({ id, hold }) => [id, hold]));
+  const unacknowledged = new Set(held.filter((each) => each.unlessAcknowledged).map(({ id }) => id));
   await insertHeld(
     run,
     written.flatMap(({ id }) => {
       const hold = holds.get(id);
-      return hold ? [{ id, ...hold }] : [];
+      return hold ? [{ id, ...hold, unlessAcknowledged: unacknowledged.has(id) }] : [];
     }),
   );
   return written;
@@ -249,7 +329,7 @@ async function writeSummaries(run: Run, gathered: readonly RoutedDelivery[], giv
 async function dropUnawaited(
   run: Run,
   changes: readonly RoutedDelivery[],
-  nowMs: number,
+  known: { nowMs: number; awaited: readonly string[] },
 ): Promise<readonly RoutedDelivery[]> {
   const handled = new Set<string>();
   // What else the chat is notified of the monitor in this very batch, before it, is not written yet.
@@ -263,9 +343,8 @@ async function dropUnawaited(
     monitorId,
     sequence: message.detail.sequence,
   }));
-  const awaited = new Set(
-    (await listAwaitedRecoveries(run, recoveries, nowMs - KEEP_DELIVERIES_DAYS * DAY_MS)).map(pairOf),
-  );
+  const found = await listAwaitedRecoveries(run, recoveries, known.nowMs - KEEP_DELIVERIES_DAYS * DAY_MS);
+  const awaited = new Set([...known.awaited, ...found.map(pairOf)]);
   const old = new Set(changed.filter((change) => !awaited.has(pairOf(change))));
   return changes.filter((change) => !old.has(change));
 }

@@ -123,7 +123,7 @@ function buildMessage(message: StoredMessage, until: Until): ChatMessage {
 }
 
 function buildMonitorAlert(
-  { state, monitor, reason, detail, event_at: eventAt, url }: MonitorMessage,
+  { state, monitor, reason, detail, event_at: eventAt, url, reminder }: MonitorMessage,
   until: Until,
 ): ChatMessage {
   const { tone, word } = STATES[state];
@@ -135,13 +135,20 @@ function buildMonitorAlert(
       formatList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.shortName)} (${one.state})`)),
     ),
     ...fact('Maintenance', detail.maintenance === undefined ? null : formatMaintenance(detail.maintenance)),
+    ...fact(
+      'Muted',
+      detail.muted_until === undefined
+        ? null
+        : `until ${formatMoment(detail.muted_until)}, sent now that the mute has ended`,
+    ),
+    ...fact('Reminder', reminder === undefined ? null : `${reminder.number} of ${reminder.of}`),
     ...(state === 'up' ? [] : fact('Since', formatSince(eventAt, until))),
     ...(state === 'up' ? fact('At', formatMoment(eventAt)) : []),
     ...(detail.duration_seconds === undefined ? [] : fact('Duration', formatDuration(detail.duration_seconds))),
   ];
   return {
     tone,
-    title: `${word}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    title: `${reminder === undefined ? word : `Still ${word.toLowerCase()}`}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
     text: shorten(reason, CHAT_CAPS.text),
     facts,
     link: { label: 'View monitor', url },

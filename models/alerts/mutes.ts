@@ -1,0 +1,118 @@
+import type { Author } from '../../core/accounts/audit-entry.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
+import { moveHeld } from './held-deliveries.ts';
+
+type Key = { tenantId: string; id: string };
+
+/** Until when alerts wait, in Unix milliseconds; null = no longer. */
+type Waiting = { untilMs: number | null; nowMs: number };
+
+/** What is due at another moment now: the attempts to be enqueued. */
+export type MovedAttempts = Awaited<ReturnType<typeof moveHeld>>;
+
+/**
+ * Mutes a monitor, moves the end of its mute, or ends it: what waits is due then. Null where the tenant has no such
+ * monitor.
+ */
+export async function muteMonitor(
+  database: Database,
+  { author, ...key }: Key & Authored,
+  { untilMs, nowMs }: Waiting,
+): Promise<MovedAttempts | null> {
+  return await inTransaction(database, async (run) => {
+    const [monitor] = await run<{ name: string; untilMs: number | null }>(
+      `SELECT name, muted_until AS "untilMs" FROM monitors WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE`,
+      [key.id, key.tenantId],
+    );
+    if (monitor === undefined) return null;
+    await run('UPDATE monitors SET muted_until = $2 WHERE id = $1 AND muted_until IS DISTINCT FROM $2', [
+      key.id,
+      untilMs,
+    ]);
+    await recordWaiting(run, author, {
+      object: { kind: 'monitor', id: key.id, name: monitor.name },
+      tenantId: key.tenantId,
+      field: 'muted_until',
+      before: monitor.untilMs !== null && monitor.untilMs > nowMs ? monitor.untilMs : null,
+      after: untilMs,
+    });
+    return await moveHeld(run, {
+      monitorId: key.id,
+      reasons: ['mute'],
+      reason: 'mute',
+      dueAtMs: untilMs ?? nowMs,
+    });
+  });
+}
+
+/**
+ * Snoozes an incident, moves the end of that, or ends it: reminders and delayed alerts wait until then. `resolved`
+ * where it is over; null where the tenant has no such incident.
+ */
+export async function snoozeIncident(
+  database: Database,
+  { author, ...key }: Key & Authored,
+  { untilMs, nowMs }: Waiting,
+): Promise<MovedAttempts | 'resolved' | null> {
+  return await inTransaction(database, async (run) => {
+    const [incident] = await run<{ name: string; monitorId: string; isOver: boolean; untilMs: number | null }>(
+      `SELECT monitor_name AS name, monitor_id AS "monitorId", resolved_at IS NOT NULL AS "isOver",
+         snoozed_until AS "untilMs" FROM incidents WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE`,
+      [key.id, key.tenantId],
+    );
+    if (incident === undefined) return null;
+    if (incident.isOver) return 'resolved';
+    await run('UPDATE incidents SET snoozed_until = $2 WHERE id = $1 AND snoozed_until IS DISTINCT FROM $2', [
+      key.id,
+      untilMs,
+    ]);
+    await recordWaiting(run, author, {
+      object: { kind: 'incident', id: key.id, name: incident.name },
+      tenantId: key.tenantId,
+      field: 'snoozed_until',
+      before: incident.untilMs !== null && incident.untilMs > nowMs ? incident.untilMs : null,
+      after: untilMs,
+    });
+    return await moveHeld(run, {
+      monitorId: incident.monitorId,
+      incidentId: key.id,
+      reasons: untilMs === null ? ['snooze'] : ['delay', 'reminder', 'snooze'],
+      reason: 'snooze',
+      dueAtMs: untilMs ?? nowMs,
+    });
+  });
+}
+
+type WaitingRecord = {
+  tenantId: string;
+  object: { kind: 'monitor' | 'incident'; id: string; name: string };
+  field: 'muted_until' | 'snoozed_until';
+  before: number | null;
+  after: number | null;
+};
+
+async function recordWaiting(
+  run: Run,
+  author: Author | null,
+  { tenantId, object, field, before, after }: WaitingRecord,
+): Promise<void> {
+  const timeOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+  const changes = before === after ? {} : { [field]: [timeOf(before), timeOf(after)] as const };
+  await recordChange(run, author, { tenantId, object, changes });
+}
+
+/** Until when monitors are muted, of those that are, by their ids, in Unix milliseconds. */
+export async function readMutes(
+  { pool }: Pick<Database, 'pool'>,
+  { nowMs, ...selection }: ({ tenantId: string } | { monitorIds: readonly string[] }) & { nowMs: number },
+): Promise<Map<string, number>> {
+  const [condition, value] =
+    'tenantId' in selection ? ['tenant_id = $2', selection.tenantId] : ['id = ANY($2::text[])', selection.monitorIds];
+  const rows = await runOn(pool)<{ id: string; untilMs: number }>(
+    `SELECT id, muted_until AS "untilMs" FROM monitors WHERE muted_until > $1 AND ${condition}`,
+    [nowMs, value],
+  );
+  return new Map(rows.map(({ id, untilMs }) => [id, untilMs]));
+}
