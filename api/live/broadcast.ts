@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { readMutes } from '../../models/alerts/mutes.ts';
 import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
 import type { ChangeKind } from '../../models/changes.ts';
-import { readMutes } from '../../models/alerts/mutes.ts';
 import type { Database } from '../../models/database.ts';
 import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { listWindowsById } from '../../models/maintenance/windows.ts';

@@ -4,8 +4,8 @@ import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/work.ts';
-import { createBatched } from '../../models/batched.ts';
 import { readMutes } from '../../models/alerts/mutes.ts';
+import { createBatched } from '../../models/batched.ts';
 import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import {
@@ -182,11 +182,7 @@ async function answerWithDetail(
   const maintenance = (await readCurrentMaintenance(database, read)).get(monitor.id);
   const mutedUntilMs = (await readMutes(database, read)).get(monitor.id);
   response.json(
-    presentMonitorDetail(
-      monitor,
-      { agentIds, unable, maintenance, mutedUntilMs },
-      { canWrite: canWrite(response) },
-    ),
+    presentMonitorDetail(monitor, { agentIds, unable, maintenance, mutedUntilMs }, { canWrite: canWrite(response) }),
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import type { FieldChanges } from '../../core/accounts/field-changes.ts';
-import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import type { HoldReason } from '../../core/alerts/hold.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';

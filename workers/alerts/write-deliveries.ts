@@ -174,11 +174,12 @@ function holdInMaintenance({ untilMs, occurrenceNo }: AlertMaintenance): Hold {
 async function writeWebhookDeliveries(
   run: Run,
   changes: readonly RoutedDelivery[],
-  parts: DeliveryParts,
+  { newId }: DeliveryParts,
 ): Promise<NewDelivery[]> {
   const { following = [], others = [] } = Object.groupBy(changes, ({ mayWait }) => (mayWait ? 'following' : 'others'));
-  const { held, current } = await writeWaiting(run, following, parts);
-  return [...held, ...(await insertAtRate(run, [...current, ...others]))];
+  const { held, current, known } = await writeWaiting(run, following);
+  const written = await insertAtRate(run, [...current, ...others]);
+  return [...held, ...written, ...(await writeReminders(run, known, newId))];
 }
 
 /**
@@ -192,8 +193,8 @@ async function writeChatDeliveries(
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
   const nowMs = newestMs(changes);
-  const { held, current } = await writeWaiting(run, changes, parts);
-  if (current.length === 0) return held;
+  const { held, current, known } = await writeWaiting(run, changes);
+  if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts.newId))];
   const tenantIds = unique(current.map(({ tenantId }) => tenantId));
   const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
   const newest = await listNewestSummaries(run, unique(current.map(({ channelId }) => channelId)));
@@ -203,19 +204,18 @@ async function writeChatDeliveries(
   );
   const written = await insertAtRate(run, single);
   const opened = await writeSummaries(run, gathered, { newest, nowMs, ...parts });
-  return [...held, ...written, ...opened];
+  return [...held, ...written, ...opened, ...(await writeReminders(run, known, parts.newId))];
 }
 
 /**
- * Writes what waits, and returns it with the changes that are sent now. What waited is over where its monitor has
- * recovered before its channel was notified, and so is the recovery.
+ * Writes what waits, and returns it with the changes that are sent now, and both together as `known`. What waited is
+ * over where its monitor has recovered before its channel was notified, and so is the recovery.
  */
 async function writeWaiting(
   run: Run,
   changes: readonly RoutedDelivery[],
-  { newId }: Pick<DeliveryParts, 'newId'>,
-): Promise<{ held: NewDelivery[]; current: readonly RoutedDelivery[] }> {
-  if (changes.length === 0) return { held: [], current: [] };
+): Promise<{ held: NewDelivery[]; current: RoutedDelivery[]; known: RoutedDelivery[] }> {
+  if (changes.length === 0) return { held: [], current: [], known: [] };
   const nowMs = newestMs(changes);
   const waited = await supersedeHeld(
     run,
@@ -237,11 +237,13 @@ async function writeWaiting(
     run,
     known.filter(({ hold }) => hold !== null),
   );
-  const reminders = await writeReminders(run, known, newId);
-  return { held: [...held, ...reminders], current: known.filter(({ hold }) => hold === null) };
+  return { held, current: known.filter(({ hold }) => hold === null), known };
 }
 
-/** Writes the first reminder of each trouble that is told again; the others follow one another. */
+/**
+ * Writes the first reminder of each trouble that is told again; the others follow one another. Called after the trouble
+ * is written: of one monitor what was written first is sent first.
+ */
 async function writeReminders(
   run: Run,
   changes: readonly RoutedDelivery[],
@@ -279,22 +281,30 @@ function newestMs(changes: readonly RoutedDelivery[]): number {
   return Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
 }
 
-/** Writes what waits, the newest of each chat and monitor, and returns what is new. */
+/**
+ * Writes what waits, and returns what is new. Of maintenance that is the newest of each chat and monitor; what rules
+ * hold was superseded where it had to be.
+ */
 async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<NewDelivery[]> {
-  const written = await insertAtRate(
-    run,
-    held.map((delivery) => ({ ...delivery, dueAtMs: Math.max(delivery.dueAtMs ?? 0, delivery.hold?.untilMs ?? 0) })),
+  const due = held.map((delivery) => ({
+    ...delivery,
+    dueAtMs: Math.max(delivery.dueAtMs ?? 0, delivery.hold?.untilMs ?? 0),
+  }));
+  const { newest = [], all = [] } = Object.groupBy(due, ({ hold }) =>
+    hold?.reason === 'maintenance' || hold?.reason === 'mute' ? 'newest' : 'all',
   );
-  const holds = new Map(held.map(({ id, hold }) => [id, hold]));
-  const unacknowledged = new Set(held.filter((each) => each.unlessAcknowledged).map(({ id }) => id));
+  const written = await insertAtRate(run, newest);
+  await insertDeliveries(run, all);
+  const ids = new Set(written.map(({ id }) => id));
+  const isNew = ({ id }: RoutedDelivery) => ids.has(id);
+  const inserted = [...newest.filter(isNew), ...all];
   await insertHeld(
     run,
-    written.flatMap(({ id }) => {
-      const hold = holds.get(id);
-      return hold ? [{ id, ...hold, unlessAcknowledged: unacknowledged.has(id) }] : [];
-    }),
+    inserted.flatMap(({ id, hold, unlessAcknowledged }) =>
+      hold === null ? [] : [{ id, ...hold, unlessAcknowledged }],
+    ),
   );
-  return written;
+  return [...written, ...all];
 }
 
 type Gathering = DeliveryParts & { newest: ReadonlyMap<string, NewestSummary>; nowMs: number };

@@ -1,0 +1,325 @@
+import test, { type ExecutionContext } from 'ava';
+import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
+import type { ChannelRule } from '../../../core/alerts/rules.ts';
+import type { Verdict } from '../../../core/checks/verdict.ts';
+import type { Monitor } from '../../../core/monitors/monitor.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
+import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
+import { runOn } from '../../../models/sql.ts';
+import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
+import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
+import type { DueAttempt } from '../../../queues/job-queues.ts';
+import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
+import { Deliverer } from '../../../workers/alerts/deliver.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+
+const MINUTE = 60_000;
+
+/** Noon of tomorrow in UTC. */
+const START_MS = Math.floor(Date.now() / (24 * 60 * MINUTE)) * 24 * 60 * MINUTE + 36 * 60 * MINUTE;
+
+const DELIVERED = {
+  ...NOTHING_MORE,
+  outcome: 'delivered' as const,
+  statusCode: 200,
+  durationMs: 1,
+  error: null,
+  response: null,
+};
+
+/** Monitors that are up, and what channels with rules get at each minute of a clock of the test. */
+async function prepare(t: ExecutionContext, count = 1) {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId, publicUrl } = runtime;
+  const agent = await runtime.addAgent('local');
+  const monitors: Monitor[] = [];
+  for (let made = 0; made < count; made += 1)
+    monitors.push(await runtime.addMonitor([agent], { name: `Shop ${made}`, downAfterFailures: 1 }));
+  const at = (minute: number) => START_MS + minute * MINUTE;
+  const change = (verdict: Verdict, minute: number, of: readonly Monitor[] = monitors) => {
+    const evaluate = createEvaluator({ database, now: () => at(minute), newId, publicUrl });
+    return evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: at(minute) - 1000, verdict })));
+  };
+  await change('up', -60);
+  const addChannel = async (type: 'telegram' | 'webhook', rules: ChannelRule[] | null) => {
+    const id = newId('nch');
+    await createChannel(database, {
+      id,
+      tenantId,
+      type,
+      name: 'On call',
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      rules,
+      ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
+      nowMs: at(-90),
+      author: null,
+    });
+    await database.pool.query(`UPDATE channels SET chat_id = '-100' WHERE id = $1 AND type = 'telegram'`, [id]);
+    return id;
+  };
+  const sent: ChatMessage[] = [];
+  const posted: WebhookDelivery[] = [];
+  const enqueued: DueAttempt[] = [];
+  const deliverer = (minute: number) =>
+    new ChannelLanes(
+      new Deliverer({
+        database,
+        newId,
+        publicUrl,
+        sendWebhook: (delivery) => {
+          posted.push(delivery);
+          return Promise.resolve(DELIVERED);
+        },
+        sendTelegram: (_chatId, message) => {
+          sent.push(message);
+          return Promise.resolve(DELIVERED);
+        },
+        sendSlack: () => Promise.reject(new Error('There is no Slack here')),
+        sendEmail: null,
+        deadlineMs: 8000,
+        retrySeconds: [5, 25, 125],
+        channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
+        queues: { enqueueAttempts: async (attempts) => void enqueued.push(...attempts) },
+        metrics: { deliveryAttempted: () => {} },
+        log: { info: () => {}, warn: () => {} },
+        now: () => at(minute),
+        random: Math.random,
+      }),
+    );
+  /** The titles that a chat, or the events that a webhook, gets at a minute. */
+  const deliver = async (channelId: string, minute: number) => {
+    await deliverer(minute).run(channelId);
+    return [
+      ...sent.splice(0).map(({ title }) => title),
+      ...posted.splice(0).map(({ message }) => message.event as string),
+    ];
+  };
+  const incidentId = async () =>
+    (await runOn(database.pool)<{ id: string }>('SELECT id FROM incidents ORDER BY started_at DESC LIMIT 1'))[0]?.id ??
+    '';
+  const outcomes = async (channelId: string) =>
+    (
+      await runOn(database.pool)<{ text: string }>(
+        `SELECT d.event || ' ' || d.outcome || coalesce(' ' || h.reason, '') AS text
+         FROM deliveries d LEFT JOIN held_deliveries h ON h.delivery_id = d.id WHERE d.channel_id = $1 ORDER BY d.no`,
+        [channelId],
+      )
+    ).map(({ text }) => text);
+  return {
+    runtime,
+    monitors,
+    at,
+    change,
+    addChannel,
+    deliver,
+    incidentId,
+    outcomes,
+    sent,
+    posted,
+    enqueued,
+    deliverer,
+  };
+}
+
+const ESCALATION: ChannelRule[] = [{ after_seconds: 900, unless_acknowledged: true }];
+
+test('a second channel is told after fifteen minutes, and of the recovery then', async (t) => {
+  const { change, addChannel, deliver } = await prepare(t);
+  const [first, second] = [await addChannel('telegram', null), await addChannel('telegram', ESCALATION)];
+  await change('down', 0);
+  t.deepEqual(await deliver(first, 0), ['Down: Shop 0']);
+  t.deepEqual(await deliver(second, 14.9), []);
+  t.deepEqual(await deliver(second, 15), ['Down: Shop 0']);
+  await change('up', 20);
+  t.deepEqual(await deliver(second, 20), ['Recovered: Shop 0']);
+  t.deepEqual(await deliver(first, 20), ['Recovered: Shop 0']);
+});
+
+test('what is acknowledged, or over, before it was told is not told, nor its recovery', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, outcomes, at } = await prepare(t);
+  const [chat, webhook] = [await addChannel('telegram', ESCALATION), await addChannel('webhook', ESCALATION)];
+  await change('down', 0);
+  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
+  await acknowledgeIncident(runtime.database, key, { name: 'Ada', nowMs: at(10), note: null });
+  t.deepEqual([await deliver(chat, 15), await deliver(webhook, 15)], [[], []]);
+  t.deepEqual(await outcomes(chat), ['monitor.down superseded delay']);
+  await change('up', 20);
+  t.deepEqual([await deliver(chat, 20), await deliver(webhook, 20)], [[], []]);
+  await change('down', 30);
+  await change('up', 44);
+  t.deepEqual([await deliver(chat, 60), await deliver(webhook, 60)], [[], []]);
+  t.deepEqual(await outcomes(webhook), ['monitor.down superseded delay', 'monitor.down superseded delay']);
+});
+
+test('events and tags choose what is told, and a channel without rules is told everything', async (t) => {
+  const { change, addChannel, deliver } = await prepare(t);
+  const plain = await addChannel('webhook', null);
+  const downOnly = await addChannel('webhook', [{ events: ['monitor.down'] }]);
+  const tagged = await addChannel('webhook', [{ tags: ['other'] }]);
+  await change('degraded', 0);
+  await change('down', 1);
+  await change('up', 2);
+  t.deepEqual(await deliver(plain, 3), ['monitor.degraded', 'monitor.down', 'monitor.up']);
+  t.deepEqual(await deliver(downOnly, 3), ['monitor.down']);
+  t.deepEqual(await deliver(tagged, 3), []);
+});
+
+test('reminders are rows with their moments: each once, numbered, and none after the recovery', async (t) => {
+  const { change, addChannel, deliver, deliverer, sent, posted, enqueued, at } = await prepare(t);
+  const rules: ChannelRule[] = [{ repeat_seconds: 600, repeat_max: 3 }];
+  const [chat, webhook] = [await addChannel('telegram', rules), await addChannel('webhook', rules)];
+  await change('down', 0);
+  t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
+  t.deepEqual(await deliver(chat, 9.9), []);
+  // Two processes at once send one reminder and plan one more.
+  await Promise.all([deliverer(10).run(chat), deliverer(10).run(chat)]);
+  t.is(sent.length, 1);
+  t.like(sent[0], { title: 'Still down: Shop 0' });
+  t.deepEqual(
+    sent[0]?.facts.find(({ label }) => label === 'Reminder'),
+    { label: 'Reminder', value: '1 of 3' },
+  );
+  sent.length = 0;
+  t.deepEqual(
+    enqueued.map(({ dueAtMs }) => dueAtMs),
+    [at(20)],
+  );
+  t.deepEqual([await deliver(chat, 20), await deliver(chat, 30), await deliver(chat, 60)].flat(), [
+    'Still down: Shop 0',
+    'Still down: Shop 0',
+  ]);
+  await deliverer(12).run(webhook);
+  t.deepEqual(
+    posted.splice(0).map(({ message }) => ('reminder' in message ? message.reminder?.number : null)),
+    [null, 1],
+  );
+  await change('up', 61);
+  t.deepEqual(await deliver(webhook, 90), ['monitor.up']);
+  t.deepEqual(await deliver(chat, 90), ['Recovered: Shop 0']);
+});
+
+test('trouble that gets worse begins its reminders anew, and a reminder keeps nothing from being sent', async (t) => {
+  const { change, addChannel, deliver } = await prepare(t);
+  const chat = await addChannel('telegram', [{ repeat_seconds: 3600 }]);
+  await change('degraded', 0);
+  t.deepEqual(await deliver(chat, 0), ['Degraded: Shop 0']);
+  await change('down', 30);
+  t.deepEqual(await deliver(chat, 30), ['Down: Shop 0']);
+  t.deepEqual(await deliver(chat, 60), []);
+  t.deepEqual(await deliver(chat, 90), ['Still down: Shop 0']);
+});
+
+test('acknowledging ends reminders where the rule says so, and a snooze moves them', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ repeat_seconds: 600, unless_acknowledged: true }]);
+  await change('down', 0);
+  t.deepEqual(await deliver(chat, 0), ['Down: Shop 0']);
+  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
+  const moved = await snoozeIncident(runtime.database, key, { untilMs: at(45), nowMs: at(5) });
+  t.deepEqual(Array.isArray(moved) && moved.map(({ dueAtMs }) => dueAtMs), [at(45)]);
+  t.deepEqual(await deliver(chat, 44), []);
+  t.deepEqual(await deliver(chat, 45), ['Still down: Shop 0']);
+  await acknowledgeIncident(runtime.database, key, { name: 'Ada', nowMs: at(50), note: null });
+  t.deepEqual(await deliver(chat, 55), []);
+  await change('up', 70);
+  t.deepEqual(await deliver(chat, 70), ['Recovered: Shop 0']);
+  t.is(await snoozeIncident(runtime.database, key, { untilMs: at(90), nowMs: at(71) }), 'resolved');
+});
+
+test('a snooze that is ended early sends what waited', async (t) => {
+  const { runtime, change, addChannel, deliver, incidentId, at } = await prepare(t);
+  const chat = await addChannel('telegram', ESCALATION);
+  await change('down', 0);
+  const key = { tenantId: runtime.tenantId, id: await incidentId(), author: null };
+  await snoozeIncident(runtime.database, key, { untilMs: at(60), nowMs: at(1) });
+  t.deepEqual(await deliver(chat, 20), []);
+  await snoozeIncident(runtime.database, key, { untilMs: null, nowMs: at(21) });
+  t.deepEqual(await deliver(chat, 21), ['Down: Shop 0']);
+});
+
+const QUIET = { timezone: 'UTC', hours: 'Mo-Su 13:00-14:00' };
+
+test('in quiet hours alerts wait, and what is true at their end is told', async (t) => {
+  const { change, addChannel, deliver, monitors } = await prepare(t, 3);
+  const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
+  await change('down', 50, monitors.slice(0, 1));
+  t.deepEqual(await deliver(chat, 50), ['Down: Shop 0']);
+  await change('up', 65, monitors.slice(0, 1));
+  await change('down', 70, monitors.slice(1, 2));
+  await change('down', 75, monitors.slice(2));
+  await change('up', 80, monitors.slice(2));
+  t.deepEqual(await deliver(chat, 119), []);
+  t.deepEqual(await deliver(chat, 120), []);
+  // A recovery and an alert that came due together are one message.
+  t.deepEqual(await deliver(chat, 121), ['2 monitors: 1 down, 1 recovered']);
+});
+
+test('a recovery that waited is told, though the monitor was down again in between', async (t) => {
+  const { change, addChannel, deliver } = await prepare(t);
+  const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
+  await change('down', 50);
+  t.deepEqual(await deliver(chat, 50), ['Down: Shop 0']);
+  for (const [verdict, minute] of [
+    ['up', 65],
+    ['down', 70],
+    ['up', 75],
+  ] as const)
+    await change(verdict, minute);
+  t.deepEqual(await deliver(chat, 120), ['Recovered: Shop 0']);
+});
+
+test('what quiet hours drop is in the log with its reason, and is not told', async (t) => {
+  const { change, addChannel, deliver, outcomes } = await prepare(t);
+  const webhook = await addChannel('webhook', [{ quiet: { ...QUIET, mode: 'drop' } }]);
+  await change('down', 70);
+  t.deepEqual(await deliver(webhook, 130), []);
+  t.deepEqual(await outcomes(webhook), ['monitor.down superseded quiet_hours']);
+  await change('up', 131);
+  t.deepEqual(await deliver(webhook, 131), []);
+  await change('down', 140);
+  t.deepEqual(await deliver(webhook, 140), ['monitor.down']);
+});
+
+test('a mute holds the alerts of its monitor, ends by itself and says so', async (t) => {
+  const { runtime, change, addChannel, deliver, deliverer, monitors, sent, at } = await prepare(t, 2);
+  const [chat, webhook] = [await addChannel('telegram', null), await addChannel('webhook', null)];
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  t.deepEqual(await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(0) }), []);
+  await change('down', 10);
+  t.deepEqual(await deliver(webhook, 10), ['monitor.down', 'monitor.down'], 'a webhook is an event log');
+  t.deepEqual(await deliver(chat, 59), ['Down: Shop 1']);
+  await deliverer(60).run(chat);
+  t.is(sent.length, 1);
+  t.like(sent[0], { title: 'Down: Shop 0' });
+  t.regex(
+    sent[0]?.facts.find(({ label }) => label === 'Muted')?.value ?? '',
+    /^until .*UTC, sent now that the mute has ended/,
+  );
+  sent.length = 0;
+  await change('up', 61);
+  t.deepEqual((await deliver(chat, 61)).toSorted(), ['Recovered: Shop 0', 'Recovered: Shop 1']);
+  // It is over: nothing is held any more.
+  await change('down', 70);
+  t.deepEqual((await deliver(chat, 70)).length, 2);
+});
+
+test('a mute that is ended early, or outlived by the trouble’s end, sends what is true', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t, 2);
+  const chat = await addChannel('telegram', null);
+  const keys = monitors.map(({ id }) => ({ tenantId: runtime.tenantId, id, author: null }));
+  for (const key of keys) await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(0) });
+  await change('down', 10);
+  await change('up', 20, monitors.slice(1));
+  const [key] = keys;
+  const moved = key && (await muteMonitor(runtime.database, key, { untilMs: null, nowMs: at(30) }));
+  t.deepEqual(
+    moved?.map(({ dueAtMs }) => dueAtMs),
+    [at(30)],
+  );
+  t.deepEqual(await deliver(chat, 30), ['Down: Shop 0']);
+  t.deepEqual(await deliver(chat, 90), []);
+});
