@@ -271,8 +271,9 @@ async function writeReminders(
 function withoutEnded(changes: readonly RoutedDelivery[]): RoutedDelivery[] {
   const ended = new Set<string>();
   const kept = changes.toReversed().filter((change) => {
-    if (change.message.state === 'up') ended.add(pairOf(change));
-    return change.hold === null || !ended.has(pairOf(change));
+    if (change.message.state !== 'up') return change.hold === null || !ended.has(pairOf(change));
+    ended.add(pairOf(change));
+    return true;
   });
   return kept.toReversed();
 }
