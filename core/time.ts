@@ -14,6 +14,29 @@ export function toIso(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
+const UNITS = [
+  { name: 'day', seconds: DAY_SECONDS },
+  { name: 'hour', seconds: 3600 },
+  { name: 'minute', seconds: 60 },
+  { name: 'second', seconds: 1 },
+] as const;
+
+/**
+ * Formats a duration in its two largest units, rounded down: `3 minutes 20 seconds`, `1 day`. Below a second, including
+ * negative values, `less than a second`.
+ */
+export function formatDuration(seconds: number): string {
+  const first = UNITS.findIndex((unit) => seconds >= unit.seconds);
+  if (first === -1) return 'less than a second';
+  let left = Math.floor(seconds);
+  const parts = UNITS.slice(first, first + 2).map(({ name, seconds: size }) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? '' : `${count} ${name}${count === 1 ? '' : 's'}`;
+  });
+  return parts.filter((part) => part !== '').join(' ');
+}
+
 /**
  * Waits for the work, `ms` milliseconds at most: its result, or `otherwise` where it takes longer. The work goes on
  * then, and what becomes of it concerns its other callers alone. Rejects where the work fails in time.

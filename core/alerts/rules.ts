@@ -2,8 +2,7 @@ import type { Problem } from '../monitors/input/checks.ts';
 import { readServiceZone } from '../monitors/input/service-sla.ts';
 import { readServiceHours } from '../statistics/service-hours.ts';
 import type { ServiceCalendar } from '../statistics/service-sla.ts';
-import { DAY_MS } from '../time.ts';
-import { formatDuration } from './chat/alert.ts';
+import { DAY_MS, formatDuration } from '../time.ts';
 import type { MonitorEvent } from './event.ts';
 import type { Hold } from './hold.ts';
 
@@ -15,12 +14,12 @@ export type ChannelRule = {
   events?: readonly MonitorEvent[];
   /** Monitors that have any of these. */
   tags?: readonly string[];
-  /** Trouble is told once it has lasted so long. */
+  /** Trouble is sent once it has lasted so long. */
   after_seconds?: number;
-  /** While trouble lasts it is told again this often, `repeat_max` times at most. */
+  /** While trouble lasts it is sent again this often, `repeat_max` times at most. */
   repeat_seconds?: number;
   repeat_max?: number;
-  /** An acknowledged incident is not told by this rule any more. */
+  /** An acknowledged incident is not sent by this rule any more. */
   unless_acknowledged?: boolean;
   quiet?: { timezone: string; hours: string; mode: 'defer' | 'drop' };
 };
@@ -58,7 +57,7 @@ export const QUIET_AHEAD_MS = 9 * DAY_MS;
 
 /**
  * Plans the delivery of an event by the first rule that it matches; null where it matches none. `calendar` covers
- * `QUIET_AHEAD_MS` from now on. The end of trouble is never delayed or dropped, and told after quiet hours.
+ * `QUIET_AHEAD_MS` from now on. The end of trouble is never delayed or dropped, and sent after quiet hours.
  */
 export function planDelivery(
   rules: readonly ChannelRule[] | null,
@@ -135,7 +134,7 @@ function findOwnProblems({ quiet, ...rule }: ChannelRule): RuleProblem[] {
   if (rule.unless_acknowledged === true && !isUsed)
     problems.push({
       name: 'unless_acknowledged',
-      message: 'needs after_seconds or repeat_seconds: nobody has acknowledged what is told at once',
+      message: 'needs after_seconds or repeat_seconds: what is sent at once cannot have been acknowledged',
     });
   const isTrouble = rule.events === undefined || rule.events.some((event) => event !== 'monitor.up');
   for (const name of ['after_seconds', 'repeat_seconds'] as const)
@@ -151,7 +150,7 @@ function findQuietProblems({ timezone, hours: text }: NonNullable<ChannelRule['q
   const hours = readServiceHours(text);
   if (!hours.ok) problems.push({ name: 'quiet.hours', message: hours.problem });
   else if (coversWeek(hours.hours))
-    problems.push({ name: 'quiet.hours', message: 'must leave some time of the week: it would never notify anybody' });
+    problems.push({ name: 'quiet.hours', message: 'must leave some time of the week: nothing would ever be sent' });
   return problems;
 }
 

@@ -35,8 +35,8 @@ const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incident
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.acknowledged_at IS NOT NULL))`;
 
 /**
- * Drops a claimed alert that waited and says nothing true any more, or that somebody acknowledged where its rule goes
- * by that; true where it did. After maintenance a chat is told of what is overtaken: it says so itself.
+ * Drops a claimed alert that waited and says nothing true any more, or that is acknowledged where its rule goes by
+ * that; true where it did. After maintenance a chat is told of what is overtaken: it says so itself.
  */
 export async function dropObsolete(
   run: Run,

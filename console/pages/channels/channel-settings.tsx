@@ -17,6 +17,7 @@ import { ZoneField } from '../../parts/zone-field.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { describeTags, judgeRoute, routeBody, routeOf, Routing, type Route } from './monitor-choice.tsx';
+import { Rules } from './rules-form.tsx';
 import { SampleCode, SigningSecret } from './signing-secret.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { reportsHint, type Channel } from './words.tsx';
@@ -37,6 +38,9 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
     <div class="max-w-2xl">
       <Section title="Alerts" actions={<ChangesLink kind="channel" id={channel.id} />}>
         {canWrite() ? <ChannelForm channel={channel} onChanged={onChanged} /> : <Facts channel={channel} />}
+      </Section>
+      <Section title="Rules" lead="The first rule that matches an event decides when it is sent.">
+        <Rules channel={channel} onChanged={onChanged} />
       </Section>
       {channel.type === 'webhook' && canWrite() && (
         <Section title="Destination" lead="A test alert is sent before the change is saved.">

@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
@@ -11,8 +12,9 @@ import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
 import { LongText, Table } from '../../parts/table.tsx';
-import { clock, formatAgo, formatDateTime, formatExact, formatLatency } from '../../parts/time.tsx';
+import { clock, formatAgo, formatDateTime, formatExact, formatLatency, formatUntil } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { UntilDialog } from '../../parts/until-dialog.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
@@ -140,11 +142,41 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
       await reload();
       toast(isAcknowledged ? 'Unacknowledged' : 'Acknowledged. Your team can see it.');
     });
+  const isSnoozing = useSignal(false);
+  const { snoozed_until: snoozedUntil = 0 } = incident;
+  const isSnoozed = snoozedUntil > clock.value;
+  const snooze = async (until: number) => {
+    await api.post('/incidents/{id}/snooze', { path: { id: incident.id }, body: { until } });
+    toast(`Snoozed until ${formatUntil(until)}`);
+    await reload();
+  };
+  const unsnooze = () =>
+    action.run(async () => {
+      await api.delete('/incidents/{id}/snooze', { path: { id: incident.id } });
+      toast('Snooze ended');
+      await reload();
+    });
   const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
   useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void change() : null);
   return (
     <>
       {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>View monitor</ButtonLink>}
+      {canWrite() && !isResolved && (
+        <Button icon="pause" onClick={() => (isSnoozed ? void unsnooze() : (isSnoozing.value = true))}>
+          {isSnoozed ? `Snoozed until ${formatUntil(snoozedUntil)}: end` : 'Snooze'}
+        </Button>
+      )}
+      {isSnoozing.value && (
+        <UntilDialog
+          title="Snooze this incident"
+          action="Snooze"
+          hint="Reminders and delayed alerts wait until then."
+          lengths={[900, 3600, 14_400, 43_200, 86_400]}
+          initial={3600}
+          onSubmit={snooze}
+          onClose={() => (isSnoozing.value = false)}
+        />
+      )}
       {canChange && (
         <Button
           tone={isAcknowledged || isResolved ? 'plain' : 'primary'}

@@ -10,15 +10,16 @@ import { SelectField } from '../../parts/choice-fields.tsx';
 import { confirm, FormDialog } from '../../parts/dialog.tsx';
 import { count } from '../../parts/figures.ts';
 import { isCheckable } from '../../parts/statuses.ts';
-import { formatDuration, formatUntil } from '../../parts/time.tsx';
+import { clock, formatDuration, formatUntil } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { UntilDialog } from '../../parts/until-dialog.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
 
 type Monitor = Schemas['Monitor'];
 
-type Action = 'check' | 'toggle' | 'delete';
+type Action = 'check' | 'toggle' | 'mute' | 'delete';
 /** `onRequested` is called when a check was requested and results are on their way. */
 type ActionsProps = { monitor: Monitor; onRequested: () => void };
 
@@ -31,6 +32,7 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
   const buttonAction = useAction();
   const action = useSignal<Action | null>(null);
   const isPlanning = useSignal(false);
+  const isMuting = useSignal(false);
   const busy = buttonAction.isBusy.value ? action.value : null;
   const { id, name } = monitor;
   const isPaused = monitor.enabled === 0;
@@ -57,6 +59,19 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
         : await api.post('/monitors/{id}/pause', { path: { id } });
       putMonitors([row]);
       toast(isPaused ? `${name} resumed` : `${name} paused: no checks run, no alerts sent`);
+    });
+  const { muted_until: mutedUntil = 0 } = monitor;
+  const isMuted = mutedUntil > clock.value;
+  const mute = async (until: number) => {
+    await api.post('/monitors/{id}/mute', { path: { id }, body: { until } });
+    toast(`${name} muted until ${formatUntil(until)}`);
+    await loadAll();
+  };
+  const unmute = () =>
+    act('mute', async () => {
+      await api.delete('/monitors/{id}/mute', { path: { id } });
+      toast(`${name} unmuted`);
+      await loadAll();
     });
   const remove = async () => {
     const text =
@@ -94,6 +109,16 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
           Maintenance
         </Button>
       )}
+      {!isPaused && (
+        <Button
+          size="small"
+          icon={isMuted ? 'play' : 'pause'}
+          busy={busy === 'mute'}
+          onClick={() => (isMuted ? void unmute() : (isMuting.value = true))}
+        >
+          {isMuted ? 'Unmute' : 'Mute'}
+        </Button>
+      )}
       <ButtonLink size="small" icon="edit" href={edit}>
         Edit
       </ButtonLink>
@@ -104,6 +129,17 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
         <span class="max-md:sr-only">Delete</span>
       </Button>
       {isPlanning.value && <MaintenanceDialog monitor={monitor} onClose={() => (isPlanning.value = false)} />}
+      {isMuting.value && (
+        <UntilDialog
+          title={`Mute ${name}`}
+          action="Mute"
+          hint="Checks and incidents go on. Alerts wait until the end, and what is still true then is sent."
+          lengths={LENGTHS}
+          initial={3600}
+          onSubmit={mute}
+          onClose={() => (isMuting.value = false)}
+        />
+      )}
     </>
   );
 }

@@ -4,34 +4,11 @@ import type { SummaryMessage } from '../../incidents/storm.ts';
 import { formatPercent } from '../../statistics/reports/content.ts';
 import type { ReportMessage } from '../../statistics/reports/message.ts';
 import { formatPeriod } from '../../statistics/reports/periods.ts';
-import { DAY_SECONDS } from '../../time.ts';
+import { formatDuration } from '../../time.ts';
 import type { ChannelLoss, ChannelLossMessage, ChannelMessage, ChannelTestMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
-
-const UNITS = [
-  { name: 'day', seconds: DAY_SECONDS },
-  { name: 'hour', seconds: 3600 },
-  { name: 'minute', seconds: 60 },
-  { name: 'second', seconds: 1 },
-] as const;
-
-/**
- * Formats a duration in its two largest units, rounded down: `3 minutes 20 seconds`, `1 day`. Below a second, including
- * negative values, `less than a second`.
- */
-export function formatDuration(seconds: number): string {
-  const first = UNITS.findIndex((unit) => seconds >= unit.seconds);
-  if (first === -1) return 'less than a second';
-  let left = Math.floor(seconds);
-  const parts = UNITS.slice(first, first + 2).map(({ name, seconds: size }) => {
-    const count = Math.floor(left / size);
-    left -= count * size;
-    return count === 0 ? '' : `${count} ${name}${count === 1 ? '' : 's'}`;
-  });
-  return parts.filter((part) => part !== '').join(' ');
-}
 
 /** Longer lists are counted: the message must be readable at a glance. */
 const MOST_NAMED = 5;

@@ -1,4 +1,4 @@
-import { formatDuration } from '../../alerts/chat/alert.ts';
+import { formatDuration } from '../../time.ts';
 import { formatUptime, renderReportCsv, type ReportMonitor } from './content.ts';
 import { dateOf, type ReportWindow } from './periods.ts';
 

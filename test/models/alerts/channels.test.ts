@@ -50,6 +50,7 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     monitorIds: [],
     monitorTags: null,
     followsMaintenance: false,
+    rules: null,
     urlHost: 'hooks.example:8443',
     headerNames: ['X-Key'],
     format: null,

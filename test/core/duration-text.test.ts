@@ -1,5 +1,5 @@
 import test from 'ava';
-import { formatDuration } from '../../../../core/alerts/chat/alert.ts';
+import { formatDuration } from '../../core/time.ts';
 
 const CASES: readonly [seconds: number, text: string][] = [
   [-5, 'less than a second'],

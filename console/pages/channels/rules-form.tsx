@@ -1,0 +1,283 @@
+import type { MonitorEvent } from '../../../core/alerts/event.ts';
+import { describeRule, findRuleProblems, MOST_RULES, type ChannelRule } from '../../../core/alerts/rules.ts';
+import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
+import { api } from '../../client/api.ts';
+import { canWrite } from '../../client/session-state.ts';
+import { useJudgedForm } from '../../parts/action.ts';
+import { Button } from '../../parts/button.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { CurlButton } from '../../parts/curl.tsx';
+import { useDraft } from '../../parts/draft.ts';
+import { Form, FormError, TextField } from '../../parts/field.tsx';
+import { Card } from '../../parts/page.tsx';
+import { judgeTags } from '../../parts/tags.ts';
+import { toast } from '../../parts/toast.tsx';
+import { ZoneField } from '../../parts/zone-field.tsx';
+import type { Channel } from './words.tsx';
+
+const EVENTS = [
+  ['monitor.down', 'Down'],
+  ['monitor.degraded', 'Degraded'],
+  ['monitor.unknown', 'Unknown'],
+  ['monitor.up', 'Recovered'],
+] as const satisfies readonly (readonly [MonitorEvent, string])[];
+
+/** A rule as it is typed: numbers in minutes, texts as they stand. */
+type Draft = {
+  events: readonly MonitorEvent[];
+  tags: string;
+  afterMinutes: string;
+  repeatMinutes: string;
+  repeatMax: string;
+  unlessAcknowledged: boolean;
+  quiet: 'none' | 'defer' | 'drop';
+  hours: string;
+  timezone: string;
+};
+
+const NEW_RULE: Draft = {
+  events: EVENTS.map(([event]) => event),
+  tags: '',
+  afterMinutes: '',
+  repeatMinutes: '',
+  repeatMax: '',
+  unlessAcknowledged: false,
+  quiet: 'none',
+  hours: 'Mo-Su 22:00-07:00',
+  timezone: 'UTC',
+};
+
+/** What the fields say where a rule cannot be saved, by their names in the API. */
+const TEXTS: Readonly<Record<string, string>> = {
+  '': 'Never used: an earlier rule matches the same events and tags. Move it up or remove it.',
+  after_seconds: 'Only trouble can wait: choose another event as well',
+  repeat_seconds: 'Only trouble is repeated: choose another event as well',
+  repeat_max: 'Enter how often it repeats',
+  unless_acknowledged: 'Needs a delay or a repetition',
+  'quiet.timezone': 'Choose a time zone',
+  'quiet.hours': 'Write hours as in Mo-Su 22:00-07:00, and leave some time of the week',
+};
+
+/** The rules of a channel: as sentences for who reads, as a form for who may change them. */
+export function Rules({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
+  return canWrite() ? <RulesForm channel={channel} onChanged={onChanged} /> : <Sentences channel={channel} />;
+}
+
+function Sentences({ channel: { rule_sentences: sentences = [] } }: { channel: Channel }) {
+  return (
+    <Card>
+      {sentences.length === 0 ? (
+        <p class="text-sm">Every event is sent at once.</p>
+      ) : (
+        <ol class="list-decimal pl-5 text-sm">
+          {sentences.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ol>
+      )}
+    </Card>
+  );
+}
+
+function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
+  const drafts = useDraft<readonly Draft[]>(`channel ${channel.id} rules`, (channel.rules ?? []).map(draftOf));
+  const form = useJudgedForm({ rules: 'These rules cannot be saved' });
+  const change = (index: number, changed: Partial<Draft>) =>
+    (drafts.value = drafts.value.map((draft, at) => (at === index ? { ...draft, ...changed } : draft)));
+  const body = () => ({ rules: drafts.value.map(ruleOf) });
+  const save = () =>
+    form.submit(judge(drafts.value), async () => {
+      await api.patch('/channels/{id}', { path: { id: channel.id }, body: body() });
+      await onChanged();
+      toast('Rules saved');
+    });
+  return (
+    <Card>
+      <Form class="flex flex-col gap-5" onSubmit={save}>
+        {drafts.value.length === 0 && <p class="text-sm">Every event is sent at once.</p>}
+        {drafts.value.map((draft, index) => (
+          <RuleFields
+            key={index}
+            number={index + 1}
+            draft={draft}
+            problem={(field) => form.problem(`${index}.${field}`)}
+            onChange={(changed) => change(index, changed)}
+            onRemove={() => {
+              form.clear();
+              drafts.value = drafts.value.filter((_, at) => at !== index);
+            }}
+          />
+        ))}
+        <FormError text={form.rest} />
+        <div class="flex flex-wrap items-center gap-2">
+          <Button type="submit" tone="primary" busy={form.isBusy.value}>
+            Save rules
+          </Button>
+          {drafts.value.length < MOST_RULES && (
+            <Button icon="plus" onClick={() => (drafts.value = [...drafts.value, NEW_RULE])}>
+              Add a rule
+            </Button>
+          )}
+          <CurlButton request={() => ({ method: 'PATCH', path: `/channels/${channel.id}`, body: body() })} />
+        </div>
+      </Form>
+    </Card>
+  );
+}
+
+type FieldsProps = {
+  number: number;
+  draft: Draft;
+  problem: (field: string) => string | undefined;
+  onChange: (changed: Partial<Draft>) => void;
+  onRemove: () => void;
+};
+
+function RuleFields({ number, draft, problem, onChange, onRemove }: FieldsProps) {
+  const toggle = (event: MonitorEvent, isChosen: boolean) =>
+    onChange({
+      events: EVENTS.map(([each]) => each).filter((each) => (each === event ? isChosen : draft.events.includes(each))),
+    });
+  return (
+    <fieldset class="flex flex-col gap-3 rounded-lg border border-line p-4">
+      <legend class="px-1 text-sm font-medium">Rule {number}</legend>
+      <p class="text-sm text-soft">{describeRule(ruleOf(draft))}</p>
+      <FormError text={problem('') ?? null} />
+      <div class="flex flex-wrap gap-x-5 gap-y-2" role="group" aria-label="Events">
+        {EVENTS.map(([event, label]) => (
+          <CheckField
+            key={event}
+            label={label}
+            checked={draft.events.includes(event)}
+            onChecked={(isChosen) => toggle(event, isChosen)}
+          />
+        ))}
+      </div>
+      <FormError text={problem('events') ?? null} />
+      <TextField
+        label="Tags"
+        hint="Monitors with any of them, such as env:prod; empty for all."
+        value={draft.tags}
+        onValue={(tags) => onChange({ tags })}
+        error={problem('tags')}
+      />
+      <div class="grid gap-3 md:grid-cols-3">
+        <TextField
+          label="After (minutes)"
+          inputMode="numeric"
+          hint="Empty for at once."
+          value={draft.afterMinutes}
+          onValue={(afterMinutes) => onChange({ afterMinutes })}
+          error={problem('after_seconds')}
+        />
+        <TextField
+          label="Repeat every (minutes)"
+          inputMode="numeric"
+          hint="Empty for once."
+          value={draft.repeatMinutes}
+          onValue={(repeatMinutes) => onChange({ repeatMinutes })}
+          error={problem('repeat_seconds')}
+        />
+        <TextField
+          label="At most (times)"
+          inputMode="numeric"
+          hint="1 to 20; empty for 10."
+          value={draft.repeatMax}
+          onValue={(repeatMax) => onChange({ repeatMax })}
+          error={problem('repeat_max')}
+        />
+      </div>
+      <CheckField
+        label="Unless acknowledged"
+        checked={draft.unlessAcknowledged}
+        onChecked={(unlessAcknowledged) => onChange({ unlessAcknowledged })}
+        error={problem('unless_acknowledged') ?? null}
+      />
+      <SelectField
+        label="Quiet hours"
+        options={[
+          { value: 'none', label: 'None' },
+          { value: 'defer', label: 'Wait until they end' },
+          { value: 'drop', label: 'Do not send' },
+        ]}
+        value={draft.quiet}
+        onValue={(quiet) => onChange({ quiet: quiet === 'defer' || quiet === 'drop' ? quiet : 'none' })}
+      />
+      {draft.quiet !== 'none' && (
+        <div class="grid gap-3 md:grid-cols-2">
+          <TextField
+            label="Hours"
+            value={draft.hours}
+            onValue={(hours) => onChange({ hours })}
+            error={problem('quiet.hours')}
+          />
+          <ZoneField
+            value={draft.timezone}
+            onValue={(timezone) => onChange({ timezone })}
+            error={problem('quiet.timezone')}
+          />
+        </div>
+      )}
+      <Button size="small" class="self-start" icon="trash" onClick={onRemove}>
+        Remove rule {number}
+      </Button>
+    </fieldset>
+  );
+}
+
+/** Finds what is wrong with each rule, by its number and field: first what cannot be read as a number. */
+function judge(drafts: readonly Draft[]): Record<string, string | null> {
+  const found: Record<string, string | null> = {};
+  for (const [index, draft] of drafts.entries()) {
+    const put = (field: string, text: string | undefined) => {
+      if (text !== undefined) found[`${index}.${field}`] = text;
+    };
+    put('events', draft.events.length === 0 ? 'Choose an event' : undefined);
+    put('tags', judgeTags(draft.tags));
+    put('after_seconds', judgeNumber(draft.afterMinutes, 1, 1440));
+    put('repeat_seconds', judgeNumber(draft.repeatMinutes, 1, 1440));
+    put('repeat_max', judgeNumber(draft.repeatMax, 1, 20));
+  }
+  for (const { field } of findRuleProblems(drafts.map(ruleOf))) {
+    const [, index = '', name = ''] = /^rules\[(\d+)\]\.?(.*)$/.exec(field) ?? [];
+    found[`${index}.${name}`] ??= TEXTS[name] ?? null;
+  }
+  return found;
+}
+
+function judgeNumber(text: string, least: number, most: number): string | undefined {
+  if (text.trim() === '') return undefined;
+  const number = Number(text);
+  return Number.isInteger(number) && number >= least && number <= most
+    ? undefined
+    : `A whole number, ${least} to ${most}`;
+}
+
+function ruleOf(draft: Draft): ChannelRule & { events?: MonitorEvent[]; tags?: string[] } {
+  const { events, afterMinutes, repeatMinutes, repeatMax, unlessAcknowledged, quiet, hours, timezone } = draft;
+  const tags = sortTags(splitTags(draft.tags));
+  return {
+    ...(events.length < EVENTS.length && { events: [...events] }),
+    ...(tags.length > 0 && { tags }),
+    ...(afterMinutes.trim() !== '' && { after_seconds: Number(afterMinutes) * 60 }),
+    ...(repeatMinutes.trim() !== '' && { repeat_seconds: Number(repeatMinutes) * 60 }),
+    ...(repeatMax.trim() !== '' && { repeat_max: Number(repeatMax) }),
+    ...(unlessAcknowledged && { unless_acknowledged: true }),
+    ...(quiet !== 'none' && { quiet: { timezone, hours: hours.trim(), mode: quiet } }),
+  };
+}
+
+function draftOf(rule: ChannelRule): Draft {
+  const minutes = (seconds: number | undefined) => (seconds === undefined ? '' : String(seconds / 60));
+  return {
+    events: rule.events ?? NEW_RULE.events,
+    tags: (rule.tags ?? []).join(', '),
+    afterMinutes: minutes(rule.after_seconds),
+    repeatMinutes: minutes(rule.repeat_seconds),
+    repeatMax: rule.repeat_max === undefined ? '' : String(rule.repeat_max),
+    unlessAcknowledged: rule.unless_acknowledged === true,
+    quiet: rule.quiet?.mode ?? 'none',
+    hours: rule.quiet?.hours ?? NEW_RULE.hours,
+    timezone: rule.quiet?.timezone ?? NEW_RULE.timezone,
+  };
+}
