@@ -1,4 +1,6 @@
+import type { Change } from '../incidents/change.ts';
 import type { MonitorTags } from '../monitors/tags.ts';
+import { eventOf, type EventState } from './event.ts';
 import type { ChannelRule } from './rules.ts';
 import type { WebhookFormat } from './webhook-format.ts';
 
@@ -76,6 +78,17 @@ export type ChatOutcome =
   | { outcome: 'no_code'; chatId: string; channels: readonly ChatChannel[] }
   | { outcome: 'stopped'; chatId: string; channels: readonly ChatChannel[] }
   | { outcome: 'silent' };
+
+/**
+ * Whether channels of a type are notified of a change that causes an event (D-44). Webhooks are notified of every one,
+ * people on Telegram and Slack and by email of trouble and of its end, so not of a new monitor's first `up`.
+ * `lastNotified` is the state that the event before announced, whatever pauses lie between; null = there was none. Of
+ * an `up` a chat hears only where it was notified of the trouble itself, which is for its record to say.
+ */
+export function shouldNotify(type: ChannelType, change: Pick<Change, 'to'>, lastNotified: EventState | null): boolean {
+  if (eventOf(change) === null) return false;
+  return type === 'webhook' || change.to !== 'up' || (lastNotified !== null && lastNotified !== 'up');
+}
 
 /** Headers that an owner adds to the deliveries of a webhook, by name as it was written; values are secret. */
 export type WebhookHeaders = Readonly<Record<string, string>>;

@@ -1,6 +1,5 @@
 import type { Change } from '../incidents/change.ts';
 import type { MonitorState } from '../incidents/state.ts';
-import type { ChannelType } from './channel.ts';
 
 /** The states that customers are notified of; pausing and resuming are their own doing. */
 export type EventState = Exclude<MonitorState, 'paused' | 'pending'>;
@@ -38,15 +37,4 @@ export function stateOfEvent(event: MonitorEvent): EventState {
 /** Whether a state is one that events announce. */
 export function isEventState(state: MonitorState): state is EventState {
   return EVENT_OF_STATE[state] !== null;
-}
-
-/**
- * Whether channels of a type are notified of a change that causes an event (D-44). Webhooks are notified of every one,
- * people on Telegram and Slack and by email of trouble and of its end, so not of a new monitor's first `up`.
- * `lastNotified` is the state that the event before announced, whatever pauses lie between; null = there was none. Of
- * an `up` a chat hears only where it was notified of the trouble itself, which is for its record to say.
- */
-export function shouldNotify(type: ChannelType, change: Pick<Change, 'to'>, lastNotified: EventState | null): boolean {
-  if (eventOf(change) === null) return false;
-  return type === 'webhook' || change.to !== 'up' || (lastNotified !== null && lastNotified !== 'up');
 }

@@ -1,5 +1,6 @@
+import { shouldNotify } from '../../core/alerts/channel.ts';
 import { buildMonitorMessage, type MonitorMessage } from '../../core/alerts/envelope.ts';
-import { eventOf, shouldNotify, type EventState } from '../../core/alerts/event.ts';
+import { eventOf, type EventState } from '../../core/alerts/event.ts';
 import type { Hold } from '../../core/alerts/hold.ts';
 import { longerHold, planDelivery, QUIET_AHEAD_MS, type DeliveryPlan } from '../../core/alerts/rules.ts';
 import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';

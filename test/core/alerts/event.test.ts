@@ -1,5 +1,6 @@
 import test from 'ava';
-import { eventOf, shouldNotify, stateOfEvent, type MonitorEvent } from '../../../core/alerts/event.ts';
+import { shouldNotify } from '../../../core/alerts/channel.ts';
+import { eventOf, stateOfEvent, type MonitorEvent } from '../../../core/alerts/event.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
 
 const EVENTS: readonly [MonitorState, MonitorEvent | null][] = [

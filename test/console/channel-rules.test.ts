@@ -1,0 +1,95 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { addPerson, type Person } from '../api/person.ts';
+import { findBarriers, findSideways } from '../helpers/browser.ts';
+import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { until } from '../helpers/until.ts';
+
+const test = anyTest as TestFn<ConsolePages>;
+const open = withConsolePages(test);
+
+type Context = ExecutionContext<ConsolePages>;
+
+async function prepare(t: Context) {
+  const account = await t.context.api.account();
+  const { json: channel } = await account.owner('POST', '/v1/channels', { type: 'telegram', name: 'On call' });
+  const { json: monitor } = await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://a.example/' });
+  const person = (role: 'owner' | 'viewer' = 'owner') => addPerson(t.context.api, account.tenantId, { role });
+  const rulesOf = async () => (await account.owner('GET', `/v1/channels/${channel.id}`)).json.rules;
+  return { account, channelId: channel.id, monitorId: monitor.id, person, rulesOf };
+}
+
+async function openAt(t: Context, person: Person, path: string) {
+  const opened = await open(t, person);
+  await opened.page.goto(path);
+  return opened;
+}
+
+test('rules are written in fields, judged there, saved, and read as sentences', async (t) => {
+  const { channelId, person, rulesOf } = await prepare(t);
+  const { page, complaints } = await openAt(t, await person(), `/channels/${channelId}?tab=settings`);
+  await page.getByText('Every event is sent at once.').waitFor();
+  await page.getByRole('button', { name: 'Add a rule' }).click();
+  const rule = page.getByRole('group', { name: 'Rule 1' });
+  await rule.getByLabel('Degraded').uncheck();
+  await rule.getByLabel('Unless acknowledged').check();
+  await rule.getByLabel('At most (times)').fill('many');
+  await rule.getByLabel('Quiet hours').selectOption({ label: 'Wait until they end' });
+  await rule.getByLabel('Hours', { exact: true }).fill('at night');
+  await page.getByRole('button', { name: 'Save rules' }).click();
+  await rule.getByText('A whole number, 1 to 20').waitFor();
+  await rule.getByText('Needs a delay or a repetition').waitFor();
+  await rule.getByText('Write hours as in Mo-Su 22:00-07:00').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  t.is(await rulesOf(), undefined);
+
+  await rule.getByLabel('At most (times)').fill('3');
+  await rule.getByLabel('Repeat every (minutes)').fill('30');
+  await rule.getByLabel('After (minutes)').fill('15');
+  await rule.getByLabel('Tags').fill('shop, env:prod');
+  await rule.getByLabel('Hours', { exact: true }).fill('Mo-Su 22:00-07:00');
+  await rule
+    .getByText(
+      'When down, unknown or recovered, of monitors tagged env:prod or shop, after 15 minutes, again every 30 ' +
+        'minutes, up to 3 times, unless acknowledged, held during Mo-Su 22:00-07:00 (UTC).',
+    )
+    .waitFor();
+  await page.getByRole('button', { name: 'Save rules' }).click();
+  await page.getByText('Rules saved').waitFor();
+  t.deepEqual(await rulesOf(), [
+    {
+      events: ['monitor.down', 'monitor.unknown', 'monitor.up'],
+      tags: ['env:prod', 'shop'],
+      after_seconds: 900,
+      repeat_seconds: 1800,
+      repeat_max: 3,
+      unless_acknowledged: true,
+      quiet: { timezone: 'UTC', hours: 'Mo-Su 22:00-07:00', mode: 'defer' },
+    },
+  ]);
+  await page.setViewportSize({ width: 320, height: 800 });
+  t.deepEqual(await findSideways(page), []);
+
+  const viewer = await openAt(t, await person('viewer'), `/channels/${channelId}?tab=settings`);
+  await viewer.page.getByRole('listitem').filter({ hasText: 'When down, unknown or recovered' }).waitFor();
+  t.is(await viewer.page.getByRole('button', { name: 'Save rules' }).count(), 0);
+  await page.getByRole('button', { name: 'Remove rule 1' }).click();
+  await page.getByRole('button', { name: 'Save rules' }).click();
+  await until(async () => (await rulesOf()) === undefined);
+  t.deepEqual(complaints, []);
+});
+
+test('a monitor is muted from its page for a while, and unmuted', async (t) => {
+  const { account, monitorId, person } = await prepare(t);
+  const { page, complaints } = await openAt(t, await person(), `/monitors/${monitorId}`);
+  await page.getByRole('button', { name: 'Mute', exact: true }).click();
+  await page.getByLabel('From now, for').selectOption({ label: '2 h' });
+  t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('dialog').getByRole('button', { name: 'Mute' }).click();
+  await page.getByText(/^Shop muted until /).waitFor();
+  const mutedUntil = async () => (await account.owner('GET', `/v1/monitors/${monitorId}`)).json.muted_until ?? 0;
+  t.true(Math.abs((await mutedUntil()) - Date.now() / 1000 - 7200) < 60);
+  await page.getByRole('button', { name: 'Unmute' }).click();
+  await until(async () => (await mutedUntil()) === 0);
+  await page.getByRole('button', { name: 'Mute', exact: true }).waitFor();
+  t.deepEqual(complaints, []);
+});
