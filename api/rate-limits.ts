@@ -71,6 +71,8 @@ const RATE_LIMITS = {
   export: { counter: 'export', points: 10, seconds: MINUTE, what: 'CSV exports in this account' },
   /** Of one account: each reads a year of many monitors. */
   sla: { counter: 'sla', points: 30, seconds: MINUTE, what: 'SLAs of tags in this account' },
+  /** Of one account: each reads a month of its monitors' changes. */
+  rules: { counter: 'rules', points: 10, seconds: MINUTE, what: 'previews of rules in this account' },
   /** Of one account: each writes all of its monitors. */
   metrics: { counter: 'metrics', points: 120, seconds: MINUTE, what: 'scrapes of metrics in this account' },
   /** Of one link that connects Slack or an address: each tries a code there. */

@@ -50,6 +50,7 @@ import {
   unmuteMonitorHandler,
   unsnoozeIncidentHandler,
 } from './alerts/mutes.ts';
+import { previewRulesHandler } from './alerts/rules-preview.ts';
 import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import type { Handler, OperationId } from './handler.ts';
@@ -308,6 +309,12 @@ export const ROUTES = {
     path: '/channels/{id}/rotate-secret',
     records: 'channel.secret_rotated',
     handler: rotateSecretHandler,
+  },
+  previewRules: {
+    method: 'post',
+    path: '/channels/{id}/rules/preview',
+    records: null,
+    handler: previewRulesHandler,
   },
   listDeliveries: { method: 'get', path: '/channels/{id}/deliveries', handler: listDeliveriesHandler },
   replayDeliveries: {

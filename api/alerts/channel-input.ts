@@ -203,7 +203,10 @@ export function checkPresetUrl(format: WebhookFormat, url: string | undefined, p
 }
 
 /** Rules as they are stored; null for none. */
-function readRules(sent: readonly ChannelRule[] | undefined, problems: Problem[]): readonly ChannelRule[] | null {
+export function readRules(
+  sent: readonly ChannelRule[] | undefined,
+  problems: Problem[],
+): readonly ChannelRule[] | null {
   if (sent === undefined || sent.length === 0) return null;
   problems.push(...findRuleProblems(sent));
   return sent;

@@ -53,6 +53,8 @@ test('rules are written in fields, judged there, saved, and read as sentences', 
         'minutes, up to 3 times, unless acknowledged, held during Mo-Su 22:00-07:00 (UTC).',
     )
     .waitFor();
+  await page.getByRole('button', { name: 'Preview last 30 days' }).click();
+  await page.getByText('0 alerts would have been sent in the last 30 days, 0 held back.').waitFor();
   await page.getByRole('button', { name: 'Save rules' }).click();
   await page.getByText('Rules saved').waitFor();
   t.deepEqual(await rulesOf(), [

@@ -1,16 +1,20 @@
+import { useSignal } from '@preact/signals';
 import type { MonitorEvent } from '../../../core/alerts/event.ts';
 import { describeRule, findRuleProblems, MOST_RULES, type ChannelRule } from '../../../core/alerts/rules.ts';
 import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
 import { api } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
-import { useJudgedForm } from '../../parts/action.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
 import { useDraft } from '../../parts/draft.ts';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
+import { count } from '../../parts/figures.ts';
 import { Card } from '../../parts/page.tsx';
 import { judgeTags } from '../../parts/tags.ts';
+import { formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { ZoneField } from '../../parts/zone-field.tsx';
 import type { Channel } from './words.tsx';
@@ -82,6 +86,14 @@ function Sentences({ channel: { rule_sentences: sentences = [] } }: { channel: C
 function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
   const drafts = useDraft<readonly Draft[]>(`channel ${channel.id} rules`, (channel.rules ?? []).map(draftOf));
   const form = useJudgedForm({ rules: 'These rules cannot be saved' });
+  const preview = useSignal<Schemas['RulesPreview'] | null>(null);
+  const previewing = useAction();
+  const show = () =>
+    previewing.run(async () => {
+      const found = judge(drafts.value);
+      if (Object.keys(found).length > 0) await form.submit(found, () => Promise.resolve());
+      else preview.value = await api.post('/channels/{id}/rules/preview', { path: { id: channel.id }, body: body() });
+    });
   const change = (index: number, changed: Partial<Draft>) =>
     (drafts.value = drafts.value.map((draft, at) => (at === index ? { ...draft, ...changed } : draft)));
   const body = () => ({ rules: drafts.value.map(ruleOf) });
@@ -118,11 +130,42 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
               Add a rule
             </Button>
           )}
+          <Button busy={previewing.isBusy.value} onClick={() => void show()}>
+            Preview last 30 days
+          </Button>
           <CurlButton request={() => ({ method: 'PATCH', path: `/channels/${channel.id}`, body: body() })} />
         </div>
+        {preview.value !== null && <Preview preview={preview.value} />}
       </Form>
     </Card>
   );
+}
+
+/** Alerts of a preview that are listed. */
+const MOST_LISTED = 20;
+
+function Preview({ preview: { sent, not_sent: notSent, alerts } }: { preview: Schemas['RulesPreview'] }) {
+  return (
+    <div role="status" class="text-sm">
+      <p class="font-medium">
+        {count(sent, 'alert')} would have been sent in the last 30 days, {notSent} held back.
+      </p>
+      {alerts.length > 0 && (
+        <ul class="mt-2 flex flex-col gap-1 text-soft">
+          {alerts.slice(0, MOST_LISTED).map((alert, index) => (
+            <li key={index}>
+              {formatDateTime(alert.at)} · {alert.monitor_name} · {describeAlert(alert)}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function describeAlert({ event, outcome, reminder }: Schemas['PreviewedAlert']): string {
+  const label = EVENTS.find(([each]) => each === event)?.[1] ?? event;
+  return `${label}${reminder === null ? '' : `, reminder ${reminder}`}${outcome === 'sent' ? '' : ', held back'}`;
 }
 
 type FieldsProps = {

@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
+import { addTransitions } from '../statistics/measured-monitor.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -129,4 +130,36 @@ test('an open incident is snoozed, and a resolved one is not', async (t) => {
     Date.now(),
   ]);
   isError(t, await account.owner('POST', `/v1/incidents/${id}/snooze`, { until }), { status: 409, error: /resolved/ });
+});
+
+test('rules are previewed over the past, stored or not, and nothing is changed', async (t) => {
+  const { api } = t.context;
+  const [account, other] = [await api.account(), await api.account()];
+  const id = await addChannel(account);
+  const path = `/v1/channels/${id}/rules/preview` as const;
+  const { id: monitorId } = (
+    await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example' })
+  ).json;
+  const startMs = Date.now() - 3_600_000;
+  await addTransitions(api, { tenantId: account.tenantId, monitorId }, [
+    [startMs - 1000, 'up'],
+    [startMs, 'down'],
+    [startMs + 600_000, 'up'],
+  ]);
+  const plain = await account.owner('POST', path, {});
+  t.is(plain.status, 200, plain.text);
+  t.like(plain.json, { sent: 2, not_sent: 0 });
+  t.deepEqual(
+    plain.json.alerts.map(({ event, monitor_name: name, outcome }) => [event, name, outcome]),
+    [
+      ['monitor.up', 'Shop', 'sent'],
+      ['monitor.down', 'Shop', 'sent'],
+    ],
+  );
+  const delayed = await account.owner('POST', path, { rules: [{ after_seconds: 900 }] });
+  t.like(delayed.json, { sent: 0, not_sent: 1 });
+  t.false('rules' in (await account.reader('GET', `/v1/channels/${id}`)).json);
+  isError(t, await account.owner('POST', path, { rules: [{ repeat_max: 3 }] }), { status: 400, error: /rules\[0\]/ });
+  t.is((await account.reader('POST', path, {})).status, 403);
+  t.is((await other.owner('POST', path, {})).status, 404);
 });

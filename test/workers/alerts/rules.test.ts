@@ -1,10 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
+import { replayRules } from '../../../core/alerts/replay.ts';
 import type { ChannelRule } from '../../../core/alerts/rules.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
+import { listPastChanges } from '../../../models/alerts/past-changes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
 import { runOn } from '../../../models/sql.ts';
 import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
@@ -322,3 +324,53 @@ test('a mute that is ended early, or outlived by the trouble’s end, sends what
   t.deepEqual(await deliver(chat, 30), ['Down: Shop 0']);
   t.deepEqual(await deliver(chat, 90), []);
 });
+
+const PREVIEWED: readonly ChannelRule[][] = [
+  [],
+  [{ events: ['monitor.down', 'monitor.up'] }],
+  [{ after_seconds: 600 }],
+  [{ repeat_seconds: 300, repeat_max: 2 }],
+  [{ quiet: { ...QUIET, mode: 'defer' } }],
+  [{ quiet: { ...QUIET, mode: 'drop' } }, { repeat_seconds: 600 }],
+];
+
+for (const [index, rules] of PREVIEWED.entries())
+  test(`a preview of rules says what live alerts were sent: ${index + 1}`, async (t) => {
+    const { runtime, change, addChannel, deliverer, sent, at } = await prepare(t);
+    const chat = await addChannel('telegram', rules.length === 0 ? null : rules);
+    const live: string[] = [];
+    const verdicts = new Map<number, Verdict>([
+      [5, 'degraded'],
+      [9, 'up'],
+      [20, 'degraded'],
+      [24, 'down'],
+      [58, 'up'],
+      [65, 'down'],
+      [70, 'up'],
+      [100, 'down'],
+      [125, 'up'],
+    ]);
+    for (let minute = 0; minute <= 150; minute += 1) {
+      const verdict = verdicts.get(minute);
+      if (verdict !== undefined) await change(verdict, minute);
+      await deliverer(minute).run(chat);
+      live.push(...sent.splice(0).map(({ title }) => `${minute} ${title}`));
+    }
+    const changes = await listPastChanges(runtime.database, {
+      tenantId: runtime.tenantId,
+      channelId: chat,
+      sinceMs: at(-30),
+    });
+    const words = { 'monitor.down': 'down', 'monitor.degraded': 'degraded', 'monitor.unknown': 'unknown' } as const;
+    const previewed = replayRules(rules, changes, at(150))
+      .filter(({ outcome }) => outcome === 'sent')
+      .map(({ atMs, event, reminder }) => {
+        const minute = Math.ceil((atMs - at(0)) / MINUTE);
+        if (event === 'monitor.up') return `${minute} Recovered: Shop 0`;
+        const word = words[event];
+        const title = reminder === null ? `${word.slice(0, 1).toUpperCase()}${word.slice(1)}` : `Still ${word}`;
+        return `${minute} ${title}: Shop 0`;
+      });
+    t.true(live.length > 0);
+    t.deepEqual(previewed, live);
+  });

@@ -1,0 +1,57 @@
+import { replayRules, type ReplayedAlert } from '../../core/alerts/replay.ts';
+import type { Problem } from '../../core/monitors/input/checks.ts';
+import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
+import { listPastChanges } from '../../models/alerts/past-changes.ts';
+import { badRequest } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+import type { Handler } from '../handler.ts';
+import { callerOf, idOf } from '../request-context.ts';
+import type { components } from '../schema.generated.ts';
+import { readRules } from './channel-input.ts';
+import { getOwnChannel } from './channels.ts';
+
+/** How far back a preview goes. */
+const PREVIEWED_MS = 30 * DAY_MS;
+
+/** The most alerts that are shown; the others are counted. */
+const MOST_SHOWN = 500;
+
+/** `POST /channels/{id}/rules/preview` */
+export function previewRulesHandler({
+  database,
+  now,
+  rateLimits,
+}: Parts<'database' | 'now' | 'rateLimits'>): Handler<'previewRules'> {
+  return async (request, response) => {
+    const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
+    const channel = await getOwnChannel({ database }, key);
+    const problems: Problem[] = [];
+    const rules = request.body.rules === undefined ? channel.rules : readRules(request.body.rules, problems);
+    if (problems.length > 0) throw badRequest(...problems.map(({ message }) => message));
+    await rateLimits.take('rules', key.tenantId);
+    const nowMs = now();
+    const sinceMs = nowMs - PREVIEWED_MS;
+    const changes = await listPastChanges(database, { tenantId: key.tenantId, channelId: key.id, sinceMs });
+    const alerts = replayRules(rules ?? [], changes, nowMs);
+    const sent = alerts.filter(({ outcome }) => outcome === 'sent').length;
+    response.json({
+      from: toUnixSeconds(sinceMs),
+      to: toUnixSeconds(nowMs),
+      sent,
+      not_sent: alerts.length - sent,
+      alerts: alerts.slice(-MOST_SHOWN).toReversed().map(presentAlert),
+    });
+  };
+}
+
+function presentAlert(alert: ReplayedAlert): components['schemas']['PreviewedAlert'] {
+  return {
+    at: toUnixSeconds(alert.atMs),
+    event: alert.event,
+    monitor_id: alert.monitorId,
+    monitor_name: alert.monitorName,
+    outcome: alert.outcome,
+    held_by: alert.heldBy,
+    reminder: alert.reminder,
+  };
+}
