@@ -69,24 +69,21 @@ export async function supersedeRetries(
   );
 }
 
-/** What a delivery waits for, as it is recorded; `reminder` is its number among those that follow a delivery. */
-export type HeldDelivery = Hold & { id: string; unlessAcknowledged?: boolean; reminderOf?: string; reminder?: number };
+/** What a delivery waits for, as it is recorded. */
+export type HeldDelivery = Hold & { id: string; unlessAcknowledged?: boolean };
 
 /** Records what deliveries wait for. */
 export async function insertHeld(run: Run, held: readonly HeldDelivery[]): Promise<void> {
   if (held.length === 0) return;
   await run(
-    `INSERT INTO held_deliveries (delivery_id, reason, occurrence_no, held_by, unless_acknowledged, reminder_of,
-       reminder)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::boolean[], $6::text[], $7::smallint[])`,
+    `INSERT INTO held_deliveries (delivery_id, reason, occurrence_no, held_by, unless_acknowledged)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::boolean[])`,
     [
       held.map(({ id }) => id),
       held.map(({ reason }) => reason),
       held.map(({ occurrenceNo }) => occurrenceNo),
       held.map(({ heldBy }) => heldBy),
       held.map(({ unlessAcknowledged = false }) => unlessAcknowledged),
-      held.map(({ reminderOf = null }) => reminderOf),
-      held.map(({ reminder = null }) => reminder),
     ],
   );
 }

@@ -190,11 +190,11 @@ async function claimEach(
        SELECT n.id FROM requested c, LATERAL (
          SELECT d.id FROM deliveries d
          WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
-           AND NOT EXISTS (SELECT FROM deliveries_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
+           AND NOT EXISTS (SELECT FROM unheld_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
            AND (c.type = 'webhook'
              OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
                AND h.released_at IS NULL)
-             OR NOT EXISTS (SELECT FROM held_ahead(d, $2)))
+             OR NOT EXISTS (SELECT FROM waiting_ahead(d, $2)))
            AND CASE WHEN c.format ? 'preset' THEN NOT EXISTS (
              SELECT FROM deliveries e WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id
                AND e.no < d.no AND e.outcome = 'pending' AND e.claimed_until > $2) ELSE true END

@@ -104,7 +104,8 @@ export async function moveToSummary(
   );
 }
 
-type LastReminder = { deliveryId: string; reminderOf: string; reminder: number; unlessAcknowledged: boolean };
+/** A reminder: `number` of those that follow a delivery. */
+type Reminder = { deliveryId: string; follows: string; number: number; unlessAcknowledged: boolean };
 
 /**
  * The reminders among these deliveries that another one follows, with until when their incident is snoozed, in Unix
@@ -114,43 +115,43 @@ export async function listFollowedReminders(
   run: Run,
   deliveryIds: readonly string[],
 ): Promise<
-  (LastReminder &
-    Omit<NewDelivery, 'id' | 'createdAtMs'> & { message: MonitorMessage; snoozedUntilMs: number | null })[]
+  (Reminder & Omit<NewDelivery, 'id' | 'createdAtMs'> & { message: MonitorMessage; snoozedUntilMs: number | null })[]
 > {
   return await run(
     `SELECT d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
-            d.message, h.reminder_of AS "reminderOf", h.reminder, h.unless_acknowledged AS "unlessAcknowledged",
+            d.message, r.follows, r.number, h.unless_acknowledged AS "unlessAcknowledged",
             (SELECT i.snoozed_until FROM incidents i WHERE i.id = d.message #>> '{detail,incident_id}') AS "snoozedUntilMs"
-     FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
-     WHERE h.delivery_id = ANY ($1::text[]) AND h.reminder_of IS NOT NULL
-       AND h.reminder < (d.message #>> '{reminder,of}')::integer`,
+     FROM reminders r JOIN held_deliveries h USING (delivery_id) JOIN deliveries d ON d.id = h.delivery_id
+     WHERE r.delivery_id = ANY ($1::text[]) AND r.number < (d.message #>> '{reminder,of}')::integer`,
     [deliveryIds],
   );
 }
 
 /**
- * Writes reminders, each once however often it is planned, and returns those that are new. Both rows in one statement:
+ * Writes reminders, each once however often it is planned, and returns those that are new. All rows in one statement:
  * the first to write the number of a reminder writes its delivery.
  */
 export async function insertReminders(
   run: Run,
-  reminders: readonly (NewDelivery & Omit<LastReminder, 'deliveryId'> & { dueAtMs: number; reason: HoldReason })[],
+  reminders: readonly (NewDelivery & Omit<Reminder, 'deliveryId'> & { dueAtMs: number; reason: HoldReason })[],
 ): Promise<string[]> {
   if (reminders.length === 0) return [];
   const rows = await run<{ id: string }>(
     `WITH planned AS (
        SELECT * FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text,
-         message json, "createdAtMs" bigint, "dueAtMs" bigint, "reminderOf" text, reminder smallint, reason text,
+         message json, "createdAtMs" bigint, "dueAtMs" bigint, follows text, number smallint, reason text,
          "unlessAcknowledged" boolean)
+     ), numbered AS (
+       INSERT INTO reminders (delivery_id, follows, number) SELECT id, follows, number FROM planned
+       ON CONFLICT (follows, number) DO NOTHING RETURNING delivery_id
      ), held AS (
-       INSERT INTO held_deliveries (delivery_id, reason, unless_acknowledged, reminder_of, reminder)
-       SELECT id, reason, "unlessAcknowledged", "reminderOf", reminder FROM planned
-       ON CONFLICT (reminder_of, reminder) WHERE reminder_of IS NOT NULL DO NOTHING RETURNING delivery_id
+       INSERT INTO held_deliveries (delivery_id, reason, unless_acknowledged)
+       SELECT p.id, p.reason, p."unlessAcknowledged" FROM planned p JOIN numbered n ON n.delivery_id = p.id
      )
      INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
      SELECT p.id, p."tenantId", p."channelId", p."monitorId", p.message ->> 'event', p.message, p."dueAtMs",
             p."createdAtMs"
-     FROM planned p JOIN held h ON h.delivery_id = p.id
+     FROM planned p JOIN numbered n ON n.delivery_id = p.id
      RETURNING id`,
     [JSON.stringify(reminders)],
   );

@@ -23,14 +23,12 @@ export async function muteMonitor(
 ): Promise<MovedAttempts | null> {
   return await inTransaction(database, async (run) => {
     const [monitor] = await run<{ name: string; untilMs: number | null }>(
-      `SELECT name, muted_until AS "untilMs" FROM monitors WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE`,
+      `SELECT m.name, u.muted_until AS "untilMs" FROM monitors m LEFT JOIN monitor_mutes u ON u.monitor_id = m.id
+       WHERE m.id = $1 AND m.tenant_id = $2 FOR NO KEY UPDATE OF m`,
       [key.id, key.tenantId],
     );
     if (monitor === undefined) return null;
-    await run('UPDATE monitors SET muted_until = $2 WHERE id = $1 AND muted_until IS DISTINCT FROM $2', [
-      key.id,
-      untilMs,
-    ]);
+    await writeMute(run, key, untilMs);
     await recordWaiting(run, author, {
       object: { kind: 'monitor', id: key.id, name: monitor.name },
       tenantId: key.tenantId,
@@ -45,6 +43,16 @@ export async function muteMonitor(
       dueAtMs: untilMs ?? nowMs,
     });
   });
+}
+
+async function writeMute(run: Run, { id, tenantId }: Key, untilMs: number | null): Promise<void> {
+  if (untilMs === null) await run('DELETE FROM monitor_mutes WHERE monitor_id = $1', [id]);
+  else
+    await run(
+      `INSERT INTO monitor_mutes (monitor_id, tenant_id, muted_until) VALUES ($1, $2, $3)
+       ON CONFLICT (monitor_id) DO UPDATE SET muted_until = $3`,
+      [id, tenantId, untilMs],
+    );
 }
 
 /**
@@ -109,9 +117,11 @@ export async function readMutes(
   { nowMs, ...selection }: ({ tenantId: string } | { monitorIds: readonly string[] }) & { nowMs: number },
 ): Promise<Map<string, number>> {
   const [condition, value] =
-    'tenantId' in selection ? ['tenant_id = $2', selection.tenantId] : ['id = ANY($2::text[])', selection.monitorIds];
+    'tenantId' in selection
+      ? ['tenant_id = $2', selection.tenantId]
+      : ['monitor_id = ANY($2::text[])', selection.monitorIds];
   const rows = await runOn(pool)<{ id: string; untilMs: number }>(
-    `SELECT id, muted_until AS "untilMs" FROM monitors WHERE muted_until > $1 AND ${condition}`,
+    `SELECT monitor_id AS id, muted_until AS "untilMs" FROM monitor_mutes WHERE muted_until > $1 AND ${condition}`,
     [nowMs, value],
   );
   return new Map(rows.map(({ id, untilMs }) => [id, untilMs]));

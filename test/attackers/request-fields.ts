@@ -85,7 +85,10 @@ function setField(into: unknown, [step, ...rest]: readonly (string | number)[], 
   return { ...fields, [step]: setField(fields[step], rest, value) };
 }
 
-/** Results of an example are of now: old ones are dropped before their agent is looked up. */
+/**
+ * Results of an example are of now: old ones are dropped before their agent is looked up. What lasts until a moment
+ * lasts for an hour.
+ */
 function freshen(example: unknown): unknown {
   if (typeof example !== 'object' || example === null) return example;
   if ('results' in example && Array.isArray(example.results))
@@ -93,5 +96,6 @@ function freshen(example: unknown): unknown {
       ...example,
       results: example.results.map((result: object) => ({ ...result, ts: Math.floor(Date.now() / 1000) })),
     };
+  if ('until' in example && !('since' in example)) return { ...example, until: Math.floor(Date.now() / 1000) + 3600 };
   return example;
 }

@@ -412,9 +412,10 @@ test.serial('neither words nor time tell whether an address has an account', asy
     unknown.push(await timed(`nobody-${count}@example.org`));
   }
   t.deepEqual([...new Set([...known, ...unknown].map(({ said }) => said))], ['401 incorrect email or password']);
-  const median = (of: typeof known) => of.map(({ ms }) => ms).toSorted((a, b) => a - b)[3] ?? 0;
-  // Without the hash of an unknown user such an address takes a tenth of the time.
-  t.true(median(unknown) > median(known) * 0.5, `${median(unknown)} ms of ${median(known)} ms`);
+  // The quickest of each: what else the machine does only adds to the others. Without the hash of an unknown user such
+  // an address takes a tenth of the time.
+  const quickest = (of: typeof known) => Math.min(...of.map(({ ms }) => ms));
+  t.true(quickest(unknown) > quickest(known) * 0.5, `${quickest(unknown)} ms of ${quickest(known)} ms`);
 });
 
 test.serial(

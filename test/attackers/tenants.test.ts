@@ -71,7 +71,7 @@ async function sendAs(
   await database.pool.query(
     `DELETE FROM rate_limits WHERE key ~
      ('^spotcheck-(read|thing|test|channel-test|check|account-check|redelivery|replay|token|agent|bulk|'
-        || 'confirmation|address-confirmation):')`,
+        || 'confirmation|address-confirmation|rules|metrics):')`,
   );
   return await send(`${url}${request.path}`, {
     method: request.method,

@@ -101,6 +101,7 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
     Math.floor(Date.now() / 1000) + 300,
   ],
   since: [0, Math.floor(Date.now() / 1000) - 7200],
+  until: [Math.floor(Date.now() / 1000) + 86_400, Math.floor(Date.now() / 1000) - 60, 0],
   // The one parameter of this name that is no id, and the one text: the link of the newest invitation.
   id: ['@@link:0@@'],
   token: ['@@link:0@@', 'nobody-knows'],

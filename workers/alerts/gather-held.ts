@@ -52,7 +52,7 @@ async function planReminders(
       ...last,
       id: newId('dlv'),
       message: { ...message, reminder: { ...reminder, number: reminder.number + 1 } },
-      reminder: last.reminder + 1,
+      number: last.number + 1,
       createdAtMs: nowMs,
       dueAtMs: Math.max(nowMs + everyMs, snoozedUntilMs ?? 0),
       reason: (snoozedUntilMs ?? 0) > nowMs + everyMs ? ('snooze' as const) : ('reminder' as const),

@@ -259,8 +259,8 @@ async function writeReminders(
       message: { ...message, reminder: { number: 1, of: most, every_seconds: everySeconds } },
       dueAtMs: Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000,
       reason: 'reminder' as const,
-      reminderOf: id,
-      reminder: 1,
+      follows: id,
+      number: 1,
       unlessAcknowledged,
     };
   });

@@ -71,6 +71,8 @@ const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
   updateMember: () => ({ role: 'viewer' }),
   replayDeliveries: () => ({ since: 0 }),
   retireRegion: () => ({ region: 'hanoi' }),
+  muteMonitor: () => ({ until: Math.floor(Date.now() / 1000) + 3600 }),
+  snoozeIncident: () => ({ until: Math.floor(Date.now() / 1000) + 3600 }),
   signIn: ({ person, password }) => ({ email: person.email, password }),
   updateUser: () => ({ name: 'Ada Lovelace', theme: 'dark' }),
   changePassword: ({ password }) => ({ current: password, new: NEW_PASSWORD }),
@@ -428,8 +430,9 @@ test('the description knows the actions and the kinds of objects that there are'
 
 /** A paused monitor is not checked. Deletions last, what is deepest first, signing out after everything. */
 function turnOf({ id, method, path }: DescribedOperation): number {
-  if (method === 'DELETE') return 1000 - path.length;
-  return ['pauseMonitor', 'resumeMonitor'].indexOf(id) + 1;
+  // A pause resolves the incident, which is nothing to snooze any more.
+  const turn = ['unsnoozeIncident', 'pauseMonitor', 'resumeMonitor'].indexOf(id) + 1;
+  return turn === 0 && method === 'DELETE' ? 1000 - path.length : turn;
 }
 
 async function perform(stage: Stage, operation: DescribedOperation): Promise<Answer> {

@@ -114,6 +114,44 @@ const deliveries: Walker = async (t) => {
   );
 };
 
+const rules: Walker = async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { owner, tenantId } = account;
+  const tags = (count: number) => Array.from({ length: count }, (_, no) => `t${no}`);
+  const tooMuch = [
+    tags(11).map((tag) => ({ tags: [tag] })),
+    [{ tags: tags(21) }],
+    [{ repeat_seconds: 60, repeat_max: 21 }],
+    [{ repeat_seconds: 59 }],
+    [{ after_seconds: 1_000_000 }],
+  ];
+  for (const refused of tooMuch) t.is((await owner('POST', '/v1/channels', { rules: refused })).status, 400);
+  await fillChannels(api, tenantId, 1);
+  await api.database.pool.query(`UPDATE channels SET rules = '[{"repeat_seconds": 60}]' WHERE tenant_id = $1`, [
+    tenantId,
+  ]);
+  const { id, startMs, evaluate } = await watched(api, account);
+  for (let second = 0; second < 20; second += 1) await evaluate(second, second % 2 === 0 ? 'down' : 'up');
+  const waiting = `SELECT count(*) FROM reminders r JOIN deliveries d ON d.id = r.delivery_id
+     WHERE d.tenant_id = $1 AND d.outcome = 'pending'`;
+  t.true((await numberOf(api, waiting, [tenantId])) <= 1);
+  await evaluate(20, 'down');
+  t.is(await numberOf(api, waiting, [tenantId]), 1);
+
+  const inDays = (days: number) => ({ until: Math.floor(Date.now() / 1000) + days * 86_400 });
+  const mute = (days: number) => owner('POST', `/v1/monitors/${id}/mute`, inDays(days));
+  t.deepEqual([(await mute(31)).status, (await mute(29)).status, (await mute(28)).status], [400, 200, 200]);
+  t.is(await numberOf(api, 'SELECT count(*) FROM monitor_mutes WHERE tenant_id = $1', [tenantId]), 1);
+  const [incident] = (await owner('GET', `/v1/incidents?since=${Math.floor(startMs / 1000) - 60}`)).json['incidents'];
+  const snooze = (days: number) => owner('POST', `/v1/incidents/${incident?.id}/snooze`, inDays(days));
+  t.deepEqual([(await snooze(8)).status, (await snooze(6)).status], [400, 200]);
+  t.deepEqual(
+    await statusesOf(11, () => owner('POST', `/v1/channels/nch_${tenantId}1/rules/preview`, {})),
+    thenRefused(10, 200, 429),
+  );
+};
+
 const sentAgain: Walker = async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
@@ -287,6 +325,7 @@ export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   'unknown tokens of pings': unknownTokens,
   channels,
   deliveries,
+  'rules, reminders, mutes': rules,
   'deliveries sent again': sentAgain,
   'test deliveries': testDeliveries,
   'previews and own status pages': previews,

@@ -45,7 +45,27 @@ const slas: Walker = async (t) => {
   t.is((await other.reader('GET', `/v1/sla?tag=one`)).status, 200);
 };
 
+const metrics: Walker = async (t) => {
+  const { api } = t.context;
+  const [{ owner, reader }, other] = [await api.account(), await api.account()];
+  await made(
+    owner('POST', '/v1/monitors', {
+      name: 'x',
+      target: `https://shop.example/${'p'.repeat(1500)}`,
+      tags: Array.from({ length: 20 }, (_, no) => `t${no}:${'v'.repeat(64)}`),
+    }),
+  );
+  const { text } = await reader('GET', '/v1/metrics');
+  const labels = [...text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)];
+  t.true(labels.length > 5);
+  for (const [, name = '', value = ''] of labels) t.true(value.length <= (name === 'tags' ? 1024 : 256), name);
+  t.true(text.length < 20 * 2500);
+  t.deepEqual(await statusesOf(120, () => reader('GET', '/v1/metrics')), thenRefused(119, 200, 429));
+  t.is((await other.reader('GET', '/v1/metrics')).status, 200);
+};
+
 export const READING_WALKERS: Readonly<Record<string, Walker>> = {
   'exports of results': exports,
   'SLAs of tags': slas,
+  'metrics of monitors': metrics,
 };
