@@ -62,8 +62,8 @@ export async function metrics({ isQuick, report, withHarness }: BenchContext): P
     }
     const costs = median(during) - median(without);
     report.figure(
-      `${readable(median(without))} % of a core without scrapes and ${readable(median(during))} % with them, by rounds: ` +
-        `${without.map(readable).join(' ')} and ${during.map(readable).join(' ')}`,
+      `${readable(median(without))} % of a core without scrapes and ${readable(median(during))} % with them, ` +
+        `by rounds: ${without.map(readable).join(' ')} and ${during.map(readable).join(' ')}`,
     );
     report.bound({ name: 'a scrape, the longest', value: Math.max(...seconds), unit: ' s', atMost: SCRAPE_SECONDS });
     report.bound({ name: 'CPU of scrapes', value: costs, unit: ' % of a core', atMost: CPU_PERCENT });

@@ -128,8 +128,8 @@ function isRecovery({ change }: Waiting): boolean {
 }
 
 /**
- * Says what a channel with these rules would have been sent of past changes, in the order of time until `nowMs`, by the
- * plan that live alerts have. Mutes, maintenance and the summaries of storms are left out.
+ * Says what a channel with these rules would have been sent of past changes, in the order of time until `nowMs`. The
+ * plan is that of live alerts; mutes, maintenance and the summaries of storms are left out.
  */
 export function replayRules(
   rules: readonly ChannelRule[],

@@ -162,9 +162,9 @@ const MONITOR_FAMILIES: readonly { name: string; help: string; samples: MonitorS
 ];
 
 /**
- * Writes monitors in the text format of Prometheus, in pieces of some 64 kB: `probe_*` of each source as
- * blackbox_exporter names them, `spotcheck_monitor_*` of each monitor. A check that is too old to count is left out, and
- * so is what is null, so that its series ends.
+ * Writes monitors in the text format of Prometheus, in pieces of some 64 kB. `probe_*` are of each source, as
+ * blackbox_exporter names them, `spotcheck_monitor_*` of each monitor. A check that is too old to count is left out,
+ * and so is what is null, so that its series ends.
  */
 export function* writeMetrics(monitors: readonly ExportedMonitor[], nowMs: number): Generator<string> {
   const labelled = monitors.map((monitor) => ({
@@ -209,7 +209,12 @@ function lines(name: string, labels: string, samples: Samples): string {
 /** `tags` begins and ends with a comma, as service discovery writes lists, so that `.*,web,.*` finds a whole tag. */
 function labelsOf({ id, name, target, tags }: ExportedMonitor): string {
   const list = tags.length === 0 ? '' : `,${tags.join(',')},`;
-  return `instance="${labelValue(target)}",monitor_id="${id}",monitor="${labelValue(name)}",tags="${labelValue(list, MOST_TAGS_CHARACTERS)}"`;
+  return [
+    `instance="${labelValue(target)}"`,
+    `monitor_id="${id}"`,
+    `monitor="${labelValue(name)}"`,
+    `tags="${labelValue(list, MOST_TAGS_CHARACTERS)}"`,
+  ].join(',');
 }
 
 function freshChecks(monitor: ExportedMonitor, nowMs: number): { source: string; check: NewestCheck }[] {

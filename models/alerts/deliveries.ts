@@ -168,8 +168,8 @@ export async function countPendingDeliveries(
   database: Database,
 ): Promise<{ pending: number; oldestCreatedAtMs: number | null }> {
   const [counted] = await runOn(database.pool)<{ pending: number; oldestCreatedAtMs: number | null }>(
-    `SELECT count(*) AS pending, min(created_at) FILTER (
-       WHERE NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL)) AS "oldestCreatedAtMs"
+    `SELECT count(*) AS pending, min(created_at) FILTER (WHERE NOT EXISTS (
+       SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL)) AS "oldestCreatedAtMs"
      FROM deliveries d WHERE outcome = 'pending'`,
   );
   return counted ?? { pending: 0, oldestCreatedAtMs: null };

@@ -35,8 +35,8 @@ const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incident
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.acknowledged_at IS NOT NULL))`;
 
 /**
- * Drops a claimed alert that waited and says nothing true any more, or that is acknowledged where its rule goes by
- * that; true where it did. After maintenance a chat is told of what is overtaken: it says so itself.
+ * Drops a claimed alert that waited and is no longer true, or is acknowledged where its rule goes by that. True where
+ * it did. After maintenance a chat is notified of what is overtaken: it says so itself.
  */
 export async function dropObsolete(
   run: Run,
@@ -120,7 +120,8 @@ export async function listFollowedReminders(
   return await run(
     `SELECT d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
             d.message, r.follows, r.number, h.unless_acknowledged AS "unlessAcknowledged",
-            (SELECT i.snoozed_until FROM incidents i WHERE i.id = d.message #>> '{detail,incident_id}') AS "snoozedUntilMs"
+            (SELECT i.snoozed_until FROM incidents i WHERE i.id = d.message #>> '{detail,incident_id}')
+              AS "snoozedUntilMs"
      FROM reminders r JOIN held_deliveries h USING (delivery_id) JOIN deliveries d ON d.id = h.delivery_id
      WHERE r.delivery_id = ANY ($1::text[]) AND r.number < (d.message #>> '{reminder,of}')::integer`,
     [deliveryIds],

@@ -11,8 +11,8 @@ const MOST_MONITORS = 10_000;
 type PastRow = Omit<PastChange, 'event'> & { to: MonitorState };
 
 /**
- * The changes since a moment (Unix milliseconds) of the monitors that are routed to a channel now, the newest
- * `MOST_PAST_CHANGES`, in order, with the incident of each.
+ * The changes since a moment (Unix milliseconds) of the monitors that are routed to a channel now, in order. At most
+ * the newest `MOST_PAST_CHANGES`, with the incident of each.
  */
 export async function listPastChanges(
   database: Pick<Database, 'pool'>,

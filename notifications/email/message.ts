@@ -91,6 +91,7 @@ function page({ title, text, facts, link, table }: Shown, footer: EmailFooter): 
       `<tr><td style="${STYLES.cell}"><b>${escapeHtml(label)}</b></td>` +
       `<td style="${STYLES.cell}">${escapeHtml(value)}</td></tr>`,
   );
+  const footerLink = footer.link === null ? '' : ` ${anchor(footer.link)}`;
   return [
     '<!doctype html>',
     `<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title></head>`,
@@ -100,7 +101,7 @@ function page({ title, text, facts, link, table }: Shown, footer: EmailFooter): 
     ...(rows.length === 0 ? [] : [`<table role="presentation">${rows.join('\n')}</table>`]),
     ...(table === null ? [] : htmlTable(table)),
     ...(link === null ? [] : [`<p>${anchor(link)}</p>`]),
-    `<p style="${STYLES.footer}">${escapeHtml(footer.text)}${footer.link === null ? '' : ` ${anchor(footer.link)}`}</p>`,
+    `<p style="${STYLES.footer}">${escapeHtml(footer.text)}${footerLink}</p>`,
     '</body></html>',
     '',
   ].join('\n');

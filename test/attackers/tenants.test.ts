@@ -80,15 +80,19 @@ async function sendAs(
   });
 }
 
+/** What differs between the answers to two requests that are alike. */
+const OWN_FIELDS = new RegExp(
+  '"(?:created_at|updated_at|starts_at|ends_at|finished_at|duration_ms' +
+    '|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+',
+  'g',
+);
+
 /** What an answer says, whatever ids it was asked with and made. */
 function sayingOf({ status, text }: Answer, made: readonly string[] = []): string {
   return made
     .reduce((said, id) => said.replaceAll(id, '<id>'), `${status} ${text}`)
     .replaceAll(ANY_ID, '<id>')
-    .replaceAll(
-      /"(?:created_at|updated_at|starts_at|ends_at|finished_at|duration_ms|token|deep_link|group_deep_link|signing_secret|install_command|url)":[^,}]+/g,
-      '',
-    );
+    .replaceAll(OWN_FIELDS, '');
 }
 
 function nameOf({ field, kind, others }: Attack): string {

@@ -31,7 +31,7 @@ const ROUNDS: readonly (readonly ProcessName[])[] = [
 ];
 
 for (const backend of listQueueBackends()) {
-  test(`kill -9 of any process with queues in ${backend.name} loses no transition, no delivery and no bulk change`, async (t) => {
+  test(`kill -9 with queues in ${backend.name} loses no transition, no delivery and no bulk change`, async (t) => {
     const { databaseUrl, drop } = await createTestDatabase();
     t.teardown(drop);
     const receiver = await startReceiver(t);

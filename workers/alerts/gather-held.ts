@@ -21,8 +21,8 @@ import type { DueAttempt } from '../../queues/job-queues.ts';
 export type GatheringParts = { database: Database; newId: (prefix: IdPrefix) => string; publicUrl: string };
 
 /**
- * Decides what becomes of a claimed alert that waited. `isSent`: it is sent now, by itself; otherwise it was dropped, or
- * gathered into a summary. `attempts` are those to be enqueued. Each step may be repeated after a kill.
+ * Decides what becomes of a claimed alert that waited. `isSent`: it is sent now, by itself; otherwise it was dropped,
+ * or gathered into a summary. `attempts` are those to be enqueued. Each step may be repeated after a kill.
  */
 export async function releaseClaimed(
   claimed: ClaimedAttempt,
@@ -64,8 +64,8 @@ async function planReminders(
 
 /**
  * Gathers alerts that waited, such as for the end of maintenance, and are due at a chat, the claimed one among them,
- * into one summary. Returns its first attempt and the reminders that follow; null where the claimed one is alone and stays a message of its own. One
- * transaction: killed in between, the claim expires and it is done again.
+ * into one summary. Returns its first attempt and the reminders that follow; null where the claimed one is alone and
+ * stays a message of its own. One transaction: killed in between, the claim expires and it is done again.
  */
 async function gatherHeld(
   claimed: ClaimedAttempt,

@@ -108,7 +108,8 @@ test('an open incident is snoozed, and a resolved one is not', async (t) => {
   const monitor = (await account.owner('POST', '/v1/monitors', { name: 'Shop', target: 'https://shop.example' })).json;
   const id = api.makeId('inc');
   await api.database.pool.query(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
+    `INSERT INTO incidents
+       (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
      VALUES ($1, $2, $3, 'Shop', 'down', 'No answer', '{}', $4, $4)`,
     [id, account.tenantId, monitor.id, Date.now() - 60_000],
   );

@@ -92,7 +92,7 @@ for (const [what, settings, error] of [
   });
 }
 
-test('a window for monitors that are none of the account is a 400, and one whose monitors were deleted can be renamed', async (t) => {
+test("a window for a stranger's monitors is a 400, and one whose monitors were deleted can be renamed", async (t) => {
   const { api } = t.context;
   const [account, stranger] = [await api.account(), await api.account()];
   const { owner } = account;
@@ -143,7 +143,8 @@ test('a key of a window for other monitors is refused, so that nothing is believ
   const account = await t.context.api.account();
   const [id, other] = [await addMonitor(account), await addMonitor(account)];
   const { id: window } = await addWindow(account, { monitor_ids: [id], key: 'deploy-42' });
-  const error = `key deploy-42 is that of maintenance window ${window}, which covers other monitors: use a key of its own`;
+  const owner = `maintenance window ${window}, which covers other monitors`;
+  const error = `key deploy-42 is that of ${owner}: use a key of its own`;
   const sent = { duration_seconds: 600, key: 'deploy-42' };
   isError(t, await account.owner('POST', `/v1/monitors/${other}/maintenance`, sent), { status: 409, error });
   isError(t, await account.owner('POST', WINDOWS, { ...sent, name: 'x', tags: ['db'] }), { status: 409, error });

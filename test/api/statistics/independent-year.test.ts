@@ -111,8 +111,8 @@ const FUNCTIONS = `
   -- The first quarter of an hour at which the clocks of a zone show a local time, or a later one.
   CREATE FUNCTION first_moment(zone text, local timestamp) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT extract(epoch FROM moment)::bigint
-    FROM generate_series((local - interval '15 hours') AT TIME ZONE 'UTC', (local + interval '15 hours') AT TIME ZONE 'UTC',
-      interval '15 min') AS moment
+    FROM generate_series((local - interval '15 hours') AT TIME ZONE 'UTC',
+      (local + interval '15 hours') AT TIME ZONE 'UTC', interval '15 min') AS moment
     WHERE moment AT TIME ZONE zone >= local ORDER BY moment LIMIT 1 $$;
   CREATE FUNCTION seconds_of(int8multirange) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce(sum(upper(part) - lower(part)), 0)::bigint FROM unnest($1) AS part $$;
@@ -121,9 +121,11 @@ const FUNCTIONS = `
   CREATE FUNCTION count_states(monitor text, excluded int8multirange, hours int8multirange) RETURNS TABLE (up bigint,
     degraded bigint, down bigint, unknown bigint, paused bigint, pending bigint, maintenance bigint) LANGUAGE sql AS $$
     WITH changes AS (
-      SELECT to_state AS state, int8range(at / 1000, coalesce(lead(at / 1000) OVER (ORDER BY sequence), 9999999999)) AS part
+      SELECT to_state AS state,
+        int8range(at / 1000, coalesce(lead(at / 1000) OVER (ORDER BY sequence), 9999999999)) AS part
       FROM transitions WHERE monitor_id = monitor
-      UNION ALL SELECT 'pending', int8range(created_at, (SELECT min(at) / 1000 FROM transitions WHERE monitor_id = monitor))
+      UNION ALL SELECT 'pending',
+        int8range(created_at, (SELECT min(at) / 1000 FROM transitions WHERE monitor_id = monitor))
       FROM monitors WHERE id = monitor),
     own AS (SELECT state, range_agg(part) AS parts FROM changes GROUP BY state),
     there AS (SELECT int8multirange(int8range(created_at, 9999999999)) AS parts FROM monitors WHERE id = monitor),
@@ -141,9 +143,12 @@ const FUNCTIONS = `
       FROM known
       UNION ALL SELECT 'maintenance', excluded * there.parts - kept.parts FROM there, kept),
     counted AS (SELECT state, seconds_of(parts * hours) AS n FROM final)
-    SELECT coalesce(sum(n) FILTER (WHERE state = 'up'), 0)::bigint, coalesce(sum(n) FILTER (WHERE state = 'degraded'), 0)::bigint,
-      coalesce(sum(n) FILTER (WHERE state = 'down'), 0)::bigint, coalesce(sum(n) FILTER (WHERE state = 'unknown'), 0)::bigint,
-      coalesce(sum(n) FILTER (WHERE state = 'paused'), 0)::bigint, coalesce(sum(n) FILTER (WHERE state = 'pending'), 0)::bigint,
+    SELECT coalesce(sum(n) FILTER (WHERE state = 'up'), 0)::bigint,
+      coalesce(sum(n) FILTER (WHERE state = 'degraded'), 0)::bigint,
+      coalesce(sum(n) FILTER (WHERE state = 'down'), 0)::bigint,
+      coalesce(sum(n) FILTER (WHERE state = 'unknown'), 0)::bigint,
+      coalesce(sum(n) FILTER (WHERE state = 'paused'), 0)::bigint,
+      coalesce(sum(n) FILTER (WHERE state = 'pending'), 0)::bigint,
       coalesce(sum(n) FILTER (WHERE state = 'maintenance'), 0)::bigint
     FROM counted $$`;
 
@@ -312,7 +317,8 @@ async function judge({ database: { pool } }: ApiServer, target: number, seconds:
          'uptime_percent', (floor((counted - down) * 100000 / counted) / 1000)::float,
          'met', down <= counted * (100 - $2::numeric) / 100,
          'budget', json_build_object('total_seconds', floor(counted * (100 - $2::numeric) / 100)::bigint,
-           'used_seconds', down::bigint, 'left_seconds', (floor(counted * (100 - $2::numeric) / 100) - down)::bigint)) END AS judged
+           'used_seconds', down::bigint,
+           'left_seconds', (floor(counted * (100 - $2::numeric) / 100) - down)::bigint)) END AS judged
      FROM (SELECT (s ->> 'down')::numeric AS down,
        (s ->> 'up')::numeric + (s ->> 'degraded')::numeric + (s ->> 'down')::numeric AS counted
        FROM (VALUES ($1::json)) AS given (s)) AS sums`,

@@ -32,7 +32,7 @@ function readDashboardQueries(): string[] {
 
 // Debian's `prometheus`; `.ci/run` installs it.
 if (isPrometheusInstalled()) {
-  test('Prometheus takes the metrics, dashboards for blackbox_exporter show them, and a deleted monitor ends', async (t) => {
+  test('Prometheus takes the metrics, blackbox_exporter dashboards show them, a deleted monitor ends', async (t) => {
     const { api } = t.context;
     const account = await api.account();
     const [kept, deleted] = [await addChecked(api, account, 1), await addChecked(api, account, 3)];

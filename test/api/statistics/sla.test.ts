@@ -66,7 +66,7 @@ for (const { sla, excludes, seconds } of [
   { sla: 'exclude', excludes: false, seconds: { up: 53 * HOUR, down: HOUR } },
   { sla: 'count', excludes: true, seconds: { up: 53 * HOUR, down: HOUR } },
 ] as const) {
-  test(`maintenance that says ${sla} is ${excludes ? '' : 'not '}left out where the SLA says ${excludes}`, async (t) => {
+  test(`maintenance that says ${sla} where the SLA says ${excludes} is left out only if both do`, async (t) => {
     const { api } = t.context;
     const account = await api.account();
     const { id, no } = await addShop(api, account, { sla: { ...SLA, exclude_maintenance: excludes } });

@@ -20,13 +20,15 @@ const slas: Walker = async (t) => {
   await pool.query(
     `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
        down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at, tags)
-     SELECT 'mon_sla_' || i, tenant_id, name, type, 60, 1000, true, 1, 1, 1, state_since, created_at, updated_at, '{many}'
+     SELECT 'mon_sla_' || i, tenant_id, name, type, 60, 1000, true,
+       1, 1, 1, state_since, created_at, updated_at, '{many}'
      FROM monitors, generate_series(1, 1001) AS i (i) WHERE id = $1`,
     [id],
   );
   await pool.query(
     `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
-     SELECT $1, no, $2, 'up', 'down', $3::bigint - no * 1000, $3::bigint - no * 1000, '{}' FROM generate_series(1, 10000) AS no`,
+     SELECT $1, no, $2, 'up', 'down', $3::bigint - no * 1000, $3::bigint - no * 1000, '{}'
+     FROM generate_series(1, 10000) AS no`,
     [id, tenantId, Date.now()],
   );
   isError(t, await reader('GET', '/v1/sla?tag=many'), {

@@ -28,10 +28,10 @@ function history(
 }
 
 const replay = (rules: ChannelRule[], changes: PastChange[]): string[] =>
-  replayRules(rules, changes, NOW_MS).map(
-    ({ atMs, event, outcome, heldBy, reminder }) =>
-      `${(atMs - START_MS) / MINUTE} ${event.slice(8)} ${outcome}${heldBy === null ? '' : ` ${heldBy}`}${reminder ?? ''}`,
-  );
+  replayRules(rules, changes, NOW_MS).map(({ atMs, event, outcome, heldBy, reminder }) => {
+    const reason = heldBy === null ? '' : ` ${heldBy}`;
+    return `${(atMs - START_MS) / MINUTE} ${event.slice(8)} ${outcome}${reason}${reminder ?? ''}`;
+  });
 
 const OUTAGE = history([
   [0, 'monitor.up'],

@@ -161,7 +161,7 @@ test('a rule is a sentence', (t) => {
       unless_acknowledged: true,
       quiet: { timezone: 'Europe/Berlin', hours: 'Mo-Su 22:00-07:00', mode: 'drop' },
     }),
-    'When down, degraded or recovered, of monitors tagged env:prod or shop, after 15 minutes, again every 30 minutes, ' +
-      'up to 10 times, unless acknowledged, not during Mo-Su 22:00-07:00 (Europe/Berlin).',
+    'When down, degraded or recovered, of monitors tagged env:prod or shop, after 15 minutes, ' +
+      'again every 30 minutes, up to 10 times, unless acknowledged, not during Mo-Su 22:00-07:00 (Europe/Berlin).',
   );
 });

@@ -20,15 +20,16 @@ const RULES = [
 const CLOCK = `
   CREATE TABLE clock AS
   SELECT extract(epoch FROM moment)::bigint * 1000 AS at, max(moment AT TIME ZONE $1) OVER (ORDER BY moment) AS shown
-  FROM generate_series($2::timestamptz - interval '4 days', $3::timestamptz + interval '4 days', interval '15 min') AS moment`;
+  FROM generate_series($2::timestamptz - interval '4 days', $3::timestamptz + interval '4 days', interval '15 min')
+    AS moment`;
 
 const EXPECTED = `
   SELECT lower(part)::bigint AS "startMs", upper(part)::bigint AS "endMs"
   FROM unnest((
     SELECT range_agg(int8range(first.at, greatest(first.at, last.at)) * int8range($2::bigint, $3::bigint))
     FROM json_array_elements($1::json) AS rule,
-      generate_series(to_timestamp($2::bigint / 1000 - 259200) AT TIME ZONE 'UTC', to_timestamp($3::bigint / 1000 + 172800) AT TIME ZONE 'UTC', '1 day')
-        AS day,
+      generate_series(to_timestamp($2::bigint / 1000 - 259200) AT TIME ZONE 'UTC',
+        to_timestamp($3::bigint / 1000 + 172800) AT TIME ZONE 'UTC', '1 day') AS day,
       LATERAL (SELECT at FROM clock WHERE shown >= day + (rule ->> 1)::interval ORDER BY shown, at LIMIT 1) AS first,
       LATERAL (SELECT at FROM clock WHERE shown >= day + (rule ->> 1)::interval + (rule ->> 2)::interval
         ORDER BY shown, at LIMIT 1) AS last

@@ -178,7 +178,8 @@ test('beyond the timetable a channel has a thousand resolves at most', async (t)
   });
   const late = (count: number) =>
     database.pool.query(
-      `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at, attempts)
+      `INSERT INTO deliveries
+         (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at, attempts)
        SELECT 'late_' || n, $1, $2, 'mon_' || n, event, message, $4, 0, 9 FROM deliveries, generate_series(1, $3::int) n
        WHERE id = $5`,
       [tenantId, channelId, count, clock.now() + 86_400_000, id],

@@ -100,7 +100,8 @@ for (const [name, cell] of NAMES) {
   test(`the name ${JSON.stringify(name)} becomes the cell ${JSON.stringify(cell)}`, (t) => {
     t.is(
       renderReportCsv([{ ...MONITOR, name }]).slice(HEADER.length + 2),
-      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,,30240,84.5,210,,3600,600,99.9${NO_SERVICE_HOURS}\r\n`,
+      `mon_1,${cell},http,99.947,99.99,false,-260,320,0,5,0,1,320,` +
+        `,30240,84.5,210,,3600,600,99.9${NO_SERVICE_HOURS}\r\n`,
     );
   });
 }
