@@ -43,16 +43,20 @@ export type ChatAttempt = AttemptResult & {
    * not.
    */
   movedTo: string | null;
+  /** The message that the chat shows now (Telegram only), and so may be edited; null = there is none. */
+  chatMessageId: number | null;
 };
 
 /** Longer requests to be left alone are cut to this, in milliseconds: later an alert is no alert. */
 export const MAX_RETRY_AFTER_MS = HOUR_MS;
 
 /** The fields of an attempt of which nothing but its result is to be reported. */
-export const NOTHING_MORE = { retryAfterMs: null, channelProblem: null, movedTo: null } as const satisfies Omit<
-  ChatAttempt,
-  keyof AttemptResult
->;
+export const NOTHING_MORE = {
+  retryAfterMs: null,
+  channelProblem: null,
+  movedTo: null,
+  chatMessageId: null,
+} as const satisfies Omit<ChatAttempt, keyof AttemptResult>;
 
 /** How much of an answer's body is stored, in bytes. */
 const STORED_BYTES = 1024;

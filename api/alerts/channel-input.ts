@@ -37,6 +37,7 @@ export type ChannelDraft = {
   reportTimezone: string | null;
   followsMaintenance: boolean;
   rules: readonly ChannelRule[] | null;
+  groupSeconds: number;
 };
 
 /** What a PATCH changes; an absent field stays. */
@@ -50,6 +51,7 @@ export type ChannelPatch = {
   reportTimezone?: string | null;
   followsMaintenance?: boolean;
   rules?: readonly ChannelRule[] | null;
+  groupSeconds?: number;
 };
 
 /** Ids that are no monitors of the account are left out, however they look. */
@@ -77,6 +79,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   checkReports(type, input.reports, problems);
   const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
+  checkGrouping(type, input.group_seconds, problems);
   const draft = {
     type,
     name: nameOf(type, input.name),
@@ -91,6 +94,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
     reportTimezone,
     followsMaintenance: input.follows_maintenance ?? false,
     rules: readRules(input.rules, problems),
+    groupSeconds: input.group_seconds ?? 0,
   };
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
 }
@@ -115,6 +119,7 @@ export function readChannelPatch(
   checkReports(type, input.reports, problems);
   const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
+  checkGrouping(type, input.group_seconds, problems);
   const rules = readRules(input.rules, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
@@ -129,6 +134,7 @@ export function readChannelPatch(
       ...(input.report_timezone !== undefined && { reportTimezone }),
       ...(input.follows_maintenance !== undefined && { followsMaintenance: input.follows_maintenance }),
       ...(input.rules !== undefined && { rules }),
+      ...(input.group_seconds !== undefined && { groupSeconds: input.group_seconds }),
     },
   };
 }
@@ -225,6 +231,15 @@ function checkMaintenance(type: ChannelType, follows: boolean | undefined, probl
       message:
         `follows_maintenance applies to webhook channels only: ${type === 'email' ? 'an' : 'a'} ${type} channel ` +
         'always follows maintenance',
+    });
+}
+
+/** Programs read each event; a group is for people. */
+function checkGrouping(type: ChannelType, seconds: number | undefined, problems: Problem[]): void {
+  if (seconds !== undefined && seconds > 0 && type === 'webhook')
+    problems.push({
+      field: 'group_seconds',
+      message: `group_seconds must be 0 for a webhook, got ${seconds}: each event is a request of its own`,
     });
 }
 

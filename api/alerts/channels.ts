@@ -317,6 +317,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
     ...(channel.type === 'webhook'
       ? { follows_maintenance: channel.followsMaintenance }
       : { reports: channel.wantsReports }),
+    ...(channel.groupSeconds > 0 && { group_seconds: channel.groupSeconds }),
     ...(channel.rules !== null && {
       rules: channel.rules.map(presentRule),
       rule_sentences: channel.rules.map(describeRule),

@@ -44,6 +44,8 @@ export type Channel = {
   followsMaintenance: boolean;
   /** Which events it is notified of, and when; null = of all, at once. */
   rules: readonly ChannelRule[] | null;
+  /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
+  groupSeconds: number;
   /**
    * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds). Null
    * once a delivery has arrived or the chat was connected anew.

@@ -31,6 +31,8 @@ export type SummaryMessage = {
   states: { state: EventState; monitors: number; names: string[] }[];
   /** The windows for whose end the alerts waited, at most three names; absent in a storm. */
   maintenance?: string[];
+  /** Of a group of alerts of one cause: what the first of them said. */
+  reason?: string;
   url: string;
 };
 
@@ -60,13 +62,13 @@ export function releasedSummaryDueAtMs(nowMs: number, lastDueAtMs: number | null
 }
 
 /** What a summary is opened with; `publicUrl` is the base of links, without a slash at its end. */
-type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[] };
+type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[]; reason?: string };
 
 /** Windows of maintenance that a summary names. */
 const MOST_WINDOWS = 3;
 
 /** A summary that nothing has been gathered for yet. */
-export function openSummary({ openedAtMs, publicUrl, maintenance = [] }: Opening): SummaryMessage {
+export function openSummary({ openedAtMs, publicUrl, maintenance = [], reason }: Opening): SummaryMessage {
   return {
     version: '1',
     event: 'summary',
@@ -74,6 +76,7 @@ export function openSummary({ openedAtMs, publicUrl, maintenance = [] }: Opening
     monitors: 0,
     states: [],
     ...(maintenance.length > 0 && { maintenance: maintenance.slice(0, MOST_WINDOWS) }),
+    ...(reason !== undefined && { reason }),
     url: `${publicUrl}/monitors`,
   };
 }

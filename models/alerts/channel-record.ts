@@ -26,6 +26,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   reportTimezone: CreationOptional<string | null>;
   followsMaintenance: CreationOptional<boolean>;
   rules: CreationOptional<readonly ChannelRule[] | null>;
+  groupSeconds: CreationOptional<number>;
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
   channelName: CreationOptional<string | null>;
@@ -57,6 +58,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     reportTimezone: DataTypes.TEXT,
     followsMaintenance: DataTypes.BOOLEAN,
     rules: DataTypes.JSONB,
+    groupSeconds: DataTypes.SMALLINT,
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,
     channelName: DataTypes.TEXT,

@@ -35,6 +35,8 @@ export type NewChannel = {
   followsMaintenance?: boolean;
   /** Null, the default = of all events, at once. */
   rules?: readonly ChannelRule[] | null;
+  /** Default 0. */
+  groupSeconds?: number;
   webhook?: NewWebhook;
   /** Where an email channel sends to; of other types there is none. */
   address?: string | null;
@@ -55,6 +57,7 @@ export type ChannelChange = {
   reportTimezone?: string | null;
   followsMaintenance?: boolean;
   rules?: readonly ChannelRule[] | null;
+  groupSeconds?: number;
 };
 
 /** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
@@ -63,6 +66,8 @@ export type Route = {
   channelId: string;
   type: ChannelType;
   followsMaintenance: boolean;
+  /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
+  groupSeconds: number;
   rules: readonly ChannelRule[] | null;
   /** The monitor's, where there are rules that may ask for them. */
   tags: readonly string[] | null;
@@ -107,6 +112,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
     reportTimezone = null,
     followsMaintenance = false,
     rules = null,
+    groupSeconds = 0,
     webhook,
     address = null,
     connectCode,
@@ -130,6 +136,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         reportTimezone,
         followsMaintenance,
         rules,
+        groupSeconds,
         ...(webhook && sealWebhook(database, id, webhook)),
         ...(address !== null && { address }),
         createdAt: Math.floor(channel.nowMs / 1000),
@@ -254,6 +261,7 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
   return await run<Route>(
     `SELECT m.id AS "monitorId", c.id AS "channelId", c.type,
        c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance", c.rules,
+       c.group_seconds AS "groupSeconds",
        CASE WHEN c.rules IS NOT NULL THEN m.tags END AS tags, u.muted_until AS "mutedUntilMs"
      FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id LEFT JOIN monitor_mutes u ON u.monitor_id = m.id
      WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
@@ -358,6 +366,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     reportTimezone,
     followsMaintenance,
     rules,
+    groupSeconds = 0,
     urlHost,
     headerNames,
     format,
@@ -383,6 +392,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     reportTimezone,
     followsMaintenance,
     rules: rules ?? null,
+    groupSeconds,
     urlHost,
     headerNames: headerNames ?? [],
     format,

@@ -35,6 +35,9 @@ export type ClaimedAttempt = {
    * of webhooks: their receivers go by the sequence.
    */
   isOvertaken: boolean;
+  /** Of Telegram, the group of alerts that it belongs to, and the message of the chat that shows that; null = none. */
+  groupId: string | null;
+  chatMessageId: number | null;
   /** Whether it is an alert that waited, such as for the end of maintenance, and was not released yet. */
   isHeld: boolean;
 };
@@ -216,12 +219,14 @@ async function claimEach(
             c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
             EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
               AND h.released_at IS NULL) AS "isHeld",
+            q.group_id AS "groupId", (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
             c.sealed_headers AS "sealedHeaders", c.format,
             EXISTS (SELECT FROM deliveries m WHERE m.channel_id = c.id AND is_due(m, $2)
               AND m.id <> ALL (ARRAY (SELECT id FROM next))) AS "hasMore"
      FROM requested c LEFT JOIN claimed d ON d.channel_id = c.id
+       LEFT JOIN grouped_deliveries q ON c.type = 'telegram' AND q.delivery_id = d.id
      ORDER BY d.next_attempt_at, d.id`,
     [channelIds, nowMs, claimMs, lanes, emailClaimMs],
   );

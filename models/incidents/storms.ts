@@ -100,7 +100,7 @@ export async function addToSummaries(run: Run, changes: readonly SummarisedChang
 }
 
 /**
- * Fills the message of a claimed summary with what was gathered for it, and stores that for its record. Monitors of
+ * Fills the message of a claimed summary with what was gathered for it, or for its group, and stores that for its record. Monitors of
  * which there is a newer change by now, which is reported by itself, and those that are gone are left out, so that a
  * retry says nothing that is over; none may be left.
  */
@@ -111,9 +111,13 @@ export async function readSummary(
 ): Promise<SummaryMessage> {
   const run = runOn(database.pool);
   const gathered = await run<SummarisedMonitor>(
-    `SELECT c.name, c.state FROM summary_changes c JOIN monitors m ON m.id = c.monitor_id
-     WHERE c.delivery_id = $1 AND NOT EXISTS (SELECT FROM transitions t WHERE t.monitor_id = c.monitor_id
-       AND t.sequence > c.sequence)
+    `SELECT c.name, c.state FROM (
+       SELECT DISTINCT ON (s.monitor_id) s.* FROM summary_changes s
+       WHERE s.delivery_id = $1 OR s.delivery_id IN (SELECT delivery_id FROM grouped_deliveries
+         WHERE group_id = (SELECT group_id FROM grouped_deliveries WHERE delivery_id = $1))
+       ORDER BY s.monitor_id, s.sequence DESC
+     ) c JOIN monitors m ON m.id = c.monitor_id
+     WHERE NOT EXISTS (SELECT FROM transitions t WHERE t.monitor_id = c.monitor_id AND t.sequence > c.sequence)
      ORDER BY c.at, c.name, c.monitor_id`,
     [deliveryId],
   );

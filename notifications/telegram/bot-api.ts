@@ -26,7 +26,7 @@ export type TelegramBot = { token: string; apiUrl: string; http: HttpClient };
 /** One call of a method. `deadlineMs` spans the whole exchange; destroying `agent` ends it at once. */
 export type BotCall = { method: BotMethod; parameters: object; deadlineMs: number; agent?: Agent };
 
-export type BotMethod = 'getUpdates' | 'setWebhook' | 'deleteWebhook' | 'sendMessage';
+export type BotMethod = 'getUpdates' | 'setWebhook' | 'deleteWebhook' | 'sendMessage' | 'editMessageText';
 
 /**
  * What came of a call. `refused`: the Bot API said no. `unreachable`: no answer came, or one that is not the Bot API's,

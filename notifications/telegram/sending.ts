@@ -1,11 +1,12 @@
+import { z } from 'zod';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import { type ChatAttempt, MAX_RETRY_AFTER_MS, NOTHING_MORE } from '../attempt-result.ts';
 import { type TelegramBot, callBot, type BotAnswer } from './bot-api.ts';
 import { renderTelegramMessage } from './message.ts';
 
-/** What attempts at Telegram chats are made with; `deadlineMs` spans each whole attempt. */
-type TelegramSending = { bot: TelegramBot; deadlineMs: number; now: () => number };
+/** What attempts at Telegram chats are made with; `deadlineMs` spans each whole attempt, `editedId` is a message to edit. */
+type TelegramSending = { bot: TelegramBot; deadlineMs: number; now: () => number; editedId?: number };
 
 /**
  * Refusals that are no fault of the message: the chat is gone, or the bot may not write there. Those with 403 all are.
@@ -41,19 +42,48 @@ export async function attemptTelegram(
 ): Promise<ChatAttempt> {
   const startedAtMs = sending.now();
   const elapsedMs = () => Math.max(0, Math.round(sending.now() - startedAtMs));
+  if (sending.editedId !== undefined) {
+    const edit = await editMessage(chatId, message, { ...sending, editedId: sending.editedId });
+    if (!CANNOT_EDIT.test(edit.outcome === 'refused' ? edit.description : '')) return judgeEdit(edit, elapsedMs());
+  }
   const send = (to: string, deadlineMs: number) =>
     callBot(sending.bot, { method: 'sendMessage', parameters: renderTelegramMessage(to, message), deadlineMs });
-  const answer = await send(chatId, sending.deadlineMs);
+  const answer = await send(chatId, Math.max(1, sending.deadlineMs - elapsedMs()));
   const movedTo = answer.outcome === 'refused' ? answer.movedTo : null;
   if (movedTo === null) return judge(answer, elapsedMs());
   const second = await send(movedTo, Math.max(1, sending.deadlineMs - elapsedMs()));
   return { ...judge(second, elapsedMs()), movedTo };
 }
 
+/** A message that was deleted, or is too old, is sent anew; the chat's other refusals of an edit are those of a message. */
+const CANNOT_EDIT = /message to edit not found|message can't be edited|message_id_invalid|migrate|upgraded/i;
+
+async function editMessage(
+  chatId: string,
+  message: ChatMessage,
+  { bot, deadlineMs, editedId }: TelegramSending & { editedId: number },
+): Promise<BotAnswer> {
+  const parameters = { ...renderTelegramMessage(chatId, message), message_id: editedId };
+  return await callBot(bot, { method: 'editMessageText', parameters, deadlineMs });
+}
+
+/** An edit that an attempt made before its answer was lost changes nothing any more. */
+function judgeEdit(answer: BotAnswer, durationMs: number): ChatAttempt {
+  const isMade = answer.outcome === 'refused' && /message is not modified/i.test(answer.description);
+  if (!isMade) return { ...judge(answer, durationMs), chatMessageId: null };
+  const { statusCode, response } = answer;
+  return { ...NOTHING_MORE, outcome: 'delivered', statusCode, durationMs, response, error: null };
+}
+
+const SENT = z.object({ message_id: z.int() });
+
 function judge(answer: BotAnswer, durationMs: number): ChatAttempt {
   const { statusCode, response } = answer;
   const made = { ...NOTHING_MORE, statusCode, durationMs, response };
-  if (answer.outcome === 'done') return { ...made, outcome: 'delivered', error: null };
+  if (answer.outcome === 'done') {
+    const chatMessageId = SENT.safeParse(answer.result).data?.message_id ?? null;
+    return { ...made, outcome: 'delivered', error: null, chatMessageId };
+  }
   if (answer.outcome === 'unreachable') return { ...made, outcome: 'retry', error: answer.reason };
   const { description, retryAfterMs } = answer;
   const error = `Telegram responded with ${answer.statusCode}: ${description}`;
@@ -91,13 +121,22 @@ export function openTelegramBot({
     : { token: botToken, apiUrl, http: createHttpClient({ allowPrivateNetwork: true, purpose: 'notifications' }) };
 }
 
+/** Sends a message to a chat, or edits the one with `editedId`, null = none. */
+export type SendTelegram = (chatId: string, message: ChatMessage, editedId?: number | null) => Promise<ChatAttempt>;
+
 /** What sends to Telegram chats, each attempt within `deadlineMs`; null without a bot. */
 export function openTelegramSending(
   settings: Pick<TelegramSettings, 'botToken' | 'apiUrl'>,
   deadlineMs: number,
-): ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null {
+): SendTelegram | null {
   const bot = openTelegramBot(settings);
   return bot === null
     ? null
-    : (chatId, message) => attemptTelegram(chatId, message, { bot, deadlineMs, now: Date.now });
+    : (chatId, message, editedId = null) =>
+        attemptTelegram(chatId, message, {
+          bot,
+          deadlineMs,
+          now: Date.now,
+          ...(editedId !== null && { editedId }),
+        });
 }

@@ -49,6 +49,10 @@ export type TelegramServer = {
   /** How many polls are held at the moment. */
   polls(): number;
   messagesTo(chatId: number): string[];
+  /** What a chat shows by now: messages as they were edited, without those that were deleted. */
+  shownIn(chatId: number): string[];
+  /** A member deletes all messages of a chat. */
+  clear(chatId: number): void;
 };
 
 const TOKEN = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw';
@@ -63,6 +67,7 @@ export async function startTelegramServer(t: Harness): Promise<TelegramServer> {
   const movedTo = new Map<number, number>();
   const left = new Set<number>();
   const sent: SentMessage[] = [];
+  const messages = new Map<string, string>();
   const calls: Call[] = [];
   const refusals: Refusal[] = [];
   let updates: Update[] = [];
@@ -111,7 +116,29 @@ export async function startTelegramServer(t: Harness): Promise<TelegramServer> {
     if (shown.length > MAX_TEXT) return { ok: false, error_code: 400, description: 'Bad Request: message is too long' };
     sent.push(message);
     nextMessageId += 1;
+    messages.set(`${message.chat_id} ${nextMessageId}`, message.text);
     return { ok: true, result: { message_id: nextMessageId, date: now(), chat: chatOf(message.chat_id), text: shown } };
+  };
+
+  const editMessageText = ({ message_id: id, ...parameters }: Record<string, unknown>): object => {
+    const refusal = refusals.shift();
+    if (refusal !== undefined) return { ok: false, ...refusal };
+    const { chat_id: chatId, text: edited } = parameters as SentMessage;
+    const key = `${chatId} ${String(id)}`;
+    const before = messages.get(key);
+    const refuse = (description: string) => ({
+      ok: false,
+      error_code: 400,
+      description: `Bad Request: ${description}`,
+    });
+    if (before === undefined) return refuse('message to edit not found');
+    if (before === edited)
+      return refuse(
+        'message is not modified: specified new message content and reply markup are exactly the same as a current ' +
+          'content and reply markup of the message',
+      );
+    messages.set(key, edited);
+    return { ok: true, result: { message_id: id, date: now(), chat: chatOf(chatId), text: edited } };
   };
 
   const getUpdates = async (
@@ -151,6 +178,7 @@ export async function startTelegramServer(t: Harness): Promise<TelegramServer> {
 
   const answer = async ({ method, parameters }: Call, response: ServerResponse): Promise<object> => {
     if (method === 'sendMessage') return sendMessage(parameters);
+    if (method === 'editMessageText') return editMessageText(parameters);
     if (method === 'getUpdates') return await getUpdates(parameters, response);
     if (method === 'deleteWebhook') {
       webhook = null;
@@ -245,6 +273,10 @@ export async function startTelegramServer(t: Harness): Promise<TelegramServer> {
       poll?.end();
     },
     polls: () => (poll === null ? 0 : 1),
+    shownIn: (chatId) => [...messages].flatMap(([key, message]) => (key.startsWith(`${chatId} `) ? [message] : [])),
+    clear(chatId) {
+      for (const key of messages.keys()) if (key.startsWith(`${chatId} `)) messages.delete(key);
+    },
     messagesTo: (chatId) => sent.filter((message) => message.chat_id === chatId).map((message) => message.text),
   };
   return server;

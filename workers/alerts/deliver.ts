@@ -11,6 +11,7 @@ import { identifyEmail } from '../../core/alerts/email.ts';
 import { isChatOnly } from '../../core/alerts/envelope.ts';
 import { isStateful } from '../../core/alerts/webhook-format.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/email.ts';
+import { updateGroupMessage } from '../../models/alerts/alert-groups.ts';
 import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
 import {
   claimDeliveries,
@@ -36,6 +37,7 @@ import {
 import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
 import { MAIL_DEADLINE_MS } from '../../notifications/email/sending.ts';
+import type { SendTelegram } from '../../notifications/telegram/sending.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
 import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { JobQueues } from '../../queues/job-queues.ts';
@@ -57,7 +59,7 @@ export type DelivererParts = {
   publicUrl: string;
   sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
   /** Null while the installation has no bot. */
-  sendTelegram: ((chatId: string, message: ChatMessage) => Promise<ChatAttempt>) | null;
+  sendTelegram: SendTelegram | null;
   sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
   /** Null while the installation has no mail server. */
   sendEmail: ((alert: EmailAlert) => Promise<ChatAttempt>) | null;
@@ -225,9 +227,14 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   }
 
   /** What an attempt says of its chat holds for all that is sent there later. */
-  async #updateChat({ connection }: ClaimedAttempt, { channelId, channelProblem, movedTo }: MadeAttempt) {
+  async #updateChat(
+    { connection, groupId, deliveryId }: ClaimedAttempt,
+    { channelId, channelProblem, movedTo, chatMessageId, finishedAtMs }: MadeAttempt,
+  ): Promise<void> {
     const { database, channelHealth } = this.#parts;
     if (connection === null) return;
+    if (groupId !== null && chatMessageId !== null)
+      await updateGroupMessage(runOn(database.pool), { deliveryId, chatMessageId, nowMs: finishedAtMs });
     if (movedTo !== null) await moveChat(runOn(database.pool), { from: connection, to: movedTo });
     if (channelProblem !== null)
       await channelHealth.recordLoss({ channelId, connection: movedTo ?? connection, problem: channelProblem });
@@ -304,7 +311,9 @@ async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: De
   // The operator can configure the bot again.
   if (sendTelegram === null) return unsent('retry', 'Telegram is not configured on this installation');
   if (claimed.connection === null) return unsent('failed', 'The channel is not connected to a chat');
-  return await sendTelegram(claimed.connection, alertOf(claimed, now()));
+  const editedId =
+    claimed.attemptsBefore === 0 && claimed.groupId !== claimed.deliveryId ? claimed.chatMessageId : null;
+  return await sendTelegram(claimed.connection, alertOf(claimed, now()), editedId);
 }
 
 async function sendToSlack(

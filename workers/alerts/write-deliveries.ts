@@ -1,4 +1,4 @@
-import { shouldNotify } from '../../core/alerts/channel.ts';
+import { shouldNotify, type ChannelType } from '../../core/alerts/channel.ts';
 import { buildMonitorMessage, type MonitorMessage } from '../../core/alerts/envelope.ts';
 import { eventOf, type EventState } from '../../core/alerts/event.ts';
 import type { Hold } from '../../core/alerts/hold.ts';
@@ -26,6 +26,7 @@ import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import {
   addToSummaries,
   countChangedMonitors,
+  holdSummaries,
   listNewestSummaries,
   upsertSummaries,
   type NewestSummary,
@@ -35,6 +36,7 @@ import { listAlertMaintenance } from '../../models/maintenance/maintenance-times
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
+import { writeGroups } from './write-groups.ts';
 
 /** A change of a monitor that channels are to be notified of, whose transition is written already. */
 export type NotifiedChange = WithIncident & {
@@ -61,6 +63,8 @@ type RoutedDelivery = ChangeDelivery &
     /** Whether it may wait, so that its end may be superseded before it was sent. */
     mayWait: boolean;
     hasRules: boolean;
+    channelType: ChannelType;
+    groupSeconds: number;
   };
 
 /** The maintenance that each change happened in, by the numbers of monitors. */
@@ -80,10 +84,12 @@ export async function writeDeliveries(
   const calendar = new ServiceCalendar({ fromMs: nowMs, toMs: nowMs + QUIET_AHEAD_MS });
   const routed = changes.flatMap((change) => deliveriesOf(change, { ...parts, maintenance, calendar }));
   const chats = new Set(routed.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
-  const scheduled = await scheduleAtRate(
-    run,
+  // Whatever changes, a channel that groups gets a few messages: its alerts use up no rate.
+  const { grouping = [], others = [] } = Object.groupBy(
     routed.map(({ delivery }) => delivery),
+    ({ groupSeconds }) => (groupSeconds > 0 ? 'grouping' : 'others'),
   );
+  const scheduled = [...(await scheduleAtRate(run, others)), ...grouping];
   const toWebhooks = await writeWebhookDeliveries(
     run,
     scheduled.filter(({ id }) => !chats.has(id)),
@@ -130,32 +136,36 @@ function deliveriesOf(
     (route) =>
       shouldNotify(route.type, change, lastNotified) && !(route.followsMaintenance && waits?.alerts === 'drop'),
   );
-  return notified.flatMap(({ type: channelType, channelId, followsMaintenance, rules, tags, mutedUntilMs }) => {
-    const plan = planDelivery(
-      rules,
-      { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.startedAtMs ?? null },
-      calendar,
-    );
-    if (plan === null) return [];
-    const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, change.detectedAtMs) : null;
-    const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
-    const hold = longerHold(longerHold(plan.hold, pause), mute);
-    return {
-      isChat: channelType !== 'webhook',
-      delivery: {
-        id: newId('dlv'),
-        tenantId,
-        channelId,
-        monitorId: id,
-        message: hold?.reason === 'mute' ? markMuted(message, hold.untilMs) : message,
-        createdAtMs: change.detectedAtMs,
-        ...plan,
-        mayWait: followsMaintenance || rules !== null,
-        hasRules: rules !== null,
-        hold,
-      },
-    };
-  });
+  return notified.flatMap(
+    ({ type: channelType, channelId, followsMaintenance, groupSeconds, rules, tags, mutedUntilMs }) => {
+      const plan = planDelivery(
+        rules,
+        { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.startedAtMs ?? null },
+        calendar,
+      );
+      if (plan === null) return [];
+      const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, change.detectedAtMs) : null;
+      const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
+      const hold = longerHold(longerHold(plan.hold, pause), mute);
+      return {
+        isChat: channelType !== 'webhook',
+        delivery: {
+          id: newId('dlv'),
+          tenantId,
+          channelId,
+          monitorId: id,
+          message: hold?.reason === 'mute' ? markMuted(message, hold.untilMs) : message,
+          createdAtMs: change.detectedAtMs,
+          ...plan,
+          mayWait: followsMaintenance || rules !== null,
+          hasRules: rules !== null,
+          channelType,
+          groupSeconds,
+          hold,
+        },
+      };
+    },
+  );
 }
 
 /** A mute ends by itself: one that is over holds nothing. */
@@ -196,16 +206,34 @@ async function writeChatDeliveries(
   const nowMs = newestMs(changes);
   const { held, current, known } = await writeWaiting(run, changes);
   if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts.newId))];
+  await holdSummaries(run, unique(current.map(({ tenantId }) => tenantId)));
+  await supersedeRetries(run, current, nowMs);
+  const { grouping = [], others = [] } = Object.groupBy(current, ({ groupSeconds }) =>
+    groupSeconds > 0 ? 'grouping' : 'others',
+  );
+  const written = [
+    ...(await writeGroups(run, grouping, { ...parts, nowMs })),
+    ...(await writeAtStormRate(run, others, { ...parts, nowMs })),
+  ];
+  return [...held, ...written, ...(await writeReminders(run, known, parts.newId))];
+}
+
+/** Writes a delivery for each change, or in a storm a summary of all. */
+async function writeAtStormRate(
+  run: Run,
+  current: readonly RoutedDelivery[],
+  { nowMs, ...parts }: DeliveryParts & { nowMs: number },
+): Promise<NewDelivery[]> {
+  if (current.length === 0) return [];
   const tenantIds = unique(current.map(({ tenantId }) => tenantId));
   const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
   const newest = await listNewestSummaries(run, unique(current.map(({ channelId }) => channelId)));
-  await supersedeRetries(run, current, nowMs);
   const { gathered = [], single = [] } = Object.groupBy(current, ({ tenantId, channelId }) =>
     newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0) ? 'gathered' : 'single',
   );
   const written = await insertAtRate(run, single);
   const opened = await writeSummaries(run, gathered, { newest, nowMs, ...parts });
-  return [...held, ...written, ...opened, ...(await writeReminders(run, known, parts.newId))];
+  return [...written, ...opened];
 }
 
 /**

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
+import { formatDuration } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { required, useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
-import { CheckField } from '../../parts/choice-fields.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/curl.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { useDraft } from '../../parts/draft.ts';
@@ -27,6 +28,7 @@ const CHANNEL_TEXTS = {
   monitor_ids: 'At most 1000 monitors: choose all instead',
   monitor_tags: 'At most 20 tags like env:prod',
   reports: 'Reports go to chats and emails only',
+  group_seconds: 'At most 5 minutes',
   report_timezone: 'At most 10 time zones in an account: choose one of another channel, or UTC',
 } as const;
 
@@ -70,10 +72,12 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const route = useDraft<Route>(`channel ${channel.id} routing`, routeOf(channel));
   const reports = useDraft(`channel ${channel.id} reports`, channel.reports ?? false);
   const zone = useDraft(`channel ${channel.id} report zone`, channel.report_timezone ?? 'UTC');
+  const grouping = useDraft(`channel ${channel.id} grouping`, String(channel.group_seconds ?? 0));
   const form = useJudgedForm(CHANNEL_TEXTS);
   const body = () => ({
     name: name.value,
     ...routeBody(route.value),
+    ...(channel.type !== 'webhook' && { group_seconds: Number(grouping.value) }),
     ...(channel.reports !== undefined && { reports: reports.value }),
     ...(channel.report_timezone !== undefined && { report_timezone: zone.value }),
   });
@@ -100,6 +104,16 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
           error={form.problem('monitor_ids')}
           tagError={form.problem('monitor_tags')}
         />
+        {channel.type !== 'webhook' && (
+          <SelectField
+            label="Group alerts"
+            hint="The first alert is sent at once; others with the same cause join it."
+            value={grouping.value}
+            options={groupingOptions(channel.group_seconds)}
+            onValue={(value) => (grouping.value = value)}
+            error={form.problem('group_seconds')}
+          />
+        )}
         {channel.reports !== undefined && (
           <CheckField
             label="Send reports"
@@ -127,6 +141,15 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
       </Form>
     </Card>
   );
+}
+
+/** Some usual choices, and the one that the channel has. */
+function groupingOptions(seconds = 0): { value: string; label: string }[] {
+  const choices = [...new Set([0, 10, 30, 60, 300, seconds])].toSorted((a, b) => a - b);
+  return choices.map((choice) => ({
+    value: String(choice),
+    label: choice === 0 ? 'Never' : `Within ${formatDuration(choice)}`,
+  }));
 }
 
 function Facts({ channel }: { channel: Channel }) {

@@ -205,7 +205,7 @@ function buildTest({ channel, reason, url }: ChannelTestMessage): ChatMessage {
  * Names are cut rather than counts: those stand in the labels. The moment is that of
  * the earliest change in the message.
  */
-function buildSummary({ monitors, states, maintenance, event_at: eventAt, url }: SummaryMessage): ChatMessage {
+function buildSummary({ monitors, states, maintenance, reason, event_at: eventAt, url }: SummaryMessage): ChatMessage {
   const [worst] = states;
   const facts = states.map(({ state, monitors: count, names }) => {
     const named = names.map((name) => shorten(name, CHAT_CAPS.shortName)).join(', ');
@@ -218,9 +218,11 @@ function buildSummary({ monitors, states, maintenance, event_at: eventAt, url }:
       `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ` +
       `${states.map(({ state, monitors: count }) => `${count} ${STATES[state].word.toLowerCase()}`).join(', ')}`,
     text:
-      maintenance === undefined
-        ? 'Many monitors changed at once. This message groups their alerts.'
-        : 'These alerts waited for the end of maintenance.',
+      reason === undefined
+        ? maintenance === undefined
+          ? 'Many monitors changed at once. This message groups their alerts.'
+          : 'These alerts waited for the end of maintenance.'
+        : shorten(reason, CHAT_CAPS.text),
     facts: [
       ...facts,
       ...fact('Maintenance', formatList(maintenance ?? [])),

@@ -164,3 +164,28 @@ test('rules are previewed over the past, stored or not, and nothing is changed',
   t.is((await account.reader('POST', path, {})).status, 403);
   t.is((await other.owner('POST', path, {})).status, 404);
 });
+
+test('a chat groups its alerts within as many seconds as it says, and a webhook never', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const id = await addChannel(account, { type: 'telegram', group_seconds: 10 });
+  t.is((await account.reader('GET', `/v1/channels/${id}`)).json.group_seconds, 10);
+  t.is((await account.owner('PATCH', `/v1/channels/${id}`, { name: 'On call', group_seconds: 30 })).status, 200);
+  t.is((await account.reader('GET', `/v1/channels/${id}`)).json.group_seconds, 30);
+  for (const seconds of [301, -1, 1.5, '10', null])
+    isError(t, await account.owner('PATCH', `/v1/channels/${id}`, { group_seconds: seconds }), {
+      status: 400,
+      error: /group_seconds/,
+    });
+  t.is((await account.owner('PATCH', `/v1/channels/${id}`, { group_seconds: 0 })).status, 200);
+  t.false('group_seconds' in (await account.reader('GET', `/v1/channels/${id}`)).json);
+  isError(
+    t,
+    await account.owner('POST', '/v1/channels', {
+      type: 'webhook',
+      url: 'https://hooks.customer.example/',
+      group_seconds: 10,
+    }),
+    { status: 400, error: /^group_seconds must be 0 for a webhook, got 10/ },
+  );
+});

@@ -152,6 +152,29 @@ const rules: Walker = async (t) => {
   );
 };
 
+/** Of a channel that groups few messages come of whatever changes: eleven causes are eleven groups. */
+const deliveriesOfGroups: Walker = async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { tenantId } = account;
+  await fillChannels(api, tenantId, 10);
+  await api.database.pool.query(
+    `UPDATE channels SET type = 'slack', sealed_url = 'x', group_seconds = 300 WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  for (const seconds of [301, -1, 1.5])
+    t.is((await account.owner('PATCH', `/v1/channels/nch_${tenantId}1`, { group_seconds: seconds })).status, 400);
+  const { evaluate } = await watched(api, account);
+  for (let second = 0; second < 40; second += 1) await evaluate(second, second % 2 === 0 ? 'down' : 'up');
+  t.true(
+    (await numberOf(api, 'SELECT count(*) FROM alert_groups g JOIN deliveries d ON d.id = g.id WHERE tenant_id = $1', [
+      tenantId,
+    ])) <=
+      11 * 10,
+  );
+  t.true((await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1', [tenantId])) <= 4 * 10);
+};
+
 const sentAgain: Walker = async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
@@ -324,7 +347,10 @@ export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   pings,
   'unknown tokens of pings': unknownTokens,
   channels,
-  deliveries,
+  async deliveries(t) {
+    await deliveries(t);
+    await deliveriesOfGroups(t);
+  },
   'rules, reminders, mutes': rules,
   'deliveries sent again': sentAgain,
   'test deliveries': testDeliveries,
