@@ -37,6 +37,7 @@ const READ_ONLY_FIELDS: readonly string[] = [
   'created_at',
   'updated_at',
   'heartbeat_grace_seconds',
+  'next_expected',
   'agent_sources_unable',
 ];
 

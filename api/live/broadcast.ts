@@ -1,15 +1,14 @@
 import type { ServerResponse } from 'node:http';
-import { readMutes } from '../../models/alerts/mutes.ts';
 import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
-import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { listWindowsById } from '../../models/maintenance/windows.ts';
 import { listBulkProgress } from '../../models/monitors/bulk-changes.ts';
 import { presentAgent } from '../agents/agents.ts';
 import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';
 import { presentWindow } from '../maintenance/windows.ts';
+import { haveHeartbeats, readCurrentFacts } from '../monitors/current-facts.ts';
 import { presentMonitor } from '../monitors/presenter.ts';
 
 /** What changed for a tenant, by kind. */
@@ -213,12 +212,10 @@ type Reader = (
 
 const READERS = {
   monitor: async (database, keys, nowMs) => {
-    const maintenance = await readCurrentMaintenance(database, { monitorIds: keys.ids, nowMs });
-    const mutes = await readMutes(database, { monitorIds: keys.ids, nowMs });
     const monitors = await listMonitorsById(database, keys);
-    return monitors.map((monitor) =>
-      presentMonitor(monitor, { maintenance: maintenance.get(monitor.id), mutedUntilMs: mutes.get(monitor.id) }),
-    );
+    const hasHeartbeats = haveHeartbeats(monitors);
+    const facts = await readCurrentFacts(database, { monitorIds: keys.ids, nowMs, hasHeartbeats });
+    return monitors.map((monitor) => presentMonitor(monitor, facts(monitor.id)));
   },
   incident: async (database, keys, nowMs) =>
     (await listIncidentsById(database, keys)).map((incident) => presentIncident(incident, nowMs)),

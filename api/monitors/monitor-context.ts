@@ -11,6 +11,7 @@ import { findPageToRead, type VendorInput } from '../../core/monitors/input/vend
 import type { Monitor, MonitorSecrets, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
+import { readSchedule } from '../../models/heartbeats/schedule.ts';
 import { findMonitor, listVendorMonitorIds } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import type { Parts } from '../dependencies.ts';
@@ -66,6 +67,7 @@ export async function loadMonitorContext(
     ),
     findRegistrableDomain,
     isValidPattern,
+    readSchedule: (schedule) => readSchedule(schedule, now()),
   };
 }
 

@@ -4,9 +4,7 @@ import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/work.ts';
-import { readMutes } from '../../models/alerts/mutes.ts';
 import { createBatched } from '../../models/batched.ts';
-import { readCurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import {
   findMonitor,
@@ -21,6 +19,7 @@ import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { patchMonitor, removeMonitor, switchMonitor, type MonitorChangeRequest } from './changes.ts';
+import { haveHeartbeats, readCurrentFacts } from './current-facts.ts';
 import { loadMonitorContext } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
 import { announceMonitor, type AnnouncingParts } from './schedule-changes.ts';
@@ -58,14 +57,8 @@ export function listMonitorsHandler({
       { limit, positionOf: byCreation },
       { request, response, publicUrl: config.publicUrl },
     );
-    const nowMs = now();
-    const maintenance = await readCurrentMaintenance(database, { tenantId, nowMs });
-    const mutes = await readMutes(database, { tenantId, nowMs });
-    response.json({
-      monitors: page.map((monitor) =>
-        presentMonitor(monitor, { maintenance: maintenance.get(monitor.id), mutedUntilMs: mutes.get(monitor.id) }),
-      ),
-    });
+    const facts = await readCurrentFacts(database, { tenantId, nowMs: now(), hasHeartbeats: haveHeartbeats(page) });
+    response.json({ monitors: page.map((monitor) => presentMonitor(monitor, facts(monitor.id))) });
   };
 }
 
@@ -178,12 +171,9 @@ async function answerWithDetail(
   response: Response<Answer<'getMonitor'>>,
 ): Promise<void> {
   const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
-  const read = { monitorIds: [monitor.id], nowMs: now() };
-  const maintenance = (await readCurrentMaintenance(database, read)).get(monitor.id);
-  const mutedUntilMs = (await readMutes(database, read)).get(monitor.id);
-  response.json(
-    presentMonitorDetail(monitor, { agentIds, unable, maintenance, mutedUntilMs }, { canWrite: canWrite(response) }),
-  );
+  const read = { monitorIds: [monitor.id], nowMs: now(), hasHeartbeats: haveHeartbeats([monitor]) };
+  const facts = (await readCurrentFacts(database, read))(monitor.id);
+  response.json(presentMonitorDetail(monitor, { agentIds, unable, ...facts }, { canWrite: canWrite(response) }));
 }
 
 function canWrite(response: Response): boolean {

@@ -5,7 +5,6 @@ import { isOverdue } from '../../core/checks/slots.ts';
 import type { MonitorStatus } from '../../core/incidents/state.ts';
 import { judgeSla, measureStates, measureSteps, worstStateOf, type StateHistory } from '../../core/statistics/sla.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { readMutes } from '../../models/alerts/mutes.ts';
 import { readStateHistories } from '../../models/incidents/state-history.ts';
 import {
   excludedTimes,
@@ -25,6 +24,7 @@ import { badRequest } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { callerOf, isId } from '../request-context.ts';
+import { readCurrentFacts } from './current-facts.ts';
 import { presentMonitor } from './presenter.ts';
 
 /** Below this many bytes compression takes longer than it saves. */
@@ -78,16 +78,13 @@ export function getOverviewHandler({ database, now }: Parts<'database' | 'now'>)
     const { tag: tags = [] } = request.query;
     const { tenantId } = callerOf(response);
     const read = { tenantId, nowMs: now() };
-    const [all, maintenance, mutes] = await Promise.all([
+    const [all, facts] = await Promise.all([
       listAllMonitors(database, tenantId),
-      readCurrentMaintenance(database, read),
-      readMutes(database, read),
+      readCurrentFacts(database, { ...read, hasHeartbeats: true }),
     ]);
     const monitors = all
       .filter((monitor) => tags.every((tag) => monitor.tags.includes(tag)))
-      .map((monitor) =>
-        presentMonitor(monitor, { maintenance: maintenance.get(monitor.id), mutedUntilMs: mutes.get(monitor.id) }),
-      );
+      .map((monitor) => presentMonitor(monitor, facts(monitor.id)));
     const count = (status: string) => monitors.filter((monitor) => monitor.status === status).length;
     await sendCompressedJson(request, response, {
       total: monitors.length,

@@ -1,21 +1,30 @@
 import { createHash } from 'node:crypto';
 import type { Inability } from '../../core/agents/capability.ts';
+import { writeZonedMoment } from '../../core/heartbeats/schedule.ts';
 import { statusOf } from '../../core/incidents/state.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
+import type { ExpectedPing } from '../../models/heartbeats/heartbeats.ts';
 import type { CurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { ListedMonitor } from '../../models/monitors/monitor-rows.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];
 
-/** What alerts of a monitor wait for now: nothing where both are absent. `mutedUntilMs` is in Unix milliseconds. */
-export type CurrentHolds = { maintenance?: CurrentMaintenance | undefined; mutedUntilMs?: number | undefined };
+/**
+ * What is read beside the settings of a monitor: the maintenance that it is in, until when it is muted (Unix
+ * milliseconds), and when the next ping of a heartbeat is expected. Each is absent where there is none.
+ */
+export type CurrentFacts = {
+  maintenance?: CurrentMaintenance | undefined;
+  mutedUntilMs?: number | undefined;
+  expected?: ExpectedPing | undefined;
+};
 
-/** A monitor as lists show it, with the maintenance that it is in. */
+/** A monitor as lists show it, with what it is in and waits for now. */
 export function presentMonitor(
   monitor: ListedMonitor,
-  { maintenance, mutedUntilMs }: CurrentHolds,
+  { maintenance, mutedUntilMs, expected }: CurrentFacts,
 ): Schemas['Monitor'] {
   return {
     id: monitor.id,
@@ -23,6 +32,9 @@ export function presentMonitor(
     status: statusOf(monitor.state),
     maintenance: maintenance ?? null,
     ...(mutedUntilMs !== undefined && { muted_until: Math.floor(mutedUntilMs / 1000) }),
+    ...(monitor.type === 'heartbeat' && {
+      next_expected: expected === undefined ? null : writeZonedMoment(expected.atMs, expected.timezone),
+    }),
     state_since: Math.floor(monitor.stateSinceMs / 1000),
     created_at: monitor.createdAt,
     updated_at: monitor.updatedAt,
@@ -38,11 +50,11 @@ export type MonitorSources = { agentIds: readonly string[]; unable: readonly { i
  */
 export function presentMonitorDetail(
   monitor: Monitor,
-  { agentIds, unable, ...holds }: MonitorSources & CurrentHolds,
+  { agentIds, unable, ...facts }: MonitorSources & CurrentFacts,
   { canWrite }: { canWrite: boolean },
 ): Schemas['MonitorDetail'] {
   return {
-    ...presentMonitor(monitor, holds),
+    ...presentMonitor(monitor, facts),
     check_spec: presentCheckSpec(monitor, canWrite),
     agent_sources: [...agentIds],
     settings_version: settingsVersionOf(monitor, agentIds),

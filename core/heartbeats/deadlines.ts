@@ -1,4 +1,5 @@
 import type { Verdict } from '../checks/verdict.ts';
+import type { RunSchedule } from './schedule.ts';
 
 /** How a job reports: it ran, it begins, it failed, or it ended with an exit status (D-29). */
 export const PING_KINDS = ['success', 'start', 'fail', 'exit'] as const;
@@ -10,9 +11,13 @@ export type PingKind = (typeof PING_KINDS)[number];
  */
 export type Ping = { kind: PingKind; exitStatus: number | null; body: string | null };
 
-/** What the owner of a heartbeat set. A run may take `maxDurationSeconds` (null = as long as it likes). */
+/**
+ * What the owner of a heartbeat set. A run may take `maxDurationSeconds` (null = as long as it likes). Where there is a
+ * schedule, pings are expected at its runs, and not an interval after each other.
+ */
 export type HeartbeatSettings = {
   intervalSeconds: number;
+  schedule: RunSchedule | null;
   graceSeconds: number;
   maxDurationSeconds: number | null;
   failEnabled: boolean;
@@ -61,7 +66,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
   if (lastSignal === heartbeat.lastSignal && nowMs - heartbeat.receivedAtMs < REPEAT_MS) {
     return {
       outcome: 'taken',
-      heartbeat: heartbeat.isPaused ? heartbeat : { ...heartbeat, dueAtMs: nowMs + patienceMs(heartbeat) },
+      heartbeat: heartbeat.isPaused ? heartbeat : { ...heartbeat, dueAtMs: deadlineAfter(heartbeat, nowMs) },
       stored: null,
       mayChangeState: false,
     };
@@ -72,7 +77,7 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
   const received = { ...heartbeat, receivedAtMs: atMs, lastSignal };
   if (heartbeat.isPaused)
     return { outcome: 'taken', heartbeat: received, stored: { atMs, durationMs: null }, mayChangeState: false };
-  const dueAtMs = atMs + patienceMs(heartbeat);
+  const dueAtMs = deadlineAfter(heartbeat, atMs);
   if (ping.kind === 'start') {
     const { overrunAtMs, maxDurationSeconds } = heartbeat;
     // A later start does not excuse the run before it that never ended.
@@ -96,8 +101,8 @@ export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): Taken
 
 /**
  * The heartbeat after its monitor was created (`current` null), changed, paused or resumed at `nowMs`. One that begins
- * to be watched must ping within interval and grace. New settings count from the newest ping, but a deadline
- * comes no nearer than it would lie if that ping came now: to shorten an interval is not to miss a ping.
+ * to be watched must ping within interval and grace, or by its next run. New settings count from the newest ping, but a
+ * deadline comes no nearer than it would lie if that ping came now: to shorten an interval is not to miss a ping.
  */
 export function arrangeHeartbeat(
   current: Heartbeat | null,
@@ -107,7 +112,9 @@ export function arrangeHeartbeat(
   const { settings, enabled } = wanted;
   if (current === null || current.isPaused || !enabled) {
     const receivedAtMs = Math.max(nowMs, current?.receivedAtMs ?? 0);
-    const dueAtMs = enabled ? receivedAtMs + patienceMs(settings) : null;
+    // Before it was made no ping can have come early; before it was resumed one can.
+    const earlySeconds = current === null ? 0 : (settings.schedule?.earlySeconds ?? 0);
+    const dueAtMs = enabled ? deadlineOf(settings, receivedAtMs, earlySeconds) : null;
     return {
       ...settings,
       isPaused: !enabled,
@@ -127,15 +134,43 @@ export function arrangeHeartbeat(
   };
 }
 
-/** How long after a ping the next one is missed, in milliseconds: interval and grace. */
-function patienceMs({ intervalSeconds, graceSeconds }: HeartbeatSettings): number {
-  return (intervalSeconds + graceSeconds) * 1000;
+/**
+ * When a heartbeat's next ping is expected, in Unix milliseconds. Null = at no time in particular: it is paused, or has
+ * no schedule and missed a ping.
+ */
+export function nextExpectedAt(heartbeat: Heartbeat, nowMs: number): number | null {
+  if (heartbeat.isPaused) return null;
+  if (heartbeat.dueAtMs !== null) return heartbeat.dueAtMs - heartbeat.graceSeconds * 1000;
+  return heartbeat.schedule?.runAfter(nowMs) ?? null;
+}
+
+/**
+ * When a heartbeat misses a ping that comes after no other one than that of `pingAtMs` (Unix milliseconds). By a
+ * schedule it is the grace after the next run that this ping was not early enough for (D-553).
+ */
+export function deadlineAfter(settings: HeartbeatSettings, pingAtMs: number): number {
+  return deadlineOf(settings, pingAtMs, settings.schedule?.earlySeconds ?? 0);
+}
+
+function deadlineOf(settings: HeartbeatSettings, pingAtMs: number, earlySeconds: number): number {
+  const { schedule, intervalSeconds, graceSeconds } = settings;
+  const run = schedule?.runAfter(pingAtMs + earlySeconds * 1000);
+  return (run ?? pingAtMs + intervalSeconds * 1000) + graceSeconds * 1000;
 }
 
 function movedDue(current: Heartbeat, settings: HeartbeatSettings, nowMs: number): number | null {
-  if (current.dueAtMs === null) return null;
-  const countedFromPing = current.dueAtMs - patienceMs(current) + patienceMs(settings);
-  return Math.max(countedFromPing, Math.min(current.dueAtMs, nowMs + patienceMs(settings)));
+  if (current.dueAtMs === null || isTimedAlike(current, settings)) return current.dueAtMs;
+  const pingAtMs =
+    current.schedule === null
+      ? current.dueAtMs - (current.intervalSeconds + current.graceSeconds) * 1000
+      : current.receivedAtMs;
+  return Math.max(deadlineAfter(settings, pingAtMs), Math.min(current.dueAtMs, deadlineAfter(settings, nowMs)));
+}
+
+function isTimedAlike(a: HeartbeatSettings, b: HeartbeatSettings): boolean {
+  const timing = ({ intervalSeconds, graceSeconds, schedule }: HeartbeatSettings) =>
+    String([intervalSeconds, graceSeconds, schedule?.cron, schedule?.timezone, schedule?.earlySeconds]);
+  return timing(a) === timing(b);
 }
 
 function movedOverrun(current: Heartbeat, { maxDurationSeconds }: HeartbeatSettings, nowMs: number): number | null {

@@ -1,6 +1,7 @@
 import type { Judgement } from '../checks/verdict.ts';
 import { quote } from '../foreign-text.ts';
 import type { HeartbeatSettings } from './deadlines.ts';
+import { sayZonedMoment } from './schedule.ts';
 
 type Judge = (observation: HeartbeatObservation, settings: HeartbeatSettings) => Judgement;
 
@@ -11,13 +12,17 @@ const JUDGES = {
   exit: (observation) =>
     observation.exitStatus === 0 ? UP : failed(`The job ended with exit status ${observation.exitStatus}`, observation),
   fail: (observation) => failed('The job reported a failure', observation),
-  missed: (_observation, { intervalSeconds, graceSeconds }) => ({
-    verdict: 'down',
-    cause: 'heartbeat_missed',
-    reason:
-      `No ping came in time: expected every ${formatSpan(intervalSeconds)}, ` +
-      `grace period ${formatSpan(graceSeconds)}`,
-  }),
+  missed: ({ startedAt }, { intervalSeconds, graceSeconds, schedule }) => {
+    const expected =
+      schedule === null
+        ? `every ${formatSpan(intervalSeconds)}`
+        : `at ${sayZonedMoment(startedAt - graceSeconds * 1000, schedule.timezone)}`;
+    return {
+      verdict: 'down',
+      cause: 'heartbeat_missed',
+      reason: `No ping came in time: expected ${expected}, grace period ${formatSpan(graceSeconds)}`,
+    };
+  },
   overrun: (_observation, { maxDurationSeconds }) => {
     const within = maxDurationSeconds === null ? 'in time' : `within ${formatSpan(maxDurationSeconds)}`;
     return { verdict: 'down', cause: 'heartbeat_overrun', reason: `The job did not finish ${within}` };

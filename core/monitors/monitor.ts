@@ -1,4 +1,5 @@
 import type { DnsMode, DnsRecordType } from '../checks/dns/records.ts';
+import type { HeartbeatSchedule } from '../heartbeats/schedule.ts';
 import type { MonitorState } from '../incidents/state.ts';
 import type { ServiceSla } from '../statistics/service-hours.ts';
 
@@ -62,7 +63,7 @@ export type CheckSpec = {
   transport?: TransportSpec;
   domain?: { warnDays?: number };
   ping?: { count?: number; lossDegradedPct?: number; rttDegradedMs?: number };
-  heartbeat?: { token?: string; failEnabled?: boolean; maxDurationSeconds?: number };
+  heartbeat?: { token?: string; failEnabled?: boolean; maxDurationSeconds?: number; schedule?: HeartbeatSchedule };
   dns?: { records?: DnsRecordSpec[]; crossCheck?: boolean };
   vendor?: { vendorId?: string; pageUrl?: string; probeUrl?: string; components?: string[] };
   dependencies?: string[];

@@ -1,5 +1,6 @@
 import {
   arrangeHeartbeat,
+  nextExpectedAt,
   takePing,
   type Heartbeat,
   type HeartbeatSettings,
@@ -7,11 +8,13 @@ import {
   type TakenPing,
 } from '../../core/heartbeats/deadlines.ts';
 import { firstLineOf, findRoom, type PingMarks } from '../../core/heartbeats/pings.ts';
+import type { RunSchedule } from '../../core/heartbeats/schedule.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
-import { inTransaction, sqlStateOf, type Run } from '../sql.ts';
+import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
+import { runScheduleOf } from './schedule.ts';
 
 /** A ping and the token that it came with. */
 export type TokenPing = { token: string; ping: Ping };
@@ -23,8 +26,13 @@ export type TokenPing = { token: string; ping: Ping };
  */
 export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
 
+/** A schedule as it comes from the table; all three are null without one. */
+export type ScheduleColumns = { cron: string | null; timezone: string | null; earlySeconds: number | null };
+
 /** A heartbeat as it comes; the marks of its rates are there where they are asked for. */
-type HeartbeatRow = Heartbeat & Partial<PingMarks> & { monitorNo: number; tokenFingerprint: Buffer };
+type HeartbeatRow = Omit<Heartbeat, 'schedule'> &
+  ScheduleColumns &
+  Partial<PingMarks> & { monitorNo: number; tokenFingerprint: Buffer };
 
 /** A ping to write. */
 type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
@@ -34,6 +42,7 @@ const SHORT_BODY = 200;
 
 const COLUMNS = `monitor_no AS "monitorNo", token_fingerprint AS "tokenFingerprint",
   interval_seconds AS "intervalSeconds", grace_seconds AS "graceSeconds",
+  cron, time_zone AS "timezone", early_seconds AS "earlySeconds",
   max_duration_seconds AS "maxDurationSeconds", fail_enabled AS "failEnabled", is_paused AS "isPaused", verdict,
   heard_at AS "receivedAtMs", last_signal AS "lastSignal", due_at AS "dueAtMs", overrun_at AS "overrunAtMs",
   run_started_at AS "runStartedAtMs"`;
@@ -185,15 +194,17 @@ export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number)
   );
   await run(
     `INSERT INTO heartbeats (monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds,
-       fail_enabled, is_paused, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+       fail_enabled, is_paused, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at, cron, time_zone,
+       early_seconds)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
      ON CONFLICT (monitor_no) DO UPDATE SET
        interval_seconds = excluded.interval_seconds, grace_seconds = excluded.grace_seconds,
          max_duration_seconds = excluded.max_duration_seconds,
        fail_enabled = excluded.fail_enabled, is_paused = excluded.is_paused, verdict = excluded.verdict,
          heard_at = excluded.heard_at,
        last_signal = excluded.last_signal, due_at = excluded.due_at, overrun_at = excluded.overrun_at,
-         run_started_at = excluded.run_started_at`,
+         run_started_at = excluded.run_started_at, cron = excluded.cron, time_zone = excluded.time_zone,
+         early_seconds = excluded.early_seconds`,
     [
       monitor.no,
       fingerprintOf(token),
@@ -208,13 +219,22 @@ export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number)
       heartbeat.dueAtMs,
       heartbeat.overrunAtMs,
       heartbeat.runStartedAtMs,
+      heartbeat.schedule?.cron ?? null,
+      heartbeat.schedule?.timezone ?? null,
+      heartbeat.schedule?.earlySeconds ?? null,
     ],
   );
 }
 
 function settingsOf({ intervalSeconds, heartbeatGraceSeconds, checkSpec }: Monitor): HeartbeatSettings {
-  const { maxDurationSeconds = null, failEnabled = true } = checkSpec.heartbeat ?? {};
-  return { intervalSeconds, graceSeconds: heartbeatGraceSeconds ?? 0, maxDurationSeconds, failEnabled };
+  const { maxDurationSeconds = null, failEnabled = true, schedule } = checkSpec.heartbeat ?? {};
+  return {
+    intervalSeconds,
+    schedule: schedule === undefined ? null : runScheduleOf(schedule.cron, schedule.timezone, schedule.early_seconds),
+    graceSeconds: heartbeatGraceSeconds ?? 0,
+    maxDurationSeconds,
+    failEnabled,
+  };
 }
 
 function marksOf({ rowsUsedUpMs = null, bytesUsedUpMs = null }: HeartbeatRow): PingMarks {
@@ -222,6 +242,50 @@ function marksOf({ rowsUsedUpMs = null, bytesUsedUpMs = null }: HeartbeatRow): P
 }
 
 function heartbeatOf(row: HeartbeatRow): Heartbeat {
-  const { monitorNo: _no, tokenFingerprint: _token, rowsUsedUpMs: _rows, bytesUsedUpMs: _bytes, ...heartbeat } = row;
-  return heartbeat;
+  const {
+    monitorNo: _no,
+    tokenFingerprint: _token,
+    rowsUsedUpMs: _rows,
+    bytesUsedUpMs: _bytes,
+    cron,
+    timezone,
+    earlySeconds,
+    ...heartbeat
+  } = row;
+  return { ...heartbeat, schedule: scheduleOf({ cron, timezone, earlySeconds }) };
+}
+
+/** The schedule in a row of `heartbeats`; null where it has none. */
+export function scheduleOf({ cron, timezone, earlySeconds }: ScheduleColumns): RunSchedule | null {
+  return cron === null ? null : runScheduleOf(cron, timezone ?? 'UTC', earlySeconds ?? 0);
+}
+
+/** When the next ping of a monitor's heartbeat is expected, in Unix milliseconds, and the zone of its schedule. */
+export type ExpectedPing = { atMs: number; timezone: string };
+
+/**
+ * When the next pings of heartbeats are expected, by the ids of their monitors. Of those that are paused, and those
+ * without a schedule that missed a ping, nothing is expected at a time, and they have no entry.
+ */
+export async function readExpectedPings(
+  { pool }: Pick<Database, 'pool'>,
+  { nowMs, ...selection }: ({ tenantId: string } | { monitorIds: readonly string[] }) & { nowMs: number },
+): Promise<Map<string, ExpectedPing>> {
+  const isOfTenant = 'tenantId' in selection;
+  const rows = await runOn(pool)<HeartbeatRow & { id: string }>(
+    {
+      name: `read-expected-pings-of-${isOfTenant ? 'tenant' : 'monitors'}`,
+      text: `SELECT m.id, h.* FROM monitors m
+             CROSS JOIN LATERAL (SELECT ${COLUMNS} FROM heartbeats WHERE monitor_no = m.no) AS h
+             WHERE ${isOfTenant ? 'm.tenant_id = $1' : 'm.id = ANY($1::text[])'} AND m.type = 'heartbeat'`,
+    },
+    ['tenantId' in selection ? selection.tenantId : selection.monitorIds],
+  );
+  return new Map(
+    rows.flatMap(({ id, ...row }) => {
+      const heartbeat = heartbeatOf(row);
+      const atMs = nextExpectedAt(heartbeat, nowMs);
+      return atMs === null ? [] : [[id, { atMs, timezone: heartbeat.schedule?.timezone ?? 'UTC' }]];
+    }),
+  );
 }

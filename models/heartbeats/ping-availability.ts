@@ -2,6 +2,7 @@ import { withAdvisoryLock } from '../advisory-lock.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { storeProof } from '../system/write-proof.ts';
+import { moveDeadlines, SCHEDULED_CHUNK, SCHEDULED_COLUMNS, type ScheduledRow } from './scheduled-deadlines.ts';
 
 /**
  * The row of `service_marks` with ping availability: until when pings could come in. Every web process moves it while
@@ -96,6 +97,7 @@ async function restoreAvailability(database: Database, now: () => number): Promi
     last = chunk.last;
     if (chunk.forgiven < CHUNK) break;
   }
+  total += await forgiveScheduled(run, { closedAtMs: closedAtMs - COMMIT_SLACK_MS, nowMs });
   // The time that forgiving took was none in which pings were unavailable, unless more pings were lost.
   await run(
     `UPDATE service_marks SET at = $2, resumed_at = $2, lost_from = NULL, lost_to = NULL
@@ -109,7 +111,8 @@ async function restoreAvailability(database: Database, now: () => number): Promi
  * A ping is expected an interval after the one before and may come earlier or later by the grace. Where that time
  * touches the stretch, the ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on
  * top. Heartbeats are taken by number, so that no two statements deadlock; one that is forgiven twice,
- * because a process died over it, only waits a little longer.
+ * because a process died over it, only waits a little longer. What is expected by a schedule is left to
+ * `forgiveScheduled`.
  * 1. `overlapping`: the next heartbeats whose time touches the stretch, locked.
  * 2. `forgiven`: their deadlines move behind the stretch, and those of runs under way by its length.
  */
@@ -120,11 +123,12 @@ async function forgive(
   const [row] = await run<{ forgiven: number; last: number }>(
     `WITH overlapping AS (
        SELECT monitor_no FROM heartbeats
-       WHERE monitor_no > $3 AND ((due_at > $1 AND due_at - 2000::bigint * grace_seconds <= $2) OR overrun_at > $1)
+       WHERE monitor_no > $3 AND ((cron IS NULL AND due_at > $1 AND due_at - 2000::bigint * grace_seconds <= $2)
+         OR overrun_at > $1)
        ORDER BY monitor_no LIMIT $4 FOR NO KEY UPDATE
      ), forgiven AS (
        UPDATE heartbeats h
-       SET due_at = CASE WHEN due_at > $1
+       SET due_at = CASE WHEN cron IS NULL AND due_at > $1
          AND due_at - 2000::bigint * grace_seconds <= $2 THEN greatest(due_at,
          $2::bigint + 1000::bigint * (interval_seconds + grace_seconds)) ELSE due_at END,
            overrun_at = CASE WHEN overrun_at > $1 THEN overrun_at + $2::bigint - $1::bigint ELSE overrun_at END
@@ -135,4 +139,28 @@ async function forgive(
     [stretch.closedAtMs, stretch.nowMs, stretch.afterNo, CHUNK],
   );
   return row ?? { forgiven: 0, last: 0 };
+}
+
+/**
+ * A ping of a schedule is expected at its run, and may come earlier by `early_seconds` and later by the grace. Where
+ * that time touches the stretch, the run after it is the next that is expected. Rows are locked by number; one that a
+ * ping or an edit moved meanwhile stays as it is.
+ */
+async function forgiveScheduled(
+  run: Run,
+  { closedAtMs, nowMs }: { closedAtMs: number; nowMs: number },
+): Promise<number> {
+  let forgiven = 0;
+  for (let afterNo = 0; ;) {
+    const rows = await run<ScheduledRow>(
+      `SELECT ${SCHEDULED_COLUMNS} FROM heartbeats
+       WHERE cron IS NOT NULL AND monitor_no > $1 AND due_at > $2
+         AND due_at - 1000::bigint * (grace_seconds + early_seconds) <= $3
+       ORDER BY monitor_no LIMIT $4`,
+      [afterNo, closedAtMs, nowMs, SCHEDULED_CHUNK],
+    );
+    forgiven += await moveDeadlines(run, rows, { nowMs, toMs: Math.max });
+    afterNo = rows.at(-1)?.monitorNo ?? afterNo;
+    if (rows.length < SCHEDULED_CHUNK) return forgiven;
+  }
 }

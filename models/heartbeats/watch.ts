@@ -2,6 +2,7 @@ import type { HeartbeatSettings } from '../../core/heartbeats/deadlines.ts';
 import type { HeartbeatObservation } from '../../core/heartbeats/judge.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
+import { scheduleOf, type ScheduleColumns } from './heartbeats.ts';
 import { COMMIT_SLACK_MS, PING_AVAILABILITY } from './ping-availability.ts';
 
 /** An observation of a heartbeat that is not decided yet, and the source and monitor that it will be a result of. */
@@ -62,7 +63,8 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
 
 /** An observation as it comes, with the settings of its heartbeat. */
 type ObservationRow = Omit<HeartbeatObservation, 'type'> &
-  HeartbeatSettings &
+  Omit<HeartbeatSettings, 'schedule'> &
+  ScheduleColumns &
   Pick<PendingObservation, 'monitorNo' | 'agentNo' | 'checksVersion'>;
 
 /** The oldest observations that are not decided, at most `limit`. They stay until `deleteObservations` is called. */
@@ -71,7 +73,8 @@ export async function listPendingObservations(run: Run, limit: number): Promise<
     `SELECT o.monitor_no AS "monitorNo", s.agent_no AS "agentNo", m.checks_version AS "checksVersion",
             o.sight AS outcome, o.at AS "startedAt", o.duration_ms AS "latencyMs", o.exit_status AS "exitStatus",
             o.first_line AS "firstLine", h.interval_seconds AS "intervalSeconds", h.grace_seconds AS "graceSeconds",
-            h.max_duration_seconds AS "maxDurationSeconds", h.fail_enabled AS "failEnabled"
+            h.max_duration_seconds AS "maxDurationSeconds", h.fail_enabled AS "failEnabled",
+            h.cron, h.time_zone AS "timezone", h.early_seconds AS "earlySeconds"
      FROM heartbeat_observations o
      JOIN heartbeats h ON h.monitor_no = o.monitor_no
      JOIN monitor_sources s ON s.monitor_no = o.monitor_no
@@ -80,13 +83,19 @@ export async function listPendingObservations(run: Run, limit: number): Promise<
     [limit],
   );
   return rows.map(({ intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled, ...row }) => {
-    const { monitorNo, agentNo, checksVersion, ...observation } = row;
+    const { monitorNo, agentNo, checksVersion, cron, timezone, earlySeconds, ...observation } = row;
     return {
       monitorNo,
       agentNo,
       checksVersion,
       observation: { type: 'heartbeat', ...observation },
-      settings: { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled },
+      settings: {
+        intervalSeconds,
+        schedule: scheduleOf({ cron, timezone, earlySeconds }),
+        graceSeconds,
+        maxDurationSeconds,
+        failEnabled,
+      },
     };
   });
 }

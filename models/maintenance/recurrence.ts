@@ -1,8 +1,8 @@
-import { Cron, CronPattern } from 'croner';
 import { LONGEST_RULE, MOST_STARTS_A_DAY, readRule, type RecurrenceRule } from '../../core/maintenance/rrule.ts';
 import { listRuleStarts } from '../../core/maintenance/rule-starts.ts';
 import { momentReader, readTimeZone, toLocalTime } from '../../core/time-zones.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
+import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
+import { cronDays, readCron } from '../cron.ts';
 
 /**
  * When a window takes place: once, or by a cron expression or an RRULE (RFC 5545) over the local clock of its zone.
@@ -30,17 +30,6 @@ const SEARCHED_MS = 3653 * DAY_MS;
 
 /** Local time and time in UTC differ by a day at most, and the clocks skip or repeat no more than one. */
 const MARGIN_MS = 2 * DAY_MS;
-
-/** Names that stand for an expression. */
-const NICKNAMES: ReadonlyMap<string, string> = new Map([
-  ['@yearly', '0 0 1 1 *'],
-  ['@annually', '0 0 1 1 *'],
-  ['@monthly', '0 0 1 * *'],
-  ['@weekly', '0 0 * * 0'],
-  ['@daily', '0 0 * * *'],
-  ['@midnight', '0 0 * * *'],
-  ['@hourly', '0 * * * *'],
-]);
 
 /** Null where a window can take place as it is planned; else the field that stands against it, and why. */
 export function checkRecurrence(schedule: Schedule, nowMs: number): Flaw | null {
@@ -72,29 +61,12 @@ function flawOfRule(text: string): string | null {
 /** What is wrong with a cron expression; null for nothing. */
 function flawOfCron(text: string): string | null {
   if (text.length > LONGEST_RULE) return `cron must be at most ${LONGEST_RULE} characters long`;
-  const fields = cronFields(text);
-  if (fields.length !== 5)
-    return 'cron must be five fields, minute, hour, day of the month, month and day of the week, such as "0 2 * * SUN"';
-  try {
-    const times = cronTimes(new CronPattern(fields.join(' '), undefined, { mode: '5-part' })).length;
-    return times > MOST_STARTS_A_DAY
-      ? `cron must have at most ${MOST_STARTS_A_DAY} starts on a day, got ${times}`
-      : null;
-  } catch (error) {
-    if (!(error instanceof TypeError || error instanceof RangeError)) throw error;
-    return `cron must be an expression such as "0 2 * * SUN": ${error.message.replace(/^CronPattern: /, '')}`;
-  }
-}
-
-function cronFields(text: string): string[] {
-  const fields = text.trim();
-  return (NICKNAMES.get(fields.toLowerCase()) ?? fields).split(/\s+/);
-}
-
-/** The times of day of a cron expression in order, in milliseconds. */
-function cronTimes({ hour, minute }: CronPattern): number[] {
-  const listed = (flags: readonly number[]) => flags.flatMap((flag, index) => (flag > 0 ? [index] : []));
-  return listed(hour).flatMap((hours) => listed(minute).map((minutes) => hours * HOUR_MS + minutes * MINUTE_MS));
+  const read = readCron(text);
+  if (!read.ok) return read.message;
+  const { length } = read.times;
+  return length > MOST_STARTS_A_DAY
+    ? `cron must have at most ${MOST_STARTS_A_DAY} starts on a day, got ${length}`
+    : null;
 }
 
 /**
@@ -149,19 +121,9 @@ function localStarts(
   return rule === null ? [span.startMs] : listRuleStarts(rule, span);
 }
 
-/** The days are croner's; it is handed the years that are asked for, since it searches a thousand otherwise. */
 function* cronStarts(text: string, { fromMs, toMs }: { fromMs: number; toMs: number }): Generator<number, void> {
-  const fields = cronFields(text);
-  const times = cronTimes(new CronPattern(fields.join(' '), undefined, { mode: '5-part' }));
-  const [fromYear, toYear] = [fromMs - DAY_MS, toMs].map((ms) => new Date(ms).getUTCFullYear());
-  const days = new Cron(`0 0 0 ${fields.slice(2).join(' ')} ${fromYear}-${toYear}`, {
-    utcOffset: 0,
-    mode: '7-part',
-    paused: true,
-  });
-  let day = days.nextRun(new Date(fromMs - DAY_MS));
-  while (day !== null && day.getTime() < toMs) {
-    for (const time of times) if (day.getTime() + time >= fromMs) yield day.getTime() + time;
-    day = days.nextRun(day);
-  }
+  const read = readCron(text);
+  if (!read.ok) throw new Error(`A cron expression was stored that cannot be read: ${read.message}`);
+  for (const day of cronDays(read.fields, { fromMs: fromMs - DAY_MS, toMs }))
+    for (const time of read.times) if (day + time >= fromMs) yield day + time;
 }

@@ -2,7 +2,13 @@ import type { PoolClient } from 'pg';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { PACKED_MARK } from '../checks/recent-results.ts';
-import { runOn } from '../sql.ts';
+import {
+  moveDeadlines,
+  SCHEDULED_CHUNK,
+  SCHEDULED_COLUMNS,
+  type ScheduledRow,
+} from '../heartbeats/scheduled-deadlines.ts';
+import { runOn, type Run } from '../sql.ts';
 
 /** The time that it is now, and by how much it was set back, in whole milliseconds. */
 export type SetBack = { nowMs: number; backMs: number };
@@ -33,6 +39,7 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
     ...(backMs > 0 ? shiftPlanned(nowMs, backMs) : []),
   ])
     await run(statement);
+  await pullSchedules(run, nowMs);
   const ahead = await run<{ monitor_no: number; agent_no: number; state: SourceState }>(
     `SELECT monitor_no, agent_no, state FROM monitor_sources WHERE (state ->> 'newestAtMs')::bigint > $1
      ORDER BY monitor_no, agent_no FOR NO KEY UPDATE`,
@@ -119,14 +126,29 @@ function pullMarks(nowMs: number): string[] {
      WHERE last_seen_at > ${nowSeconds} OR offline_at > ${nowMs} OR behind_at > ${nowMs}`,
     // A deadline lies no further ahead than a ping that comes now would move it.
     `UPDATE heartbeats SET heard_at = ${notAfter('heard_at', nowMs + RECEIVED_ROOM_MS)},
-     run_started_at = ${notAfter('run_started_at', nowMs)}, due_at = ${notAfter('due_at', dueMs)},
+     run_started_at = ${notAfter('run_started_at', nowMs)},
+     due_at = CASE WHEN cron IS NULL THEN ${notAfter('due_at', dueMs)} ELSE due_at END,
                            overrun_at = ${notAfter('overrun_at', overrunMs)}, rows_used_up = NULL, bytes_used_up = NULL
-     WHERE heard_at > ${nowMs + RECEIVED_ROOM_MS} OR run_started_at > ${nowMs} OR due_at > ${dueMs}
-       OR overrun_at > ${overrunMs}`,
+     WHERE heard_at > ${nowMs + RECEIVED_ROOM_MS} OR run_started_at > ${nowMs}
+       OR (cron IS NULL AND due_at > ${dueMs}) OR overrun_at > ${overrunMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)}
      WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
   ];
+}
+
+/** A deadline of a schedule, too, lies no further ahead than a ping that comes now would move it. */
+async function pullSchedules(run: Run, nowMs: number): Promise<void> {
+  for (let afterNo = 0; ;) {
+    const rows = await run<ScheduledRow>(
+      `SELECT ${SCHEDULED_COLUMNS} FROM heartbeats WHERE cron IS NOT NULL AND monitor_no > $1 AND due_at > $2
+       ORDER BY monitor_no LIMIT $3`,
+      [afterNo, nowMs, SCHEDULED_CHUNK],
+    );
+    await moveDeadlines(run, rows, { nowMs, toMs: Math.min });
+    afterNo = rows.at(-1)?.monitorNo ?? afterNo;
+    if (rows.length < SCHEDULED_CHUNK) return;
+  }
 }
 
 /** What waits for its moment keeps its distance from now. */

@@ -216,6 +216,16 @@ const LIMITS: [string, unknown, unknown][] = [
     { type: 'heartbeat', check_spec: { heartbeat: { maxDurationSeconds: 0 } } },
   ],
   [
+    'schedule',
+    {
+      type: 'heartbeat',
+      check_spec: {
+        heartbeat: { schedule: { cron: '0 0 29 2 *', timezone: 'Pacific/Kiritimati', early_seconds: 86_400 } },
+      },
+    },
+    { type: 'heartbeat', check_spec: { heartbeat: { schedule: { cron: '0 0 30 2 *' } } } },
+  ],
+  [
     'dns',
     { type: 'dns', check_spec: { dns: { crossCheck: true, records: [{ type: 'CAA', mode: 'absent' }] } } },
     { type: 'dns', check_spec: { dns: { records: [{ type: 'CAA', mode: 'any', expected: [] }] } } },

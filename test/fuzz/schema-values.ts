@@ -58,6 +58,7 @@ export const nasty: fc.Arbitrary<unknown> = fc.oneof(
 
 /** What a field of this name holds in requests that mean something: a schema alone says "a text". */
 const MEANT: Readonly<Record<string, readonly unknown[]>> = {
+  cron: ['0 2 * * *', '*/15 * * * *', '@daily', '* * 30 2 *', '0 0 29 2 +MON', '59 23 LW * *'],
   target: [
     'https://shop.example/health',
     'http://a.example:8080/?q=%20#x',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
-import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
+import type { CheckSpec, Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import { SETTINGS, type TestRuntime } from './runtime.ts';
 
@@ -18,7 +18,7 @@ export async function addHeartbeat(
   {
     heartbeat,
     ...settings
-  }: Partial<MonitorSettings> & { heartbeat?: { failEnabled?: boolean; maxDurationSeconds?: number } } = {},
+  }: Partial<MonitorSettings> & { heartbeat?: Omit<NonNullable<CheckSpec['heartbeat']>, 'token'> } = {},
 ): Promise<TestHeartbeat> {
   const id = runtime.newId('mon');
   const token = `${id}.${randomBytes(18).toString('base64url')}`;

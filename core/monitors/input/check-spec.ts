@@ -2,6 +2,7 @@ import { parseDnsRecord, type DnsRecordType } from '../../checks/dns/records.ts'
 import { normaliseAssertion, type AssertionInput } from '../../checks/http/assertions.ts';
 import { refuseTogether, parsePattern } from '../../checks/pattern.ts';
 import { decodePayload } from '../../checks/transport/payload.ts';
+import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
 import {
   type Assertion,
   type CheckSpec,
@@ -101,13 +102,15 @@ const KEYS_BY_TYPE = {
 } as const satisfies Record<MonitorType, readonly (keyof CheckSpecInput)[]>;
 
 /**
- * The type, what is stored now, and what RE2 says of a pattern. `isMoved`: the target has another origin than the one
+ * The type, what is stored now, what RE2 says of a pattern, and croner of a schedule. `isMoved`: the target has another origin than the one
  * that the stored secrets are for.
  */
 export type CheckSpecContext = {
   type: MonitorType;
   stored: { checkSpec: CheckSpec; secrets: MonitorSecrets; isMoved: boolean };
   isValidPattern: (pattern: string) => boolean;
+  readSchedule: (schedule: ScheduleInput) => ReadSchedule;
+  minIntervalSeconds: number;
 };
 
 /**
@@ -116,9 +119,10 @@ export type CheckSpecContext = {
  */
 export function completeCheckSpec(
   input: CheckSpecInput,
-  { type, stored, isValidPattern }: CheckSpecContext,
+  context: CheckSpecContext,
   problems: Problem[],
 ): { checkSpec: CheckSpec; secrets: MonitorSecrets } {
+  const { type, stored, isValidPattern } = context;
   const known: readonly string[] = KEYS_BY_TYPE[type];
   for (const key of Object.keys(input).filter((candidate) => !known.includes(candidate))) {
     problems.push({
@@ -143,18 +147,38 @@ export function completeCheckSpec(
   const assertions = (input.assertions ?? []).flatMap((assertion, index) =>
     completeAssertion(assertion, { index, isValidPattern }, problems),
   );
-  const { token: _serverMade, ...heartbeat } = input.heartbeat ?? {};
   return {
     checkSpec: {
       ...(http && { request: http.request }),
       ...(assertions.length > 0 && { assertions }),
       ...(transport && { transport: transport.transport }),
       ...(input.ping && { ping: input.ping }),
-      ...(input.heartbeat && { heartbeat }),
+      ...(input.heartbeat && { heartbeat: completeHeartbeat(input.heartbeat, context, problems) }),
       ...(input.dns && { dns: completeDns(input.dns, problems) }),
     },
     secrets: { ...http?.secrets, ...(transport?.payload !== undefined && { payload: transport.payload }) },
   };
+}
+
+/** The settings of a heartbeat without the token, which is the server's. */
+function completeHeartbeat(
+  { token: _serverMade, schedule, ...rest }: NonNullable<CheckSpecInput['heartbeat']>,
+  { readSchedule, minIntervalSeconds }: CheckSpecContext,
+  problems: Problem[],
+): NonNullable<CheckSpec['heartbeat']> {
+  if (schedule === undefined) return rest;
+  const field = 'check_spec.heartbeat.schedule';
+  const read = readSchedule(schedule);
+  if (!read.ok) {
+    problems.push({ field: `${field}.${read.field}`, message: `${field}.${read.message}` });
+    return rest;
+  }
+  if (read.shortestSeconds < minIntervalSeconds)
+    addProblem(problems, `${field}.cron`, {
+      expected: `an expression whose runs are ${minIntervalSeconds} seconds apart or more on this plan`,
+      got: `runs ${read.shortestSeconds} seconds apart`,
+    });
+  return { ...rest, schedule: read.schedule };
 }
 
 function completeAssertion(

@@ -1,3 +1,4 @@
+import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
 import { defaultDownMinSources } from '../defaults.ts';
 import { isAgentChecked, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
 import { sortTags } from '../tags.ts';
@@ -33,6 +34,8 @@ export type MonitorContext = {
   findRegistrableDomain: (host: string) => string | null;
   /** Whether RE2 accepts a pattern. */
   isValidPattern: (pattern: string) => boolean;
+  /** Reads the schedule of a heartbeat. */
+  readSchedule: (schedule: ScheduleInput) => ReadSchedule;
 };
 
 /** A monitor with everything that is stored of it: settings to show, agents sorted, secrets to seal. */
@@ -171,14 +174,10 @@ function completeSpec(
   const { type, target, checkSpec: stored } = base.settings;
   const sent = input.check_spec ?? (type === 'http' && !keepsOmitted ? {} : undefined);
   const isMoved = originOf(type, input.target ?? target) !== originOf(type, target);
-  const { isValidPattern } = context;
+  const { isValidPattern, readSchedule, minIntervalSeconds } = context;
+  const own = { checkSpec: stored, secrets: base.secrets, isMoved };
   const replaced =
-    sent &&
-    completeCheckSpec(
-      sent,
-      { type, stored: { checkSpec: stored, secrets: base.secrets, isMoved }, isValidPattern },
-      problems,
-    );
+    sent && completeCheckSpec(sent, { type, stored: own, isValidPattern, readSchedule, minIntervalSeconds }, problems);
   if (replaced === undefined && isMoved && Object.keys(base.secrets).length > 0)
     refuseMoved(type === 'http' ? 'check_spec.request' : 'check_spec.transport.payload', problems);
   const {
@@ -186,7 +185,7 @@ function completeSpec(
     dependencies: _dependencies,
     vendor: _vendor,
     heartbeat,
-    ...own
+    ...spec
   } = replaced?.checkSpec ?? stored;
 
   const warnDays = completeWarnDays(base, input, problems);
@@ -194,7 +193,7 @@ function completeSpec(
   const vendor = readVendor(base, { input, context }, problems);
   return {
     checkSpec: {
-      ...own,
+      ...spec,
       ...(type === 'heartbeat' && {
         heartbeat: { ...heartbeat, token: stored.heartbeat?.token ?? context.newHeartbeatToken },
       }),

@@ -1,5 +1,6 @@
 import type { DnsMode, DnsRecordType } from '../../checks/dns/records.ts';
 import type { AssertionInput } from '../../checks/http/assertions.ts';
+import type { ScheduleInput } from '../../heartbeats/schedule.ts';
 import type { CheckSpec, HttpMethod, MonitorType, RequestSpec, TransportSpec } from '../monitor.ts';
 
 /**
@@ -52,7 +53,7 @@ export type CheckSpecInput = {
   domain?: { warnDays?: number };
   ping?: NonNullable<CheckSpec['ping']>;
   /** The token is the server's and ignored when it is sent back. */
-  heartbeat?: NonNullable<CheckSpec['heartbeat']>;
+  heartbeat?: Omit<NonNullable<CheckSpec['heartbeat']>, 'schedule'> & { schedule?: ScheduleInput };
   dns?: DnsInput;
   vendor?: object;
   dependencies?: readonly string[];

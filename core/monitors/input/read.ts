@@ -13,6 +13,9 @@ import type { MonitorBody, MonitorInput } from './fields.ts';
 /** Ids that name no vendor monitor of the account are ignored, however they look. */
 const ONLY_LOOKED_UP = ['dependencies', 'check_spec.dependencies'];
 
+/** The longest interval of a monitor, in seconds: a day. */
+const LONGEST_INTERVAL_SECONDS = 86_400;
+
 /**
  * Reads the body of a creation into a complete monitor (D-10 to D-17), or into everything that is wrong with it. The
  * body already has the shape that the description gives it.
@@ -108,7 +111,7 @@ function defaultMonitor(
   { input, context }: { input: MonitorInput; context: MonitorContext },
 ): MonitorDraft {
   const defaults = defaultsOf(type, context.minIntervalSeconds);
-  const intervalSeconds = input.interval_seconds ?? defaults.intervalSeconds;
+  const intervalSeconds = input.interval_seconds ?? scheduledInterval(type, input, context) ?? defaults.intervalSeconds;
   return {
     settings: {
       name: '',
@@ -128,4 +131,15 @@ function defaultMonitor(
     agentSources: isAgentChecked(type) ? chooseDefaultSources(context.monitorId, context.aliveAgentIds) : [],
     secrets: {},
   };
+}
+
+/**
+ * The interval of a new heartbeat that has a schedule: the longest time between two runs, a day at most. A release
+ * without schedules goes by it (D-556).
+ */
+function scheduledInterval(type: MonitorType, input: MonitorInput, context: MonitorContext): number | undefined {
+  const schedule = input.check_spec?.heartbeat?.schedule;
+  if (type !== 'heartbeat' || schedule === undefined) return undefined;
+  const read = context.readSchedule(schedule);
+  return read.ok ? Math.min(LONGEST_INTERVAL_SECONDS, read.longestSeconds) : undefined;
 }

@@ -203,7 +203,12 @@ const OF_EVERY_TYPE: object[] = [
   },
   { type: 'icmp', target: 'example.com', check_spec: { ping: { count: 2 } } },
   { type: 'domain', target: 'example.com' },
-  { type: 'heartbeat', interval_seconds: 5, grace_seconds: 7, check_spec: { heartbeat: { maxDurationSeconds: 60 } } },
+  {
+    type: 'heartbeat',
+    interval_seconds: 5,
+    grace_seconds: 7,
+    check_spec: { heartbeat: { maxDurationSeconds: 60, schedule: { cron: '*/5 * * * *', timezone: 'Asia/Tokyo' } } },
+  },
   { type: 'dns', target: 'example.com', check_spec: { dns: { records: [{ type: 'A', mode: 'exists' }] } } },
   { type: 'vendor', target: 'github' },
 ];
@@ -239,11 +244,13 @@ for (const body of OF_EVERY_TYPE) {
       'state_since',
       'created_at',
       'updated_at',
+      ...(type === 'heartbeat' ? ['next_expected'] : []),
     ].map((field) => `${field} is read-only`);
     t.deepEqual(String(refusal.json['error']).split('; ').toSorted(), complaints.toSorted());
     const {
       id: _id,
       heartbeat_grace_seconds: _grace,
+      next_expected: _expected,
       status: _status,
       enabled: _enabled,
       state_since: _since,

@@ -2,16 +2,19 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import {
   arrangeHeartbeat,
+  nextExpectedAt,
   PING_KINDS,
   takePing,
   type Heartbeat,
   type HeartbeatSettings,
   type Ping,
 } from '../../../core/heartbeats/deadlines.ts';
+import type { RunSchedule } from '../../../core/heartbeats/schedule.ts';
 
 const START_MS = 1_700_000_000_000;
 const SETTINGS: HeartbeatSettings = {
   intervalSeconds: 60,
+  schedule: null,
   graceSeconds: 30,
   maxDurationSeconds: null,
   failEnabled: true,
@@ -38,10 +41,10 @@ function after(heartbeat: Heartbeat, pings: readonly (readonly [second: number, 
 }
 
 function arranged(heartbeat: Heartbeat, settings: Partial<HeartbeatSettings>, second: number): Heartbeat {
-  const { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled } = { ...heartbeat, ...settings };
+  const { intervalSeconds, schedule, graceSeconds, maxDurationSeconds, failEnabled } = { ...heartbeat, ...settings };
   return arrangeHeartbeat(
     heartbeat,
-    { settings: { intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled }, enabled: true },
+    { settings: { intervalSeconds, schedule, graceSeconds, maxDurationSeconds, failEnabled }, enabled: true },
     at(second),
   );
 }
@@ -235,3 +238,86 @@ test(
     t.pass();
   },
 );
+
+/** A run at each multiple of so many seconds from the start on; a ping may come 20 s early. */
+function every(seconds: number): RunSchedule {
+  const runAfter = (ms: number) => at((Math.floor((ms - START_MS) / 1000 / seconds) + 1) * seconds);
+  return { cron: `every ${seconds}`, timezone: 'UTC', earlySeconds: 20, runAfter };
+}
+
+const HOURLY = { schedule: every(3600), graceSeconds: 300 };
+
+test('a new heartbeat with a schedule must ping by the grace after its next run', (t) => {
+  const heartbeat = made(HOURLY);
+  t.is(heartbeat.dueAtMs, at(3900));
+  t.is(nextExpectedAt(heartbeat, at(10)), at(3600));
+});
+
+test('shortly before a run a new heartbeat expects it, and a resumed one does not: its ping may have come', (t) => {
+  const settings = { ...SETTINGS, ...HOURLY };
+  const created = arrangeHeartbeat(null, { settings, enabled: true }, at(3590));
+  t.is(nextExpectedAt(created, at(3590)), at(3600));
+  const paused = arrangeHeartbeat(created, { settings, enabled: false }, at(3591));
+  t.is(nextExpectedAt(arrangeHeartbeat(paused, { settings, enabled: true }, at(3592)), at(3592)), at(7200));
+  t.is(nextExpectedAt(arrangeHeartbeat(paused, { settings, enabled: true }, at(3570)), at(3570)), at(7200));
+});
+
+const RUNS: readonly [ping: number, run: number, what: string][] = [
+  [3579, 3600, 'sooner than early_seconds before a run it leaves that run to come'],
+  [3580, 7200, 'early_seconds before a run it counts for that run'],
+  [3599, 7200, 'shortly before a run it counts for that run'],
+  [3600, 7200, 'at a run it counts for that run'],
+  [3899, 7200, 'within the grace it counts for the run before'],
+  [7100, 7200, 'after the grace it still leaves the next run to come'],
+];
+for (const [second, run, what] of RUNS) {
+  test(`a ping of a schedule, ${what}`, (t) => {
+    for (const sent of [ping('success'), ping('start'), ping('fail'), ping('exit', 0)]) {
+      const { heartbeat } = after(made(HOURLY), [[second, sent]]);
+      t.is(heartbeat.dueAtMs, at(run + 300));
+      t.is(nextExpectedAt(heartbeat, at(second)), at(run));
+    }
+  });
+}
+
+test('an early start and its end after the run are one run', (t) => {
+  const { heartbeat } = after(made(HOURLY), [
+    [3590, ping('start')],
+    [3700, ping('success')],
+  ]);
+  t.is(nextExpectedAt(heartbeat, at(3700)), at(7200));
+});
+
+test('the same ping of a schedule again within 200 ms moves the deadline as well', (t) => {
+  const first = after(made(HOURLY), [[3579.9, ping('success')]]).heartbeat;
+  const repeated = takePing(first, ping('success'), at(3580));
+  t.like(repeated, { outcome: 'taken', stored: null });
+  t.is(repeated.outcome === 'taken' && repeated.heartbeat.dueAtMs, at(7500));
+});
+
+test('what is expected next: nothing while paused, the next run after a missed one, the interval without one', (t) => {
+  const settings = { ...SETTINGS, ...HOURLY };
+  const paused = arrangeHeartbeat(made(HOURLY), { settings, enabled: false }, at(1));
+  t.is(nextExpectedAt(paused, at(2)), null);
+  const missed = { ...made(HOURLY), verdict: 'down' as const, dueAtMs: null };
+  t.is(nextExpectedAt(missed, at(4000)), at(7200));
+  t.is(nextExpectedAt(made(), at(0)), at(60));
+  t.is(nextExpectedAt({ ...made(), dueAtMs: null }, at(100)), null);
+});
+
+test('a schedule given later counts from the newest ping, and calls no run missed that was before it', (t) => {
+  const pinged = after(made({ intervalSeconds: 600 }), [[3500, ping('success')]]).heartbeat;
+  t.is(arranged(pinged, HOURLY, 3550).dueAtMs, at(3900));
+  t.is(arranged(pinged, HOURLY, 4000).dueAtMs, at(4130), 'the old deadline, for the run is over');
+  const scheduled = after(made(HOURLY), [[3650, ping('success')]]).heartbeat;
+  t.is(arranged(scheduled, {}, 3700).dueAtMs, scheduled.dueAtMs);
+  const created = arrangeHeartbeat(null, { settings: { ...SETTINGS, ...HOURLY }, enabled: true }, at(3590));
+  t.is(arranged(created, { maxDurationSeconds: 5 }, 3591).dueAtMs, at(3900), 'an edit of something else');
+  t.is(arranged(scheduled, { schedule: every(600) }, 3700).dueAtMs, at(4500));
+  t.is(arranged(scheduled, { schedule: null }, 3700).dueAtMs, at(4060), 'as if the ping came now');
+});
+
+test('where a schedule knows no run, the interval counts', (t) => {
+  const schedule = { ...every(3600), runAfter: () => null };
+  t.is(after(made({ schedule }), [[50, ping('success')]]).heartbeat.dueAtMs, at(140));
+});

@@ -1,9 +1,16 @@
 import test from 'ava';
 import type { Judgement } from '../../../core/checks/verdict.ts';
+import type { HeartbeatSettings } from '../../../core/heartbeats/deadlines.ts';
 import { judgeHeartbeat, type HeartbeatObservation } from '../../../core/heartbeats/judge.ts';
 import { cleanPingBody, firstLineOf } from '../../../core/heartbeats/pings.ts';
 
-const SETTINGS = { intervalSeconds: 60, graceSeconds: 30, maxDurationSeconds: 20, failEnabled: true };
+const SETTINGS: HeartbeatSettings = {
+  intervalSeconds: 60,
+  schedule: null,
+  graceSeconds: 30,
+  maxDurationSeconds: 20,
+  failEnabled: true,
+};
 const UP: Judgement = { verdict: 'up', cause: null, reason: null };
 
 const CASES: readonly [Partial<HeartbeatObservation> & Pick<HeartbeatObservation, 'outcome'>, Judgement][] = [
@@ -76,4 +83,25 @@ test('a reason gives an interval, a grace period and a run time in hours, minute
     judgeHeartbeat({ observation: { ...observation, outcome: 'overrun' }, settings }).reason,
     'The job did not finish within 1 h 30 min 5 s',
   );
+});
+
+test('a missed run is named by the clock of its zone and in UTC', (t) => {
+  const graceSeconds = 600;
+  const observation: HeartbeatObservation = {
+    type: 'heartbeat',
+    outcome: 'missed',
+    startedAt: Date.parse('2026-11-27T23:30:00Z') + graceSeconds * 1000,
+    latencyMs: null,
+    exitStatus: null,
+    firstLine: null,
+  };
+  const reasonIn = (timezone: string) => {
+    const schedule = { cron: '30 0 * * *', timezone, earlySeconds: 60, runAfter: () => null };
+    return judgeHeartbeat({ observation, settings: { ...SETTINGS, graceSeconds, schedule } }).reason;
+  };
+  t.is(
+    reasonIn('Europe/Berlin'),
+    'No ping came in time: expected at 2026-11-28 00:30 Europe/Berlin (2026-11-27 23:30 UTC), grace period 10 min',
+  );
+  t.is(reasonIn('UTC'), 'No ping came in time: expected at 2026-11-27 23:30 UTC, grace period 10 min');
 });

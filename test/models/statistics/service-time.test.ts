@@ -107,6 +107,18 @@ test('set back, a heartbeat that is pinged is not missed, and one that is not is
   t.is(await takeMissed(runOn(database.pool), 10), 1);
 });
 
+test('set back, a heartbeat with a schedule waits for its next run by the time that it is now', async (t) => {
+  const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 3 * 86_400_000);
+  const schedule = { cron: '0 12 * * *', timezone: 'UTC', early_seconds: 0 };
+  const { token } = await addHeartbeat(runtime, serviceMs, { heartbeat: { schedule }, heartbeatGraceSeconds: 60 });
+  await takePings(runtime.database, [{ token, ping: SUCCESS }], serviceMs);
+  await settle();
+  const dayMs = 86_400_000;
+  const noonMs = Math.floor(realMs / dayMs) * dayMs + dayMs / 2;
+  const expectedMs = (noonMs > realMs ? noonMs : noonMs + dayMs) + 60_000;
+  t.deepEqual(await rowsOf(runtime, 'SELECT due_at FROM heartbeats'), [{ due_at: expectedMs }]);
+});
+
 test('set back, what was received of a heartbeat and not decided yet is decided', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const { database } = runtime;

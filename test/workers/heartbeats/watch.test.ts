@@ -563,3 +563,52 @@ test.serial(
     t.is((await watch(2 + COUNTED_AFTER)).missed, 1);
   },
 );
+
+/**
+ * A schedule with a run each minute, and the second of the test at which the first one after `from` is. The time of
+ * these tests is made up, but cron's minutes begin with those of the clock.
+ */
+const MINUTELY = { cron: '* * * * *', timezone: 'Europe/Berlin', early_seconds: 20 };
+const runAfter = (at: (second: number) => number, from: number) =>
+  (Math.ceil((at(from) + 1) / 60_000) * 60_000 - at(0)) / SECOND;
+
+test.serial(
+  'a heartbeat with a schedule is down from the grace after the run that it misses, and says when that was',
+  async (t) => {
+    const { runtime, at, add, take, live, changes } = await stage(t);
+    const heartbeat = await add({ heartbeat: { schedule: MINUTELY }, heartbeatGraceSeconds: 5 });
+    const first = runAfter(at, 25);
+    await take(first - 15, heartbeat);
+    await live(first - 15, first + 55);
+    t.is(await stateOf(runtime, heartbeat), 'up', 'the early ping was that of the first run');
+    await live(first + 55, first + 66);
+    t.deepEqual(changes(), [
+      { to: 'up', cause: null, at: first - 15 },
+      { to: 'down', cause: 'heartbeat_missed', at: first + 65 },
+    ]);
+    const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
+    const utc = new Date(at(first + 60)).toISOString().slice(0, 16).replace('T', ' ');
+    t.regex(
+      incident?.reason ?? '',
+      new RegExp(`^No ping came in time: expected at .* Europe/Berlin \\(${utc} UTC\\), grace period 5 s$`),
+    );
+  },
+);
+
+test.serial(
+  'a heartbeat with a schedule is forgiven a run that it may have reported in vain, and no other one',
+  async (t) => {
+    const { runtime, at, add, take, live, reopen, changes } = await stage(t);
+    const heartbeat = await add({ heartbeat: { schedule: MINUTELY }, heartbeatGraceSeconds: 5 });
+    const first = runAfter(at, 25);
+    await take(first, heartbeat);
+    await live(first, first + 10);
+    t.is(await reopen(first + 20), 0, 'no ping was to come in that time');
+    await live(first + 20, first + 42);
+    t.is(await reopen(first + 50), 1, 'an early ping was to come');
+    await live(first + 50, first + 124.5);
+    t.is(await stateOf(runtime, heartbeat), 'up');
+    await live(first + 125, first + 126);
+    t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: first + 125 });
+  },
+);

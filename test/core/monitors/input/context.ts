@@ -1,4 +1,5 @@
 import type { MonitorContext } from '../../../../core/monitors/input/complete.ts';
+import { readSchedule } from '../../../../models/heartbeats/schedule.ts';
 
 /** A pro account with three shared agents, one of its own, and one vendor monitor. */
 export const CONTEXT: MonitorContext = {
@@ -11,5 +12,6 @@ export const CONTEXT: MonitorContext = {
   vendorReading: null,
   newHeartbeatToken: 'token-of-the-server',
   findRegistrableDomain: (host) => (host === 'co.uk' ? null : host.split('.').slice(-2).join('.')),
+  readSchedule: (schedule) => readSchedule(schedule, Date.parse('2026-11-27T12:00:00Z')),
   isValidPattern: (pattern) => !pattern.includes('(?='),
 };

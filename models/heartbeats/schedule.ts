@@ -1,0 +1,140 @@
+import { Cron } from 'croner';
+import {
+  defaultEarlySeconds,
+  MAX_EARLY_SECONDS,
+  type ReadSchedule,
+  type RunSchedule,
+  type ScheduleInput,
+} from '../../core/heartbeats/schedule.ts';
+import { readTimeZone } from '../../core/time-zones.ts';
+import { DAY_MS } from '../../core/time.ts';
+import { cronDays, readCron, yearsOf } from '../cron.ts';
+
+/** The longest text of a cron expression, in characters. */
+const LONGEST_CRON = 200;
+
+/** A schedule has to have a run within this time. */
+const SEARCHED_MS = 3653 * DAY_MS;
+
+/** The longest search for a run: between two 29 February of one day of the week are up to 40 years. */
+const LONGEST_SEARCH_MS = 41 * 366 * DAY_MS;
+
+/** Days with runs by which the times between runs are measured: more than a year of Mondays has. */
+const MEASURED_DAYS = 60;
+
+/**
+ * Reads a schedule (D-554, D-555): five cron fields, a zone of the IANA database (UTC unless given), and how early a
+ * ping may come. What is wrong names the field by its last part; expressions without a run in ten years are refused.
+ */
+export function readSchedule(input: ScheduleInput, nowMs: number): ReadSchedule {
+  const { cron, timezone = 'UTC' } = input;
+  if (cron.length > LONGEST_CRON)
+    return { ok: false, field: 'cron', message: `cron must be at most ${LONGEST_CRON} characters long` };
+  const read = readCron(cron);
+  if (!read.ok) return { ok: false, field: 'cron', message: read.message };
+  const zone = readTimeZone(timezone);
+  if (zone === null || zone === 'browser')
+    return {
+      ok: false,
+      field: 'timezone',
+      message: `timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got "${timezone}"`,
+    };
+  const days = [...firstDays(read.fields, nowMs)];
+  if (days.length === 0)
+    return {
+      ok: false,
+      field: 'cron',
+      message: 'cron has no runs in the next ten years: check its day of the month and its month',
+    };
+  const gaps = gapsOf(days, read.times);
+  const shortestSeconds = Math.min(...gaps) / 1000;
+  const earlySeconds = input.early_seconds ?? defaultEarlySeconds(shortestSeconds);
+  const mostEarly = Math.min(MAX_EARLY_SECONDS, shortestSeconds - 1);
+  if (earlySeconds > mostEarly)
+    return {
+      ok: false,
+      field: 'early_seconds',
+      message: `early_seconds must be at most ${mostEarly}, less than the time between two runs, got ${earlySeconds}`,
+    };
+  return {
+    ok: true,
+    schedule: { cron: cron.trim().replaceAll(/\s+/g, ' '), timezone: zone, early_seconds: earlySeconds },
+    shortestSeconds,
+    longestSeconds: Math.max(...gaps) / 1000,
+  };
+}
+
+function* firstDays(fields: readonly string[], nowMs: number): Generator<number, void> {
+  let found = 0;
+  for (const day of cronDays(fields, { fromMs: nowMs - DAY_MS, toMs: nowMs + SEARCHED_MS })) {
+    yield day;
+    found += 1;
+    if (found === MEASURED_DAYS) return;
+  }
+}
+
+/** The times between runs by the local clock, in milliseconds. A schedule with a single run in ten years has that one. */
+function gapsOf(days: readonly number[], times: readonly number[]): number[] {
+  const [first = 0] = times;
+  const last = times.at(-1) ?? first;
+  const within = times.slice(1).map((time, index) => time - (times[index] ?? first));
+  const between = days.slice(1).map((day, index) => day + first - ((days[index] ?? day) + last));
+  const gaps = [...within, ...between];
+  return gaps.length === 0 ? [SEARCHED_MS] : gaps;
+}
+
+/** The search for the runs of an expression in a zone, and the two neighbouring moments that it found last. */
+type Search = { cron: Cron; afterMs: number; runMs: number | null };
+
+/** Searches by expression and zone: to begin one takes ten times as long as to go on. */
+const SEARCHES = new Map<string, Search>();
+
+/** The most searches that are kept. */
+const MOST_SEARCHES = 2000;
+
+/**
+ * The runs of a schedule that `readSchedule` accepted. Changes of the clocks are treated as by Vixie cron (D-554):
+ * fixed times that are skipped run when the clock has jumped, and run once where they come twice. Of fields with `*` or
+ * a step, what is skipped does not run, and what comes twice runs twice. A zone that this program does not know any
+ * more has no runs.
+ */
+export function runScheduleOf(cron: string, timezone: string, earlySeconds: number): RunSchedule {
+  return { cron, timezone, earlySeconds, runAfter: (unixMs) => findRun(cron, timezone, unixMs) };
+}
+
+function findRun(cron: string, timezone: string, unixMs: number): number | null {
+  const key = `${timezone} ${cron}`;
+  const kept = SEARCHES.get(key);
+  if (kept !== undefined && kept.runMs !== null && unixMs >= kept.afterMs && unixMs < kept.runMs) return kept.runMs;
+  try {
+    // A kept search ends with its last year; one that begins later goes further.
+    const search = kept !== undefined && unixMs >= kept.afterMs ? goOn(kept.cron, unixMs) : null;
+    const { cron: runs, runMs } = search ?? beginSearch(cron, timezone, unixMs);
+    SEARCHES.delete(key);
+    SEARCHES.set(key, { cron: runs, afterMs: unixMs, runMs });
+    if (SEARCHES.size > MOST_SEARCHES) SEARCHES.delete([...SEARCHES.keys()][0] ?? key);
+    return runMs;
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+type Found = { cron: Cron; runMs: number | null };
+
+function goOn(cron: Cron, unixMs: number): Found | null {
+  const runMs = cron.nextRun(new Date(unixMs))?.getTime();
+  return runMs === undefined ? null : { cron, runMs };
+}
+
+function beginSearch(text: string, timezone: string, fromMs: number): Found {
+  const read = readCron(text);
+  if (!read.ok) throw new RangeError(read.message);
+  const cron = new Cron(`0 ${read.fields.join(' ')} ${yearsOf(fromMs, fromMs + LONGEST_SEARCH_MS)}`, {
+    timezone,
+    mode: '7-part',
+    fixedTimeRule: 'no-wildcard',
+    paused: true,
+  });
+  return { cron, runMs: cron.nextRun(new Date(fromMs))?.getTime() ?? null };
+}

@@ -1,0 +1,141 @@
+import anyTest, { type TestFn } from 'ava';
+import { isError, withApiServer, type ApiServer } from '../api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+const NIGHTLY = { cron: '30 2 * * *', timezone: 'europe/berlin' };
+
+const scheduled = (schedule: object, rest: object = {}) => ({
+  name: 'Backup',
+  type: 'heartbeat',
+  check_spec: { heartbeat: { schedule } },
+  ...rest,
+});
+
+type Expected = { at: number; utc: string; local: string; timezone: string } | null;
+
+/** The next moment at which it is 2:30 in Berlin, found minute by minute. */
+function nextNight(nowMs: number): number {
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', hour: '2-digit', minute: '2-digit' });
+  for (let ms = Math.ceil((nowMs + 60_001) / 60_000) * 60_000; ; ms += 60_000)
+    if (clock.format(ms) === '02:30') return ms;
+}
+
+test('a schedule is stored by the name of its zone, and every read says what is expected next, in both zones', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const created = await owner('POST', '/v1/monitors', scheduled(NIGHTLY));
+  t.is(created.status, 201, created.text);
+  const id = String(created.json['id']);
+  const shown = await owner('GET', `/v1/monitors/${id}`);
+  t.is(shown.status, 200, shown.text);
+  const detail = shown.json;
+  const { heartbeat } = detail['check_spec'] as { heartbeat: { schedule: object } };
+  t.deepEqual(heartbeat.schedule, { cron: '30 2 * * *', timezone: 'Europe/Berlin', early_seconds: 60 });
+  t.is(detail['interval_seconds'], 86_400, 'what a release without schedules goes by');
+  const expected = detail['next_expected'] as Expected;
+  const atMs = nextNight(Date.now());
+  t.like(expected, {
+    at: atMs / 1000,
+    utc: new Date(atMs).toISOString().replace('.000', ''),
+    timezone: 'Europe/Berlin',
+  });
+  t.regex(expected?.local ?? '', /^\d{4}-\d\d-\d\dT02:30:00\+0[12]:00$/);
+  t.is(Date.parse(expected?.local ?? ''), atMs);
+  for (const path of ['/v1/monitors', '/v1/overview']) {
+    const { json } = await owner('GET', path);
+    t.deepEqual((json['monitors'] as { next_expected: Expected }[])[0]?.next_expected, expected, path);
+  }
+});
+
+test('what is expected next moves with pings, edits and pauses', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const { json } = await owner('POST', '/v1/monitors', { name: 'Sync', type: 'heartbeat', interval_seconds: 600 });
+  const path = `/v1/monitors/${String(json['id'])}`;
+  const read = async () => {
+    const { next_expected: next, created_at: createdAt } = (await owner('GET', path)).json;
+    return { next: next as Expected, createdAt: Number(createdAt) };
+  };
+  const { next, createdAt } = await read();
+  t.true(Math.abs((next?.at ?? 0) - createdAt - 600) <= 1);
+  t.is(next?.timezone, 'UTC');
+  t.is(next?.local, next?.utc.replace('Z', '+00:00'));
+  t.is((await owner('PATCH', path, { check_spec: { heartbeat: { schedule: NIGHTLY } } })).status, 200);
+  t.is((await read()).next?.timezone, 'Europe/Berlin');
+  t.like((await owner('POST', `${path}/pause`)).json, { next_expected: null });
+  t.truthy((await owner('POST', `${path}/resume`)).json['next_expected']);
+  t.is((await owner('PATCH', path, { name: 'Sync 2' })).status, 200);
+  t.is((await read()).next?.timezone, 'Europe/Berlin', 'a PATCH without check_spec keeps the schedule');
+  t.is((await owner('PATCH', path, { check_spec: { heartbeat: {} } })).status, 200);
+  t.is((await read()).next?.timezone, 'UTC', 'check_spec replaces it');
+});
+
+test('an early ping counts for the run that it is early for', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  const atMs = nextNight(Date.now());
+  const early = Math.min(86_399, Math.ceil((atMs - Date.now()) / 1000) + 60);
+  const { json } = await owner('POST', '/v1/monitors', scheduled({ ...NIGHTLY, early_seconds: early }));
+  const path = `/v1/monitors/${String(json['id'])}`;
+  const read = async () => (await owner('GET', path)).json;
+  t.is(((await read())['next_expected'] as Expected)?.at, atMs / 1000);
+  const { heartbeat } = (await read())['check_spec'] as { heartbeat: { token: string } };
+  t.is((await api.anonymous('GET', `/ping/${heartbeat.token}`)).status, 200);
+  const next = ((await read())['next_expected'] as Expected)?.at ?? 0;
+  t.is(next, nextNight(atMs) / 1000);
+});
+
+const FIELD = 'check_spec.heartbeat.schedule';
+const REFUSED: readonly [schedule: object, error: RegExp][] = [
+  [{ cron: '0 0 31 2 *' }, new RegExp(`^${FIELD}.cron has no runs in the next ten years`)],
+  [{ cron: '*/10 * * * * *' }, new RegExp(`^${FIELD}.cron must be five fields`)],
+  [{ cron: '61 * * * *' }, new RegExp(`^${FIELD}.cron must be an expression`)],
+  [{ cron: '' }, new RegExp(`^${FIELD}.cron `)],
+  [{ cron: '0,'.repeat(200) }, new RegExp(`^${FIELD}.cron `)],
+  [{ cron: 7 }, new RegExp(`^${FIELD}.cron `)],
+  [{ timezone: 'UTC' }, new RegExp(`^${FIELD}.cron `)],
+  [{ ...NIGHTLY, timezone: 'Mars/Olympus' }, new RegExp(`^${FIELD}.timezone must be a zone of the IANA`)],
+  [{ ...NIGHTLY, timezone: null }, new RegExp(`^${FIELD}.timezone `)],
+  [{ cron: '* * * * *', early_seconds: 60 }, new RegExp(`^${FIELD}.early_seconds must be at most 59`)],
+  [{ ...NIGHTLY, early_seconds: -1 }, new RegExp(`^${FIELD}.early_seconds `)],
+  [{ ...NIGHTLY, early_seconds: 86_401 }, new RegExp(`^${FIELD}.early_seconds `)],
+  [{ ...NIGHTLY, every: 3 }, new RegExp(`^${FIELD}.every is not a known field`)],
+];
+for (const [schedule, error] of REFUSED) {
+  test(`${JSON.stringify(schedule).slice(0, 80)} is a 400 that names the field, and nothing is made`, async (t) => {
+    const { api } = t.context;
+    const { owner } = await api.account();
+    isError(t, await owner('POST', '/v1/monitors', scheduled(schedule)), { status: 400, error });
+    t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
+  });
+}
+
+test('a schedule is for heartbeats alone, and what is expected next cannot be sent', async (t) => {
+  const { api } = t.context;
+  const { owner } = await api.account();
+  isError(t, await owner('POST', '/v1/monitors', scheduled(NIGHTLY, { type: 'http', target: 'https://example.com' })), {
+    status: 400,
+    error: /^check_spec\.heartbeat does not apply to http monitors/,
+  });
+  isError(t, await owner('POST', '/v1/monitors', scheduled(NIGHTLY, { next_expected: null })), {
+    status: 400,
+    error: /next_expected/,
+  });
+});
+
+test('the audit log has a change of a schedule', async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const { json } = await owner('POST', '/v1/monitors', scheduled(NIGHTLY));
+  await owner('PATCH', `/v1/monitors/${String(json['id'])}`, {
+    check_spec: { heartbeat: { schedule: { cron: '@hourly' } } },
+  });
+  const { rows } = await api.database.pool.query<{ changes: object }>(
+    `SELECT changes FROM audit_log WHERE tenant_id = $1 AND action = 'monitor.changed'`,
+    [tenantId],
+  );
+  t.is(rows.length, 1);
+  t.regex(JSON.stringify(rows[0]?.changes), /30 2 \* \* \*.*@hourly/);
+});
