@@ -38,6 +38,7 @@ export type ChannelDraft = {
   followsMaintenance: boolean;
   rules: readonly ChannelRule[] | null;
   groupSeconds: number;
+  summarizesFlapping: boolean;
 };
 
 /** What a PATCH changes; an absent field stays. */
@@ -52,6 +53,7 @@ export type ChannelPatch = {
   followsMaintenance?: boolean;
   rules?: readonly ChannelRule[] | null;
   groupSeconds?: number;
+  summarizesFlapping?: boolean;
 };
 
 /** Ids that are no monitors of the account are left out, however they look. */
@@ -79,7 +81,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   checkReports(type, input.reports, problems);
   const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
-  checkGrouping(type, input.group_seconds, problems);
+  checkGrouping(type, input, problems);
   const draft = {
     type,
     name: nameOf(type, input.name),
@@ -95,6 +97,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
     followsMaintenance: input.follows_maintenance ?? false,
     rules: readRules(input.rules, problems),
     groupSeconds: input.group_seconds ?? 0,
+    summarizesFlapping: input.summarize_flapping ?? false,
   };
   return problems.length === 0 ? { ok: true, value: draft } : { ok: false, problems };
 }
@@ -119,7 +122,7 @@ export function readChannelPatch(
   checkReports(type, input.reports, problems);
   const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
-  checkGrouping(type, input.group_seconds, problems);
+  checkGrouping(type, input, problems);
   const rules = readRules(input.rules, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
@@ -135,6 +138,7 @@ export function readChannelPatch(
       ...(input.follows_maintenance !== undefined && { followsMaintenance: input.follows_maintenance }),
       ...(input.rules !== undefined && { rules }),
       ...(input.group_seconds !== undefined && { groupSeconds: input.group_seconds }),
+      ...(input.summarize_flapping !== undefined && { summarizesFlapping: input.summarize_flapping }),
     },
   };
 }
@@ -234,12 +238,22 @@ function checkMaintenance(type: ChannelType, follows: boolean | undefined, probl
     });
 }
 
-/** Programs read each event; a group is for people. */
-function checkGrouping(type: ChannelType, seconds: number | undefined, problems: Problem[]): void {
-  if (seconds !== undefined && seconds > 0 && type === 'webhook')
+/** Programs read each event; groups and summaries are for people. */
+function checkGrouping(
+  type: ChannelType,
+  { group_seconds: seconds = 0, summarize_flapping: summarizes = false }: Body<'updateChannel'>,
+  problems: Problem[],
+): void {
+  if (type !== 'webhook') return;
+  if (seconds > 0)
     problems.push({
       field: 'group_seconds',
       message: `group_seconds must be 0 for a webhook, got ${seconds}: each event is a request of its own`,
+    });
+  if (summarizes)
+    problems.push({
+      field: 'summarize_flapping',
+      message: 'summarize_flapping must be false for a webhook, got true: each event is a request of its own',
     });
 }
 

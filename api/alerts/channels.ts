@@ -318,6 +318,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
       ? { follows_maintenance: channel.followsMaintenance }
       : { reports: channel.wantsReports }),
     ...(channel.groupSeconds > 0 && { group_seconds: channel.groupSeconds }),
+    ...(channel.summarizesFlapping && { summarize_flapping: true }),
     ...(channel.rules !== null && {
       rules: channel.rules.map(presentRule),
       rule_sentences: channel.rules.map(describeRule),

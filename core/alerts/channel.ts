@@ -46,6 +46,8 @@ export type Channel = {
   rules: readonly ChannelRule[] | null;
   /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
   groupSeconds: number;
+  /** Whether it is sent that a monitor is unstable instead of each of its changes. */
+  summarizesFlapping: boolean;
   /**
    * Why the newest delivery came to nothing or the chat was lost or ended, as a sentence, and when (Unix seconds). Null
    * once a delivery has arrived or the chat was connected anew.

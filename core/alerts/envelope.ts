@@ -10,6 +10,7 @@ import type { ReportMessage } from '../statistics/reports/message.ts';
 import { toUnixSeconds } from '../time.ts';
 import type { ChannelLossMessage, ChannelMessage, ChannelTestMessage } from './channel-message.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
+import type { Flapping } from './flapping.ts';
 
 /**
  * What a receiver learns beyond the headline (D-51). `duration_seconds` only when an incident ends, `latency_ms` only
@@ -34,6 +35,8 @@ export type MonitorDetail = {
   maintenance?: { window_id: string; name: string; ends_at: number };
   /** The alert waited for the end of a mute of the monitor, in Unix seconds. */
   muted_until?: number;
+  /** Of chats and emails that summarize flapping: the monitor is unstable, or was. */
+  flapping?: Flapping;
 };
 
 /**

@@ -1,5 +1,13 @@
 /** What a delivery can wait for the end of: each is a value of `held_deliveries.reason`. */
-export type HoldReason = 'maintenance' | 'mute' | 'snooze' | 'quiet_hours' | 'delay' | 'parent' | 'reminder';
+export type HoldReason =
+  | 'maintenance'
+  | 'mute'
+  | 'snooze'
+  | 'quiet_hours'
+  | 'delay'
+  | 'parent'
+  | 'reminder'
+  | 'flapping';
 
 /**
  * Why a delivery waits, and until when (Unix milliseconds). It is superseded where its monitor recovers before.

@@ -27,6 +27,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
   followsMaintenance: CreationOptional<boolean>;
   rules: CreationOptional<readonly ChannelRule[] | null>;
   groupSeconds: CreationOptional<number>;
+  summarizesFlapping: CreationOptional<boolean>;
   urlHost: CreationOptional<string | null>;
   teamName: CreationOptional<string | null>;
   channelName: CreationOptional<string | null>;
@@ -59,6 +60,7 @@ export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> 
     followsMaintenance: DataTypes.BOOLEAN,
     rules: DataTypes.JSONB,
     groupSeconds: DataTypes.SMALLINT,
+    summarizesFlapping: DataTypes.BOOLEAN,
     urlHost: DataTypes.TEXT,
     teamName: DataTypes.TEXT,
     channelName: DataTypes.TEXT,

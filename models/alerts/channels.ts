@@ -37,6 +37,8 @@ export type NewChannel = {
   rules?: readonly ChannelRule[] | null;
   /** Default 0. */
   groupSeconds?: number;
+  /** Default false. */
+  summarizesFlapping?: boolean;
   webhook?: NewWebhook;
   /** Where an email channel sends to; of other types there is none. */
   address?: string | null;
@@ -58,6 +60,7 @@ export type ChannelChange = {
   followsMaintenance?: boolean;
   rules?: readonly ChannelRule[] | null;
   groupSeconds?: number;
+  summarizesFlapping?: boolean;
 };
 
 /** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
@@ -68,6 +71,7 @@ export type Route = {
   followsMaintenance: boolean;
   /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
   groupSeconds: number;
+  summarizesFlapping: boolean;
   rules: readonly ChannelRule[] | null;
   /** The monitor's, where there are rules that may ask for them. */
   tags: readonly string[] | null;
@@ -113,6 +117,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
     followsMaintenance = false,
     rules = null,
     groupSeconds = 0,
+    summarizesFlapping = false,
     webhook,
     address = null,
     connectCode,
@@ -137,6 +142,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
         followsMaintenance,
         rules,
         groupSeconds,
+        summarizesFlapping,
         ...(webhook && sealWebhook(database, id, webhook)),
         ...(address !== null && { address }),
         createdAt: Math.floor(channel.nowMs / 1000),
@@ -261,7 +267,7 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
   return await run<Route>(
     `SELECT m.id AS "monitorId", c.id AS "channelId", c.type,
        c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance", c.rules,
-       c.group_seconds AS "groupSeconds",
+       c.group_seconds AS "groupSeconds", c.summarizes_flapping AS "summarizesFlapping",
        CASE WHEN c.rules IS NOT NULL THEN m.tags END AS tags, u.muted_until AS "mutedUntilMs"
      FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id LEFT JOIN monitor_mutes u ON u.monitor_id = m.id
      WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
@@ -367,6 +373,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     followsMaintenance,
     rules,
     groupSeconds = 0,
+    summarizesFlapping = false,
     urlHost,
     headerNames,
     format,
@@ -393,6 +400,7 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     followsMaintenance,
     rules: rules ?? null,
     groupSeconds,
+    summarizesFlapping,
     urlHost,
     headerNames: headerNames ?? [],
     format,

@@ -100,7 +100,7 @@ export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs:
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
      FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
-       AND h.delivery_id = d.id AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3
+       AND h.delivery_id = d.id AND h.reason <> 'flapping' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3
      RETURNING d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event`,
     [recovered.map(({ channelId }) => channelId), recovered.map(({ monitorId }) => monitorId), nowMs],
   );

@@ -19,12 +19,16 @@ export type DueHeld = {
 /** A claimed alert that waited, of a chat. */
 type ClaimedHeld = { deliveryId: string; channelId: string };
 
-/** Whether others that waited for the same chat are due as well; one statement without a lock. */
+/**
+ * Whether others that waited for the same chat are due as well; one statement without a lock. What says that a monitor
+ * flaps is a message of its own.
+ */
 export async function hasOtherHeld(run: Run, { deliveryId, channelId }: ClaimedHeld, nowMs: number): Promise<boolean> {
   const others = await run(
     `SELECT FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
      WHERE d.channel_id = $1 AND d.id <> $2 AND d.outcome = 'pending' AND d.next_attempt_at <= $3
-       AND h.summary_id IS NULL AND h.released_at IS NULL LIMIT 1`,
+       AND h.summary_id IS NULL AND h.released_at IS NULL AND h.reason <> 'flapping'
+       AND NOT EXISTS (SELECT FROM held_deliveries o WHERE o.delivery_id = $2 AND o.reason = 'flapping') LIMIT 1`,
     [channelId, deliveryId, nowMs],
   );
   return others.length > 0;
@@ -78,7 +82,7 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
             CASE WHEN h.reason = 'maintenance' THEN d.message #>> '{detail,maintenance,name}' END AS maintenance
      FROM held_deliveries h JOIN deliveries d ON d.id = h.delivery_id
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL
-       AND h.released_at IS NULL
+       AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,

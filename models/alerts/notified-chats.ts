@@ -59,7 +59,7 @@ export async function listAwaitedRecoveries(
                   WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id
                     AND d.event LIKE 'monitor.%'
                     AND (d.attempts > 0 OR NOT EXISTS (SELECT FROM held_deliveries h
-                         WHERE h.delivery_id = d.id AND h.summary_id IS NULL))
+                         WHERE h.delivery_id = d.id AND h.summary_id IS NULL AND h.reason <> 'flapping'))
                   OFFSET 0)
        OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)`,
     [

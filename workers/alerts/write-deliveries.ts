@@ -36,6 +36,7 @@ import { listAlertMaintenance } from '../../models/maintenance/maintenance-times
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
+import { takeFlapping } from './write-flapping.ts';
 import { writeGroups } from './write-groups.ts';
 
 /** A change of a monitor that channels are to be notified of, whose transition is written already. */
@@ -65,6 +66,7 @@ type RoutedDelivery = ChangeDelivery &
     hasRules: boolean;
     channelType: ChannelType;
     groupSeconds: number;
+    summarizesFlapping: boolean;
   };
 
 /** The maintenance that each change happened in, by the numbers of monitors. */
@@ -84,10 +86,10 @@ export async function writeDeliveries(
   const calendar = new ServiceCalendar({ fromMs: nowMs, toMs: nowMs + QUIET_AHEAD_MS });
   const routed = changes.flatMap((change) => deliveriesOf(change, { ...parts, maintenance, calendar }));
   const chats = new Set(routed.flatMap(({ isChat, delivery }) => (isChat ? [delivery.id] : [])));
-  // Whatever changes, a channel that groups gets a few messages: its alerts use up no rate.
+  // Whatever changes, a channel that groups or summarizes gets a few messages: its alerts use up no rate.
   const { grouping = [], others = [] } = Object.groupBy(
     routed.map(({ delivery }) => delivery),
-    ({ groupSeconds }) => (groupSeconds > 0 ? 'grouping' : 'others'),
+    ({ groupSeconds, summarizesFlapping }) => (groupSeconds > 0 || summarizesFlapping ? 'grouping' : 'others'),
   );
   const scheduled = [...(await scheduleAtRate(run, others)), ...grouping];
   const toWebhooks = await writeWebhookDeliveries(
@@ -137,7 +139,7 @@ function deliveriesOf(
       shouldNotify(route.type, change, lastNotified) && !(route.followsMaintenance && waits?.alerts === 'drop'),
   );
   return notified.flatMap(
-    ({ type: channelType, channelId, followsMaintenance, groupSeconds, rules, tags, mutedUntilMs }) => {
+    ({ type: channelType, channelId, followsMaintenance, rules, tags, mutedUntilMs, ...route }) => {
       const plan = planDelivery(
         rules,
         { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.startedAtMs ?? null },
@@ -160,7 +162,8 @@ function deliveriesOf(
           mayWait: followsMaintenance || rules !== null,
           hasRules: rules !== null,
           channelType,
-          groupSeconds,
+          groupSeconds: route.groupSeconds,
+          summarizesFlapping: route.summarizesFlapping,
           hold,
         },
       };
@@ -208,10 +211,12 @@ async function writeChatDeliveries(
   if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts.newId))];
   await holdSummaries(run, unique(current.map(({ tenantId }) => tenantId)));
   await supersedeRetries(run, current, nowMs);
-  const { grouping = [], others = [] } = Object.groupBy(current, ({ groupSeconds }) =>
+  const { sent, waiting } = await takeFlapping(run, current, { ...parts, nowMs });
+  const { grouping = [], others = [] } = Object.groupBy(sent, ({ groupSeconds }) =>
     groupSeconds > 0 ? 'grouping' : 'others',
   );
   const written = [
+    ...waiting,
     ...(await writeGroups(run, grouping, { ...parts, nowMs })),
     ...(await writeAtStormRate(run, others, { ...parts, nowMs })),
   ];

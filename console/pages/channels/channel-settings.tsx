@@ -29,6 +29,7 @@ const CHANNEL_TEXTS = {
   monitor_tags: 'At most 20 tags like env:prod',
   reports: 'Reports go to chats and emails only',
   group_seconds: 'At most 5 minutes',
+  summarize_flapping: 'Webhooks are sent each change',
   report_timezone: 'At most 10 time zones in an account: choose one of another channel, or UTC',
 } as const;
 
@@ -73,11 +74,15 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const reports = useDraft(`channel ${channel.id} reports`, channel.reports ?? false);
   const zone = useDraft(`channel ${channel.id} report zone`, channel.report_timezone ?? 'UTC');
   const grouping = useDraft(`channel ${channel.id} grouping`, String(channel.group_seconds ?? 0));
+  const summarizing = useDraft(`channel ${channel.id} flapping`, channel.summarize_flapping ?? false);
   const form = useJudgedForm(CHANNEL_TEXTS);
   const body = () => ({
     name: name.value,
     ...routeBody(route.value),
-    ...(channel.type !== 'webhook' && { group_seconds: Number(grouping.value) }),
+    ...(channel.type !== 'webhook' && {
+      group_seconds: Number(grouping.value),
+      summarize_flapping: summarizing.value,
+    }),
     ...(channel.reports !== undefined && { reports: reports.value }),
     ...(channel.report_timezone !== undefined && { report_timezone: zone.value }),
   });
@@ -112,6 +117,15 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
             options={groupingOptions(channel.group_seconds)}
             onValue={(value) => (grouping.value = value)}
             error={form.problem('group_seconds')}
+          />
+        )}
+        {channel.type !== 'webhook' && (
+          <CheckField
+            label="Summarize flapping"
+            hint="Two messages, then one when a monitor is unstable and one when it is stable."
+            checked={summarizing.value}
+            onChecked={(value) => (summarizing.value = value)}
+            error={form.problem('summarize_flapping') ?? null}
           />
         )}
         {channel.reports !== undefined && (

@@ -8,6 +8,7 @@ import { formatDuration } from '../../time.ts';
 import type { ChannelLoss, ChannelLossMessage, ChannelMessage, ChannelTestMessage } from '../channel-message.ts';
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
+import type { Flapping } from '../flapping.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
 
 /** Longer lists are counted: the message must be readable at a glance. */
@@ -104,7 +105,9 @@ function buildMonitorAlert(
   until: Until,
 ): ChatMessage {
   const { tone, word } = STATES[state];
+  const { flapping } = detail;
   const facts = [
+    ...fact('Unstable', flapping === undefined ? null : formatFlapping(flapping)),
     ...fact('Failing from', formatLocations(detail.sources_down, detail.sources_total)),
     ...fact('No data from', formatList(detail.sources_silent ?? [])),
     ...fact(
@@ -123,6 +126,14 @@ function buildMonitorAlert(
     ...(state === 'up' ? fact('At', formatMoment(eventAt)) : []),
     ...(detail.duration_seconds === undefined ? [] : fact('Duration', formatDuration(detail.duration_seconds))),
   ];
+  if (flapping?.is_stable === false)
+    return {
+      tone: 'warning',
+      title: `Unstable: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+      text: `${word} at present. Its next message comes when it has been up for 15 minutes, or not up for 5.`,
+      facts,
+      link: { label: 'View monitor', url },
+    };
   return {
     tone,
     title: `${reminder === undefined ? word : `Still ${word.toLowerCase()}`}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
@@ -130,6 +141,10 @@ function buildMonitorAlert(
     facts,
     link: { label: 'View monitor', url },
   };
+}
+
+function formatFlapping({ since, changes, longest_seconds: longest }: Flapping): string {
+  return `${changes} changes since ${formatMoment(since)}, longest ${formatDuration(longest)}`;
 }
 
 function formatMaintenance({ name, ends_at: endsAt }: { name: string; ends_at: number }): string {

@@ -165,7 +165,7 @@ test('rules are previewed over the past, stored or not, and nothing is changed',
   t.is((await other.owner('POST', path, {})).status, 404);
 });
 
-test('a chat groups its alerts within as many seconds as it says, and a webhook never', async (t) => {
+test('a chat groups its alerts and summarizes flapping where it says so, and a webhook never', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addChannel(account, { type: 'telegram', group_seconds: 10 });
@@ -179,13 +179,11 @@ test('a chat groups its alerts within as many seconds as it says, and a webhook 
     });
   t.is((await account.owner('PATCH', `/v1/channels/${id}`, { group_seconds: 0 })).status, 200);
   t.false('group_seconds' in (await account.reader('GET', `/v1/channels/${id}`)).json);
-  isError(
-    t,
-    await account.owner('POST', '/v1/channels', {
-      type: 'webhook',
-      url: 'https://hooks.customer.example/',
-      group_seconds: 10,
-    }),
-    { status: 400, error: /^group_seconds must be 0 for a webhook, got 10/ },
-  );
+  t.is((await account.owner('PATCH', `/v1/channels/${id}`, { summarize_flapping: true })).status, 200);
+  t.true((await account.reader('GET', `/v1/channels/${id}`)).json.summarize_flapping);
+  const webhook = { type: 'webhook', url: 'https://hooks.customer.example/' };
+  isError(t, await account.owner('POST', '/v1/channels', { ...webhook, group_seconds: 10, summarize_flapping: true }), {
+    status: 400,
+    error: /^group_seconds must be 0 for a webhook, got 10.*summarize_flapping must be false for a webhook/,
+  });
 });

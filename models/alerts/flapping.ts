@@ -1,0 +1,113 @@
+import type { MonitorMessage } from '../../core/alerts/envelope.ts';
+import type { FlappingMessages } from '../../core/alerts/flapping.ts';
+import { DAY_MS } from '../../core/time.ts';
+import type { Run } from '../sql.ts';
+
+/** A channel that summarizes flapping, and a monitor that changed. */
+export type FlappingPair = { channelId: string; monitorId: string };
+
+/** What a channel has been sent of a monitor, with the ids of the messages that wait. */
+export type SentOfPair = FlappingPair & FlappingMessages & { unstableId: string | null; stableId: string | null };
+
+/** The most changes of a monitor that a message counts. */
+const MOST_CHANGES = 200;
+
+/** SQL: the key of a pair `p` in `delivery_rates`. */
+const RATE_KEY = `'flapping ' || p."channelId" || ' ' || p."monitorId"`;
+
+const PAIRS = 'json_to_recordset($1::json) AS p ("channelId" text, "monitorId" text)';
+
+/**
+ * What channels have been sent of monitors. The messages that wait are locked until the caller's transaction ends, so
+ * that no claim takes them; one that is claimed already counts as sent.
+ */
+export async function listFlappingMessages(
+  run: Run,
+  pairs: readonly FlappingPair[],
+  nowMs: number,
+): Promise<SentOfPair[]> {
+  const waiting = await run<FlappingPair & { id: string; dueAtMs: number; isStable: boolean }>(
+    `SELECT d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.next_attempt_at AS "dueAtMs",
+            h.held_by = 'stable' AS "isStable"
+     FROM ${PAIRS}
+       JOIN deliveries d ON d.channel_id = p."channelId" AND d.monitor_id = p."monitorId" AND d.outcome = 'pending'
+         AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $2
+       JOIN held_deliveries h ON h.delivery_id = d.id AND h.reason = 'flapping'
+     ORDER BY d.id FOR NO KEY UPDATE OF d`,
+    [JSON.stringify(pairs), nowMs],
+  );
+  const sent = await run<FlappingPair & { usedUpMs: number | null; isUnstable: boolean }>(
+    `SELECT p.*, r.used_up AS "usedUpMs", coalesce((
+         SELECT d.message #>> '{detail,flapping,is_stable}' = 'false' FROM deliveries d
+         WHERE d.channel_id = p."channelId" AND d.monitor_id = p."monitorId" AND d.event LIKE 'monitor.%'
+           AND d.attempts > 0 ORDER BY d.no DESC LIMIT 1), false) AS "isUnstable"
+     FROM ${PAIRS} LEFT JOIN delivery_rates r ON r.key = ${RATE_KEY}`,
+    [JSON.stringify(pairs)],
+  );
+  const waits = Map.groupBy(waiting, pairOf);
+  return sent.map((pair) => {
+    const unstable = waits.get(pairOf(pair))?.find(({ isStable }) => !isStable);
+    const stable = waits.get(pairOf(pair))?.find(({ isStable }) => isStable);
+    return {
+      ...pair,
+      unstableId: unstable?.id ?? null,
+      unstableDueMs: unstable?.dueAtMs ?? null,
+      stableId: stable?.id ?? null,
+      stableDueMs: stable?.dueAtMs ?? null,
+    };
+  });
+}
+
+/** Writes until when messages about pairs use up their rate, in Unix milliseconds. */
+export async function updateFlappingMarks(
+  run: Run,
+  marks: readonly (FlappingPair & { usedUpMs: number })[],
+): Promise<void> {
+  await run(
+    `INSERT INTO delivery_rates AS r (key, used_up)
+     SELECT 'flapping ' || p."channelId" || ' ' || p."monitorId", p."usedUpMs"
+     FROM json_to_recordset($1::json) AS p ("channelId" text, "monitorId" text, "usedUpMs" bigint)
+     ON CONFLICT (key) DO UPDATE SET used_up = excluded.used_up`,
+    [JSON.stringify(marks)],
+  );
+}
+
+/** A message that waits, as a newer change of its monitor leaves it; null = there is nothing left for it to say. */
+export type ChangedMessage = { id: string; message: MonitorMessage | null; dueAtMs: number; createdAtMs: number };
+
+/** Changes messages that wait and that the caller has locked. */
+export async function updateFlappingMessages(run: Run, changed: readonly ChangedMessage[]): Promise<void> {
+  if (changed.length === 0) return;
+  await run(
+    `UPDATE deliveries d SET
+       message = coalesce(c.message, d.message), event = coalesce(c.message ->> 'event', d.event),
+       next_attempt_at = c."dueAtMs", created_at = c."createdAtMs",
+       outcome = CASE WHEN c.message IS NULL THEN 'superseded' ELSE d.outcome END,
+       finished_at = CASE WHEN c.message IS NULL THEN c."createdAtMs" END
+     FROM json_to_recordset($1::json) AS c (id text, message json, "dueAtMs" bigint, "createdAtMs" bigint)
+     WHERE d.id = c.id`,
+    [JSON.stringify(changed)],
+  );
+}
+
+/** The newest changes of monitors within a day, oldest first, by their ids; times in Unix milliseconds. */
+export async function listNewestChanges(
+  run: Run,
+  monitorIds: readonly string[],
+  nowMs: number,
+): Promise<Map<string, { state: string; atMs: number }[]>> {
+  const rows = await run<{ monitorId: string; state: string; atMs: number }>(
+    `SELECT m.id AS "monitorId", t.to_state AS state, t.at AS "atMs"
+     FROM unnest($1::text[]) AS m (id), LATERAL (
+       SELECT to_state, at, sequence FROM transitions WHERE monitor_id = m.id AND at > $2
+       ORDER BY sequence DESC LIMIT ${MOST_CHANGES}
+     ) t
+     ORDER BY t.sequence`,
+    [monitorIds, nowMs - DAY_MS],
+  );
+  return Map.groupBy(rows, ({ monitorId }) => monitorId);
+}
+
+function pairOf({ channelId, monitorId }: FlappingPair): string {
+  return `${channelId} ${monitorId}`;
+}
