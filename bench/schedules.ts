@@ -126,6 +126,7 @@ const SETTINGS: Omit<MonitorSettings, 'name' | 'target'> = {
   heartbeatGraceSeconds: null,
   slaTarget: null,
   sla: null,
+  reopenSeconds: 0,
   tags: [],
   checkSpec: {},
 };

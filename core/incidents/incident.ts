@@ -30,6 +30,14 @@ export function stepIncident(open: 'down' | 'degraded' | null, to: MonitorState)
   }
 }
 
+/** Whether a failure at `atMs` continues an incident that recovered at `resolvedAtMs`, both Unix milliseconds. */
+export function reopens(
+  { resolvedAtMs, resolution }: { resolvedAtMs: number | null; resolution: string | null },
+  { atMs, reopenSeconds }: { atMs: number; reopenSeconds: number },
+): boolean {
+  return resolution === 'recovered' && resolvedAtMs !== null && atMs - resolvedAtMs <= reopenSeconds * 1000;
+}
+
 /** The longest note, in characters (code points). */
 export const MAX_NOTE = 4000;
 

@@ -123,6 +123,8 @@ export type MonitorSettings = {
   slaTarget: number | null;
   /** Over service hours alone; null = none. */
   sla: ServiceSla | null;
+  /** A failure so soon after a recovery reopens its incident instead of opening another; 0 = never. */
+  reopenSeconds: number;
   /** Words and `key:value`, sorted, each once; 20 at most. */
   tags: readonly string[];
   checkSpec: CheckSpec;

@@ -18,6 +18,7 @@ type Named = Pick<
   | 'heartbeatGraceSeconds'
   | 'slaTarget'
   | 'sla'
+  | 'reopenSeconds'
   | 'tags'
   | 'enabled'
 >;
@@ -43,6 +44,7 @@ export function namedSettings(monitor: Named) {
     heartbeat_grace_seconds: monitor.heartbeatGraceSeconds,
     sla_target: monitor.slaTarget,
     sla: monitor.sla && namedServiceSla(monitor.sla),
+    reopen_seconds: monitor.reopenSeconds,
     tags: [...monitor.tags],
     enabled: toFlag(monitor.enabled),
   };

@@ -42,7 +42,7 @@ export async function findIncident(database: Database, { tenantId, id }: Key): P
 /**
  * The monitor's changes of state within an incident in order, from the one that opened it to the one that ended it,
  * `limit` at most. The one that opened it is known by its two moments: a monitor that got worse twice in one
- * millisecond was first this incident's.
+ * millisecond was first this incident's. One that was reopened has recoveries between.
  */
 export async function listIncidentTransitions(
   database: Database,
@@ -55,8 +55,8 @@ export async function listIncidentTransitions(
        WHERE monitor_id = $1 AND at = $2 AND detected_at = $3 AND to_state IN ('down', 'degraded')
      ), ending AS (
        SELECT t.sequence FROM transitions t, opening o
-       WHERE t.monitor_id = $1 AND t.sequence > o.sequence AND t.to_state IN ('up', 'paused') ORDER BY t.sequence
-         LIMIT 1
+       WHERE t.monitor_id = $1 AND t.sequence > o.sequence AND t.to_state IN ('up', 'paused')
+         AND greatest(t.at, $2) >= $5 ORDER BY t.sequence LIMIT 1
      )
      SELECT t.sequence, t.at AS "atMs", t.detected_at AS "detectedAtMs", t.from_state AS "from", t.to_state AS "to",
        t.cause, t.reason, t.evidence
@@ -64,7 +64,7 @@ export async function listIncidentTransitions(
      WHERE t.monitor_id = $1 AND t.sequence >= (SELECT sequence FROM opening)
        AND t.sequence <= coalesce((SELECT sequence FROM ending), 2147483647)
      ORDER BY t.sequence LIMIT $4`,
-    [incident.monitorId, incident.startedAtMs, incident.detectedAtMs, limit],
+    [incident.monitorId, incident.startedAtMs, incident.detectedAtMs, limit, incident.resolvedAtMs],
   );
   return rows.map(({ evidence, ...transition }) => ({ ...transition, sources: evidence.sources ?? [] }));
 }

@@ -1,6 +1,6 @@
 import type { EventState } from '../../core/alerts/event.ts';
 import { sourcesAgainst, type Change } from '../../core/incidents/change.ts';
-import { stepIncident } from '../../core/incidents/incident.ts';
+import { reopens, stepIncident } from '../../core/incidents/incident.ts';
 import type { Run } from '../sql.ts';
 import { insertTransitions, type Incident } from './history.ts';
 
@@ -19,7 +19,7 @@ type IncidentOfTenant = Incident & { tenantId: string };
 
 /**
  * Writes the transitions of a batch, opens and resolves the incidents that they mean, and returns them with their
- * incidents. Each monitor's are taken in the order given. Three statements, however many transitions: where everything
+ * incidents. Each monitor's are taken in the order given. Four statements, however many transitions: where everything
  * fails at once the alerts wait for them. The caller holds the monitors' locks.
  */
 export async function recordTransitions<Decided extends DecidedTransition>(
@@ -39,14 +39,21 @@ export async function recordTransitions<Decided extends DecidedTransition>(
     run,
     decided.map(({ monitor }) => monitor.id),
   );
+  const reopening = await findReopening(
+    run,
+    decided.map(({ monitor }) => monitor.id),
+  );
   const changed = new Map<string, IncidentOfTenant>();
   const recorded = decided.map((transition) => {
-    const before = open.get(transition.monitor.id) ?? null;
-    const incident = applyTransition(before, transition);
+    const { monitor } = transition;
+    const before = open.get(monitor.id) ?? null;
+    const closed = reopening.get(monitor.id);
+    const incident = reopenIncident(before, transition, closed) ?? applyTransition(before, transition);
     if (incident !== null && incident !== before) {
       changed.set(incident.id, incident);
       if (incident.resolvedAtMs === null) open.set(incident.monitorId, incident);
       else open.delete(incident.monitorId);
+      if (closed !== undefined) closed.last = incident;
     }
     return { ...transition, incident };
   });
@@ -70,6 +77,29 @@ export async function listLastNotified(run: Run, monitorIds: readonly string[]):
     [monitorIds],
   );
   return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+/** The last incident of a monitor that reopens one; `last` is null where it never had one. */
+type Reopening = { reopenSeconds: number; last: IncidentOfTenant | null };
+
+/** The incident that a failure continues, open again and acknowledged by nobody; null where it begins or changes another. */
+function reopenIncident(
+  open: IncidentOfTenant | null,
+  { change }: DecidedTransition,
+  closed: Reopening | undefined,
+): IncidentOfTenant | null {
+  const step = stepIncident(open?.state ?? null, change.to);
+  const last = closed?.last ?? null;
+  if (step.step !== 'open' || closed === undefined || last === null) return null;
+  if (!reopens(last, { atMs: change.atMs, reopenSeconds: closed.reopenSeconds })) return null;
+  return {
+    ...last,
+    reason: change.reason ?? '',
+    sourcesDown: sourcesAgainst(change.evidence),
+    state: last.state === 'down' ? 'down' : step.state,
+    resolvedAtMs: null,
+    resolution: null,
+  };
 }
 
 /** The incident that the transition belongs to, as it is after it; the same object where it is left alone. */
@@ -108,6 +138,24 @@ async function findOpenIncidents(run: Run, monitorIds: readonly string[]): Promi
   return new Map(rows.map((incident) => [incident.monitorId, incident]));
 }
 
+/** Of these monitors those that reopen incidents, with the last one of each. */
+async function findReopening(run: Run, monitorIds: readonly string[]): Promise<Map<string, Reopening>> {
+  const rows = await run<{ id: string; reopenSeconds: number; last: IncidentOfTenant | null }>(
+    `SELECT m.id, m.reopen_seconds AS "reopenSeconds", (
+       SELECT json_build_object('id', i.id, 'tenantId', i.tenant_id, 'monitorId', i.monitor_id,
+         'monitorName', i.monitor_name, 'state', i.state, 'reason', i.reason, 'sourcesDown', i.sources_down,
+         'startedAtMs', i.started_at, 'detectedAtMs', i.detected_at, 'resolvedAtMs', i.resolved_at,
+         'resolution', i.resolution)
+       FROM incidents i WHERE i.monitor_id = m.id ORDER BY i.started_at DESC, i.id DESC LIMIT 1) AS last
+     FROM monitors m WHERE m.id = ANY($1::text[]) AND m.reopen_seconds > 0`,
+    [[...new Set(monitorIds)]],
+  );
+  return new Map(rows.map(({ id, ...reopening }) => [id, reopening]));
+}
+
+/** SQL: whether the stored incident `i` was resolved and is not any more. */
+const IS_REOPENED = '(i.resolved_at IS NOT NULL AND excluded.resolved_at IS NULL)';
+
 /**
  * In the order given: a monitor's incident is resolved before its next one is opened, for two open ones would be
  * refused.
@@ -115,7 +163,7 @@ async function findOpenIncidents(run: Run, monitorIds: readonly string[]): Promi
 async function storeIncidents(run: Run, incidents: readonly IncidentOfTenant[]): Promise<void> {
   if (incidents.length === 0) return;
   await run(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+    `INSERT INTO incidents AS i (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
      detected_at, resolved_at, resolution)
      SELECT i.id, i."tenantId", i."monitorId", i."monitorName", i.state, i.reason, i."sourcesDown", i."startedAtMs",
        i."detectedAtMs", i."resolvedAtMs", i.resolution
@@ -125,7 +173,10 @@ async function storeIncidents(run: Run, incidents: readonly IncidentOfTenant[]):
                                               resolution text)
      ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason,
        sources_down = excluded.sources_down,
-                                    resolved_at = excluded.resolved_at, resolution = excluded.resolution`,
+       resolved_at = excluded.resolved_at, resolution = excluded.resolution,
+       acknowledged_at = CASE WHEN ${IS_REOPENED} THEN NULL ELSE i.acknowledged_at END,
+       acknowledged_by = CASE WHEN ${IS_REOPENED} THEN NULL ELSE i.acknowledged_by END,
+       snoozed_until = CASE WHEN ${IS_REOPENED} THEN NULL ELSE i.snoozed_until END`,
     [JSON.stringify(incidents)],
   );
 }

@@ -28,6 +28,7 @@ export const LISTED = [
   'heartbeatGraceSeconds',
   'slaTarget',
   'sla',
+  'reopenSeconds',
   'tags',
   'state',
   'enabled',

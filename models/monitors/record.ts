@@ -37,6 +37,7 @@ export function defineMonitorRecord(orm: Sequelize): ModelStatic<MonitorRecord> 
     heartbeatGraceSeconds: DataTypes.INTEGER,
     slaTarget: DataTypes.DOUBLE,
     sla: DataTypes.JSONB,
+    reopenSeconds: DataTypes.INTEGER,
     tags: DataTypes.ARRAY(DataTypes.TEXT),
     checkSpec: { type: DataTypes.JSONB, allowNull: false },
     sealedSecrets: DataTypes.TEXT,

@@ -48,6 +48,8 @@ const LIMITS: [string, unknown, unknown][] = [
   ['down_min_sources by default', { down_min_sources: null }, { down_min_sources: '1' }],
   ['sla_target', { sla_target: 100 }, { sla_target: 100.001 }],
   ['sla_target, lowest', { sla_target: 0.001 }, { sla_target: 0 }],
+  ['reopen_seconds', { reopen_seconds: 86_400 }, { reopen_seconds: 86_401 }],
+  ['reopen_seconds, lowest', { reopen_seconds: 0 }, { reopen_seconds: -1 }],
   ['sla_target cleared', { sla_target: null }, { sla_target: '99' }],
   ['sla', { sla: SLA }, { sla: { ...SLA, target: 100.001 } }],
   ['sla, lowest target', { sla: { ...SLA, target: 0.001 } }, { sla: { ...SLA, target: 0 } }],

@@ -105,6 +105,7 @@ test('the limits of the form are those of the description', async (t) => {
     interval_seconds: schemas['IntervalSeconds'],
     timeout_ms: schemas['TimeoutMs'],
     grace_seconds: schemas['GraceSeconds'],
+    reopen_seconds: schemas['ReopenSeconds'],
     warn_days: schemas['WarnDays'],
     'check_spec.ping.count': fieldsOf('PingSpec')['count'],
     'check_spec.ping.lossDegradedPct': fieldsOf('PingSpec')['lossDegradedPct'],

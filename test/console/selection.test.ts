@@ -25,6 +25,7 @@ const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
     heartbeat_grace_seconds: null,
     sla_target: null,
     sla: null,
+    reopen_seconds: 0,
     tags: [],
     status: 'up',
     maintenance: null,

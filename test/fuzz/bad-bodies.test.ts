@@ -74,6 +74,7 @@ const MONITOR_FIELDS = [
   'up_after_successes',
   'down_min_sources',
   'sla_target',
+  'reopen_seconds',
   'sla',
   'tags',
   'grace_seconds',

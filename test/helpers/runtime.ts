@@ -124,6 +124,7 @@ export const SETTINGS: MonitorSettings = {
   heartbeatGraceSeconds: null,
   slaTarget: null,
   sla: null,
+  reopenSeconds: 0,
   tags: [],
   checkSpec: {},
 };

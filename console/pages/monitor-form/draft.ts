@@ -74,6 +74,7 @@ export type Draft = {
   sources: readonly string[];
   slaTarget: string;
   sla: ServiceHoursDraft;
+  reopen: string;
   /** As entered, separated by commas or blanks. */
   tags: string;
   grace: string;
@@ -108,6 +109,7 @@ export function emptyDraft(type: MonitorType): Draft {
     sources: [],
     slaTarget: '',
     sla: draftOfServiceHours(null),
+    reopen: '',
     tags: '',
     grace: '',
     warnDays: '',
@@ -142,6 +144,7 @@ export function draftOf(monitor: MonitorDetail): Draft {
     sources: monitor.agent_sources,
     slaTarget: textOf(monitor.sla_target),
     sla: draftOfServiceHours(monitor.sla),
+    reopen: textOf(monitor.reopen_seconds),
     tags: monitor.tags.join(', '),
     grace: textOf(monitor.heartbeat_grace_seconds),
     warnDays: textOf(spec.domain?.warnDays),

@@ -24,6 +24,7 @@ export function judgeDraft(judged: Judged): Record<string, string> {
     interval_seconds: judgeInterval(judged),
     sla_target: judgeSlaTarget(draft.slaTarget),
     ...judgeServiceHours(draft.sla),
+    reopen_seconds: judgeDuration(draft.reopen, LIMITS.reopen_seconds),
     tags: judgeTags(draft.tags),
     ...(draft.type !== 'heartbeat' && { timeout_ms: judgeTimeout(judged) }),
     ...(isAgentChecked(draft.type) && { down_min_sources: judgeQuorum(judged) }),

@@ -156,6 +156,15 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
           </>
         )}
         <NumberField
+          label="Reopen incidents within"
+          unit="s"
+          value={draft.reopen}
+          standard={0}
+          hint="A failure that soon after a recovery continues its incident."
+          error={problem('reopen_seconds')}
+          onValue={(reopen) => change({ reopen })}
+        />
+        <NumberField
           label="Uptime target"
           unit="%"
           value={draft.slaTarget}

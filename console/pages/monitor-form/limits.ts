@@ -11,6 +11,7 @@ export const LIMITS = {
   interval_seconds: { min: 1, max: DAY_SECONDS },
   timeout_ms: { min: 1, max: 10_000 },
   grace_seconds: { min: 0, max: MONTH_SECONDS },
+  reopen_seconds: { min: 0, max: DAY_SECONDS },
   warn_days: { min: 0, max: 2_147_483_647 },
   'check_spec.ping.count': { min: 1, max: 10 },
   'check_spec.ping.lossDegradedPct': { min: 0, max: 100 },

@@ -25,6 +25,7 @@ const FIELDS = [
   'sla.target',
   'sla.timezone',
   'sla.hours',
+  'reopen_seconds',
   'tags',
   'grace_seconds',
   'agent_sources',

@@ -75,6 +75,7 @@ export const FIELD_LABELS: Readonly<Record<keyof Draft, string>> = {
   sources: 'locations',
   slaTarget: 'uptime target',
   sla: 'service hours',
+  reopen: 'reopening',
   tags: 'tags',
   grace: 'grace period',
   warnDays: 'expiry warning',

@@ -1,4 +1,5 @@
 import { formatPercent } from '../../../core/statistics/reports/content.ts';
+import { formatDuration } from '../../../core/time.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink } from '../../parts/button.tsx';
@@ -82,6 +83,7 @@ function listSettings(
     type,
     interval_seconds: interval,
     timeout_ms: timeout,
+    reopen_seconds: reopen,
     sla_target: target,
     sla,
     tags,
@@ -104,6 +106,7 @@ function listSettings(
       : []),
     ['Uptime target (SLO)', formatPercent(target, 'None')],
     ...(sla === null ? [] : [['Service hours', describeSla(sla)] as Setting]),
+    ...(reopen === 0 ? [] : [['Reopens incidents', `within ${formatDuration(reopen)}`] as Setting]),
     ...(tags.length === 0 ? [] : [['Tags', <Tags key="tags" tags={tags} />] as Setting]),
     ...(dependencies.length === 0
       ? []

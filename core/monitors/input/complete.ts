@@ -73,6 +73,7 @@ export function completeMonitor(
     heartbeatGraceSeconds: input.grace_seconds ?? base.settings.heartbeatGraceSeconds,
     slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
     sla: input.sla === undefined ? base.settings.sla : input.sla && completeServiceSla(input.sla, problems),
+    reopenSeconds: input.reopen_seconds ?? base.settings.reopenSeconds,
     tags: input.tags === undefined ? base.settings.tags : sortTags(input.tags),
   };
   checkTarget(base, { input, settings, context }, problems);

@@ -24,6 +24,7 @@ export type MonitorBody = {
   down_min_sources?: number | null;
   sla_target?: number | null;
   sla?: ServiceSlaInput | null;
+  reopen_seconds?: number;
   tags?: readonly string[];
   grace_seconds?: number;
   agent_sources?: readonly string[];

@@ -125,6 +125,7 @@ function defaultMonitor(
       heartbeatGraceSeconds: defaultGraceSeconds(type, intervalSeconds),
       slaTarget: null,
       sla: null,
+      reopenSeconds: 0,
       tags: [],
       checkSpec: type === 'domain' ? { domain: { warnDays: DEFAULT_WARN_DAYS } } : {},
     },

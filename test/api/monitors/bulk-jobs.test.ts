@@ -37,6 +37,7 @@ async function addMonitors({ database, makeId }: ApiServer, { tenantId }: Accoun
           heartbeatGraceSeconds: 60,
           slaTarget: null,
           sla: null,
+          reopenSeconds: 0,
           tags: [],
           checkSpec: index === 7 ? { heartbeat: { token: `token-of-${id}` } } : {},
         },

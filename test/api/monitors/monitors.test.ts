@@ -33,6 +33,7 @@ test.serial(
       down_min_sources: 2,
       heartbeat_grace_seconds: null,
       sla_target: null,
+      reopen_seconds: 0,
       sla: null,
       status: 'pending',
       enabled: 1,

@@ -39,6 +39,7 @@ test('a name alone makes an http monitor with every default', (t) => {
       heartbeatGraceSeconds: null,
       slaTarget: null,
       sla: null,
+      reopenSeconds: 0,
       tags: [],
       checkSpec: {},
     },
