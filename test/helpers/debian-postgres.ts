@@ -1,7 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chooseAccount, type Account } from '../../cli/embedded-postgres/cluster.ts';
+import { chooseAccount } from '../../cli/embedded-postgres/cluster.ts';
+import type { Account } from '../../cli/embedded-postgres/programs.ts';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { withConnection } from '../../postgres/client.ts';
 import { findDataDirectory } from '../../tools/data-directory.ts';

@@ -1,0 +1,56 @@
+import type { ProcessName } from '../../config/processes.ts';
+import { Refusal } from '../output.ts';
+import { serviceEnvironment } from '../with-database.ts';
+
+/** `process` is whose health is read; not given = that of whichever answers. `ready` reads `/readyz`. */
+type HealthOptions = { process?: ProcessName | 'start' | 'router'; ready?: boolean };
+
+/** Load balancers and containers give up sooner than this is likely to pass, in milliseconds. */
+const DEADLINE_MS = 5000;
+
+/** What wildcard addresses are reached by from the same machine. */
+const REACHED_BY: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' };
+
+/**
+ * `health`: prints a sentence where the process that runs with this environment answers with 200. Throws a `Refusal`
+ * with what it said instead, or with the addresses where nothing listens.
+ */
+export async function checkHealth({ process: name, ready = false }: HealthOptions): Promise<void> {
+  const { host, port, metricsPort } = serviceEnvironment();
+  const path = ready ? '/readyz' : '/healthz';
+  const addresses = portsOf(name, { port, metricsPort }).map((number) => `http://${reach(host)}:${number}${path}`);
+  for (const address of addresses) {
+    const answer = await ask(address);
+    if (answer === null) continue;
+    if (answer.status !== 200) throw new Refusal(`Unhealthy: ${address} answered ${answer.status}: ${answer.text}`);
+    process.stdout.write(`Healthy: ${address} answered 200\n`);
+    return;
+  }
+  throw new Refusal(`Unhealthy: nothing answers at ${addresses.join(' or ')}`);
+}
+
+/** The API and the router listen on `PORT`, workers on `METRICS_PORT`. */
+function portsOf(
+  name: HealthOptions['process'],
+  { port, metricsPort }: { port: number; metricsPort: number | null },
+): readonly number[] {
+  if (name === undefined) return metricsPort === null ? [port] : [port, metricsPort];
+  if (name === 'web' || name === 'start' || name === 'router') return [port];
+  if (metricsPort === null) throw new Refusal(`Set METRICS_PORT: ${name} serves its health on that port`);
+  return [metricsPort];
+}
+
+function reach(host: string | null): string {
+  if (host === null) return '127.0.0.1';
+  return REACHED_BY[host] ?? (host.includes(':') ? `[${host}]` : host);
+}
+
+/** Null = nothing listens there, or it did not answer in time. */
+async function ask(address: string): Promise<{ status: number; text: string } | null> {
+  try {
+    const response = await fetch(address, { signal: AbortSignal.timeout(DEADLINE_MS), redirect: 'manual' });
+    return { status: response.status, text: (await response.text()).slice(0, 500) };
+  } catch {
+    return null;
+  }
+}

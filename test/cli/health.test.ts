@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { findFreePort } from '../../cli/embedded-postgres/start.ts';
+import { FLEET, type ProcessName } from '../../config/processes.ts';
+import { hostCommands, runSpotcheck } from '../helpers/command.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { outputMatching, startProgram } from '../helpers/program.ts';
+
+const run = hostCommands(test);
+
+/** A server that answers every path with a status, and its port. */
+async function answering(t: ExecutionContext, status: number, body = ''): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(status).end(body));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+test('health is a sentence and exit status 0 where the process answers, else 1 with what it said', async (t) => {
+  const [well, ill, nothing] = [
+    await answering(t, 200),
+    await answering(t, 503, 'stopping'),
+    String(await findFreePort()),
+  ];
+  t.deepEqual(await run(['health'], { PORT: well }), {
+    status: 0,
+    stdout: `Healthy: http://127.0.0.1:${well}/healthz answered 200\n`,
+    stderr: '',
+  });
+  t.deepEqual(await run(['health', 'web', '--ready'], { PORT: ill, HOST: '0.0.0.0' }), {
+    status: 1,
+    stdout: '',
+    stderr: `Unhealthy: http://127.0.0.1:${ill}/readyz answered 503: stopping\n`,
+  });
+  t.deepEqual(await run(['health', 'start'], { PORT: nothing, HOST: '::1' }), {
+    status: 1,
+    stdout: '',
+    stderr: `Unhealthy: nothing answers at http://[::1]:${nothing}/healthz\n`,
+  });
+});
+
+test('a worker’s health is at METRICS_PORT, and without a name at whichever port answers', async (t) => {
+  const [well, ill, nothing] = [await answering(t, 200), await answering(t, 500), String(await findFreePort())];
+  t.is((await run(['health', 'check'], { PORT: ill, METRICS_PORT: well })).status, 0);
+  t.is((await run(['health', 'check'], { PORT: well, METRICS_PORT: nothing })).status, 1);
+  t.is((await run(['health'], { PORT: nothing, METRICS_PORT: well })).status, 0);
+  t.is((await run(['health'], { PORT: ill, METRICS_PORT: well })).status, 1, 'PORT answers first');
+  t.deepEqual(await run(['health', 'clock'], { PORT: well }), {
+    status: 1,
+    stdout: '',
+    stderr: 'Set METRICS_PORT: clock serves its health on that port\n',
+  });
+  t.is((await run(['health', 'nothing'], { PORT: well })).status, 2);
+});
+
+test('every process of a fleet starts by its name, under the pid of the command, and tells its health', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const env = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    AGENT_REGION: 'local',
+    ALLOW_PRIVATE_NETWORK: 'true',
+  };
+  t.is((await runSpotcheck(['migrate'], env)).status, 0);
+  const names = Object.keys(FLEET).filter((name): name is ProcessName => name !== 'release');
+  for (const name of names) {
+    const ports = { HOST: '127.0.0.1', PORT: String(await findFreePort()), METRICS_PORT: String(await findFreePort()) };
+    const program = startProgram(t, ['cli/spotcheck.ts', name], { ...env, ...ports, STOP_GRACE_SECONDS: '0' });
+    await outputMatching(program, /"msg":"process\.started"/);
+    t.like(await run(['health', name, '--ready'], { ...env, ...ports }), { status: 0, stderr: '' }, name);
+    t.is((await run(['health'], { ...env, ...ports })).status, 0, name);
+    t.is(await program.stop('SIGTERM'), 0, `${name} gets the signal itself`);
+    t.is((await run(['health', name], { ...env, ...ports })).status, 1, name);
+  }
+});
+
+test('the private agent starts by its name, and says what it lacks', async (t) => {
+  const { status, stderr } = await runSpotcheck(['agent', 'run'], {});
+  t.is(status, 1);
+  t.regex(stderr, /SPOTCHECK_URL: expected/);
+});
