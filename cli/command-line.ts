@@ -38,7 +38,7 @@ function addServiceCommands(program: Command): void {
       ).choices(['start', 'router', ...Object.keys(PROCESSES)]),
     )
     .option('--ready', 'whether it can also reach its database and queue (/readyz)')
-    .action(async (name, options) => (await import('./commands/health.ts')).checkHealth({ ...options, process: name }));
+    .action(async (name, options) => (await import('./commands/health.ts')).checkHealth({ ...options, name }));
   program
     .command('migrate')
     .description('migrate the database; with BOOTSTRAP_TOKEN set, also create the first tenant in an empty one')
@@ -58,7 +58,9 @@ function addProcessCommands(program: Command): void {
     program
       .command(name)
       .description(`${description}; needs DATABASE_URL`)
-      .action(async () => (await import('./commands/fleet.ts')).runFleetProcess(name as keyof typeof PROCESSES));
+      .action(async () =>
+        (await import('./commands/fleet.ts')).runFleetProcess(name as keyof typeof PROCESSES, process.env),
+      );
 }
 
 function addTenantCommands(program: Command): void {
@@ -127,7 +129,7 @@ function addAgentCommands(program: Command): void {
   agent
     .command('run')
     .description('run the private agent that SPOTCHECK_URL and SPOTCHECK_AGENT_TOKEN name in this process')
-    .action(async () => (await import('./commands/fleet.ts')).runAgent());
+    .action(async () => (await import('./commands/fleet.ts')).runAgent(process.env));
   agent
     .command('create')
     .description('create a private agent; its token is shown once')

@@ -16,21 +16,21 @@ export const PROCESSES = {
 } as const satisfies Record<ProcessName, string>;
 
 /** Becomes a process of a fleet, with the options of Node that the Procfile gives it. */
-export function runFleetProcess(name: ProcessName): never {
-  return become(FLEET[name]);
+export function runFleetProcess(name: ProcessName, env: NodeJS.ProcessEnv): never {
+  return become(FLEET[name], env);
 }
 
 /** `agent run`: becomes the private agent. */
-export function runAgent(): never {
-  return become(['agent/main.ts']);
+export function runAgent(env: NodeJS.ProcessEnv): never {
+  return become(['agent/main.ts'], env);
 }
 
 /**
  * Replaces this program by another one of ours: its process id stays, so that signals of a supervisor or container
  * reach it. Throws a `Refusal` on Windows, which cannot replace a program.
  */
-function become(args: readonly string[]): never {
+function become(args: readonly string[], env: NodeJS.ProcessEnv): never {
   if (process.platform === 'win32') throw new Refusal(`Start it as node ${args.join(' ')} on this system`);
   const absolute = args.map((part) => (part.includes('/') ? path.join(ROOT, part) : part));
-  return process.execve?.(process.execPath, [process.execPath, ...absolute], process.env) as never;
+  return process.execve?.(process.execPath, [process.execPath, ...absolute], env) as never;
 }

@@ -2,8 +2,8 @@ import type { ProcessName } from '../../config/processes.ts';
 import { Refusal } from '../output.ts';
 import { serviceEnvironment } from '../with-database.ts';
 
-/** `process` is whose health is read; not given = that of whichever answers. `ready` reads `/readyz`. */
-type HealthOptions = { process?: ProcessName | 'start' | 'router'; ready?: boolean };
+/** `name` is the process whose health is read; not given = the one that answers. `ready` reads `/readyz`. */
+type HealthOptions = { name?: ProcessName | 'start' | 'router'; ready?: boolean };
 
 /** Load balancers and containers give up sooner than this is likely to pass, in milliseconds. */
 const DEADLINE_MS = 5000;
@@ -15,7 +15,7 @@ const REACHED_BY: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '
  * `health`: prints a sentence where the process that runs with this environment answers with 200. Throws a `Refusal`
  * with what it said instead, or with the addresses where nothing listens.
  */
-export async function checkHealth({ process: name, ready = false }: HealthOptions): Promise<void> {
+export async function checkHealth({ name, ready = false }: HealthOptions): Promise<void> {
   const { host, port, metricsPort } = serviceEnvironment();
   const path = ready ? '/readyz' : '/healthz';
   const addresses = portsOf(name, { port, metricsPort }).map((number) => `http://${reach(host)}:${number}${path}`);
@@ -31,7 +31,7 @@ export async function checkHealth({ process: name, ready = false }: HealthOption
 
 /** The API and the router listen on `PORT`, workers on `METRICS_PORT`. */
 function portsOf(
-  name: HealthOptions['process'],
+  name: HealthOptions['name'],
   { port, metricsPort }: { port: number; metricsPort: number | null },
 ): readonly number[] {
   if (name === undefined) return metricsPort === null ? [port] : [port, metricsPort];
