@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 // in turn, for many of a kind at once would want the same at the same time; those of `core`, half a second each, fill
 // up the end.
 const LONGEST_FIRST = [
-  ['/test/faults/killed-processes', '/test/faults/clocks'],
+  ['/test/deploy/image', '/test/faults/killed-processes', '/test/faults/clocks'],
   ['/test/e2e/start-up', '/test/e2e/agents', '/test/console/barriers', '/test/clients/', '/test/cli/options'],
   ['/test/faults/', '/test/fuzz/requests'],
   [

@@ -38,7 +38,9 @@ function addServiceCommands(program: Command): void {
       ).choices(['start', 'router', ...Object.keys(PROCESSES)]),
     )
     .option('--ready', 'whether it can also reach its database and queue (/readyz)')
-    .action(async (name, options) => (await import('./commands/health.ts')).checkHealth({ ...options, name }));
+    .action(async (name, options) =>
+      (await import('./commands/health.ts')).checkHealth({ ...options, name }, process.env),
+    );
   program
     .command('migrate')
     .description('migrate the database; with BOOTSTRAP_TOKEN set, also create the first tenant in an empty one')

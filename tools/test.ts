@@ -20,7 +20,7 @@ const DUMP_ANY_ERROR = new URL('dump-any-error.ts', import.meta.url).href;
  * tools, most browser tests, and what proves a second time what shorter tests have proved.
  */
 const ONLY_IN_ALL = [
-  /^test\/(?:attackers|faults|fuzz|simulation|clients|tools)\//,
+  /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|deploy)\//,
   /^test\/console\/(?!overview\.)/,
   /^test\/(?:cli\/options|e2e\/fleet-on-postgres|models\/statistics\/report-year)\./,
 ];

@@ -1,6 +1,7 @@
+import { ConfigurationError, withoutEmpty } from '../../config/failures.ts';
+import { listenAddress, wholeNumber } from '../../config/formats.ts';
 import type { ProcessName } from '../../config/processes.ts';
 import { Refusal } from '../output.ts';
-import { serviceEnvironment } from '../with-database.ts';
 
 /** `name` is the process whose health is read; not given = the one that answers. `ready` reads `/readyz`. */
 type HealthOptions = { name?: ProcessName | 'start' | 'router'; ready?: boolean };
@@ -15,8 +16,8 @@ const REACHED_BY: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '
  * `health`: prints a sentence where the process that runs with this environment answers with 200. Throws a `Refusal`
  * with what it said instead, or with the addresses where nothing listens.
  */
-export async function checkHealth({ name, ready = false }: HealthOptions): Promise<void> {
-  const { host, port, metricsPort } = serviceEnvironment();
+export async function checkHealth({ name, ready = false }: HealthOptions, env: NodeJS.ProcessEnv): Promise<void> {
+  const { host, port, metricsPort } = readAddress(env);
   const path = ready ? '/readyz' : '/healthz';
   const addresses = portsOf(name, { port, metricsPort }).map((number) => `http://${reach(host)}:${number}${path}`);
   for (const address of addresses) {
@@ -27,6 +28,21 @@ export async function checkHealth({ name, ready = false }: HealthOptions): Promi
     return;
   }
   throw new Refusal(`Unhealthy: nothing answers at ${addresses.join(' or ')}`);
+}
+
+/** Reads these three without the whole configuration, which takes longer than the rest: supervisors ask every 30 s. */
+function readAddress(env: NodeJS.ProcessEnv): { host: string | null; port: number; metricsPort: number | null } {
+  const { HOST, PORT, METRICS_PORT } = withoutEmpty(env);
+  const readPort = (name: string, text: string) => {
+    const port = wholeNumber(0, 65_535)(text);
+    if (port === null) throw new ConfigurationError([{ name, expected: 'a port from 0 to 65535', received: text }]);
+    return port;
+  };
+  return {
+    host: HOST === undefined ? null : listenAddress(HOST),
+    port: PORT === undefined ? 3000 : readPort('PORT', PORT),
+    metricsPort: METRICS_PORT === undefined ? null : readPort('METRICS_PORT', METRICS_PORT),
+  };
 }
 
 /** The API and the router listen on `PORT`, workers on `METRICS_PORT`. */
