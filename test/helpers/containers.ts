@@ -1,9 +1,8 @@
-import { cp, mkdir, readdir, readFile, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, statfs, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
 import { isInstalled, runCommand } from './command.ts';
 import type { Harness } from './harness.ts';
 import { ROOT } from './program.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 const TOOLS = ['mmdebstrap', 'buildah', 'podman', 'unshare', 'npm'];
 
@@ -34,10 +33,14 @@ export class Containers {
   }
 
   static async open(t: Harness): Promise<Containers> {
-    const folder = await temporaryFolder(t);
+    // Podman takes no longer path than 50 characters, and that of a run's temporary folder may be.
+    const folder = await mkdtemp('/tmp/spotcheck-images-');
     const { type } = await statfs(folder);
     const containers = new Containers(folder, type === OVERLAY_MAGIC ? 'vfs' : 'overlay');
-    t.teardown(() => containers.#stopAll());
+    t.teardown(async () => {
+      await containers.#stopAll();
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
+    });
     return containers;
   }
 
@@ -72,6 +75,7 @@ export class Containers {
       ...this.#tool('buildah'),
       'bud',
       '--layers',
+      '--pull-never',
       '--isolation=chroot',
       '--format=docker',
       `--build-arg=NODE_IMAGE=${BASES.build}`,
@@ -151,12 +155,12 @@ export class Containers {
 
 /** As the images of Node have it: `node`, and `npm` with this machine's way to its registry. */
 async function addNode(local: string): Promise<void> {
-  const [modules] = (await must(['npm', 'root', '--global'])).split('\n');
+  const modules = (await ofNpm('root', '--global')).trim();
   for (const name of ['bin', 'etc', 'lib/node_modules']) await mkdir(join(local, name), { recursive: true });
   await cp(process.execPath, join(local, 'bin', 'node'));
-  await cp(join(modules ?? '', 'npm'), join(local, 'lib', 'node_modules', 'npm'), { recursive: true });
+  await cp(join(modules, 'npm'), join(local, 'lib', 'node_modules', 'npm'), { recursive: true });
   await symlink('../lib/node_modules/npm/bin/npm-cli.js', join(local, 'bin', 'npm'));
-  const [registry, cafile] = [await npmSetting('registry'), await npmSetting('cafile')];
+  const [registry, cafile] = [await ofNpm('config', 'get', 'registry'), await ofNpm('config', 'get', 'cafile')];
   const lines = [`registry=${registry}`];
   if (cafile !== 'null' && cafile !== 'undefined') {
     await cp(cafile, join(local, 'etc', 'ca.crt'), { dereference: true });
@@ -165,12 +169,17 @@ async function addNode(local: string): Promise<void> {
   await writeFile(join(local, 'etc', 'npmrc'), `${lines.join('\n')}\n`);
 }
 
-async function npmSetting(name: string): Promise<string> {
-  return (await must(['npm', 'config', 'get', name])).trim();
+/** What the machine's own npm says: that of the project's Node has no packages and no settings beside it. */
+async function ofNpm(...args: readonly string[]): Promise<string> {
+  const PATH = (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !folder.includes('node_modules'))
+    .join(delimiter);
+  return (await must(['npm', ...args], { PATH })).trim();
 }
 
-async function must(command: readonly string[]): Promise<string> {
-  const { status, stdout, stderr } = await runCommand(command, {});
+async function must(command: readonly string[], env: Record<string, string> = {}): Promise<string> {
+  const { status, stdout, stderr } = await runCommand(command, env);
   if (status !== 0) throw new Error(`${command.join(' ')}: ${status}\n${stdout.slice(-2000)}\n${stderr.slice(-4000)}`);
   return stdout;
 }
