@@ -92,7 +92,12 @@ test('templates use values that there are', async (t) => {
 async function render(t: ExecutionContext, [version, ...set]: readonly string[]): Promise<Manifest[]> {
   const { status, stdout, stderr } = await runCommand(
     [
-      ...['helm', 'template', 'status', CHART, '--namespace=monitoring', `--kube-version=${version}`],
+      'helm',
+      'template',
+      'status',
+      CHART,
+      '--namespace=monitoring',
+      `--kube-version=${version}`,
       ...['existingSecret=spotcheck', ...set].map((value) => `--set=${value}`),
     ],
     {},
@@ -206,7 +211,11 @@ if (isInstalled('helm') && isInstalled('kubeconform') && schemas !== undefined)
       await writeFile(join(folder, 'all.json'), JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests }));
       const { status, stdout } = await runCommand(
         [
-          ...['kubeconform', '-strict', '-summary', '-output=json', '-skip=ScaledObject,PodMonitor'],
+          'kubeconform',
+          '-strict',
+          '-summary',
+          '-output=json',
+          '-skip=ScaledObject,PodMonitor',
           `-schema-location=${folder}/schemas/{{ .ResourceKind }}{{ .KindSuffix }}.json`,
           join(folder, 'all.json'),
         ],
