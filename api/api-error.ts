@@ -52,6 +52,7 @@ export function notFound(
     | 'monitor'
     | 'channel'
     | 'delivery'
+    | 'drill'
     | 'agent'
     | 'report'
     | 'incident'

@@ -19,7 +19,7 @@ import type { SlackAuthorization } from '../notifications/slack/authorization.ts
 import type { TestedWebhook, TestResult } from '../notifications/webhook/sending.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { QueueDepth } from '../queues/metrics.ts';
-import type { ResultPayload } from '../queues/payloads.ts';
+import type { DrillJob, ResultPayload } from '../queues/payloads.ts';
 import type { Throttle } from './accounts/session/throttle.ts';
 import type { Caller } from './caller.ts';
 import type { UnstoredPings } from './heartbeats/ping-availability.ts';
@@ -42,6 +42,8 @@ export type ApiDependencies = {
   sendTestMessage: (channel: Channel) => Promise<TestResult | null>;
   /** Adds the jobs of attempts whose rows are committed; rejects while the queue is away. */
   enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise<void>;
+  /** Adds the jobs of what locations are to answer in drills; rejects while the queue is away. */
+  enqueueDrill: (answers: readonly DrillJob[]) => Promise<void>;
   /** Exchanges the code that a person brought back from Slack; null while the installation has no Slack app. */
   authorizeSlack: ((code: string) => Promise<SlackAuthorization>) | null;
   /** The name of the installation's Telegram bot in the record of its updates; empty while there is none. */

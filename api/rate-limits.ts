@@ -58,6 +58,8 @@ const RATE_LIMITS = {
     seconds: MINUTE,
     what: 'test deliveries to this channel',
   },
+  /** Of one account: each notifies all channels of a monitor twice. */
+  drill: { counter: 'drill', points: 50, seconds: DAY_SECONDS, what: 'drills in this account' },
   /** Of one account: deliveries that are sent again one by one. */
   redelivery: {
     counter: 'redelivery',

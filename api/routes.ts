@@ -43,6 +43,7 @@ import {
   updateChannelHandler,
 } from './alerts/channels.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';
+import { getDrillHandler, listDrillsHandler, startDrillHandler } from './alerts/drills.ts';
 import { resendConfirmationHandler } from './alerts/email.ts';
 import {
   muteMonitorHandler,
@@ -154,6 +155,9 @@ export const ROUTES = {
     records: 'monitor.unmuted',
     handler: unmuteMonitorHandler,
   },
+  startDrill: { method: 'post', path: '/monitors/{id}/drill', records: 'monitor.drilled', handler: startDrillHandler },
+  listDrills: { method: 'get', path: '/monitors/{id}/drills', handler: listDrillsHandler },
+  getDrill: { method: 'get', path: '/drills/{id}', handler: getDrillHandler },
   resumeMonitor: {
     method: 'post',
     path: '/monitors/{id}/resume',

@@ -112,6 +112,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
         logger: log,
       }),
       enqueueAttempts,
+      enqueueDrill: async (answers) => queues.enqueueDrill(answers, await listCheckRegions(database)),
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
       telegramBot: nameBot(telegram.botToken),
       sendSlack,

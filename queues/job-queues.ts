@@ -6,7 +6,9 @@ import type { QueueBackend } from './connection.ts';
 import {
   checkQueueName,
   QUEUES,
+  SERVICE_REGION,
   type DeliverJob,
+  type DrillJob,
   type EvaluateJob,
   type LookupJob,
   type MaintainJob,
@@ -29,6 +31,7 @@ export const CHORES = [
   'rollups',
   'reports',
   'maintenance',
+  'drills',
 ] as const;
 export type Chore = (typeof CHORES)[number];
 
@@ -188,6 +191,22 @@ export class JobQueues {
   async enqueueLookup(target: string, tenantId: string): Promise<void> {
     const jobId = createHash('sha256').update(target).digest('hex');
     await this.#lookup.add('look-up', { target, tenantId }, { jobId, removeOnComplete: true, removeOnFail: true });
+  }
+
+  /**
+   * Has locations answer in a drill, each in the queue of its region, from a moment on (Unix milliseconds). For an agent
+   * without a queue of ours the service answers.
+   */
+  async enqueueDrill(answers: readonly DrillJob[], regions: Regions, atMs = 0): Promise<void> {
+    for (const answer of answers) {
+      const { drillId, agentNo, verdict } = answer;
+      await this.checkQueue(regions.get(agentNo) ?? SERVICE_REGION).add('drill', answer, {
+        jobId: `drill-${drillId}-${agentNo}-${verdict}`,
+        delay: Math.max(0, atMs - Date.now()),
+        removeOnComplete: true,
+        removeOnFail: true,
+      });
+    }
   }
 
   /** Has the check process of a region probe a draft once. */

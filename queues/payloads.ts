@@ -30,8 +30,11 @@ export type RecheckJob = { agentNo: number; looks: true };
 export type PreviewJob = { trialId: string; tenantId?: string; sealedTarget: string; untilMs: number };
 export type PreviewReturn = { sealedOutcome: string };
 
+/** What a location is to answer in a drill (D-546), in place of a check. */
+export type DrillJob = { drillId: string; agentNo: number; verdict: 'down' | 'up' };
+
 /** What a region's check queue holds. */
-export type RegionJob = CheckJob | RecheckJob | PreviewJob;
+export type RegionJob = CheckJob | RecheckJob | PreviewJob | DrillJob;
 
 /**
  * What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and
@@ -67,6 +70,8 @@ export type ResultPayload = {
   answer: AnswerEvidence | null;
   /** Of dns checks, where timings would be stored. */
   dnsAnswers?: StoredAnswers;
+  /** An answer in this drill, and no check's: `monitorNo` is 0, so that an evaluator of an older release drops it. */
+  drillId?: string;
 };
 
 /** A result in the queue: what it saw of an answer is sealed. A job of an older version may have it in `answer`. */

@@ -76,6 +76,8 @@ export function redeliverHandler(dependencies: ResendingParts): Handler<'redeliv
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const delivery = await findDelivery(database, key);
     if (delivery === null) throw notFound('delivery', key.id);
+    if (delivery.drillId !== null)
+      throw conflict(`delivery ${key.id} belongs to a drill, which is not sent again: start another drill instead`);
     await requireOpenChannel(dependencies, { tenantId: key.tenantId, id: delivery.channelId });
     if (delivery.attemptCount >= MOST_ATTEMPTS)
       throw conflict(`delivery ${key.id} has reached the limit of ${MOST_ATTEMPTS} attempts and cannot be sent again`);
@@ -142,6 +144,7 @@ function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] 
     monitor_id: delivery.monitorId,
     ...(delivery.monitorName !== null && { monitor_name: delivery.monitorName }),
     ...(delivery.incidentId !== null && { incident_id: delivery.incidentId }),
+    ...(delivery.drillId !== null && { drill_id: delivery.drillId }),
     ...(delivery.agentId !== null && { agent_id: delivery.agentId }),
     ...(delivery.agentName !== null && { agent_name: delivery.agentName }),
     event: delivery.event,

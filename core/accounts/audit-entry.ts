@@ -61,6 +61,7 @@ export const AUDIT_ACTIONS = [
   'maintenance.extended',
   'maintenance.skipped',
   'maintenance.deleted',
+  'monitor.drilled',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -55,6 +55,8 @@ export type MonitorMessage = {
   test?: true;
   /** Told again, the first time as number 1; the first alert was none. */
   reminder?: { number: number; of: number; every_seconds: number };
+  /** Nothing has happened: it is a drill, which ends by itself, at `ends_at` (Unix seconds). */
+  drill?: { id: string; ends_at: number };
 };
 
 /** Any event of the service's description, as it is stored with its delivery. */

@@ -186,7 +186,7 @@ async function claimEach(
        WHERE id = ANY (ARRAY (
          SELECT d.id FROM requested c JOIN deliveries d ON d.channel_id = c.id
          WHERE ${DROPS_OVERTAKEN} AND is_due(d, $2) AND d.attempts > d.attempts_before
-           AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
+           AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
          FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
      ), next AS MATERIALIZED (
@@ -216,7 +216,7 @@ async function claimEach(
             d.monitor_id AS "monitorId", c.type AS "channelType", d.event, d.message, d.attempts AS attempt,
             d.attempts_before AS "attemptsBefore", c.enabled, c.status,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
-            c.type <> 'webhook' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message)) AS "isOvertaken",
+            c.type <> 'webhook' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message)) AS "isOvertaken",
             EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
               AND h.released_at IS NULL) AS "isHeld",
             q.group_id AS "groupId", (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
@@ -310,7 +310,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
     `WITH made AS MATERIALIZED (
        SELECT m.*, d.channel_id, CASE
                 WHEN m.outcome <> 'retry' THEN m.outcome
-                WHEN ${DROPS_OVERTAKEN} AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
+                WHEN ${DROPS_OVERTAKEN} AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
                   THEN 'superseded'
                 ELSE 'pending' END AS becomes
        FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],

@@ -15,9 +15,11 @@ export type Delivery = {
   channelId: string;
   /** Null where the event is no monitor's. */
   monitorId: string | null;
+  /** The drill that it belongs to; null where it is none. */
+  drillId: string | null;
   /** The monitor's name as the message has it; null as `monitorId` is. */
   monitorName: string | null;
-  /** The incident that the change opened, touched or ended; null where there was none. */
+  /** The incident that the change opened, touched or ended; null where there was none, as in a drill. */
   incidentId: string | null;
   /** Null where the event is no agent's; the name is that of the message. */
   agentId: string | null;
@@ -58,9 +60,11 @@ export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 
 type Key = { tenantId: string; id: string };
 
-const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId",
+const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId",
+  CASE WHEN d.monitor_id LIKE 'drl\\_%' THEN d.message #>> '{monitor,id}' ELSE d.monitor_id END AS "monitorId",
+  d.message #>> '{drill,id}' AS "drillId",
   CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{monitor,name}' END AS "monitorName",
-  CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{detail,incident_id}' END AS "incidentId",
+  CASE WHEN d.monitor_id NOT LIKE 'drl\\_%' THEN d.message #>> '{detail,incident_id}' END AS "incidentId",
   d.message #>> '{agent,id}' AS "agentId", d.message #>> '{agent,name}' AS "agentName", d.event, d.outcome,
   d.attempts AS "attemptCount",
   coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
@@ -181,7 +185,7 @@ export async function reopenDelivery(
 }
 
 /**
- * Makes all failed deliveries of a channel, tests aside, pending again that were made between two moments (Unix
+ * Makes all failed deliveries of a channel, but for tests and drills, pending again that were made between two moments (Unix
  * milliseconds, both included). Each waits for the first attempt at the one before it, so that they are sent in the
  * order in which they were made; each is due a millisecond later, the last of them now. Returns how many, and the
  * first. One statement: of two that ask at once each gets what the other has not.
@@ -199,6 +203,7 @@ export async function replayDeliveries(
       `WITH failed AS (
          SELECT id, no FROM deliveries
          WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND event <> 'test'
+           AND (monitor_id IS NULL OR monitor_id NOT LIKE 'drl\\_%')
            AND created_at BETWEEN $3 AND $4
            AND attempts < ${MOST_ATTEMPTS}
          ORDER BY no FOR NO KEY UPDATE

@@ -51,7 +51,7 @@ export async function dropObsolete(
     `WITH obsolete AS (
        SELECT d.id FROM deliveries d JOIN held_deliveries h ON h.delivery_id = d.id
        WHERE d.id = $1 AND d.attempts = $2 AND d.attempts_before = 0 AND d.outcome = 'pending' AND (${IS_ACKNOWLEDGED}
-         OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))))
+         OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM obsolete) AND attempt = $2
      )
@@ -84,7 +84,7 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
-       AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM overtaken(d.event, d.monitor_id, d.message))
+       AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
     [channelId, deliveryId, nowMs],
   );

@@ -169,7 +169,7 @@ export function keepAccountChecks({
   return new KeptCalls(read, { now, most: MOST_ACCOUNTS });
 }
 
-/** How many alerts a tenant's channels were sent, or are to be sent, since a moment; reports and tests are none. */
+/** How many alerts a tenant's channels were sent, or are to be sent, since a moment; reports, tests and drills are none. */
 export async function countAlerts(
   database: Pick<Database, 'pool'>,
   { tenantId, sinceMs }: { tenantId: string; sinceMs: number },
@@ -180,6 +180,7 @@ export async function countAlerts(
       text: `SELECT count(*) FROM channels c
              JOIN deliveries d ON d.channel_id = c.id AND d.created_at >= $2 AND d.outcome <> 'superseded'
                AND split_part(d.event, '.', 1) IN ('monitor', 'agent', 'advisory', 'summary')
+               AND (d.monitor_id IS NULL OR d.monitor_id NOT LIKE 'drl\\_%')
              WHERE c.tenant_id = $1`,
     },
     [tenantId, sinceMs],

@@ -18,7 +18,8 @@ export type IdPrefix =
   | 'note'
   | 'aud'
   | 'blk'
-  | 'mnt';
+  | 'mnt'
+  | 'drl';
 
 /**
  * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so

@@ -19,7 +19,7 @@ import { NOTHING_MORE } from '../../notifications/attempt-result.ts';
 import type { Email } from '../../notifications/email/sending.ts';
 import type { TestedWebhook } from '../../notifications/webhook/sending.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import type { ResultPayload } from '../../queues/payloads.ts';
+import type { DrillJob, ResultPayload } from '../../queues/payloads.ts';
 import type { AnswerJson, Untyped } from '../helpers/answer-types.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
@@ -62,6 +62,7 @@ export type ApiServer = {
   submittedResults: ResultPayload[];
   /** Attempts whose jobs were to be added. */
   enqueuedAttempts: DueAttempt[];
+  enqueuedDrills: DrillJob[];
   logLines: Record<string, unknown>[];
   anonymous: Call;
   account(plan?: Plan): Promise<Account>;
@@ -108,6 +109,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
   const sentEmails: Email[] = [];
   const submittedResults: ResultPayload[] = [];
   const enqueuedAttempts: DueAttempt[] = [];
+  const enqueuedDrills: DrillJob[] = [];
   const logLines: Record<string, unknown>[] = [];
   const closers: (() => Promise<void>)[] = [];
   const servers: Server[] = [];
@@ -134,6 +136,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
         },
         sendTestMessage: async () => null,
         enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),
+        enqueueDrill: async (answers) => void enqueuedDrills.push(...answers),
         authorizeSlack: null,
         telegramBot: 'bot_of_the_test',
         sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
@@ -235,6 +238,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
     sentEmails,
     submittedResults,
     enqueuedAttempts,
+    enqueuedDrills,
     logLines,
     anonymous: callWith(null),
     async account(plan = 'pro') {

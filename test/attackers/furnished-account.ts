@@ -6,6 +6,7 @@ import { createApiToken, generateToken } from '../../models/accounts/api-tokens.
 import { createInvitation, generateInvitationToken } from '../../models/accounts/invitations.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../models/alerts/deliveries.ts';
+import { startDrill, updateDrill } from '../../models/alerts/drills.ts';
 import { insertTransitions } from '../../models/incidents/history.ts';
 import { addIncidentNote } from '../../models/incidents/notes.ts';
 import { failOpenSteps, insertBulkChange, settleBulkChange } from '../../models/monitors/bulk-changes.ts';
@@ -24,6 +25,7 @@ export type Kind =
   | 'channel'
   | 'email_channel'
   | 'delivery'
+  | 'drill'
   | 'incident'
   | 'note'
   | 'report'
@@ -55,6 +57,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const channel = await addChannel(api, account, mark);
   const emailChannel = await addEmailChannel(api, account, mark);
   const delivery = await addDelivery(api, account, { channel, monitor, mark });
+  const drill = await addDrill(api, account, { monitor, mark });
   const { incident, note } = await addIncident(api, account, { monitor, agent, mark });
   const report = await addReport(api, account, { monitor, mark });
   const person = await addPerson(api, account.tenantId, { mark });
@@ -77,6 +80,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
       channel: [channel],
       email_channel: [emailChannel],
       delivery: [delivery],
+      drill: [drill],
       incident: [incident],
       note: [note],
       report: [report],
@@ -246,6 +250,27 @@ async function addDelivery(
     nextAttemptAtMs: null,
   });
   return id;
+}
+
+/** One that has ended, as messages of drills name it. */
+async function addDrill(
+  { database, makeId }: ApiServer,
+  { tenantId }: Account,
+  { monitor, mark }: { monitor: string; mark: string },
+): Promise<string> {
+  const started = await startDrill(database, {
+    id: makeId('drl'),
+    incidentId: makeId('inc'),
+    tenantId,
+    monitorId: monitor,
+    isMonthly: false,
+    requestKey: mark,
+    nowMs: START_MS,
+    author: null,
+  });
+  if (!('drill' in started)) throw new Error(JSON.stringify(started.refusal));
+  await updateDrill(runOn(database.pool), { ...started.drill, status: 'ended', endedAtMs: START_MS + 30_000 });
+  return started.drill.id;
 }
 
 async function addIncident(

@@ -1,6 +1,7 @@
 import { buildChannelMessage, buildChannelTest, buildLossMessage } from '../../core/alerts/channel-message.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
+import { buildDrillMessage, decideDrill } from '../../core/alerts/drill.ts';
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
 import { buildAdvisoryMessage } from '../../core/checks/domain/advisory.ts';
 import { fillSummary, openSummary } from '../../core/incidents/storm.ts';
@@ -116,11 +117,36 @@ const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   test: buildChannelTest({ channel: { ...TEAM, name: 'On call' }, nowMs: AT_MS, publicUrl }),
 };
 
+/** The messages of a drill of this monitor: two of its three locations failed, and then answered again. */
+function drillMessage(state: 'down' | 'up'): MonitorMessage {
+  const monitor = {
+    ...SHOP,
+    no: 1,
+    quorum: 2,
+    sources: ['frankfurt', 'hanoi', 'virginia'].map((name, agentNo) => ({ agentNo, name })),
+  };
+  const answers = (['down', 'up'] as const).flatMap((verdict, at) =>
+    [0, 1].map((agentNo) => ({ agentNo, verdict, atMs: AT_MS + at * 30_000 + agentNo + 1 })),
+  );
+  const said = answers.slice(0, state === 'down' ? 2 : 4);
+  const { change } = decideDrill(monitor, { startedAtMs: AT_MS, answers: said, nowMs: AT_MS + 30_100 });
+  if (change === null) throw new Error('The drill has no change');
+  const drill = {
+    id: 'drl_01m7ywcve0mqhem9q1wp28x8qv',
+    incidentId: DOWN.detail.incident_id ?? '',
+    startedAtMs: AT_MS + 1,
+    endsAtMs: AT_MS + 30_000,
+  };
+  return buildDrillMessage({ drill, monitor, change, monitorState: 'up', publicUrl });
+}
+
 /** One message of every kind as chats receive it, 95 seconds after its event. */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
   'monitor.down, sent again': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: true, isOvertaken: true }),
   'monitor.down, sent late': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: false, isOvertaken: true }),
+  'monitor.down, of a drill': buildAlert(drillMessage('down'), AT_MS + 2000),
+  'monitor.up, of a drill': buildAlert(drillMessage('up'), AT_MS + 32_000),
   'channel.disconnected, by /stop': buildAlert(
     buildLossMessage({
       channel: { ...TEAM, name: 'Phone', type: 'telegram' },

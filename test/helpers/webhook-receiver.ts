@@ -23,9 +23,12 @@ export type Receiver = {
   caFile: string;
 };
 
-/** Starts an https receiver that keeps what it gets; `caFile` is what a sender must trust (NODE_EXTRA_CA_CERTS). */
-export async function startReceiver(t: Harness): Promise<Receiver> {
-  const authority = await TestAuthority.create();
+/**
+ * Starts an https receiver that keeps what it gets; `caFile` is what a sender must trust (NODE_EXTRA_CA_CERTS). Several
+ * of one process can have one authority.
+ */
+export async function startReceiver(t: Harness, shared?: TestAuthority): Promise<Receiver> {
+  const authority = shared ?? (await TestAuthority.create());
   const caFile = join(await temporaryFolder(t), 'ca.pem');
   await writeFile(caFile, authority.pem);
   const received: Received[] = [];

@@ -206,14 +206,15 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     await updateQuietUntil(runOn(this.#parts.database.pool), { channelId, untilMs: quietUntilMs });
   }
 
-  #report({ tenantId, monitorId, event }: ClaimedAttempt, made: MadeAttempt): void {
+  #report({ tenantId, monitorId, event, message }: ClaimedAttempt, made: MadeAttempt): void {
     const { log, metrics } = this.#parts;
+    const drill = 'drill' in message ? message.drill : undefined;
     log.info(
       {
         delivery_id: made.deliveryId,
         tenant_id: tenantId,
         channel_id: made.channelId,
-        monitor_id: monitorId,
+        ...(drill === undefined ? { monitor_id: monitorId } : { drill_id: drill.id }),
         delivery_event: event,
         attempt: made.attempt,
         duration_ms: made.durationMs,

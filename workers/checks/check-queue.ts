@@ -16,6 +16,7 @@ import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
 import { slotBeginsAt } from '../../queues/schedules.ts';
 import type { Runtime } from '../runtime.ts';
 import { ThrottledRecorder } from '../system/throttled-recorder.ts';
+import { answerDrill } from './answer-drill.ts';
 import { CertificateRecorder } from './certificate-recorder.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { ResultBatcher } from './result-batcher.ts';
@@ -85,13 +86,14 @@ export function workOnChecks(
   const behind = openBehindRecorder(runtime);
   const limiter = new ConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN });
   const checker = openChecker(runtime, probe, selfCheckHosts);
+  const batcher = openBatcher(runtime);
   const checks = new CheckRunner({
     listDueChecks: (slot) => listDueChecks(database, slot),
     claimRechecks: (agentNo) =>
       claimRechecks(database, { agentNo, nowMs: now() + RECHECK_EARLY_MS, limit: RECHECKS_AT_ONCE }),
     limiter,
     checker,
-    batcher: openBatcher(runtime),
+    batcher,
     certificates,
     behind,
     metrics,
@@ -100,6 +102,7 @@ export function workOnChecks(
     waitUntil: (atMs) => untilMoment(atMs, now),
   });
   const run = async ({ data, id = '' }: Job<RegionJob>) => {
+    if ('drillId' in data) return await answerDrill({ limiter, batcher, database, now }, data);
     if ('trialId' in data) return await runPreview({ limiter, checker, database, now }, data);
     const outcome =
       'looks' in data

@@ -58,6 +58,7 @@ export function createEvaluator(
   const evaluate = (results: readonly MeasuredResult[]) =>
     inTransaction(parts.database, (run) => evaluateBatch(run, results, parts));
   return async (measured) => {
+    if (measured.length === 0) return nothingChanged(0);
     const results = measured.map(clean);
     try {
       return await evaluate(results);

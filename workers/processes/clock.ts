@@ -16,6 +16,7 @@ const TIMETABLE = {
   rollups: '47 * * * * *',
   reports: '40 */5 * * * *',
   maintenance: '27 * * * * *',
+  drills: '2-59/10 * * * * *',
 } as const satisfies Record<Chore, string>;
 
 /** Starts the clock, which only enqueues; every chore also runs once at the start. */

@@ -4,6 +4,7 @@ import { createPartitions } from '../../models/system/partitions.ts';
 import { QUEUES, type EvaluateJob } from '../../queues/payloads.ts';
 import { createRegionCache } from '../../queues/region-cache.ts';
 import { announce, announceRechecks } from '../alerts/announce.ts';
+import { evaluateDrills } from '../alerts/drills.ts';
 import { createEvaluator } from '../incidents/evaluate.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
@@ -25,12 +26,14 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
       const results = openAnswers(database, job.data.results, (error, { monitorNo }) =>
         log.warn({ err: error, monitor_no: monitorNo, job_id: job.id }, 'evaluation.answer_not_opened'),
       );
-      const outcome = await evaluate(results);
+      const { drills = [], checks = [] } = Object.groupBy(results, ({ drillId }) => (drillId ? 'drills' : 'checks'));
+      const outcome = await evaluate(checks);
       // The time in which a batch collects results is meant, and no lag.
       const { readyAtMs = Math.min(...results.map((result) => result.finishedAtMs)) } = job.data;
       metrics.resultsStored({ count: outcome.stored, lagMs: now() - readyAtMs });
       await announce(runtime, outcome);
       await announceRechecks({ log, queues, findRegions }, outcome.rechecks);
+      await evaluateDrills(runtime, drills);
       await recordActivity('evaluation', now());
       return { stored: outcome.stored, transitions: outcome.transitions.length, rechecks: outcome.rechecks.length };
     },

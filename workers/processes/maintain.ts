@@ -5,6 +5,7 @@ import { openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
 import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import { QUEUES, type MaintainJob } from '../../queues/payloads.ts';
 import { adviseOfExpiries } from '../alerts/advisories.ts';
+import { mendDrills } from '../alerts/drills.ts';
 import { domainStoreOf, refreshRegistries } from '../checks/registries.ts';
 import { planMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
@@ -101,5 +102,6 @@ function openChores(
     rollups: () => rollUp(runtime, { signal }),
     reports: () => makeReports(runtime, { signal }),
     maintenance: () => planMaintenance(runtime),
+    drills: () => mendDrills(runtime),
   };
 }

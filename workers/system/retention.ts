@@ -6,6 +6,7 @@ import { deleteOverSessions } from '../../models/accounts/sessions.ts';
 import { deleteOldSignInClients } from '../../models/accounts/sign-in-clients.ts';
 import { deleteOldDeliveries } from '../../models/alerts/deliveries.ts';
 import { deletePastRates } from '../../models/alerts/delivery-rates.ts';
+import { deleteOldDrills } from '../../models/alerts/drills.ts';
 import { deleteOldUpdates } from '../../models/alerts/telegram-updates.ts';
 import { deleteOldDomains } from '../../models/checks/domains.ts';
 import { deleteIdleRegistries } from '../../models/checks/registries.ts';
@@ -54,6 +55,9 @@ const KEEP_DOMAINS_DAYS = 30;
 /** A maintenance window that is over is kept this long, in days; what it took out of the SLA as long as the days. */
 const KEEP_WINDOWS_DAYS = 90;
 
+/** Drills are kept this long, in days. */
+const KEEP_DRILLS_DAYS = 90;
+
 /** An unused vendor's page is deleted after this long, in days. */
 const KEEP_VENDOR_PAGES_DAYS = 7;
 
@@ -88,6 +92,7 @@ type Deleted = {
   maintenance: number;
   bulkChanges: number;
   zoneReports: number;
+  drills: number;
 };
 
 /** Deletes what is older than its promise, and sessions that are over. */
@@ -115,5 +120,6 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     }),
     bulkChanges: await deleteOldBulkChanges(database, now() - KEEP_BULK_CHANGES_DAYS * DAY_MS),
     zoneReports: await deleteOldZoneReports(database, now() - KEEP_DELIVERIES_DAYS * DAY_MS),
+    drills: await deleteOldDrills(database, now() - KEEP_DRILLS_DAYS * DAY_MS),
   };
 }

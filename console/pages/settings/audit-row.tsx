@@ -18,6 +18,7 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'monitor.check_requested': 'requested a check of',
   'monitor.muted': 'muted the monitor',
   'monitor.unmuted': 'unmuted the monitor',
+  'monitor.drilled': 'started a drill of the monitor',
   'incident.acknowledged': 'acknowledged the incident on',
   'incident.unacknowledged': 'unacknowledged the incident on',
   'incident.snoozed': 'snoozed the incident on',

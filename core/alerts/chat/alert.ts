@@ -79,7 +79,7 @@ function buildMessage(message: StoredMessage, until: Until): ChatMessage {
     case 'monitor.degraded':
     case 'monitor.up':
     case 'monitor.unknown':
-      return buildMonitorAlert(message, until);
+      return message.drill === undefined ? buildMonitorAlert(message, until) : buildDrillAlert(message, message.drill);
     case 'advisory.domain_expiry':
       return buildAdvisory(message);
     case 'agent.offline':
@@ -145,6 +145,26 @@ function buildMonitorAlert(
 
 function formatFlapping({ since, changes, longest_seconds: longest }: Flapping): string {
   return `${changes} changes since ${formatMoment(since)}, longest ${formatDuration(longest)}`;
+}
+
+/** Without the mark of a state, and without the facts of an outage: there is none. */
+function buildDrillAlert(
+  { event, state, monitor, reason, detail, url }: MonitorMessage,
+  { ends_at: endsAt }: NonNullable<MonitorMessage['drill']>,
+): ChatMessage {
+  const isEnd = event === 'monitor.up';
+  return {
+    tone: 'neutral',
+    title: `Drill: ${isEnd ? 'Ended' : STATES[state].word}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    text: reason,
+    facts: isEnd
+      ? fact('Duration', formatDuration(detail.duration_seconds ?? 0))
+      : [
+          ...fact('Answers from', formatLocations(detail.sources_down, detail.sources_total)),
+          ...fact('Ends at', formatMoment(endsAt)),
+        ],
+    link: { label: 'View monitor', url },
+  };
 }
 
 function formatMaintenance({ name, ends_at: endsAt }: { name: string; ends_at: number }): string {

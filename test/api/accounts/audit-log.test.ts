@@ -109,6 +109,7 @@ const BEFORE: Readonly<Record<string, (stage: Stage) => Promise<unknown>>> = {
     api.database.pool.query(`UPDATE deliveries SET outcome = 'failed', finished_at = 1 WHERE id = $1`, [
       ids.delivery[0],
     ]),
+  startDrill: ({ api }) => api.database.pool.query('UPDATE channels SET all_monitors = true'),
   endSession: async (stage) => (stage.ids.session = [await addSecondSession(stage)]),
   acceptInvitation: ({ api, account, person, invitation }) =>
     createInvitation(api.database, {
@@ -430,8 +431,8 @@ test('the description knows the actions and the kinds of objects that there are'
 
 /** A paused monitor is not checked. Deletions last, what is deepest first, signing out after everything. */
 function turnOf({ id, method, path }: DescribedOperation): number {
-  // A pause resolves the incident, which is nothing to snooze any more.
-  const turn = ['unsnoozeIncident', 'pauseMonitor', 'resumeMonitor'].indexOf(id) + 1;
+  // A pause resolves the incident, which is nothing to snooze any more, and forbids a drill.
+  const turn = ['unsnoozeIncident', 'pauseMonitor', 'resumeMonitor', 'startDrill'].indexOf(id) + 1;
   return turn === 0 && method === 'DELETE' ? 1000 - path.length : turn;
 }
 

@@ -313,6 +313,24 @@ const emailsInHand: Walker = async (t) => {
   t.true(server.taken.every(({ raw }) => raw.length < 16_384));
 };
 
+/** Drills of many monitors count together; a monitor has one at a time. */
+const drills: Walker = async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { owner, tenantId } = account;
+  await fillChannels(api, tenantId, 1);
+  const { id } = await watched(api, account);
+  const start = () => owner('POST', `/v1/monitors/${id}/drill`);
+  t.deepEqual(await statusesOf(5, start), [202, 409, 409, 409, 409]);
+  const end = () => api.database.pool.query('UPDATE drills SET ended_at = started_at WHERE tenant_id = $1', [tenantId]);
+  const statuses = await statusesOf(50, async () => {
+    await end();
+    return await start();
+  });
+  t.deepEqual(statuses, thenRefused(49, 202, 429));
+  t.is(await numberOf(api, 'SELECT count(*) FROM drills WHERE tenant_id = $1', [tenantId]), 50);
+};
+
 const OURS = [
   'reports',
   'rdap_bootstrap',
@@ -354,6 +372,7 @@ export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   'rules, reminders, mutes': rules,
   'deliveries sent again': sentAgain,
   'test deliveries': testDeliveries,
+  drills,
   'previews and own status pages': previews,
   'live streams': liveStreams,
   'tries to connect': triesToConnect,

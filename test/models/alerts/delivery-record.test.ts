@@ -51,6 +51,7 @@ test('a delivery is found with its message and every attempt, the one that was c
     monitorId: 'mon_1',
     monitorName: 'Test delivery',
     agentId: null,
+    drillId: null,
     agentName: null,
     incidentId: null,
     event: 'monitor.up',

@@ -1,0 +1,137 @@
+import type { Change } from '../incidents/change.ts';
+import type { DecidedMonitor } from '../incidents/decided-monitor.ts';
+import { applyResult } from '../incidents/monitor-state.ts';
+import { stepSource, type StreakRule, type VotedResult } from '../incidents/source-state.ts';
+import type { MonitorState } from '../incidents/state.ts';
+import type { MonitorType } from '../monitors/monitor.ts';
+import { HOUR_MS, toUnixSeconds } from '../time.ts';
+import { buildMonitorMessage, type MonitorMessage } from './envelope.ts';
+
+/** A monitor as it was when its drill began, with the locations that are to answer. */
+export type DrilledMonitor = {
+  no: number;
+  id: string;
+  name: string;
+  type: MonitorType;
+  target: string;
+  quorum: number;
+  sources: readonly { agentNo: number; name: string }[];
+};
+
+/** What a location answered in a drill: it failed, or it works again. `atMs` is Unix milliseconds. */
+export type DrillAnswer = { agentNo: number; verdict: 'down' | 'up'; atMs: number };
+
+/** How far a drill is: locations fail, channels are notified, it has ended, or no alert came of it. */
+export type DrillStatus = 'failing' | 'alerted' | 'ended' | 'failed';
+
+/** Why a channel was not notified of a drill, or of its end. */
+export const SKIP_REASONS = ['rules', 'quiet_hours', 'mute', 'maintenance', 'outage'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+export type SkippedChannel = { channelId: string; event: 'monitor.down' | 'monitor.up'; reason: SkipReason };
+
+/** How long a drill lasts from its alert to its end, in milliseconds. */
+export const DRILL_LASTS_MS = 30_000;
+
+/** Without a quorum of answers for so long, no alert comes of a drill, in milliseconds. */
+export const DRILL_FAILS_AFTER_MS = 60_000;
+
+/** An end that did not come by itself for so long is made without the locations, in milliseconds. */
+export const DRILL_ENDS_ANYWAY_MS = 30_000;
+
+/** The cause of a drill's alert. */
+export const DRILL_CAUSE = 'drill';
+
+/** Each answer is the one that decides what its location says (D-547). No answer is old within an hour. */
+const RULE: StreakRule = { downAfterFailures: 1, upAfterSuccesses: 1, intervalSeconds: HOUR_MS / 1000 };
+
+/**
+ * Decides a drill by the rules of real results: a monitor that is up everywhere, with these answers in their order.
+ * Returns the state that they come to, and the last change that they mean; null = they mean none.
+ */
+export function decideDrill(
+  monitor: Pick<DrilledMonitor, 'quorum' | 'sources'>,
+  { startedAtMs, answers, nowMs }: { startedAtMs: number; answers: readonly DrillAnswer[]; nowMs: number },
+): { state: MonitorState; change: Change | null } {
+  let after = beforeDrill(monitor, startedAtMs);
+  let last: Change | null = null;
+  let newestMs = startedAtMs;
+  for (const answer of answers) {
+    // Clocks of two processes may differ: answers are in the order in which they came.
+    newestMs = Math.max(newestMs + 1, answer.atMs);
+    const applied = applyResult(after, { ...resultOf(answer, newestMs), agentNo: answer.agentNo }, nowMs);
+    after = applied.monitor;
+    last = applied.change ?? last;
+  }
+  return { state: after.state, change: last };
+}
+
+function beforeDrill(
+  { quorum, sources }: Pick<DrilledMonitor, 'quorum' | 'sources'>,
+  startedAtMs: number,
+): DecidedMonitor {
+  const good = resultOf({ verdict: 'up' }, startedAtMs);
+  return {
+    ...RULE,
+    state: 'up',
+    stateSinceMs: startedAtMs,
+    waitsForPings: true,
+    quorum,
+    sources: sources.map(({ agentNo, name }) => ({
+      agentNo,
+      name,
+      online: true,
+      newestAtMs: startedAtMs,
+      state: stepSource(null, good, RULE),
+    })),
+  };
+}
+
+function resultOf({ verdict }: Pick<DrillAnswer, 'verdict'>, dueAtMs: number): VotedResult {
+  return {
+    dueAtMs,
+    checksVersion: 1,
+    verdict,
+    cause: verdict === 'up' ? null : DRILL_CAUSE,
+    reason: null,
+    httpStatus: null,
+    latencyMs: null,
+    phases: null,
+    answer: null,
+  };
+}
+
+export type DrillFacts = {
+  drill: { id: string; incidentId: string; startedAtMs: number; endsAtMs: number };
+  monitor: DrilledMonitor;
+  change: Change;
+  /** What the monitor itself is by now; null where it is gone. */
+  monitorState: MonitorState | null;
+  /** Base of links, without a slash at its end. */
+  publicUrl: string;
+};
+
+/** The message of a drill's alert, or of its end: that of a monitor, which says plainly that it is a drill. */
+export function buildDrillMessage({ drill, monitor, change, monitorState, publicUrl }: DrillFacts): MonitorMessage {
+  const isEnd = change.to === 'up';
+  return {
+    ...buildMonitorMessage({
+      event: isEnd ? 'monitor.up' : 'monitor.down',
+      monitor,
+      change: { ...change, reason: isEnd ? describeEnd(monitorState) : ALERT },
+      // As of tests: it comes before every transition, so that no receiver drops a real event because of a drill.
+      sequence: 0,
+      incident: { id: drill.incidentId, startedAtMs: drill.startedAtMs },
+      culprits: [],
+      publicUrl,
+    }),
+    drill: { id: drill.id, ends_at: toUnixSeconds(drill.endsAtMs) },
+  };
+}
+
+const ALERT = 'This is a drill. The monitor has not failed, and no action is needed: the drill ends by itself';
+
+function describeEnd(monitorState: MonitorState | null): string {
+  const end = 'The drill has ended. It was a drill, and nothing had failed';
+  if (monitorState === null) return `${end}. The monitor was deleted meanwhile`;
+  return monitorState === 'up' ? end : `${end}. The monitor itself is ${monitorState} now`;
+}

@@ -1,0 +1,346 @@
+import { randomBytes } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import type { ChannelRule } from '../../../core/alerts/rules.ts';
+import type { WebhookFormat } from '../../../core/alerts/webhook-format.ts';
+import type { Verdict } from '../../../core/checks/verdict.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { findDrill, startDrill } from '../../../models/alerts/drills.ts';
+import { muteMonitor } from '../../../models/alerts/mutes.ts';
+import { countAlerts } from '../../../models/monitors/monitor-overview.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
+import { announce } from '../../../workers/alerts/announce.ts';
+import { mendDrills } from '../../../workers/alerts/drills.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { startCheck } from '../../../workers/processes/check.ts';
+import { startDeliver } from '../../../workers/processes/deliver.ts';
+import { startEvaluate } from '../../../workers/processes/evaluate.ts';
+import { TestAuthority } from '../../helpers/certificates.ts';
+import { listQueueBackends, type QueueBackend } from '../../helpers/queue-backend.ts';
+import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
+import { startReceiver, type Receiver } from '../../helpers/webhook-receiver.ts';
+
+const DELIVER = {
+  allowPrivateNetwork: true,
+  deadlineMs: 8000,
+  retrySeconds: [5],
+  telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
+  slackApiUrl: 'https://slack.com/api',
+  mail: null,
+};
+
+let authority: TestAuthority;
+
+test.before(async () => {
+  authority = await TestAuthority.create();
+  authority.trust();
+});
+
+type Started = Awaited<ReturnType<typeof prepare>>;
+
+/** A monitor that is up from one location, and a way to run drills of it. */
+async function prepare(t: ExecutionContext, backend?: QueueBackend) {
+  const runtime = await openTestRuntime(t, backend);
+  const { database, tenantId, newId } = runtime;
+  const agent = await runtime.addAgent('local');
+  const monitor = await runtime.addMonitor([agent], { name: 'Shop', downAfterFailures: 1 });
+  await database.pool.query('UPDATE monitor_sources SET look_at = NULL');
+  let lastMs = runtime.now() - 60_000;
+  /** What a real check measures, evaluated and announced as by its process. */
+  const change = async (verdict: Verdict) => {
+    lastMs += 1000;
+    await announce(runtime, await createEvaluator(runtime)([resultOf(monitor, agent, { dueAtMs: lastMs, verdict })]));
+  };
+  await change('up');
+  const addWebhook = async (url: string, more: { rules?: ChannelRule[]; format?: WebhookFormat } = {}) => {
+    const id = newId('nch');
+    await createChannel(database, {
+      id,
+      tenantId,
+      type: 'webhook',
+      name: 'Pager',
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      webhook: { url, signingSecret: generateSigningSecret(randomBytes), ...(more.format && { format: more.format }) },
+      ...(more.rules && { rules: more.rules }),
+      nowMs: 0,
+      author: null,
+    });
+    return id;
+  };
+  const begin = async () => {
+    const started = await startDrill(database, {
+      id: newId('drl'),
+      incidentId: newId('inc'),
+      tenantId,
+      monitorId: monitor.id,
+      isMonthly: false,
+      requestKey: null,
+      nowMs: runtime.now(),
+      author: null,
+    });
+    if (!('drill' in started)) throw new Error(JSON.stringify(started));
+    return started.drill;
+  };
+  /** As the API does. */
+  const drill = async () => {
+    const begun = await begin();
+    const answers = begun.monitor.sources.map(({ agentNo }) => ({
+      drillId: begun.id,
+      agentNo,
+      verdict: 'down' as const,
+    }));
+    await runtime.queues.enqueueDrill(answers, await runtime.listRegions());
+    return begun;
+  };
+  const read = async (id: string) => {
+    const found = await findDrill(database, { tenantId, id });
+    if (found === null) throw new Error(`There is no drill ${id}`);
+    return found;
+  };
+  return { runtime, agent, monitor, change, addWebhook, begin, drill, read };
+}
+
+async function startAll(t: ExecutionContext, runtime: TestRuntime): Promise<void> {
+  const processes = [
+    await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true }),
+    await startEvaluate(runtime),
+    startDeliver(runtime, DELIVER),
+  ];
+  t.teardown(async () => {
+    for (const process of processes) await process.stop();
+  });
+}
+
+/** Has the job that ends a drill run now, and its row say so. */
+async function hasten({ runtime }: Started, id: string): Promise<void> {
+  await runtime.database.pool.query('UPDATE drills SET ends_at = $2 WHERE id = $1', [id, runtime.now()]);
+  for (const job of await runtime.queues.checkQueue('local').getDelayed())
+    if (job.name === 'drill') await job.promote();
+}
+
+async function moveBack({ database }: TestRuntime, id: string, ms: number): Promise<void> {
+  await database.pool.query('UPDATE drills SET started_at = started_at - $2, ends_at = ends_at - $2 WHERE id = $1', [
+    id,
+    ms,
+  ]);
+}
+
+const eventsOf = ({ received }: Receiver) => received.map(({ event }) => event);
+
+/** Everything that a drill must leave alone. */
+async function countsOf({ runtime: { database, tenantId, now }, monitor }: Started) {
+  const { rows } = await database.pool.query<Record<string, unknown>>(
+    `SELECT m.state, m.state_since, m.sequence, m.updated_at, (SELECT count(*)::int FROM incidents) AS incidents,
+       (SELECT count(*)::int FROM transitions) AS transitions,
+       (SELECT count(*)::int FROM check_results) + (SELECT count(*)::int FROM recent_results) AS results,
+       (SELECT count(*)::int FROM incident_evidence) AS evidence, (SELECT json_agg(s.state) FROM monitor_sources s) AS sources
+     FROM monitors m WHERE m.id = $1`,
+    [monitor.id],
+  );
+  return { ...rows[0], alerts: await countAlerts(database, { tenantId, sinceMs: now() - 3_600_000 }) };
+}
+
+for (const backend of listQueueBackends()) {
+  test(`${backend.name}: a drill takes the road of a check to its receivers, ends by itself, and counts nowhere`, async (t) => {
+    const started = await prepare(t, backend);
+    const { runtime, monitor, addWebhook, drill, read } = started;
+    const receiver = await startReceiver(t, authority);
+    const channelId = await addWebhook(receiver.url);
+    const before = await countsOf(started);
+    await startAll(t, runtime);
+    const { id, incidentId } = await drill();
+    await until(() => receiver.received.length === 1);
+    await until(async () => (await read(id)).deliveries[0]?.deliveredAtMs);
+    const alerted = await read(id);
+    t.is(alerted.status, 'alerted');
+    t.is((alerted.endsAtMs ?? 0) - (alerted.alertedAtMs ?? 0), 30_000);
+    const down = receiver.received[0]?.json as Record<string, Record<string, unknown>> | undefined;
+    t.deepEqual(down?.['drill'], { id, ends_at: Math.floor((alerted.endsAtMs ?? 0) / 1000) });
+    t.is(down?.['monitor']?.['id'], monitor.id);
+    t.is(down?.['detail']?.['incident_id'], incidentId);
+    t.regex(String(down?.['reason']), /^This is a drill/);
+    t.deepEqual(await countsOf(started), before);
+
+    await until(async () =>
+      (await runtime.queues.checkQueue('local').getDelayed()).some(({ name }) => name === 'drill'),
+    );
+    await hasten(started, id);
+    await until(() => receiver.received.length === 2);
+    await until(async () => (await read(id)).deliveries[1]?.deliveredAtMs);
+    const ended = await read(id);
+    t.is(ended.status, 'ended');
+    t.deepEqual(eventsOf(receiver), ['monitor.down', 'monitor.up']);
+    t.regex(String(receiver.received[1]?.json['reason']), /^The drill has ended/);
+    t.deepEqual(await countsOf(started), before);
+    const [first] = ended.deliveries;
+    const moments = [
+      ended.startedAtMs,
+      ended.answers[0]?.atMs,
+      ended.alertedAtMs,
+      first?.writtenAtMs,
+      first?.begunAtMs,
+      first?.deliveredAtMs,
+    ].map((atMs) => atMs ?? Number.NaN);
+    t.deepEqual(
+      moments,
+      moments.toSorted((a, b) => a - b),
+    );
+    t.is(first?.channelId, channelId);
+    t.deepEqual(
+      runtime.logLines.filter(({ level }) => level === 'error'),
+      [],
+    );
+  });
+}
+
+test('a real outage during a drill is alerted at once, stays open, and is not taken for over by a webhook', async (t) => {
+  const started = await prepare(t);
+  const { runtime, change, addWebhook, drill, read } = started;
+  const [plain, pager] = [await startReceiver(t, authority), await startReceiver(t, authority)];
+  await addWebhook(plain.url);
+  await addWebhook(`${pager.url}?routing_key=key`, { format: { preset: 'pagerduty' } });
+  await startAll(t, runtime);
+  const { id, incidentId } = await drill();
+  await until(() => plain.received.length === 1 && pager.received.length === 1);
+  await change('down');
+  await until(() => plain.received.length === 2 && pager.received.length === 2);
+  t.false('drill' in (plain.received[1]?.json ?? {}));
+  await hasten(started, id);
+  await until(async () => (await read(id)).status === 'ended');
+  await until(() => pager.received.length === 3);
+  t.deepEqual(
+    pager.received.map(({ json }) => [json['event_action'], String(json['dedup_key']).endsWith(incidentId)]),
+    [
+      ['trigger', true],
+      ['trigger', false],
+      ['resolve', true],
+    ],
+  );
+  t.deepEqual(
+    (await read(id)).skipped.map(({ event, reason }) => [event, reason]),
+    [['monitor.up', 'outage']],
+  );
+  const { rows } = await runtime.database.pool.query('SELECT m.state, i.resolved_at FROM monitors m, incidents i');
+  t.deepEqual(rows, [{ state: 'down', resolved_at: null }]);
+  await change('up');
+  await until(() => plain.received.length === 3);
+  t.deepEqual(eventsOf(plain), ['monitor.down', 'monitor.down', 'monitor.up']);
+  t.false('drill' in (plain.received[2]?.json ?? {}));
+});
+
+test('a drill whose jobs were lost is gone on with, and one that nobody answers has failed after a minute', async (t) => {
+  const started = await prepare(t);
+  const { runtime, addWebhook, begin, read } = started;
+  const receiver = await startReceiver(t, authority);
+  await addWebhook(receiver.url);
+  const { id } = await begin();
+  t.deepEqual(await mendDrills(runtime), { late: 0, ended: 0 });
+  await moveBack(runtime, id, 6000);
+  t.deepEqual(await mendDrills(runtime), { late: 1, ended: 0 });
+  await startAll(t, runtime);
+  await until(() => receiver.received.length === 1);
+  await until(async () => (await runtime.queues.checkQueue('local').getDelayed()).length > 0);
+  // Its end is lost with the queue.
+  for (const job of await runtime.queues.checkQueue('local').getDelayed()) await job.remove();
+  await moveBack(runtime, id, 36_000);
+  t.deepEqual(await mendDrills(runtime), { late: 1, ended: 0 });
+  await until(() => receiver.received.length === 2);
+  t.is((await read(id)).status, 'ended');
+  t.deepEqual(await mendDrills(runtime), { late: 0, ended: 0 });
+
+  const silent = await begin();
+  await moveBack(runtime, silent.id, 61_000);
+  t.deepEqual(await mendDrills(runtime), { late: 1, ended: 1 });
+  t.is((await read(silent.id)).status, 'failed');
+  t.deepEqual((await read(silent.id)).deliveries, []);
+  t.is((await begin()).status, 'failing', 'another one may begin');
+});
+
+test('a drill ends although no check process is left, and although its monitor is deleted', async (t) => {
+  const started = await prepare(t);
+  const { runtime, monitor, addWebhook, drill, read } = started;
+  const receiver = await startReceiver(t, authority);
+  await addWebhook(receiver.url);
+  const check = await startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
+  const evaluate = await startEvaluate(runtime);
+  const deliver = startDeliver(runtime, DELIVER);
+  t.teardown(() => deliver.stop());
+  const { id } = await drill();
+  await until(() => receiver.received.length === 1);
+  await check.stop();
+  await evaluate.stop();
+  await runtime.database.pool.query('DELETE FROM monitors WHERE id = $1', [monitor.id]);
+  await moveBack(runtime, id, 61_000);
+  t.deepEqual(await mendDrills(runtime), { late: 1, ended: 1 });
+  await until(() => receiver.received.length === 2);
+  t.is((await read(id)).status, 'ended');
+  t.regex(String(receiver.received[1]?.json['reason']), /The monitor was deleted meanwhile$/);
+});
+
+test('channels that are silent now are left out, and delays are not waited for', async (t) => {
+  const started = await prepare(t);
+  const { runtime, monitor, addWebhook, drill, read } = started;
+  const receiver = await startReceiver(t, authority);
+  const always = { timezone: 'UTC', hours: 'Mo-Su 00:00-23:59', mode: 'defer' as const };
+  const quiet = await addWebhook(receiver.url, { rules: [{ quiet: always }] });
+  const other = await addWebhook(receiver.url, { rules: [{ tags: ['other'] }] });
+  const late = await addWebhook(receiver.url, { rules: [{ after_seconds: 900, unless_acknowledged: true }] });
+  const following = await addWebhook(receiver.url);
+  await runtime.database.pool.query('UPDATE channels SET follows_maintenance = true WHERE id = $1', [following]);
+  const untilMs = runtime.now() + 3_600_000;
+  await muteMonitor(
+    runtime.database,
+    { tenantId: runtime.tenantId, id: monitor.id, author: null },
+    { untilMs, nowMs: runtime.now() },
+  );
+  await startAll(t, runtime);
+  const { id } = await drill();
+  await until(async () => (await read(id)).deliveries[0]?.deliveredAtMs);
+  const { deliveries, skipped } = await read(id);
+  t.deepEqual(
+    deliveries.map(({ channelId }) => channelId),
+    [late],
+  );
+  t.deepEqual(
+    new Map(skipped.map(({ channelId, reason }) => [channelId, reason])),
+    new Map([
+      [quiet, 'quiet_hours'],
+      [other, 'rules'],
+      [following, 'mute'],
+    ]),
+  );
+});
+
+test('what could not be delivered of the beginning of a drill is not tried again after its end', async (t) => {
+  const started = await prepare(t);
+  const { runtime, addWebhook, drill, read } = started;
+  const receiver = await startReceiver(t, authority);
+  receiver.answer.status = 503;
+  await addWebhook(`${receiver.url}?routing_key=key`, { format: { preset: 'pagerduty' } });
+  await startAll(t, runtime);
+  const { id } = await drill();
+  await until(async () => (await read(id)).deliveries[0]?.lastError);
+  t.is((await read(id)).deliveries[0]?.outcome, 'pending', 'before the end it is tried again');
+  receiver.answer.status = 202;
+  await hasten(started, id);
+  await until(() => receiver.received.length === 2);
+  await runtime.database.pool.query(`UPDATE deliveries SET next_attempt_at = $1 WHERE outcome = 'pending'`, [
+    runtime.now(),
+  ]);
+  await runtime.queues.enqueueAttempts(
+    (await read(id)).deliveries.map((delivery) => ({
+      deliveryId: delivery.id,
+      channelId: delivery.channelId,
+      attempt: 9,
+      dueAtMs: runtime.now(),
+    })),
+  );
+  await until(async () => (await read(id)).deliveries.every(({ outcome }) => outcome !== 'pending'));
+  t.deepEqual(
+    (await read(id)).deliveries.map(({ outcome }) => outcome),
+    ['superseded', 'delivered'],
+  );
+  t.is(receiver.received.length, 2);
+});
