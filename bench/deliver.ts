@@ -17,13 +17,20 @@ const PER_SECOND = 1000;
 
 /**
  * Measures how fast one deliver process sends a stored storm to an https receiver, with its claims and records in a
- * PostgreSQL on disk.
+ * PostgreSQL on disk; once as they come, and once as rules of each channel held them.
  */
 export async function deliver(context: BenchContext): Promise<void> {
-  for (const backend of BACKENDS) await deliverOn(context, backend);
+  for (const backend of BACKENDS) {
+    await deliverOn(context, { backend, isHeld: false });
+    await deliverOn(context, { backend, isHeld: true });
+  }
 }
 
-async function deliverOn({ isQuick, report, withHarness }: BenchContext, backend: Backend): Promise<void> {
+async function deliverOn(
+  { isQuick, report, withHarness }: BenchContext,
+  { backend, isHeld }: { backend: Backend; isHeld: boolean },
+): Promise<void> {
+  const what = isHeld ? `${backend}, held by rules` : backend;
   await withHarness(async (harness) => {
     const installation = await startInstallation(harness, backend);
     const sink = await startSink(harness);
@@ -38,7 +45,7 @@ async function deliverOn({ isQuick, report, withHarness }: BenchContext, backend
     });
     const monitors = Array.from({ length: MONITORS }, (_, index) => index);
     // The first thousand warms up what the others are measured on.
-    await outbox.insert(channelIds, monitors);
+    await outbox.insert(channelIds, monitors, isHeld);
     await untilSent();
 
     const deliveries = (isQuick ? 5 : 20) * CHANNELS * MONITORS;
@@ -46,7 +53,8 @@ async function deliverOn({ isQuick, report, withHarness }: BenchContext, backend
     const before = await Promise.all(roots.map(cpuSecondsOf));
     const warm = await sink.read();
     const startedAt = performance.now();
-    for (let sent = 0; sent < deliveries; sent += CHANNELS * MONITORS) await outbox.insert(channelIds, monitors);
+    for (let sent = 0; sent < deliveries; sent += CHANNELS * MONITORS)
+      await outbox.insert(channelIds, monitors, isHeld);
     await untilSent();
     const seconds = (performance.now() - startedAt) / 1000;
     const after = await Promise.all(roots.map(cpuSecondsOf));
@@ -54,13 +62,13 @@ async function deliverOn({ isQuick, report, withHarness }: BenchContext, backend
     const [own, servers, receiver] = after.map((cpu, index) => ((cpu - (before[index] ?? 0)) / deliveries) * 1e6);
     const lost = deliveries - (arrivals.length - warm.arrivals.length);
     report.figure(
-      `${backend}: ${readable(deliveries)} deliveries in ${readable(seconds)} s over ${connections} connections; ` +
+      `${what}: ${readable(deliveries)} deliveries in ${readable(seconds)} s over ${connections} connections; ` +
         `CPU each ${readable(own ?? 0)} us here, ${readable(servers ?? 0)} us in the servers, ` +
         `${readable(receiver ?? 0)} us at the receiver`,
     );
-    report.bound({ name: `deliveries lost on ${backend}`, value: lost, unit: '', atMost: 0 });
+    report.bound({ name: `deliveries lost on ${what}`, value: lost, unit: '', atMost: 0 });
     report.bound({
-      name: `deliveries of one process on ${backend}`,
+      name: `deliveries of one process on ${what}`,
       value: deliveries / seconds,
       unit: '/s',
       atLeast: PER_SECOND,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
-import { insertDeliveries } from '../../models/alerts/deliveries.ts';
+import { insertDeliveries, insertHeld } from '../../models/alerts/deliveries.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
@@ -13,8 +13,11 @@ import type { Installation } from './installation.ts';
 /** Writes events to channels as the evaluator does: rows first, then their jobs. */
 export type Outbox = {
   addChannel: (url: string) => Promise<string>;
-  /** Inserts one event of each of these monitors to each of these channels, in one transaction. */
-  insert: (channelIds: readonly string[], monitors: readonly number[]) => Promise<Inserted[]>;
+  /**
+   * Inserts one event of each of these monitors to each of these channels, in one transaction; `isHeld`: as a rule of
+   * each channel held it until now.
+   */
+  insert: (channelIds: readonly string[], monitors: readonly number[], isHeld?: boolean) => Promise<Inserted[]>;
 };
 
 /** A delivery as it was committed; `atMs` is when its event was detected, Unix milliseconds. */
@@ -45,7 +48,7 @@ export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database,
       } as const;
       return (await createChannel(database, { ...channel, author: null })).id;
     },
-    async insert(channelIds, monitors) {
+    async insert(channelIds, monitors, isHeld = false) {
       const atMs = Date.now();
       const inserted = monitors.flatMap((monitor) =>
         channelIds.map((channelId) => ({
@@ -57,7 +60,14 @@ export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database,
           createdAtMs: atMs,
         })),
       );
-      await inTransaction(database, (run) => insertDeliveries(run, inserted));
+      await inTransaction(database, async (run) => {
+        await insertDeliveries(run, inserted);
+        if (isHeld)
+          await insertHeld(
+            run,
+            inserted.map(({ id }) => ({ id, reason: 'delay', untilMs: atMs, occurrenceNo: null, heldBy: null })),
+          );
+      });
       await queues.enqueueAttempts(
         inserted.map(({ id, channelId }) => ({ deliveryId: id, channelId, attempt: 1, dueAtMs: atMs })),
       );

@@ -39,33 +39,35 @@ const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incident
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.acknowledged_at IS NOT NULL))`;
 
 /**
- * Drops a claimed alert that waited and is no longer true, or is acknowledged where its rule goes by that. True where
- * it did. After maintenance a chat is notified of what is overtaken: it says so itself.
+ * Drops claimed alerts that waited and are no longer true, or are acknowledged where their rule goes by that. True of
+ * each that it did. After maintenance a chat is notified of what is overtaken: it says so itself.
  */
 export async function dropObsolete(
   run: Run,
-  { deliveryId, attempt }: { deliveryId: string; attempt: number },
+  claimed: readonly { deliveryId: string; attempt: number }[],
   nowMs: number,
-): Promise<boolean> {
-  const dropped = await run(
+): Promise<boolean[]> {
+  const dropped = await run<{ id: string }>(
     `WITH obsolete AS (
-       SELECT d.id FROM deliveries d JOIN held_deliveries h ON h.delivery_id = d.id
-       WHERE d.id = $1 AND d.attempts = $2 AND d.attempts_before = 0 AND d.outcome = 'pending' AND (${IS_ACKNOWLEDGED}
+       SELECT d.id, d.attempts FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
+         JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt JOIN held_deliveries h ON h.delivery_id = d.id
+       WHERE d.attempts_before = 0 AND d.outcome = 'pending' AND (${IS_ACKNOWLEDGED}
          OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))))
      ), unmade AS (
-       DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM obsolete) AND attempt = $2
+       DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
      )
      UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
      WHERE id IN (SELECT id FROM obsolete) RETURNING id`,
-    [deliveryId, attempt, nowMs],
+    [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
   );
-  return dropped.length > 0;
+  const ids = new Set(dropped.map(({ id }) => id));
+  return claimed.map(({ deliveryId }) => ids.has(deliveryId));
 }
 
-/** An alert that waited is one like any other from now on; what it waited for stays in its record. */
-export async function releaseHeld(run: Run, deliveryId: string, nowMs: number): Promise<void> {
-  await run('UPDATE held_deliveries SET released_at = $2 WHERE delivery_id = $1 AND summary_id IS NULL', [
-    deliveryId,
+/** Alerts that waited are like any others from now on; what they waited for stays in their record. */
+export async function releaseHeld(run: Run, deliveryIds: readonly string[], nowMs: number): Promise<void> {
+  await run('UPDATE held_deliveries SET released_at = $2 WHERE delivery_id = ANY ($1::text[]) AND summary_id IS NULL', [
+    deliveryIds,
     nowMs,
   ]);
 }

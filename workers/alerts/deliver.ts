@@ -44,7 +44,7 @@ import type { JobQueues } from '../../queues/job-queues.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import type { LaneWork } from './channel-lanes.ts';
-import { releaseClaimed } from './gather-held.ts';
+import { HeldAlerts } from './gather-held.ts';
 
 /** Of pino, what is needed here. */
 export type DeliveryLog = {
@@ -102,6 +102,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   readonly #parts: DelivererParts;
   readonly #claim: Batched<string, Claim>;
   readonly #record: Batched<RecordedAttempt, boolean>;
+  readonly #held: HeldAlerts;
 
   constructor(parts: DelivererParts) {
     const { database, now } = parts;
@@ -111,6 +112,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     this.#claim = createBatched((channelIds) =>
       claimDeliveries(database, channelIds, { nowMs: now(), claimMs, emailClaimMs }),
     );
+    this.#held = new HeldAlerts(parts);
     this.#record = createBatched((made) => recordAttempts(database, made));
   }
 
@@ -122,7 +124,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const { now, queues, log } = this.#parts;
     const claim = await this.#claim(channelId);
     if (claim.claimed?.isHeld !== true) return claim;
-    const { isSent, attempts } = await releaseClaimed(claim.claimed, this.#parts, now());
+    const { isSent, attempts } = await this.#held.release(claim.claimed);
     const later = attempts.filter(({ dueAtMs }) => dueAtMs > now());
     if (later.length > 0) await enqueueDeliveries(queues, log, later);
     return isSent ? claim : await this.claim(channelId);

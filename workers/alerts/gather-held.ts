@@ -11,6 +11,7 @@ import {
   releaseHeld,
   type DueHeld,
 } from '../../models/alerts/held-deliveries.ts';
+import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import { addToSummaries, holdSummaries, listNewestSummaries, upsertSummaries } from '../../models/incidents/storms.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
@@ -18,48 +19,78 @@ import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 
-export type GatheringParts = { database: Database; newId: (prefix: IdPrefix) => string; publicUrl: string };
+export type GatheringParts = {
+  database: Database;
+  newId: (prefix: IdPrefix) => string;
+  publicUrl: string;
+  now: () => number;
+};
 
 /**
- * Decides what becomes of a claimed alert that waited. `isSent`: it is sent now, by itself; otherwise it was dropped,
- * or gathered into a summary. `attempts` are those to be enqueued. Each step may be repeated after a kill.
+ * Decides what becomes of claimed alerts that waited. Those that are claimed at the same time share their statements;
+ * each step may be repeated after a kill.
  */
-export async function releaseClaimed(
-  claimed: ClaimedAttempt,
-  parts: GatheringParts,
-  nowMs: number,
-): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
-  const run = runOn(parts.database.pool);
-  if (await dropObsolete(run, claimed, nowMs)) return { isSent: false, attempts: [] };
-  const gathered = await gatherHeld(claimed, parts, nowMs);
-  if (gathered !== null) return { isSent: false, attempts: gathered };
-  const attempts = await planReminders(run, [claimed.deliveryId], { newId: parts.newId, nowMs });
-  await releaseHeld(run, claimed.deliveryId, nowMs);
-  return { isSent: true, attempts };
+export class HeldAlerts {
+  readonly #parts: GatheringParts;
+  readonly #drop: Batched<ClaimedAttempt, boolean>;
+  readonly #planReminders: Batched<string, DueAttempt[]>;
+  readonly #release: Batched<string, void>;
+
+  constructor(parts: GatheringParts) {
+    const { database, newId, now } = parts;
+    const run = runOn(database.pool);
+    this.#parts = parts;
+    this.#drop = createBatched((claimed) => dropObsolete(run, claimed, now()));
+    this.#planReminders = createBatched((ids) => planReminders(run, ids, { newId, nowMs: now() }));
+    this.#release = createBatched(async (ids) => {
+      await releaseHeld(run, ids, now());
+      return ids.map(() => undefined);
+    });
+  }
+
+  /**
+   * `isSent`: the alert is sent now, by itself; otherwise it was dropped, or gathered into a summary. `attempts` are
+   * those to be enqueued.
+   */
+  async release(claimed: ClaimedAttempt): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
+    if (await this.#drop(claimed)) return { isSent: false, attempts: [] };
+    const gathered = await gatherHeld(claimed, this.#parts, this.#parts.now());
+    if (gathered !== null) return { isSent: false, attempts: gathered };
+    const attempts = await this.#planReminders(claimed.deliveryId);
+    await this.#release(claimed.deliveryId);
+    return { isSent: true, attempts };
+  }
 }
 
-/** Writes the reminders that follow those among these deliveries, and returns their attempts. */
+/** Writes the reminders that follow those among these deliveries, and returns the attempts of each. */
 async function planReminders(
   run: Run,
   deliveryIds: readonly string[],
   { newId, nowMs }: Pick<GatheringParts, 'newId'> & { nowMs: number },
-): Promise<DueAttempt[]> {
-  const planned = (await listFollowedReminders(run, deliveryIds)).flatMap(({ snoozedUntilMs, message, ...last }) => {
-    const { reminder } = message;
-    if (reminder === undefined) return [];
-    const everyMs = reminder.every_seconds * 1000;
-    return {
-      ...last,
-      id: newId('dlv'),
-      message: { ...message, reminder: { ...reminder, number: reminder.number + 1 } },
-      number: last.number + 1,
-      createdAtMs: nowMs,
-      dueAtMs: Math.max(nowMs + everyMs, snoozedUntilMs ?? 0),
-      reason: (snoozedUntilMs ?? 0) > nowMs + everyMs ? ('snooze' as const) : ('reminder' as const),
-    };
-  });
+): Promise<DueAttempt[][]> {
+  const planned = (await listFollowedReminders(run, deliveryIds)).flatMap(
+    ({ snoozedUntilMs, message, deliveryId, ...last }) => {
+      const { reminder } = message;
+      if (reminder === undefined) return [];
+      const everyMs = reminder.every_seconds * 1000;
+      return {
+        ...last,
+        afterId: deliveryId,
+        id: newId('dlv'),
+        message: { ...message, reminder: { ...reminder, number: reminder.number + 1 } },
+        number: last.number + 1,
+        createdAtMs: nowMs,
+        dueAtMs: Math.max(nowMs + everyMs, snoozedUntilMs ?? 0),
+        reason: (snoozedUntilMs ?? 0) > nowMs + everyMs ? ('snooze' as const) : ('reminder' as const),
+      };
+    },
+  );
   const written = new Set(await insertReminders(run, planned));
-  return planned.filter(({ id }) => written.has(id)).map(firstAttempt);
+  const attempts = Map.groupBy(
+    planned.filter(({ id }) => written.has(id)),
+    ({ afterId }) => afterId,
+  );
+  return deliveryIds.map((id) => (attempts.get(id) ?? []).map(firstAttempt));
 }
 
 /**
@@ -128,5 +159,5 @@ async function moveInto(run: Run, { held, claimed, nowMs, newId, publicUrl }: Mo
   const ids = held.map(({ id }) => id);
   const reminders = await planReminders(run, ids, { newId, nowMs });
   await moveToSummary(run, { ids, summaryId, nowMs });
-  return [firstAttempt(summary), ...reminders];
+  return [firstAttempt(summary), ...reminders.flat()];
 }

@@ -7,7 +7,7 @@ import { createWindow } from '../../../models/maintenance/windows.ts';
 import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { Deliverer } from '../../../workers/alerts/deliver.ts';
-import { releaseClaimed } from '../../../workers/alerts/gather-held.ts';
+import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
@@ -198,7 +198,9 @@ test('killed before alerts are gathered, or before their summary is sent, a proc
   t.is(await claimAt(DUE), null);
   const again = await claimAt(DUE + 1);
   if (again === null) return t.fail('its claim expires');
-  const { isSent, attempts } = await releaseClaimed(again, runtime, START_MS + (DUE + 1) * MINUTE);
+  const { isSent, attempts } = await new HeldAlerts({ ...runtime, now: () => START_MS + (DUE + 1) * MINUTE }).release(
+    again,
+  );
   t.deepEqual([isSent, attempts.map(({ attempt }) => attempt)], [false, [1]]);
   const { rows } = await database.pool.query('SELECT FROM delivery_attempts');
   t.is(rows.length, 0, 'no attempt was made');
