@@ -57,8 +57,8 @@ export async function createApp(
     [`${BASE_PATH}/openapi.json`]: getDescription,
   };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);
-  app.use(PING_PATH, pingHandler(dependencies));
   const rateLimits = createRateLimits(dependencies.rateLimitStore);
+  app.use(PING_PATH, pingHandler({ ...dependencies, rateLimits }));
   app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, rateLimits }));
   app.all(EMAIL_CONFIRM_PATH, confirmEmailHandler({ ...dependencies, rateLimits }));
   app.all(EMAIL_UNSUBSCRIBE_PATH, unsubscribeHandler(dependencies));

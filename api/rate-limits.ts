@@ -102,6 +102,8 @@ const RATE_LIMITS = {
   },
   /** Of one account: what has ended stays in the list, and the record of what it did needs it. */
   token: { counter: 'token', points: 100, seconds: DAY_SECONDS, what: 'new API tokens in this account' },
+  /** Of one account: a ping key makes heartbeats, and a plan need not have a limit. */
+  slug: { counter: 'slug', points: 2000, seconds: MINUTE, what: 'heartbeats made by pings in this account' },
   agent: { counter: 'agent', points: 100, seconds: DAY_SECONDS, what: 'new agents in this account' },
 } as const satisfies Record<string, RateLimit>;
 

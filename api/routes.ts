@@ -55,6 +55,7 @@ import { previewRulesHandler } from './alerts/rules-preview.ts';
 import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import type { Handler, OperationId } from './handler.ts';
+import { deletePingKeyHandler, getPingKeyHandler, replacePingKeyHandler } from './heartbeats/ping-key.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
@@ -418,6 +419,19 @@ export const ROUTES = {
   createToken: { method: 'post', path: '/tokens', records: 'token.created', handler: createTokenHandler },
   revokeToken: { method: 'delete', path: '/tokens/{id}', records: 'token.revoked', handler: revokeTokenHandler },
   updateAccount: { method: 'patch', path: '/account', records: 'account.renamed', handler: updateAccountHandler },
+  getPingKey: { method: 'get', path: '/ping-key', handler: getPingKeyHandler },
+  replacePingKey: {
+    method: 'post',
+    path: '/ping-key',
+    records: 'account.ping_key_created',
+    handler: replacePingKeyHandler,
+  },
+  deletePingKey: {
+    method: 'delete',
+    path: '/ping-key',
+    records: 'account.ping_key_deleted',
+    handler: deletePingKeyHandler,
+  },
   getUsage: { method: 'get', path: '/usage', handler: getUsageHandler },
   listAuditLog: { method: 'get', path: '/audit-log', handler: listAuditLogHandler },
 } as const satisfies { [Id in OperationId]: Route<Id> };

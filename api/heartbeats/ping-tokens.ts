@@ -1,9 +1,13 @@
-import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.ts';
+import type { PingOutcome } from '../../models/heartbeats/heartbeats.ts';
 import { ApiError } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
 
-/** The form of every token: the name of the cell that made it, if it has one, its monitor's id, and a random part. */
-const TOKEN = /^(?:[a-z][a-z0-9]{0,15}\.)?mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}$/;
+/**
+ * The form of every token: the name of the cell that made it, if it has one, its monitor's id, and a random part; and
+ * that of ping keys.
+ */
+const TOKEN =
+  /^(?:(?:[a-z][a-z0-9]{0,15}\.)?mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}|spp_(?:[a-z][a-z0-9]{0,15}_)?[\w-]{43})$/;
 
 /**
  * Tokens that are remembered in this process, those that were good and those that were not, and for how long the
@@ -26,37 +30,34 @@ const MOST_NETWORKS = 10_000;
  */
 const MOST_UNVERIFIED = 1000;
 
-type TakePing = (ping: TokenPing) => Promise<PingOutcome>;
+type TakePing = () => Promise<PingOutcome>;
 
 /**
- * Filters pings by their tokens, so that a flood of unknown ones costs no query each (D-319). What has not the form of
+ * Filters pings by their tokens and ping keys, so that a flood of unknown ones costs no query each (D-319). What has not the form of
  * a token, or was unknown a minute ago, is answered at once.
  */
 export class PingTokens {
-  readonly #take: TakePing;
   readonly #now: () => number;
   readonly #good = new Set<string>();
   readonly #unknownUntilMs = new Map<string, number>();
   readonly #counts = new Map<string, { count: number; endsMs: number }>();
   #unverified = 0;
 
-  /** `take` stores a ping; `now` is a monotonic clock in milliseconds. */
-  constructor(take: TakePing, now: () => number) {
-    this.#take = take;
+  /** `now` is a monotonic clock in milliseconds. */
+  constructor(now: () => number) {
     this.#now = now;
   }
 
   /**
-   * Rejects with 429 a network that has sent too many unknown tokens, and with 503 where too many unverified ones are
+   * Has `take` store a ping with a token or a ping key. Rejects with 429 a network that has sent too many unknown tokens, and with 503 where too many unverified ones are
    * under way.
    */
-  async take(ping: TokenPing, address: string): Promise<PingOutcome> {
-    const { token } = ping;
+  async take(token: string, address: string, take: TakePing): Promise<PingOutcome> {
     const isGood = this.#good.has(token);
     const network = networkOf(address);
     if (!isGood) this.#requireRoom(network);
     const isUnknown = !TOKEN.test(token) || (this.#unknownUntilMs.get(token) ?? 0) > this.#now();
-    const outcome = isGood ? await this.#take(ping) : isUnknown ? 'unknown' : await this.#takeUnverified(ping);
+    const outcome = isGood ? await take() : isUnknown ? 'unknown' : await this.#takeUnverified(take);
     if (outcome !== 'unknown') {
       if (!isGood) this.#good.add(token);
       forgetOldest(this.#good, MOST_TOKENS);
@@ -80,14 +81,14 @@ export class PingTokens {
     });
   }
 
-  async #takeUnverified(ping: TokenPing): Promise<PingOutcome> {
+  async #takeUnverified(take: TakePing): Promise<PingOutcome> {
     if (this.#unverified >= MOST_UNVERIFIED)
       throw new ApiError(503, 'too many pings are waiting for the database: try again in a few seconds', {
         'Retry-After': '5',
       });
     this.#unverified += 1;
     try {
-      return await this.#take(ping);
+      return await take();
     } finally {
       this.#unverified -= 1;
     }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestHandler, Response } from 'express';
 import { Counter } from 'prom-client';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
@@ -8,65 +7,9 @@ import { takePings, type PingOutcome, type TokenPing } from '../../models/heartb
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import { addressOf, contextOf } from '../request-context.ts';
+import { createBatches } from './batches.ts';
 import { PingTokens } from './ping-tokens.ts';
-
-/**
- * How long the first ping of a batch waits for others, in milliseconds; while one batch is committed the next gathers.
- */
-const GATHER_MS = 10;
-
-/** Pings of one transaction. */
-const MOST_A_BATCH = 500;
-
-/** How many pings wait in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
-const MOST_WAITING = 5000;
-
-type Waiting = { ping: TokenPing; resolve: (outcome: PingOutcome) => void; reject: (error: unknown) => void };
-
-/**
- * Makes the function that stores pings, many in one transaction and one transaction after the other. This keeps the
- * pings of a job in order. The returned function resolves once its ping is committed, and rejects where the database is
- * away or cannot keep up (503).
- */
-export function createPingBatches(
-  take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
-): (ping: TokenPing) => Promise<PingOutcome> {
-  const waiting: Waiting[] = [];
-  let isWorking = false;
-
-  const work = async () => {
-    isWorking = true;
-    await delay(GATHER_MS);
-    while (waiting.length > 0) await takeOne(waiting.splice(0, MOST_A_BATCH), take);
-    isWorking = false;
-  };
-
-  return (ping) => {
-    if (waiting.length >= MOST_WAITING)
-      return Promise.reject(
-        new ApiError(503, 'too many pings are waiting for the database: try again in a few seconds', {
-          'Retry-After': '5',
-        }),
-      );
-    const { promise, resolve, reject } = Promise.withResolvers<PingOutcome>();
-    waiting.push({ ping, resolve, reject });
-    if (!isWorking) void work();
-    return promise;
-  };
-}
-
-/** Stores one batch. Never rejects: each ping gets its own outcome. */
-async function takeOne(
-  batch: readonly Waiting[],
-  take: (pings: readonly TokenPing[]) => Promise<PingOutcome[]>,
-): Promise<void> {
-  try {
-    const outcomes = await take(batch.map(({ ping }) => ping));
-    for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? 'unknown');
-  } catch (error) {
-    for (const { reject } of batch) reject(error);
-  }
-}
+import { createSlugPings, PING_KEY_PREFIX, requireSlug } from './slug-pings.ts';
 
 /** The path below which pings come in. */
 export const PING_PATH = '/ping';
@@ -77,25 +20,23 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 
 // Undecoded: nothing that would have to be decoded is part of a token.
 const TOKEN_AND_SIGNAL = /^\/([^/]{1,200})(?:\/([^/]*))?\/?$/;
+const KEY_SLUG_AND_SIGNAL = new RegExp(`^/(${PING_KEY_PREFIX}[^/]{1,200})/([^/]*)(?:/([^/]*))?/?$`);
 const EXIT_STATUS = /^\d{1,3}$/;
 
 /**
- * `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). Answers once the ping is committed;
- * needs no queue and no API token.
+ * `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29); the same with a ping key and a slug
+ * in place of the token (D-557). Answers once the ping is committed; needs no queue and no API token.
  */
-export function pingHandler({
-  database,
-  now,
-  metrics,
-  unstoredPings,
-}: Parts<'database' | 'now' | 'metrics' | 'unstoredPings'>): RequestHandler {
-  const store = createPingBatches((pings) => takePings(database, pings, now()));
+export function pingHandler(
+  dependencies: Parts<'database' | 'now' | 'metrics' | 'unstoredPings' | 'makeId' | 'config' | 'rateLimits'>,
+): RequestHandler {
+  const { database, now, metrics, unstoredPings } = dependencies;
+  const batches = createBatches((pings: readonly TokenPing[]) => takePings(database, pings, now()));
   // What is refused before it is stored is not lost: a flood of unknown tokens must not keep any heartbeat's deadlines
   // from passing.
-  const tokens = new PingTokens(
-    (ping) => unstoredPings.follow(store(ping)),
-    () => performance.now(),
-  );
+  const store = (ping: TokenPing) => unstoredPings.follow(batches(ping));
+  const takeBySlug = createSlugPings({ ...dependencies, store });
+  const tokens = new PingTokens(() => performance.now());
   const count = new Counter({
     name: 'spotcheck_pings_total',
     help: 'Heartbeat pings, by kind and outcome',
@@ -104,15 +45,36 @@ export function pingHandler({
   });
   return async (request, response) => {
     if (!METHODS.includes(request.method)) throw methodNotAllowed(request.method, METHODS.join(', '));
-    const [, token, signal = ''] = TOKEN_AND_SIGNAL.exec(request.path) ?? [];
-    if (token === undefined) throw unknownToken();
+    const { credential, slug, signal } = readPath(request.path);
     const report = readSignal(signal);
-    recordRoute(response, signal);
+    recordRoute(response, slug === null ? '{token}' : '{ping_key}/{slug}', signal);
+    const creates = slug !== null && readCreate(request.query['create']);
+    if (slug !== null) requireSlug(slug);
     const ping = { ...report, body: await readPingBody(request) };
-    const outcome = await tokens.take({ token, ping }, addressOf(response) ?? '');
+    const address = addressOf(response);
+    const outcome = await tokens.take(credential, address ?? '', () =>
+      slug === null
+        ? store({ token: credential, ping })
+        : takeBySlug({ key: credential, slug, creates, address }, ping),
+    );
     count.inc({ kind: ping.kind, outcome });
+    if (outcome === 'unknown' && slug !== null) throw new ApiError(404, 'no account has this ping key');
     ANSWERS[outcome](response);
   };
+}
+
+/** The parts of a ping's path; `slug` is null where a token stands in place of ping key and slug. Throws 404. */
+function readPath(path: string): { credential: string; slug: string | null; signal: string } {
+  const [, key, slug, keySignal = ''] = KEY_SLUG_AND_SIGNAL.exec(path) ?? [];
+  if (key !== undefined && slug !== undefined) return { credential: key, slug, signal: keySignal };
+  const [, token, signal = ''] = TOKEN_AND_SIGNAL.exec(path) ?? [];
+  if (token === undefined) throw unknownToken();
+  return { credential: token, slug: null, signal };
+}
+
+function readCreate(value: unknown): boolean {
+  if (value === undefined || value === '1') return value === '1';
+  throw badRequest('create must be 1, or be left out');
 }
 
 const ANSWERS = {
@@ -155,10 +117,10 @@ function readSignal(signal: string): Omit<Ping, 'body'> {
   );
 }
 
-/** Records the route as the description writes it: tokens do not belong in logs. */
-function recordRoute(response: Response, signal: string): void {
+/** Records the route as the description writes it: tokens and ping keys do not belong in logs. */
+function recordRoute(response: Response, target: string, signal: string): void {
   const part = EXIT_STATUS.test(signal) ? '{exit_status}' : signal;
-  contextOf(response).route = `${PING_PATH}/{token}${part === '' ? '' : `/${part}`}`;
+  contextOf(response).route = `${PING_PATH}/${target}${part === '' ? '' : `/${part}`}`;
 }
 
 /**

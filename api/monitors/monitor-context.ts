@@ -60,15 +60,42 @@ export async function loadMonitorContext(
     ownAgentIds: agents.filter(({ kind }) => kind === 'tenant').map(({ id }) => id),
     vendorMonitorIds,
     vendorReading: page && { page, reading: await readVendorPage(page, { tenantId }) },
-    newHeartbeatToken: writePingToken(
-      monitorId,
-      config.cell ?? null,
-      randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url'),
-    ),
+    newHeartbeatToken: makeHeartbeatToken(monitorId, config.cell ?? null),
     findRegistrableDomain,
     isValidPattern,
     readSchedule: (schedule) => readSchedule(schedule, now()),
   };
+}
+
+/** The context of a new heartbeat, which depends on nothing of its account but the plan. */
+export function newHeartbeatContext({
+  monitorId,
+  plan,
+  cell,
+  nowMs,
+}: {
+  monitorId: string;
+  plan: Plan;
+  cell: string | null;
+  nowMs: number;
+}): MonitorContext {
+  return {
+    monitorId,
+    minIntervalSeconds: PLAN_LIMITS[plan].minIntervalSeconds,
+    sharedAgentIds: [],
+    aliveAgentIds: [],
+    ownAgentIds: [],
+    vendorMonitorIds: [],
+    vendorReading: null,
+    newHeartbeatToken: makeHeartbeatToken(monitorId, cell),
+    findRegistrableDomain,
+    isValidPattern,
+    readSchedule: (schedule) => readSchedule(schedule, nowMs),
+  };
+}
+
+function makeHeartbeatToken(monitorId: string, cell: string | null): string {
+  return writePingToken(monitorId, cell, randomBytes(HEARTBEAT_TOKEN_BYTES).toString('base64url'));
 }
 
 function listPatterns({ assertions = [], transport }: CheckSpecInput = {}): string[] {

@@ -101,6 +101,7 @@ function ofEachKind<Value>(valueOf: (kind: SealedKind) => Value): Record<SealedK
     slack_webhook: valueOf('slack_webhook'),
     totp_secret: valueOf('totp_secret'),
     bulk_patch: valueOf('bulk_patch'),
+    ping_key: valueOf('ping_key'),
   };
 }
 

@@ -62,6 +62,8 @@ export const AUDIT_ACTIONS = [
   'maintenance.skipped',
   'maintenance.deleted',
   'monitor.drilled',
+  'account.ping_key_created',
+  'account.ping_key_deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

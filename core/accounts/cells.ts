@@ -8,11 +8,11 @@ const CELL_NAME = '[a-z][a-z0-9]{0,15}';
 /** The random part of a token: 32 bytes in base64url. */
 const SECRET = '[A-Za-z0-9_-]{43}';
 
-const NAMED_TOKEN = new RegExp(`^sp[kaw]_(${CELL_NAME})_${SECRET}$`);
+const NAMED_TOKEN = new RegExp(`^sp[kawp]_(${CELL_NAME})_${SECRET}$`);
 const NAMED_PING_TOKEN = new RegExp(`^(${CELL_NAME})\\.mon_[^.]+\\.[^.]+$`);
 
 /** A new token: its prefix, the name of the cell (null = it has none), and the random part. */
-export function writeToken(prefix: 'spk' | 'spa' | 'spw', cell: string | null, secret: string): string {
+export function writeToken(prefix: 'spk' | 'spa' | 'spw' | 'spp', cell: string | null, secret: string): string {
   return cell === null ? `${prefix}_${secret}` : `${prefix}_${cell}_${secret}`;
 }
 
@@ -21,7 +21,7 @@ export function writePingToken(monitorId: string, cell: string | null, secret: s
   return cell === null ? `${monitorId}.${secret}` : `${cell}.${monitorId}.${secret}`;
 }
 
-/** The cell that a token of the API, an agent or a wallboard names; null where it names none. */
+/** The cell that a token of the API, an agent or a wallboard, or a ping key names; null where it names none. */
 export function cellOfToken(token: string): string | null {
   return NAMED_TOKEN.exec(token)?.[1] ?? null;
 }
@@ -37,13 +37,13 @@ export function cellOfRequest({
   bearerToken,
   chosenCell,
 }: {
-  /** The token in the path of a ping; null for every other path. */
+  /** The token or the ping key in the path of a ping; null for every other path. */
   pingToken: string | null;
   /** What stands behind `Bearer`, good or not; null where another kind of credentials or none came. */
   bearerToken: string | null;
   /** What the browser's cookie says; null without one. */
   chosenCell: string | null;
 }): string | null {
-  if (pingToken !== null) return cellOfPingToken(pingToken);
+  if (pingToken !== null) return cellOfPingToken(pingToken) ?? cellOfToken(pingToken);
   return bearerToken === null ? chosenCell : cellOfToken(bearerToken);
 }

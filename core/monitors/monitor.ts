@@ -63,7 +63,13 @@ export type CheckSpec = {
   transport?: TransportSpec;
   domain?: { warnDays?: number };
   ping?: { count?: number; lossDegradedPct?: number; rttDegradedMs?: number };
-  heartbeat?: { token?: string; failEnabled?: boolean; maxDurationSeconds?: number; schedule?: HeartbeatSchedule };
+  heartbeat?: {
+    token?: string;
+    slug?: string;
+    failEnabled?: boolean;
+    maxDurationSeconds?: number;
+    schedule?: HeartbeatSchedule;
+  };
   dns?: { records?: DnsRecordSpec[]; crossCheck?: boolean };
   vendor?: { vendorId?: string; pageUrl?: string; probeUrl?: string; components?: string[] };
   dependencies?: string[];

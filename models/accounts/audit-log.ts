@@ -17,7 +17,7 @@ export type Recorded = { tenantId: string; object: AuditObject; changes?: FieldC
 export const OPERATOR: AuditActor = { kind: 'operator', id: null, name: 'Operator' };
 
 /** The service itself, or the part of the world that speaks to it. */
-export function systemActor(name: 'Spotcheck' | 'Slack' | 'Telegram' | 'Email'): AuditActor {
+export function systemActor(name: 'Spotcheck' | 'Slack' | 'Telegram' | 'Email' | 'Ping key'): AuditActor {
   return { kind: 'system', id: null, name };
 }
 
@@ -59,6 +59,34 @@ export async function recordChange(run: Run, author: Author | null, recorded: Re
       object.name,
       JSON.stringify(changes ?? {}),
       author.address,
+    ],
+  );
+}
+
+/** Writes the entries of several changes, each by its author, in the transaction of the changes. */
+export async function recordChanges(run: Run, recorded: readonly (Recorded & Authored)[]): Promise<void> {
+  const entries = recorded.flatMap(({ author, actor, ...entry }) => {
+    const who = author?.actor ?? actor;
+    return author === null || who === undefined ? [] : [{ ...entry, author, actor: who }];
+  });
+  await run(
+    `INSERT INTO audit_log (id, tenant_id, at, actor_kind, actor_id, actor_name, action, object_kind, object_id,
+       object_name, changes, address)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
+       $8::text[], $9::text[], $10::text[], $11::jsonb[], $12::text[])`,
+    [
+      entries.map(({ author }) => author.id),
+      entries.map(({ tenantId }) => tenantId),
+      entries.map(({ author }) => Math.floor(author.nowMs / 1000)),
+      entries.map(({ actor }) => actor.kind),
+      entries.map(({ actor }) => actor.id),
+      entries.map(({ actor }) => actor.name),
+      entries.map(({ author }) => author.action),
+      entries.map(({ object }) => object.kind),
+      entries.map(({ object }) => object.id),
+      entries.map(({ object }) => object.name),
+      entries.map(({ changes }) => JSON.stringify(changes ?? {})),
+      entries.map(({ author }) => author.address),
     ],
   );
 }

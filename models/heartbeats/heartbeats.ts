@@ -192,11 +192,33 @@ export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number)
     { settings: settingsOf(monitor), enabled: monitor.enabled },
     nowMs,
   );
+  await writeHeartbeats(run, [{ monitorNo: monitor.no, token, heartbeat }]);
+}
+
+/** Inserts the heartbeats of monitors that were just made at `nowMs`, inside the caller's transaction. */
+export async function insertHeartbeats(run: Run, monitors: readonly Monitor[], nowMs: number): Promise<void> {
+  await writeHeartbeats(
+    run,
+    monitors.map((monitor) => ({
+      monitorNo: monitor.no,
+      token: monitor.checkSpec.heartbeat?.token ?? '',
+      heartbeat: arrangeHeartbeat(null, { settings: settingsOf(monitor), enabled: monitor.enabled }, nowMs),
+    })),
+  );
+}
+
+async function writeHeartbeats(
+  run: Run,
+  rows: readonly { monitorNo: number; token: string; heartbeat: Heartbeat }[],
+): Promise<void> {
+  const columnOf = (value: (heartbeat: Heartbeat) => unknown) => rows.map(({ heartbeat }) => value(heartbeat));
   await run(
     `INSERT INTO heartbeats (monitor_no, token_fingerprint, interval_seconds, grace_seconds, max_duration_seconds,
        fail_enabled, is_paused, verdict, heard_at, last_signal, due_at, overrun_at, run_started_at, cron, time_zone,
        early_seconds)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+     SELECT * FROM unnest($1::int[], $2::bytea[], $3::int[], $4::int[], $5::int[], $6::boolean[], $7::boolean[],
+       $8::text[], $9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[], $15::text[],
+       $16::int[])
      ON CONFLICT (monitor_no) DO UPDATE SET
        interval_seconds = excluded.interval_seconds, grace_seconds = excluded.grace_seconds,
          max_duration_seconds = excluded.max_duration_seconds,
@@ -206,22 +228,22 @@ export async function updateHeartbeat(run: Run, monitor: Monitor, nowMs: number)
          run_started_at = excluded.run_started_at, cron = excluded.cron, time_zone = excluded.time_zone,
          early_seconds = excluded.early_seconds`,
     [
-      monitor.no,
-      fingerprintOf(token),
-      heartbeat.intervalSeconds,
-      heartbeat.graceSeconds,
-      heartbeat.maxDurationSeconds,
-      heartbeat.failEnabled,
-      heartbeat.isPaused,
-      heartbeat.verdict,
-      heartbeat.receivedAtMs,
-      heartbeat.lastSignal,
-      heartbeat.dueAtMs,
-      heartbeat.overrunAtMs,
-      heartbeat.runStartedAtMs,
-      heartbeat.schedule?.cron ?? null,
-      heartbeat.schedule?.timezone ?? null,
-      heartbeat.schedule?.earlySeconds ?? null,
+      rows.map(({ monitorNo }) => monitorNo),
+      rows.map(({ token }) => fingerprintOf(token)),
+      columnOf(({ intervalSeconds }) => intervalSeconds),
+      columnOf(({ graceSeconds }) => graceSeconds),
+      columnOf(({ maxDurationSeconds }) => maxDurationSeconds),
+      columnOf(({ failEnabled }) => failEnabled),
+      columnOf(({ isPaused }) => isPaused),
+      columnOf(({ verdict }) => verdict),
+      columnOf(({ receivedAtMs }) => receivedAtMs),
+      columnOf(({ lastSignal }) => lastSignal),
+      columnOf(({ dueAtMs }) => dueAtMs),
+      columnOf(({ overrunAtMs }) => overrunAtMs),
+      columnOf(({ runStartedAtMs }) => runStartedAtMs),
+      columnOf(({ schedule }) => schedule?.cron ?? null),
+      columnOf(({ schedule }) => schedule?.timezone ?? null),
+      columnOf(({ schedule }) => schedule?.earlySeconds ?? null),
     ],
   );
 }

@@ -19,7 +19,8 @@ export type IdPrefix =
   | 'aud'
   | 'blk'
   | 'mnt'
-  | 'drl';
+  | 'drl'
+  | 'pky';
 
 /**
  * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so

@@ -1,4 +1,5 @@
 import type { Authored } from '../accounts/audit-log.ts';
+import { pingKeyContext } from '../accounts/ping-keys.ts';
 import { totpContext } from '../accounts/second-factor.ts';
 import { compareRing, SESSION_NAME } from '../accounts/session-name.ts';
 import { slackContext } from '../alerts/slack-connections.ts';
@@ -19,13 +20,14 @@ export const SEALED_KINDS = [
   'slack_webhook',
   'totp_secret',
   'bulk_patch',
+  'ping_key',
 ] as const;
 
 export type SealedKind = (typeof SEALED_KINDS)[number];
 
 /** Where the values of a kind lie, in which rows, in which order others lock these, and what a value is bound to. */
 type SealedColumn = {
-  table: 'monitors' | 'channels' | 'users' | 'bulk_changes';
+  table: 'monitors' | 'channels' | 'users' | 'bulk_changes' | 'ping_keys';
   column: string;
   only: string;
   order: string;
@@ -86,6 +88,7 @@ const SEALED_COLUMNS = {
     order: 'no',
     contextOf: patchContext,
   },
+  ping_key: { table: 'ping_keys', column: 'sealed_key', only: 'true', order: 'id', contextOf: pingKeyContext },
 } as const satisfies Record<SealedKind, SealedColumn>;
 
 /** The most rows of one statement, whose locks others may wait for: some 10 ms. */
@@ -198,6 +201,7 @@ export async function countSealedValues(database: Database): Promise<Record<Seal
     slack_webhook: await count('slack_webhook'),
     totp_secret: await count('totp_secret'),
     bulk_patch: await count('bulk_patch'),
+    ping_key: await count('ping_key'),
   };
 }
 

@@ -206,6 +206,13 @@ export async function liveThrough(
     });
   await ask(life.answers, `/ping/${ping}`, { method: 'DELETE' });
 
+  await ask(life.once, '/v1/ping-key', { method: 'POST' });
+  const shown = (await ask(life.once, '/v1/ping-key'))['ping_key'] as { key: string };
+  const pingKey = fresh('ping key', shown.key);
+  for (const part of ['canary', 'canary?create=1', 'canary/fail', 'Nowhere', 'canary?create=no', ''])
+    await ask(life.answers, `/ping/${pingKey}/${part}`);
+  await ask(life.answers, `/ping/${pingKey}/canary`, { method: 'DELETE' });
+
   // Used, echoed, changed.
   const isSent = (name: string) => servers.arrived.some((text) => text.includes(life.secrets.get(name) ?? '?'));
   await until(() => isSent('secret header') && isSent('secret body'), PATIENCE);
@@ -385,7 +392,7 @@ async function readEverything({ ask, life, readPaths }: Asking & { readPaths: re
     const kind = path.split('/')[2] ?? '';
     const paths = path.includes('{id}') ? (ids[kind] ?? []).map((id) => path.replace('{id}', id)) : [path];
     for (const filledPath of paths) {
-      // The one read that shows a secret: a heartbeat's token, to those who may write.
+      // Reads that show a secret to those who may write: a heartbeat's token, and the ping key.
       const isHeartbeat = life.once.some(({ request }) => request === `GET ${filledPath.slice(0, 40)}`);
       await ask(isHeartbeat ? life.once : life.answers, filledPath);
       await ask(life.toReader, filledPath);

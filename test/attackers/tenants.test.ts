@@ -21,10 +21,17 @@ const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 const ANY_ID = /\b(?:mon|mnt|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud|blk)_[0-9a-z]{26}\b/g;
 
 /**
- * Lists that show no account's things, counts alone, and the stream, which begins without any
- * (test/api/live/live.test.ts holds what comes after).
+ * Lists that show no account's things, counts alone, the stream, which begins without any (test/api/live/live.test.ts
+ * holds what comes after), and the ping key, which is random (test/api/heartbeats/slugs.test.ts).
  */
-const OF_EVERYBODY = new Set(['listVendors', 'listServiceGaps', 'getUsage', 'getOverviewFigures', 'watchLive']);
+const OF_EVERYBODY = new Set([
+  'listVendors',
+  'listServiceGaps',
+  'getUsage',
+  'getOverviewFigures',
+  'watchLive',
+  'getPingKey',
+]);
 
 /** For nobody who is no operator, whoever's account it is (test/api/agents/fleet.test.ts). */
 const OF_OPERATORS = new Set(['/v1/fleet']);

@@ -139,6 +139,7 @@ test(
       slack_webhook: 1,
       totp_secret: 1,
       bulk_patch: 0,
+      ping_key: 0,
     });
     await withClient(databaseUrl, async (client) => {
       const { rows } = await client.query<{ tenant_id: string }>('SELECT tenant_id FROM monitors LIMIT 1');
@@ -218,6 +219,7 @@ test(
       slack_webhook: 0,
       totp_secret: 0,
       bulk_patch: 0,
+      ping_key: 0,
     };
     t.like(JSON.parse(nothing.stdout), {
       resealed: none,
@@ -290,6 +292,7 @@ test('whatever column holds sealed values is one that a rotation knows', async (
       'channels.sealed_signing_secret',
       'channels.sealed_url',
       'monitors.sealed_secrets',
+      'ping_keys.sealed_key',
       'users.sealed_totp_secret',
     ],
   );

@@ -70,6 +70,8 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'maintenance.extended': 'moved the end of the maintenance',
   'maintenance.skipped': 'skipped an occurrence of the maintenance',
   'maintenance.deleted': 'deleted the maintenance',
+  'account.ping_key_created': 'created a ping key for',
+  'account.ping_key_deleted': 'deleted the ping key of',
 };
 
 /** The kinds of objects to filter by. */

@@ -160,9 +160,9 @@ export function completeCheckSpec(
   };
 }
 
-/** The settings of a heartbeat without the token, which is the server's. */
+/** The settings of a heartbeat without token and slug, which are the server's. */
 function completeHeartbeat(
-  { token: _serverMade, schedule, ...rest }: NonNullable<CheckSpecInput['heartbeat']>,
+  { token: _token, slug: _slug, schedule, ...rest }: NonNullable<CheckSpecInput['heartbeat']>,
   { readSchedule, minIntervalSeconds }: CheckSpecContext,
   problems: Problem[],
 ): NonNullable<CheckSpec['heartbeat']> {

@@ -196,7 +196,11 @@ function completeSpec(
     checkSpec: {
       ...spec,
       ...(type === 'heartbeat' && {
-        heartbeat: { ...heartbeat, token: stored.heartbeat?.token ?? context.newHeartbeatToken },
+        heartbeat: {
+          ...heartbeat,
+          token: stored.heartbeat?.token ?? context.newHeartbeatToken,
+          ...(stored.heartbeat?.slug !== undefined && { slug: stored.heartbeat.slug }),
+        },
       }),
       ...(warnDays > 0 && { domain: { warnDays } }),
       ...(dependencies.length > 0 && { dependencies }),

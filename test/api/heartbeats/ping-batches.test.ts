@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createPingBatches } from '../../../api/heartbeats/pings.ts';
+import { createBatches } from '../../../api/heartbeats/batches.ts';
 import type { PingOutcome, TokenPing } from '../../../models/heartbeats/heartbeats.ts';
 import { SUCCESS } from '../../helpers/heartbeats.ts';
 import { until } from '../../helpers/until.ts';
@@ -22,7 +22,7 @@ test(
     'outcome',
   async (t) => {
     const { batches, take } = heldDatabase();
-    const ping = createPingBatches(take);
+    const ping = createBatches(take);
     const first = ['a', 'b', 'c'].map((token) => ping(pingOf(token)));
     await until(() => batches.length === 1);
     const second = ['d', 'e'].map((token) => ping(pingOf(token)));
@@ -44,7 +44,7 @@ test(
 
 test('a batch that fails tells its pings so and holds up none of the next', async (t) => {
   const { batches, take } = heldDatabase();
-  const ping = createPingBatches(take);
+  const ping = createBatches(take);
   const failing = ping(pingOf('a'));
   await until(() => batches.length === 1);
   const next = ping(pingOf('b'));
@@ -57,7 +57,7 @@ test('a batch that fails tells its pings so and holds up none of the next', asyn
 
 test('while the database does not answer 5,000 pings are gathered: the others are asked to come back', async (t) => {
   const { batches, take } = heldDatabase();
-  const ping = createPingBatches(take);
+  const ping = createBatches(take);
   const held = ping(pingOf('held'));
   await until(() => batches.length === 1);
   const waiting = Array.from({ length: 5000 }, (_, index) => ping(pingOf(index)));

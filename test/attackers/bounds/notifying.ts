@@ -31,19 +31,33 @@ const pings: Walker = async (t) => {
   );
 };
 
+const slugs: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account('free');
+  const { ping_key: replaced } = (await owner('POST', '/v1/ping-key')).json as { ping_key: { key: string } };
+  await owner('POST', '/v1/ping-key');
+  t.is(await numberOf(api, 'SELECT count(*) FROM ping_keys WHERE tenant_id = $1', [tenantId]), 1);
+  t.is((await api.anonymous('GET', `/ping/${replaced.key}/job?create=1`)).status, 404);
+  const { ping_key: current } = (await owner('GET', '/v1/ping-key')).json as { ping_key: { key: string } };
+  const ask = (slug: string) => api.anonymous('GET', `/ping/${current.key}/${slug}?create=1`);
+  t.deepEqual(await statusesOf(21, (no) => ask(`job-${no}`)), thenRefused(20, 200, 400));
+  t.is((await ask('x'.repeat(65))).status, 400);
+  t.is(await numberOf(api, 'SELECT count(*) FROM heartbeat_slugs WHERE tenant_id = $1', [tenantId]), 20);
+  t.is(await numberOf(api, 'SELECT count(*) FROM monitors WHERE tenant_id = $1', [tenantId]), 20);
+  await api.database.pool.query('UPDATE rate_limits SET points = 2000 WHERE key = $1', [`spotcheck-slug:${tenantId}`]);
+  t.is((await ask('beyond-the-rate')).status, 429);
+};
+
 const unknownTokens: Walker = async (t) => {
   const { api } = t.context;
   const { token } = await createHeartbeat(await api.account());
   let queries = 0;
-  const tokens = new PingTokens(async () => {
-    queries += 1;
-    return 'unknown';
-  }, Date.now);
+  const tokens = new PingTokens(Date.now);
   const ask = (no: number, form = token.slice(0, -8)) =>
-    tokens.take(
-      { token: `${form}${String(no).padStart(8, '0')}`, ping: { kind: 'success', exitStatus: null, body: null } },
-      '2001:db8::1',
-    );
+    tokens.take(`${form}${String(no).padStart(8, '0')}`, '2001:db8::1', async () => {
+      queries += 1;
+      return 'unknown';
+    });
   for (let no = 0; no < 300; no += 1) await ask(no);
   for (let no = 0; no < 300; no += 1) await ask(no % 2 === 0 ? no : 1, no % 2 === 0 ? 'nothing-' : token.slice(0, -8));
   t.is(queries, 300);
@@ -363,6 +377,7 @@ const ours: Walker = async (t) => {
 /** The walkers of what comes in from outside, and of what is sent. */
 export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   pings,
+  'heartbeats made by pings': slugs,
   'unknown tokens of pings': unknownTokens,
   channels,
   async deliveries(t) {

@@ -571,6 +571,7 @@ test.serial(
 const MINUTELY = { cron: '* * * * *', timezone: 'Europe/Berlin', early_seconds: 20 };
 const runAfter = (at: (second: number) => number, from: number) =>
   (Math.ceil((at(from) + 1) / 60_000) * 60_000 - at(0)) / SECOND;
+const toMs = (second: number) => Math.round(second * SECOND) / SECOND;
 
 test.serial(
   'a heartbeat with a schedule is down from the grace after the run that it misses, and says when that was',
@@ -583,8 +584,8 @@ test.serial(
     t.is(await stateOf(runtime, heartbeat), 'up', 'the early ping was that of the first run');
     await live(first + 55, first + 66);
     t.deepEqual(changes(), [
-      { to: 'up', cause: null, at: first - 15 },
-      { to: 'down', cause: 'heartbeat_missed', at: first + 65 },
+      { to: 'up', cause: null, at: toMs(first - 15) },
+      { to: 'down', cause: 'heartbeat_missed', at: toMs(first + 65) },
     ]);
     const [incident] = await listIncidents(runtime.database, { tenantId: runtime.tenantId, limit: 5 });
     const utc = new Date(at(first + 60)).toISOString().slice(0, 16).replace('T', ' ');
@@ -609,6 +610,6 @@ test.serial(
     await live(first + 50, first + 124.5);
     t.is(await stateOf(runtime, heartbeat), 'up');
     await live(first + 125, first + 126);
-    t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: first + 125 });
+    t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: toMs(first + 125) });
   },
 );

@@ -1,0 +1,119 @@
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import type { Ping } from '../../core/heartbeats/deadlines.ts';
+import { readMonitorCreate } from '../../core/monitors/input/read.ts';
+import { DAY_SECONDS } from '../../core/time.ts';
+import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { createBatched } from '../../models/batched.ts';
+import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.ts';
+import {
+  createHeartbeats,
+  findSlugs,
+  type FoundSlug,
+  type NewHeartbeat,
+  type SlugKey,
+} from '../../models/heartbeats/slugs.ts';
+import { accept, ApiError, badRequest } from '../api-error.ts';
+import type { Parts } from '../dependencies.ts';
+import { newHeartbeatContext } from '../monitors/monitor-context.ts';
+import { createBatches } from './batches.ts';
+
+/** Which heartbeat is pinged, whether it is made where there is none, and the client's address. */
+export type SlugPing = SlugKey & { creates: boolean; address: string | null };
+
+/** What begins a path with a ping key in place of a token. */
+export const PING_KEY_PREFIX = 'spp_';
+
+const SLUG = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+
+/** What a heartbeat that a ping makes expects until it is edited: a ping a day, an hour late at most (D-558). */
+const MADE = { interval_seconds: DAY_SECONDS, grace_seconds: 3600 } as const;
+
+type Wanted = Omit<FoundSlug, 'token'> & { slug: string; address: string | null };
+
+/** The token of a heartbeat that was made or found; `null` beyond the plan's count of monitors; or what refuses it. */
+type Made = { token: string | null } | { error: unknown };
+
+type SlugParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'rateLimits' | 'unstoredPings'> & {
+  store: (ping: TokenPing) => Promise<PingOutcome>;
+};
+
+/** 400 for what no heartbeat can have as its slug. */
+export function requireSlug(slug: string): void {
+  if (!SLUG.test(slug))
+    throw badRequest(
+      'the slug must be 1 to 64 lower-case letters, digits, hyphens and underscores, and begin with a letter or a digit',
+    );
+}
+
+/**
+ * Makes the function that takes pings by ping key and slug (D-557). Those with `creates` make their heartbeat where the
+ * account has none with the slug: first pings that come together are made in one transaction for each account. The
+ * outcome is `unknown` where no account has the key. Rejects with 404 where there is no such heartbeat and none is to
+ * be made, with 400 beyond the plan, and with 429 where the account makes too many.
+ */
+export function createSlugPings(parts: SlugParts): (slugPing: SlugPing, ping: Ping) => Promise<PingOutcome> {
+  const { database, store, unstoredPings } = parts;
+  const find = createBatched((keys: SlugKey[]) => findSlugs(database, keys));
+  const make = createBatches((wanted: readonly Wanted[]) => makeHeartbeats(parts, wanted));
+  return async ({ key, slug, creates, address }, ping) => {
+    const found = await unstoredPings.follow(find({ key, slug }));
+    if (found === null) return 'unknown';
+    if (found.token === null && !creates) throw missing();
+    const made = found.token === null ? await make({ ...found, slug, address }) : { token: found.token };
+    if ('error' in made) throw made.error;
+    if (made.token === null) throw beyondPlan(found);
+    const outcome = await store({ token: made.token, ping });
+    // The key is known; the monitor was deleted just now.
+    if (outcome === 'unknown') throw missing();
+    return outcome;
+  };
+}
+
+function missing(): ApiError {
+  return new ApiError(404, 'this account has no heartbeat with this slug: ping with ?create=1 to make it');
+}
+
+function beyondPlan({ plan }: FoundSlug): ApiError {
+  return badRequest(
+    `the ${plan} plan allows at most ${PLAN_LIMITS[plan].monitors} monitors, and this account has reached the limit: ` +
+      'delete one first',
+  );
+}
+
+/** Makes what is wanted, each account's in a transaction of its own; one that is refused holds up no other. */
+async function makeHeartbeats(parts: SlugParts, wanted: readonly Wanted[]): Promise<Made[]> {
+  const made = new Map<string, ReadonlyMap<string, string> | { error: unknown }>();
+  for (const [tenantId, ofTenant] of Map.groupBy(wanted, (each) => each.tenantId))
+    made.set(tenantId, await makeOfTenant(parts, tenantId, ofTenant));
+  return wanted.map(({ tenantId, slug }) => {
+    const tokens = made.get(tenantId);
+    if (tokens === undefined || 'error' in tokens) return tokens ?? { token: null };
+    return { token: tokens.get(slug) ?? null };
+  });
+}
+
+async function makeOfTenant(
+  parts: SlugParts,
+  tenantId: string,
+  wanted: readonly Wanted[],
+): Promise<ReadonlyMap<string, string> | { error: unknown }> {
+  const { database, now, config, rateLimits } = parts;
+  const firsts = [...new Map(wanted.toReversed().map((each) => [each.slug, each])).values()].toReversed();
+  const limit = config.planCountLimits && wanted[0] !== undefined ? PLAN_LIMITS[wanted[0].plan].monitors : null;
+  try {
+    await rateLimits.take('slug', tenantId, firsts.length);
+    const heartbeats = firsts.map((each) => newHeartbeat(parts, each));
+    return await createHeartbeats(database, { tenantId, wanted: heartbeats, nowMs: now() }, limit);
+  } catch (error) {
+    return { error };
+  }
+}
+
+function newHeartbeat({ makeId, now, config }: SlugParts, { slug, plan, address }: Wanted): NewHeartbeat {
+  const id = makeId('mon');
+  const context = newHeartbeatContext({ monitorId: id, plan, cell: config.cell ?? null, nowMs: now() });
+  const { settings } = accept(readMonitorCreate({ name: slug, type: 'heartbeat', ...MADE }, context));
+  const heartbeat = { ...settings.checkSpec.heartbeat, slug };
+  const author = authorOf(systemActor('Ping key'), 'monitor.created', { newId: makeId, nowMs: now() });
+  return { id, slug, settings: { ...settings, checkSpec: { heartbeat } }, author: { ...author, address } };
+}

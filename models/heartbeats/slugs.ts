@@ -1,0 +1,129 @@
+import type { Author } from '../../core/accounts/audit-entry.ts';
+import { compareFields } from '../../core/accounts/field-changes.ts';
+import type { Plan } from '../../core/accounts/plans.ts';
+import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
+import { recordChanges } from '../accounts/audit-log.ts';
+import { monitorFields, NOTHING } from '../accounts/recorded-fields.ts';
+import type { Database } from '../database.ts';
+import { monitorOf } from '../monitors/monitor-rows.ts';
+import { transactionOn } from '../orm.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
+import { insertHeartbeats } from './heartbeats.ts';
+
+/** A ping key, and the slug of one of its account's heartbeats. */
+export type SlugKey = { key: string; slug: string };
+
+/** The account of a ping key, and the token of the heartbeat with the slug; null = the account has none with it. */
+export type FoundSlug = { tenantId: string; plan: Plan; token: string | null };
+
+/** What each of these keys and slugs names, in their order, with one statement; null where the key is no account's. */
+export async function findSlugs(
+  { pool }: Pick<Database, 'pool'>,
+  keys: readonly SlugKey[],
+): Promise<(FoundSlug | null)[]> {
+  const rows = await runOn(pool)<FoundSlug & { index: number }>(
+    {
+      name: 'find-slugs',
+      text: `SELECT w.index::int, p.tenant_id AS "tenantId", t.plan, m.check_spec -> 'heartbeat' ->> 'token' AS token
+             FROM unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS w (fingerprint, slug, index)
+             JOIN ping_keys p ON p.fingerprint = w.fingerprint JOIN tenants t ON t.id = p.tenant_id
+             LEFT JOIN heartbeat_slugs s ON s.tenant_id = p.tenant_id AND s.slug = w.slug
+             LEFT JOIN monitors m ON m.no = s.monitor_no`,
+    },
+    [keys.map(({ key }) => fingerprintOf(key)), keys.map(({ slug }) => slug)],
+  );
+  const found = new Map(rows.map(({ index, ...row }) => [index - 1, row]));
+  return keys.map((_, index) => found.get(index) ?? null);
+}
+
+/** A heartbeat to make for a slug. `settings` have its token and its slug; `author` is in whose name. */
+export type NewHeartbeat = { id: string; slug: string; settings: MonitorSettings; author: Author };
+
+/**
+ * Makes the heartbeats of a tenant's slugs that it has not yet, in one transaction, each slug once. `limit` is the
+ * plan's count of monitors (null = none): beyond it no more are made. Returns the tokens by slug, of those that were
+ * there before too; a slug that is missing there is beyond the limit. However many processes do so at once, a slug has
+ * one heartbeat.
+ */
+export async function createHeartbeats(
+  database: Database,
+  { tenantId, wanted, nowMs }: { tenantId: string; wanted: readonly NewHeartbeat[]; nowMs: number },
+  limit: number | null,
+): Promise<Map<string, string>> {
+  return await inTransaction(database, async (run, client) => {
+    // Of transactions at once each counts, and finds slugs, only after the one before has made its heartbeats.
+    await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+    const tokens = await readTokens(run, tenantId, wanted);
+    const room = limit === null ? Infinity : limit - (await countMonitors(run, tenantId));
+    const made = wanted.filter(({ slug }) => !tokens.has(slug)).slice(0, Math.max(0, room));
+    if (made.length === 0) return tokens;
+    const now = Math.floor(nowMs / 1000);
+    const records = await database.records.monitors.bulkCreate(
+      made.map(({ id, settings }) => ({
+        id,
+        tenantId,
+        ...settings,
+        sealedSecrets: null,
+        awaitsSources: false,
+        stateSince: nowMs,
+        createdAt: now,
+        updatedAt: now,
+      })),
+      { transaction: transactionOn(database, client), returning: true },
+    );
+    const monitors = records.map((record) => monitorOf(record.get({ plain: true })));
+    await insertHeartbeats(run, monitors, nowMs);
+    await insertSources(run, monitors);
+    await insertSlugs(run, tenantId, monitors);
+    const authors = new Map(made.map(({ id, author }) => [id, author]));
+    await recordChanges(
+      run,
+      monitors.map((monitor) => ({
+        author: authors.get(monitor.id) ?? null,
+        tenantId,
+        object: { kind: 'monitor', id: monitor.id, name: monitor.name },
+        changes: compareFields(NOTHING, monitorFields(monitor, [], {})),
+      })),
+    );
+    for (const { slug, settings } of made) tokens.set(slug, settings.checkSpec.heartbeat?.token ?? '');
+    return tokens;
+  });
+}
+
+async function readTokens(
+  run: Run,
+  tenantId: string,
+  wanted: readonly { slug: string }[],
+): Promise<Map<string, string>> {
+  const rows = await run<{ slug: string; token: string }>(
+    `SELECT s.slug, m.check_spec -> 'heartbeat' ->> 'token' AS token
+     FROM heartbeat_slugs s JOIN monitors m ON m.no = s.monitor_no
+     WHERE s.tenant_id = $1 AND s.slug = ANY($2::text[])`,
+    [tenantId, wanted.map(({ slug }) => slug)],
+  );
+  return new Map(rows.map(({ slug, token }) => [slug, token]));
+}
+
+async function countMonitors(run: Run, tenantId: string): Promise<number> {
+  const [row] = await run<{ count: number }>('SELECT count(*) FROM monitors WHERE tenant_id = $1', [tenantId]);
+  return row?.count ?? 0;
+}
+
+/** The service itself is the only source of a heartbeat, and has no slot. */
+async function insertSources(run: Run, monitors: readonly Monitor[]): Promise<void> {
+  await run(
+    `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds)
+     SELECT k.no, a.no, k.interval_seconds
+     FROM unnest($1::int[], $2::int[]) AS k (no, interval_seconds), agents a WHERE a.kind = 'service'`,
+    [monitors.map(({ no }) => no), monitors.map(({ intervalSeconds }) => intervalSeconds)],
+  );
+}
+
+async function insertSlugs(run: Run, tenantId: string, monitors: readonly Monitor[]): Promise<void> {
+  await run(
+    `INSERT INTO heartbeat_slugs (tenant_id, slug, monitor_no)
+     SELECT $1, slug, no FROM unnest($2::text[], $3::int[]) AS k (slug, no)`,
+    [tenantId, monitors.map(({ checkSpec }) => checkSpec.heartbeat?.slug), monitors.map(({ no }) => no)],
+  );
+}
