@@ -29,6 +29,7 @@ export const LISTED = [
   'slaTarget',
   'sla',
   'reopenSeconds',
+  'monthlyDrill',
   'tags',
   'state',
   'enabled',
