@@ -80,7 +80,7 @@ import {
   updateMaintenanceWindowHandler,
 } from './maintenance/windows.ts';
 import { changeMonitorsHandler, getMonitorChangesHandler } from './monitors/bulk.ts';
-import { getMonitorFactsHandler, getMonitorLocationsHandler } from './monitors/facts.ts';
+import { getMonitorDependenciesHandler, getMonitorFactsHandler, getMonitorLocationsHandler } from './monitors/facts.ts';
 import {
   createMonitorHandler,
   deleteMonitorHandler,
@@ -171,6 +171,11 @@ export const ROUTES = {
   getMonitorUptime: { method: 'get', path: '/monitors/{id}/uptime', handler: getMonitorUptimeHandler },
   getMonitorFacts: { method: 'get', path: '/monitors/{id}/facts', handler: getMonitorFactsHandler },
   getMonitorLocations: { method: 'get', path: '/monitors/{id}/locations', handler: getMonitorLocationsHandler },
+  getMonitorDependencies: {
+    method: 'get',
+    path: '/monitors/{id}/dependencies',
+    handler: getMonitorDependenciesHandler,
+  },
   getOverview: { method: 'get', path: '/overview', handler: getOverviewHandler },
   getOverviewHistory: { method: 'get', path: '/overview/history', handler: getOverviewHistoryHandler },
   getOverviewFigures: { method: 'get', path: '/overview/figures', handler: getOverviewFiguresHandler },

@@ -127,7 +127,6 @@ const SETTINGS: Omit<MonitorSettings, 'name' | 'target'> = {
   slaTarget: null,
   sla: null,
   reopenSeconds: 0,
-  monthlyDrill: false,
   tags: [],
   checkSpec: {},
 };

@@ -17,7 +17,12 @@ import { startEvaluate } from '../workers/processes/evaluate.ts';
 import { startProcessRecord, startServiceClock } from '../workers/processes/every-process.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
 import { startTelegram } from '../workers/processes/telegram.ts';
-import { startAgentWatch, startHeartbeatWatch, startMaintenanceWatch } from '../workers/processes/watches.ts';
+import {
+  startAgentWatch,
+  startHeartbeatWatch,
+  startMaintenanceWatch,
+  startParentWatch,
+} from '../workers/processes/watches.ts';
 import { type RunningProcess, type Runtime, stopAll } from '../workers/runtime.ts';
 import { openRuntime } from '../workers/system/open-runtime.ts';
 import { bootstrap, type FirstStart } from './bootstrap.ts';
@@ -139,7 +144,7 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
     );
   running.unshift(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }));
   running.unshift(startHeartbeatWatch(runtime));
-  running.unshift(startAgentWatch(runtime), startMaintenanceWatch(runtime));
+  running.unshift(startAgentWatch(runtime), startMaintenanceWatch(runtime), startParentWatch(runtime));
   running.unshift(startTelegram(runtime, telegram));
   running.unshift(startMaintain(runtime, environment));
   running.unshift(startClock(runtime));

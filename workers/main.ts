@@ -54,17 +54,17 @@ const PROCESSES: Readonly<Record<WorkerName, Start>> = {
     ];
   },
   maintain: async (runtime, environment) => {
-    const [{ startMaintain }, { startAgentWatch, startHeartbeatWatch, startMaintenanceWatch }, { startTelegram }] =
-      await Promise.all([
-        import('./processes/maintain.ts'),
-        import('./processes/watches.ts'),
-        import('./processes/telegram.ts'),
-      ]);
+    const [{ startMaintain }, watches, { startTelegram }] = await Promise.all([
+      import('./processes/maintain.ts'),
+      import('./processes/watches.ts'),
+      import('./processes/telegram.ts'),
+    ]);
     return [
       startMaintain(runtime, environment),
-      startHeartbeatWatch(runtime),
-      startAgentWatch(runtime),
-      startMaintenanceWatch(runtime),
+      watches.startHeartbeatWatch(runtime),
+      watches.startAgentWatch(runtime),
+      watches.startMaintenanceWatch(runtime),
+      watches.startParentWatch(runtime),
       startTelegram(runtime, environment.telegram),
     ];
   },

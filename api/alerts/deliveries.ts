@@ -152,6 +152,7 @@ function presentDelivery(delivery: Delivery): components['schemas']['Delivery'] 
     attempt_count: delivery.attemptCount,
     ...(delivery.merged > 0 && { merged: delivery.merged }),
     ...(delivery.heldBy !== null && { held_by: delivery.heldBy }),
+    ...(delivery.heldByMonitorId !== null && { held_by_monitor: delivery.heldByMonitorId }),
     last_error: delivery.lastError,
     created_at: toUnixSeconds(delivery.createdAtMs),
     next_attempt_at: delivery.nextAttemptAtMs === null ? null : toUnixSeconds(delivery.nextAttemptAtMs),

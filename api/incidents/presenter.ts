@@ -138,6 +138,8 @@ function presentDelivery({
   event,
   outcome,
   attemptCount,
+  heldBy,
+  heldByMonitorId,
   createdAtMs,
   finishedAtMs,
 }: IncidentDelivery): Wire['IncidentDelivery'] {
@@ -150,6 +152,8 @@ function presentDelivery({
     event,
     outcome,
     attempt_count: attemptCount,
+    ...(heldBy !== null && { held_by: heldBy }),
+    ...(heldByMonitorId !== null && { held_by_monitor: heldByMonitorId }),
     created_at: toUnixSeconds(createdAtMs),
     finished_at: finishedAt,
   };

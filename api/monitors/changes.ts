@@ -6,8 +6,10 @@ import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorPatch } from '../../core/monitors/input/read.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { requestCheck, type CheckRequest } from '../../models/checks/schedule.ts';
+import { lockDependencies } from '../../models/monitors/dependencies.ts';
 import {
   deleteMonitor,
+  DependencyRefusal,
   lockMonitor,
   pauseMonitor,
   resumeMonitor,
@@ -18,7 +20,7 @@ import {
 } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { inTransaction } from '../../models/sql.ts';
-import { accept, conflict, notFound } from '../api-error.ts';
+import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import { draftOf, findPageToPatch, loadMonitorContext, type ContextSources } from './monitor-context.ts';
 import { settingsVersionOf } from './presenter.ts';
@@ -91,20 +93,31 @@ async function storePatch(
 ): Promise<StoredMonitor | 'vendor_changed' | null> {
   const nowMs = now();
   return await inTransaction(database, async (run) => {
+    if (body.depends_on !== undefined) await lockDependencies(run, tenantId);
     const locked = await lockMonitor(database, run, { tenantId, id: monitorId });
     if (locked === null) return null;
-    if (ifVersion !== undefined && ifVersion !== settingsVersionOf(locked.monitor, locked.agentIds))
+    if (ifVersion !== undefined && ifVersion !== settingsVersionOf(locked.monitor, locked))
       throw conflict(`monitor ${monitorId} has changed since it was read: read it again, then send the change again`);
     const page = findPageToPatch(body, locked.monitor);
     if (page?.pageUrl !== context.vendorReading?.page.pageUrl && !isLast) return 'vendor_changed';
     const whole = tagsOf === undefined ? body : { ...body, tags: tagsOf(locked.monitor) };
-    const { settings, agentSources, secrets } = accept(
+    const { settings, agentSources, parents, secrets } = accept(
       readMonitorPatch(whole, { current: draftOf(locked), context, keepsOmitted }),
     );
-    const change = { settings, secrets, agentIds: agentSources };
-    const stored = await updateMonitor({ database, run, author, nowMs, holdsRechecks: true }, locked, change);
+    const change = { settings, secrets, agentIds: agentSources, parents };
+    const stored = await acceptParents(
+      updateMonitor({ database, run, author, nowMs, holdsRechecks: true }, locked, change),
+    );
     await beforeCommit?.(run);
     return stored;
+  });
+}
+
+/** Turns a refusal of the monitors that one is to depend on into a 400. */
+export async function acceptParents<T>(stored: Promise<T>): Promise<T> {
+  return await stored.catch((error: unknown) => {
+    if (error instanceof DependencyRefusal) throw badRequest(...error.problems.map(({ message }) => message));
+    throw error;
   });
 }
 

@@ -1,6 +1,7 @@
 import { isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
 import { isOverdue } from '../../core/checks/slots.ts';
 import { isRecent } from '../../core/incidents/decided-monitor.ts';
+import { statusOf } from '../../core/incidents/state.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { findSourceStatus } from '../../core/monitors/source-status.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type SaidAdvisory,
 } from '../../models/alerts/advisories.ts';
 import { findDomain } from '../../models/checks/domains.ts';
+import { findRelations, type Related } from '../../models/monitors/dependencies.ts';
 import { listMonitorLocations, readLastChecks } from '../../models/monitors/monitor-overview.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
@@ -89,6 +91,31 @@ function listCurrentAdvisories(
 
 function presentAdvisory({ subject, name, expiresAt, threshold, saidAtMs }: SaidAdvisory): Facts['advisories'][number] {
   return { subject, name, expires_at: expiresAt, threshold_days: threshold, sent_at: Math.floor(saidAtMs / 1000) };
+}
+
+/** The most dependents of a monitor that are listed. */
+const MOST_DEPENDENTS = 100;
+
+/** `GET /monitors/{id}/dependencies` */
+export function getMonitorDependenciesHandler({ database }: Parts<'database'>): Handler<'getMonitorDependencies'> {
+  return async (request, response) => {
+    const id = idOf(request);
+    const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
+    if (found === null) throw notFound('monitor', id);
+    const { parents, children, childCount } = await findRelations(database, {
+      monitorNo: found.monitor.no,
+      limit: MOST_DEPENDENTS,
+    });
+    response.json({
+      depends_on: parents.map(presentRelated),
+      dependents: children.map(presentRelated),
+      dependents_total: childCount,
+    });
+  };
+}
+
+function presentRelated({ id, name, type, state, mode }: Related): components['schemas']['RelatedMonitor'] {
+  return { id, name, type, status: statusOf(state), mode };
 }
 
 /** `GET /monitors/{id}/locations` */

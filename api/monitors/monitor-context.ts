@@ -5,6 +5,7 @@ import { PLAN_LIMITS, type Plan } from '../../core/accounts/plans.ts';
 import { costOfPatterns } from '../../core/checks/pattern.ts';
 import type { VendorPage } from '../../core/checks/vendor/page.ts';
 import { listAliveAgents } from '../../core/monitors/defaults.ts';
+import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { MonitorContext, MonitorDraft } from '../../core/monitors/input/complete.ts';
 import type { CheckSpecInput, MonitorBody } from '../../core/monitors/input/fields.ts';
 import { findPageToRead, type VendorInput } from '../../core/monitors/input/vendor.ts';
@@ -125,10 +126,12 @@ export function findPageToPatch(body: VendorInput, { type, target, checkSpec }: 
 export function draftOf({
   monitor,
   agentIds,
+  parents,
   secrets,
 }: {
   monitor: Monitor;
   agentIds: string[];
+  parents: readonly Parent[];
   secrets: MonitorSecrets;
 }): MonitorDraft {
   const {
@@ -143,7 +146,7 @@ export function draftOf({
     updatedAt: _updated,
     ...settings
   } = monitor;
-  return { settings: settings satisfies MonitorSettings, agentSources: agentIds, secrets };
+  return { settings: settings satisfies MonitorSettings, agentSources: agentIds, parents, secrets };
 }
 
 /** True for a pattern that RE2 accepts: linear time, so no back-references and no look-around (D-22). */

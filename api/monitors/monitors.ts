@@ -18,7 +18,7 @@ import type { Parts } from '../dependencies.ts';
 import type { Answer, Handler } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
-import { patchMonitor, removeMonitor, switchMonitor, type MonitorChangeRequest } from './changes.ts';
+import { acceptParents, patchMonitor, removeMonitor, switchMonitor, type MonitorChangeRequest } from './changes.ts';
 import { haveHeartbeats, readCurrentFacts } from './current-facts.ts';
 import { loadMonitorContext } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
@@ -76,21 +76,24 @@ export function createMonitorHandler(
       body: request.body,
       isNew: true,
     });
-    const { settings, agentSources, secrets } = accept(readMonitorCreate(request.body, context));
+    const { settings, agentSources, parents, secrets } = accept(readMonitorCreate(request.body, context));
     const { monitors } = PLAN_LIMITS[caller.plan];
-    const stored = await createMonitor(
-      database,
-      {
-        author: authorOf(response),
-        id,
-        tenantId: caller.tenantId,
-        settings,
-        secrets,
-        agentIds: agentSources,
-        nowMs: now(),
-        holdsRechecks: true,
-      },
-      config.planCountLimits ? monitors : null,
+    const stored = await acceptParents(
+      createMonitor(
+        database,
+        {
+          author: authorOf(response),
+          id,
+          tenantId: caller.tenantId,
+          settings,
+          secrets,
+          agentIds: agentSources,
+          parents,
+          nowMs: now(),
+          holdsRechecks: true,
+        },
+        config.planCountLimits ? monitors : null,
+      ),
     );
     if (stored === null)
       throw badRequest(
@@ -167,13 +170,15 @@ function changeOf(request: { params: { id: string } }, response: Response): Moni
 
 async function answerWithDetail(
   { database, now }: Parts<'database' | 'now'>,
-  { monitor, agentIds, hasOwnSources }: FoundMonitor,
+  { monitor, agentIds, hasOwnSources, parents }: FoundMonitor,
   response: Response<Answer<'getMonitor'>>,
 ): Promise<void> {
   const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
   const read = { monitorIds: [monitor.id], nowMs: now(), hasHeartbeats: haveHeartbeats([monitor]) };
   const facts = (await readCurrentFacts(database, read))(monitor.id);
-  response.json(presentMonitorDetail(monitor, { agentIds, unable, ...facts }, { canWrite: canWrite(response) }));
+  response.json(
+    presentMonitorDetail(monitor, { agentIds, unable, parents, ...facts }, { canWrite: canWrite(response) }),
+  );
 }
 
 function canWrite(response: Response): boolean {

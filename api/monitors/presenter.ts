@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Inability } from '../../core/agents/capability.ts';
 import { writeZonedMoment } from '../../core/heartbeats/schedule.ts';
 import { statusOf } from '../../core/incidents/state.ts';
+import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
 import type { ExpectedPing } from '../../models/heartbeats/heartbeats.ts';
@@ -44,20 +45,24 @@ export function presentMonitor(
 /** Who probes a monitor, and which of them cannot. */
 export type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
 
+/** What a monitor has beside its row: who probes it, and the monitors that it depends on. */
+type Surroundings = { agentIds: readonly string[]; parents: readonly Parent[] };
+
 /**
  * A monitor as its own read shows it. A heartbeat's token lets anyone ping, so only callers who may write see it
  * (D-17).
  */
 export function presentMonitorDetail(
   monitor: Monitor,
-  { agentIds, unable, ...facts }: MonitorSources & CurrentFacts,
+  { agentIds, unable, parents, ...facts }: MonitorSources & Surroundings & CurrentFacts,
   { canWrite }: { canWrite: boolean },
 ): Schemas['MonitorDetail'] {
   return {
     ...presentMonitor(monitor, facts),
     check_spec: presentCheckSpec(monitor, canWrite),
     agent_sources: [...agentIds],
-    settings_version: settingsVersionOf(monitor, agentIds),
+    depends_on: parents.map(({ id, mode }) => ({ id, mode })),
+    settings_version: settingsVersionOf(monitor, { agentIds, parents }),
     ...(unable.length > 0 && { agent_sources_unable: [...unable] }),
   };
 }
@@ -69,10 +74,16 @@ const VERSION_LENGTH = 16;
  * Identifies a monitor's settings, sources and secrets, so that a change made from an older read is refused. Pausing is
  * no change of settings.
  */
-export function settingsVersionOf(monitor: Monitor, agentIds: readonly string[]): string {
+export function settingsVersionOf(monitor: Monitor, { agentIds, parents }: Surroundings): string {
   const { enabled: _enabled, ...settings } = namedSettings(monitor);
   // A change of secrets, which are sealed anew each time, shows in the version of what is checked.
-  const content = [settings, monitor.checkSpec, monitor.checksVersion, agentIds.toSorted()];
+  const content = [
+    settings,
+    monitor.checkSpec,
+    monitor.checksVersion,
+    agentIds.toSorted(),
+    ...(parents.length > 0 ? [parents] : []),
+  ];
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, VERSION_LENGTH);
 }
 

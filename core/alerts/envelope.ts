@@ -11,6 +11,7 @@ import { toUnixSeconds } from '../time.ts';
 import type { ChannelLossMessage, ChannelMessage, ChannelTestMessage } from './channel-message.ts';
 import { stateOfEvent, type EventState, type MonitorEvent } from './event.ts';
 import type { Flapping } from './flapping.ts';
+import type { Behind } from './parents.ts';
 
 /**
  * What a receiver learns beyond the headline (D-51). `duration_seconds` only when an incident ends, `latency_ms` only
@@ -33,6 +34,8 @@ export type MonitorDetail = {
   /** The monitor was in maintenance when it changed; `ends_at` is in Unix seconds. */
   in_maintenance?: true;
   maintenance?: { window_id: string; name: string; ends_at: number };
+  /** Monitors that depend on this one and whose alerts came in its message (D-530). */
+  behind?: Behind;
   /** The alert waited for the end of a mute of the monitor, in Unix seconds. */
   muted_until?: number;
   /** Of chats and emails that summarize flapping: the monitor is unstable, or was. */

@@ -3,6 +3,7 @@ import type { FieldChanges, Compared, Fields } from '../../core/accounts/field-c
 import type { Channel } from '../../core/alerts/channel.ts';
 import { describeRule } from '../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
+import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
 import type { Run } from '../sql.ts';
@@ -13,12 +14,17 @@ import type { User } from './user-row.ts';
  * The settings of a monitor as its own read shows them to a reader, by the names of the API. What that hides is hidden
  * here too: a heartbeat's token lets anyone ping.
  */
-export function monitorFields(monitor: Monitor, agentIds: readonly string[], secrets: MonitorSecrets): Compared {
+export function monitorFields(
+  monitor: Monitor,
+  { agentIds, parents }: { agentIds: readonly string[]; parents: readonly Parent[] },
+  secrets: MonitorSecrets,
+): Compared {
   const { heartbeat: { token, ...heartbeat } = {}, ...checkSpec } = monitor.checkSpec;
   return {
     fields: {
       ...namedSettings(monitor),
       agent_sources: agentIds.toSorted(),
+      ...(parents.length > 0 && { depends_on: parents.map(({ id, mode }) => `${id} (${mode})`) }),
       check_spec: { ...checkSpec, heartbeat },
     },
     secrets: {

@@ -40,6 +40,10 @@ export type ClaimedAttempt = {
   chatMessageId: number | null;
   /** Whether it is an alert that waited, such as for the end of maintenance, and was not released yet. */
   isHeld: boolean;
+  /** Whether it waited, and its monitor depends on others that alerts wait for, or it says what is behind its own. */
+  isBehind: boolean;
+  /** The number of its monitor where alerts wait for that, or came in its message (D-530); else null. */
+  parentNo: number | null;
 };
 
 /**
@@ -220,6 +224,14 @@ async function claimEach(
             EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
               AND h.released_at IS NULL) AS "isHeld",
             q.group_id AS "groupId", (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
+            EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL
+              AND (h.reason = 'parent' OR EXISTS (SELECT FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no
+                AND e.mode = 'hold' WHERE m.id = d.monitor_id))) AS "isBehind",
+            CASE WHEN d.event = 'monitor.down' THEN (
+              SELECT p.no FROM monitors p JOIN monitor_dependencies e ON e.parent_no = p.no AND e.mode = 'hold'
+                JOIN monitors b ON b.no = e.monitor_no
+                JOIN parent_holds k ON k.monitor_id = b.id AND k.sequence = b.sequence
+              WHERE p.id = d.monitor_id LIMIT 1) END AS "parentNo",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
             c.sealed_headers AS "sealedHeaders", c.format,

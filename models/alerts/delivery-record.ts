@@ -32,6 +32,8 @@ export type Delivery = {
   merged: number;
   /** What it waits for, or waited for; null where it did not. */
   heldBy: HoldReason | null;
+  /** The monitor that it waits or waited for, or in whose message it came; null where it was none. */
+  heldByMonitorId: string | null;
   /** What went wrong last, as a sentence; null where nothing did. */
   lastError: string | null;
   createdAtMs: number;
@@ -69,6 +71,7 @@ const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId",
   d.attempts AS "attemptCount",
   coalesce((SELECT m.changes FROM merged_deliveries m WHERE m.delivery_id = d.id), 0) AS merged,
   (SELECT h.reason FROM held_deliveries h WHERE h.delivery_id = d.id) AS "heldBy",
+  (SELECT h.held_by FROM held_deliveries h WHERE h.delivery_id = d.id AND h.reason = 'parent') AS "heldByMonitorId",
   (SELECT a.error FROM delivery_attempts a WHERE a.delivery_id = d.id AND a.error IS NOT NULL ORDER BY a.attempt DESC
     LIMIT 1) AS "lastError",
   d.created_at AS "createdAtMs", CASE WHEN d.outcome = 'pending' THEN d.next_attempt_at END AS "nextAttemptAtMs",

@@ -3,6 +3,7 @@ import type { EventState } from '../../core/alerts/event.ts';
 import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { Run } from '../sql.ts';
 import type { NewDelivery } from './deliveries.ts';
+import { CAN_BE_GATHERED } from './parents.ts';
 
 /** An alert that waited for the end of maintenance and is due; `eventAt` is in Unix seconds, when it became true. */
 export type DueHeld = {
@@ -86,6 +87,7 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
      WHERE d.channel_id = $1 AND d.outcome = 'pending' AND d.next_attempt_at <= $3 AND h.summary_id IS NULL
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
+       AND (d.id = $2 OR (${CAN_BE_GATHERED}))
        AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
     [channelId, deliveryId, nowMs],
@@ -98,6 +100,7 @@ export async function moveToSummary(
   { ids, summaryId, nowMs }: { ids: readonly string[]; summaryId: string; nowMs: number },
 ): Promise<void> {
   await run('UPDATE held_deliveries SET summary_id = $2 WHERE delivery_id = ANY ($1::text[])', [ids, summaryId]);
+  await run('DELETE FROM parent_holds WHERE delivery_id = ANY ($1::text[])', [ids]);
   await run(
     `DELETE FROM delivery_attempts a USING deliveries d
      WHERE d.id = ANY ($1::text[]) AND a.delivery_id = d.id AND a.attempt > d.attempts_before`,

@@ -83,7 +83,7 @@ export async function createHeartbeats(
         author: authors.get(monitor.id) ?? null,
         tenantId,
         object: { kind: 'monitor', id: monitor.id, name: monitor.name },
-        changes: compareFields(NOTHING, monitorFields(monitor, [], {})),
+        changes: compareFields(NOTHING, monitorFields(monitor, { agentIds: [], parents: [] }, {})),
       })),
     );
     for (const { slug, settings } of made) tokens.set(slug, settings.checkSpec.heartbeat?.token ?? '');

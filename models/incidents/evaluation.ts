@@ -59,6 +59,9 @@ export type EvaluatedMonitor = {
   sources: ScheduledSource[];
   /** What it was before it became unknown through our own overload; null where it is not, or for another reason. */
   uncheckedFrom: MonitorState | null;
+  /** Whether it depends on other monitors, and whether others depend on it (D-528). */
+  hasParents: boolean;
+  hasDependents: boolean;
 };
 
 type SourceKey = { monitorNo: number; agentNo: number };
@@ -128,7 +131,9 @@ export async function lockMonitors(
     `SELECT m.no, m.id, m.tenant_id AS "tenantId", m.name, m.type, m.target, m.interval_seconds AS "intervalSeconds",
             failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
             m.type = 'heartbeat' AS "waitsForPings", coalesce(m.check_spec -> 'dependencies', '[]') AS "dependencyIds",
-            m.down_min_sources AS quorum, m.state, m.state_since AS "stateSinceMs", m.sequence
+            m.down_min_sources AS quorum, m.state, m.state_since AS "stateSinceMs", m.sequence,
+            EXISTS (SELECT FROM monitor_dependencies e WHERE e.monitor_no = m.no) AS "hasParents",
+            EXISTS (SELECT FROM monitor_dependencies e WHERE e.parent_no = m.no) AS "hasDependents"
      FROM monitors m WHERE m.no = ANY($1::int[]) AND m.enabled ORDER BY m.no FOR NO KEY UPDATE`,
     [monitorNos],
   );

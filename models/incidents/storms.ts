@@ -26,7 +26,7 @@ export async function holdSummaries(run: Run, tenantIds: readonly string[]): Pro
 
 /**
  * Counts the monitors of each tenant that changed since a moment in a way that chats are notified of (D-44). What the
- * caller's transaction wrote is included, and until that ends no other one counts for these tenants: two at once know
+ * caller's transaction wrote is included, what waits for another monitor or came in its message is not, and until that ends no other one counts for these tenants: two at once know
  * of each other's monitors.
  */
 export async function countChangedMonitors(
@@ -42,6 +42,7 @@ export async function countChangedMonitors(
        AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = t.monitor_id AND u.sequence = t.sequence)
        AND NOT EXISTS (SELECT FROM unchecked_times u WHERE u.monitor_id = t.monitor_id AND u.sequence + 1 = t.sequence
          AND u.from_state = t.to_state)
+       AND NOT EXISTS (SELECT FROM parent_holds h WHERE h.monitor_id = t.monitor_id AND h.sequence = t.sequence)
      GROUP BY tenant_id`,
     [tenantIds, sinceMs],
   );

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
+import type { Parent } from '../../core/monitors/dependencies.ts';
+import type { Problem } from '../../core/monitors/input/checks.ts';
 import {
   isAgentChecked,
   type Monitor,
@@ -10,12 +12,14 @@ import {
 } from '../../core/monitors/monitor.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { monitorFields, NOTHING } from '../accounts/recorded-fields.ts';
+import { awaitOwnResults } from '../alerts/parents.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
 import { transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { lockDependencies, PARENTS, replaceParents } from './dependencies.ts';
 import {
   COLUMNS,
   columnOf,
@@ -42,25 +46,45 @@ export type NewMonitor = ChangeKey & {
   settings: MonitorSettings;
   secrets: MonitorSecrets;
   agentIds: readonly string[];
+  parents?: readonly Parent[];
 };
 
-/** What a change of a monitor may set; an absent part stays. */
-export type MonitorChange = { settings: MonitorSettings; secrets: MonitorSecrets; agentIds: readonly string[] };
+/**
+ * What a change of a monitor sets; `parents` are left out where they stay. They change under the lock of
+ * `lockDependencies` alone.
+ */
+export type MonitorChange = {
+  settings: MonitorSettings;
+  secrets: MonitorSecrets;
+  agentIds: readonly string[];
+  parents?: readonly Parent[];
+};
 
 /** A stored monitor, and what the queue must learn of its schedule. */
 export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
 
+/** Thrown where a monitor cannot depend on the monitors that it is to: that undoes the change. */
+export class DependencyRefusal extends Error {
+  readonly problems: readonly Problem[];
+
+  constructor(problems: readonly Problem[]) {
+    super(problems.map(({ message }) => message).join('; '));
+    this.problems = problems;
+  }
+}
+
 /**
  * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing
- * is stored and null is returned, however many requests come at once.
+ * is stored and null is returned, however many requests come at once. Throws `DependencyRefusal`.
  */
 export async function createMonitor(
   database: Database,
-  { id, tenantId, settings, secrets, agentIds, nowMs, holdsRechecks, author }: NewMonitor,
+  { id, tenantId, settings, secrets, agentIds, parents = [], nowMs, holdsRechecks, author }: NewMonitor,
   limit: number | null,
 ): Promise<StoredMonitor | null> {
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
+    if (parents.length > 0) await lockDependencies(run, tenantId);
     if (limit !== null) {
       // Of simultaneous requests, each counts only after the one before has stored its monitor.
       await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
@@ -81,7 +105,12 @@ export async function createMonitor(
       { transaction, returning: true },
     );
     const monitor = monitorOf(record.get({ plain: true }));
-    await recordMonitor(run, author, { monitor, before: NOTHING, after: monitorFields(monitor, agentIds, secrets) });
+    if (parents.length > 0) await storeParents(run, { monitor, parents });
+    await recordMonitor(run, author, {
+      monitor,
+      before: NOTHING,
+      after: monitorFields(monitor, { agentIds, parents }, secrets),
+    });
     return {
       monitor,
       schedule: await scheduleChecks(run, { monitor, agentIds, isChanged: true, nowMs, holdsRechecks }),
@@ -103,7 +132,7 @@ export async function lockMonitor(database: Database, run: Run, key: MonitorKey)
 
 /**
  * Stores what a locked monitor becomes, in the transaction that locked it: settings, sources, slots and audit entry
- * (D-07). A change of what is measured clears the sources' streaks (D-43).
+ * (D-07). A change of what is measured clears the sources' streaks (D-43). Throws `DependencyRefusal`.
  */
 export async function updateMonitor(
   { database, run, author, nowMs, holdsRechecks }: UpdateParts,
@@ -111,6 +140,7 @@ export async function updateMonitor(
   change: MonitorChange,
 ): Promise<StoredMonitor> {
   const { row, monitor: current, secrets, agentIds } = locked;
+  const { parents = locked.parents } = change;
   const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
   const changed = await writeChanges(run, row, {
     ...change.settings,
@@ -120,10 +150,16 @@ export async function updateMonitor(
     updatedAt: Math.floor(nowMs / 1000),
   });
   const monitor = monitorOf(changed);
+  if (!isDeepStrictEqual(parents, locked.parents)) {
+    await storeParents(run, { monitor, parents });
+    const kept = new Set(parents.flatMap(({ id, mode }) => (mode === 'hold' ? [id] : [])));
+    const parentIds = locked.parents.flatMap(({ id }) => (kept.has(id) ? [] : [id]));
+    await awaitOwnResults(run, { parentIds, monitorId: monitor.id }, nowMs);
+  }
   await recordMonitor(run, author, {
     monitor,
-    before: monitorFields(current, agentIds, secrets),
-    after: monitorFields(monitor, change.agentIds, change.secrets),
+    before: monitorFields(current, locked, secrets),
+    after: monitorFields(monitor, { agentIds: change.agentIds, parents }, change.secrets),
   });
   const isChanged = checksVersion > current.checksVersion;
   if (!isChanged && standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds }))
@@ -160,15 +196,16 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
   return await inTransaction(database, async (run) => {
     const locked = await lockRow(run, key);
     if (locked === null) return null;
-    const { row, agentIds } = locked;
+    const { row } = locked;
     const monitor = monitorOf(row);
     // A monitor whose secrets cannot be opened any more can be deleted: its secrets are not read.
     await recordMonitor(run, key.author, {
       monitor,
-      before: { fields: monitorFields(monitor, agentIds, {}).fields },
+      before: { fields: monitorFields(monitor, locked, {}).fields },
       after: NOTHING,
     });
     await resolveDeleted(run, key.id, key.nowMs);
+    await awaitOwnResults(run, { parentIds: [key.id] }, key.nowMs);
     const schedule = await scheduleMonitor(run, {
       monitorNo: row.no,
       agentNos: [],
@@ -224,18 +261,27 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
       sequence: paused.sequence,
       updatedAt: Math.floor(key.nowMs / 1000),
     });
+    if (row.state === 'down') await awaitOwnResults(run, { parentIds: [row.id] }, atMs);
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);
     await recordMonitor(run, key.author, {
       monitor,
-      before: monitorFields(before, agentIds, {}),
-      after: monitorFields(monitor, agentIds, {}),
+      before: monitorFields(before, locked, {}),
+      after: monitorFields(monitor, locked, {}),
     });
     const schedule = await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled });
     await key.beforeCommit?.(run);
     return { monitor, schedule };
   });
+}
+
+async function storeParents(
+  run: Run,
+  { monitor, parents }: { monitor: Monitor; parents: readonly Parent[] },
+): Promise<void> {
+  const problems = await replaceParents(run, { tenantId: monitor.tenantId, monitor, parents });
+  if (problems.length > 0) throw new DependencyRefusal(problems);
 }
 
 async function recordMonitor(
@@ -250,12 +296,14 @@ async function recordMonitor(
   });
 }
 
+type LockedRow = { row: MonitorColumns; agentIds: string[]; parents: Parent[] };
+
 /**
  * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for
  * each other. The monitor is read as it is after any wait; its sources, of which whom we waited for may have made
- * others, only by a statement that begins after it. Gives the agents of those by their ids.
+ * others, only by a statement that begins after it. Gives the agents of those, and the monitors that it depends on.
  */
-async function lockRow(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns; agentIds: string[] } | null> {
+async function lockRow(run: Run, key: MonitorKey): Promise<LockedRow | null> {
   const [row] = await run<MonitorColumns>(
     {
       name: 'lock-monitor',
@@ -269,15 +317,17 @@ async function lockRow(run: Run, key: MonitorKey): Promise<{ row: MonitorColumns
     [key.id, key.tenantId],
   );
   if (row === undefined) return null;
-  const agents = await run<{ id: string }>(
+  const [related] = await run<Omit<LockedRow, 'row'>>(
     {
       name: 'list-source-agents',
-      text: `SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = $1
-          AND a.kind <> 'service'`,
+      text: `SELECT ARRAY (
+               SELECT a.id FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no
+                 AND a.kind <> 'service'
+             ) AS "agentIds", ${PARENTS} AS parents FROM (SELECT $1::integer AS no) m`,
     },
     [row.no],
   );
-  return { row, agentIds: agents.map(({ id }) => id).toSorted() };
+  return { row, agentIds: related?.agentIds.toSorted() ?? [], parents: related?.parents ?? [] };
 }
 
 /** Writes the changed fields of a locked row and returns the new row. */

@@ -1,11 +1,17 @@
 import type { Dependency } from '../../core/checks/vendor/dependencies.ts';
+import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
 import type { MonitorColumns } from './record.ts';
 
-/** A monitor with its secrets in clear and its sources. */
-export type WholeMonitor = { monitor: Monitor; secrets: MonitorSecrets; agentIds: string[] };
+/** A monitor with its secrets in clear, its sources and the monitors that it depends on. */
+export type WholeMonitor = {
+  monitor: Monitor;
+  secrets: MonitorSecrets;
+  agentIds: string[];
+  parents: readonly Parent[];
+};
 
 /** What lists show of a monitor. */
 export type ListedMonitor = Pick<Monitor, (typeof LISTED)[number]>;
@@ -29,7 +35,6 @@ export const LISTED = [
   'slaTarget',
   'sla',
   'reopenSeconds',
-  'monthlyDrill',
   'tags',
   'state',
   'enabled',

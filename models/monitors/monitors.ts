@@ -1,8 +1,10 @@
 import type { Pool } from 'pg';
 import type { MonitorState, MonitorStatus } from '../../core/incidents/state.ts';
+import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorType } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn } from '../sql.ts';
+import { PARENTS } from './dependencies.ts';
 import { LISTED, openSecrets, selectList, type ListedMonitor, type WholeMonitor } from './monitor-rows.ts';
 
 /** `agentNo` = only monitors that this agent is to watch. */
@@ -16,8 +18,11 @@ export type MonitorFilter = {
   tags?: readonly string[];
 };
 
-/** A monitor with the ids of its sources, sorted; `hasOwnSources` = customers' agents are among them. */
-export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources: boolean };
+/**
+ * A monitor with the ids of its sources and the monitors that it depends on, sorted; `hasOwnSources` = customers'
+ * agents are among them.
+ */
+export type FoundMonitor = { monitor: Monitor; agentIds: string[]; hasOwnSources: boolean; parents: Parent[] };
 
 /** The pool, or a client of it in a transaction. */
 type Queryable = { pool: Pick<Pool, 'query'> };
@@ -39,17 +44,17 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
     ? 'monitors m'
     : 'unnest($1::text[], $2::text[]) AS requested (id, tenant_id) JOIN monitors m ' +
       'ON m.id = requested.id AND m.tenant_id = requested.tenant_id';
-  const { rows } = await pool.query<Monitor & { agentIds: string[]; hasOwnSources: boolean }>({
+  const { rows } = await pool.query<Monitor & Omit<FoundMonitor, 'monitor'>>({
     name: isOne ? 'find-monitor' : 'find-monitors',
     text: `SELECT no, m.id, m.tenant_id AS "tenantId", name, type, target, interval_seconds AS "intervalSeconds",
              timeout_ms AS "timeoutMs", method, expected_status AS "expectedStatus", body_match AS "bodyMatch",
              follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
              up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
              heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", sla,
-             reopen_seconds AS "reopenSeconds", monthly_drill AS "monthlyDrill", tags,
+             reopen_seconds AS "reopenSeconds", tags,
              check_spec AS "checkSpec", checks_version AS "checksVersion", enabled, state,
              state_since AS "stateSinceMs", created_at AS "createdAt", updated_at AS "updatedAt", "agentIds",
-             "hasOwnSources"
+             "hasOwnSources", ${PARENTS} AS parents
            FROM ${requested}, LATERAL (
              SELECT coalesce(array_agg(a.id
                ORDER BY a.id) FILTER (WHERE a.kind <> 'service'), '{}') AS "agentIds",
@@ -59,7 +64,10 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
     values: isOne ? [keys[0]?.id, keys[0]?.tenantId] : [keys.map(({ id }) => id), keys.map(({ tenantId }) => tenantId)],
   });
   const found = new Map(
-    rows.map(({ agentIds, hasOwnSources, ...monitor }) => [monitor.id, { monitor, agentIds, hasOwnSources }]),
+    rows.map(({ agentIds, hasOwnSources, parents, ...monitor }) => [
+      monitor.id,
+      { monitor, agentIds, hasOwnSources, parents },
+    ]),
   );
   return keys.map(({ tenantId, id }) => {
     const one = found.get(id);
@@ -84,7 +92,8 @@ export async function findWholeMonitor(
       [key.id, key.tenantId],
     );
     if (found === null || row === undefined) return null;
-    return { monitor: found.monitor, agentIds: found.agentIds, secrets: openSecrets(database, row) };
+    const { monitor, agentIds, parents } = found;
+    return { monitor, agentIds, parents, secrets: openSecrets(database, row) };
   });
 }
 

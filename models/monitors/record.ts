@@ -38,7 +38,6 @@ export function defineMonitorRecord(orm: Sequelize): ModelStatic<MonitorRecord> 
     slaTarget: DataTypes.DOUBLE,
     sla: DataTypes.JSONB,
     reopenSeconds: DataTypes.INTEGER,
-    monthlyDrill: DataTypes.BOOLEAN,
     tags: DataTypes.ARRAY(DataTypes.TEXT),
     checkSpec: { type: DataTypes.JSONB, allowNull: false },
     sealedSecrets: DataTypes.TEXT,

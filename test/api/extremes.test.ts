@@ -90,6 +90,8 @@ const LIMITS: [string, unknown, unknown][] = [
     { dependencies: Array.from({ length: 50 }, (_, index) => `mon_${index}`) },
     { dependencies: Array.from({ length: 51 }, (_, index) => `mon_${index}`) },
   ],
+  ['depends_on', { depends_on: [] }, { depends_on: [{ id: 'mon_none', mode: 'hold' }] }],
+  ['depends_on, its mode', { depends_on: [] }, { depends_on: [{ id: 'mon_none', mode: 'drop' }] }],
   [
     'headers',
     { check_spec: { request: { headers: headers(25), secretHeaders: headers(25, 'Y') } } },

@@ -78,11 +78,15 @@ function listLeaves(
   return inner.flatMap(({ step, value }) => listLeaves(document, resolveIn(document, value), [...way, step]));
 }
 
+/** What an item needs beside the field that is set. */
+const BESIDE: Readonly<Record<string, object>> = { depends_on: { mode: 'hold' } };
+
 function setField(into: unknown, [step, ...rest]: readonly (string | number)[], value: string): unknown {
   if (step === undefined) return value;
   if (typeof step === 'number') return [setField(Array.isArray(into) ? into[0] : undefined, rest, value)];
   const fields = (typeof into === 'object' && into !== null ? into : {}) as Record<string, unknown>;
-  return { ...fields, [step]: setField(fields[step], rest, value) };
+  const beside = rest[0] === 0 && rest.length > 1 ? BESIDE[step] : undefined;
+  return { ...fields, [step]: setField(beside === undefined ? fields[step] : [beside], rest, value) };
 }
 
 /**

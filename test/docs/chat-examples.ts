@@ -44,7 +44,15 @@ const DOWN: MonitorMessage = {
   url: `${publicUrl}/monitors/${SHOP.id}`,
 };
 
+const SHORT_REASON = 'HTTP 503 instead of 2xx (seen from 2 of 3 locations)';
+
 const { dependencies: _dependencies, sources_silent: _silent, ...SAMPLES } = DOWN.detail;
+
+const BEHIND: MonitorMessage = {
+  ...DOWN,
+  reason: SHORT_REASON,
+  detail: { ...SAMPLES, behind: { monitors: 37, names: ['Blog', 'Cart', 'Mail', 'Search', 'Shop', 'Status', 'Wiki'] } },
+};
 
 const MESSAGES: Readonly<Record<Kind, StoredMessage>> = {
   'monitor.down': DOWN,
@@ -143,6 +151,7 @@ function drillMessage(state: 'down' | 'up'): MonitorMessage {
 /** One message of every kind as chats receive it, 95 seconds after its event. */
 export const CHAT_EXAMPLES: Readonly<Record<string, ChatMessage>> = {
   ...Object.fromEntries(Object.entries(MESSAGES).map(([kind, message]) => [kind, buildAlert(message, AT_MS + 95_000)])),
+  'monitor.down, with others behind it': buildAlert(BEHIND, AT_MS + 95_000),
   'monitor.down, sent again': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: true, isOvertaken: true }),
   'monitor.down, sent late': buildAlert(DOWN, AT_MS + 540_000, { isSentAgain: false, isOvertaken: true }),
   'monitor.down, of a drill': buildAlert(drillMessage('down'), AT_MS + 2000),

@@ -125,7 +125,6 @@ export const SETTINGS: MonitorSettings = {
   slaTarget: null,
   sla: null,
   reopenSeconds: 0,
-  monthlyDrill: false,
   tags: [],
   checkSpec: {},
 };

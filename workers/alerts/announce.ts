@@ -4,10 +4,13 @@ import type { RegionCache } from '../../queues/region-cache.ts';
 import type { RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
+/** What is announced of committed changes. */
+export type Announced = Pick<RecordedChanges, 'transitions' | 'deliveries'>;
+
 /** Logs committed transitions and adds the jobs of their deliveries. Never rejects. */
 export async function announce(
   { log, metrics, queues }: Pick<Runtime, 'log' | 'metrics' | 'queues'>,
-  recorded: RecordedChanges,
+  recorded: Announced,
 ): Promise<void> {
   for (const { tenantId, monitorId, sequence, change, incidentId } of recorded.transitions) {
     metrics.transitioned(change.to);

@@ -45,6 +45,7 @@ import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ChannelHealth } from './channel-health.ts';
 import type { LaneWork } from './channel-lanes.ts';
 import { HeldAlerts } from './gather-held.ts';
+import { fillBehind } from './join-parents.ts';
 
 /** Of pino, what is needed here. */
 export type DeliveryLog = {
@@ -118,16 +119,20 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
 
   /**
    * Claims the channel's longest due attempt. What waited is dropped first where it is true no more, or gathered with
-   * others, and the next is claimed in its place.
+   * others, and the next is claimed in its place. What waits for the claimed one comes in its message.
    */
   async claim(channelId: string): Promise<Claim> {
     const { now, queues, log } = this.#parts;
-    const claim = await this.#claim(channelId);
-    if (claim.claimed?.isHeld !== true) return claim;
-    const { isSent, attempts } = await this.#held.release(claim.claimed);
-    const later = attempts.filter(({ dueAtMs }) => dueAtMs > now());
-    if (later.length > 0) await enqueueDeliveries(queues, log, later);
-    return isSent ? claim : await this.claim(channelId);
+    const { claimed, hasMore } = await this.#claim(channelId);
+    if (claimed === null) return { claimed, hasMore };
+    if (claimed.isHeld) {
+      const { isSent, attempts } = await this.#held.release(claimed);
+      const later = attempts.filter(({ dueAtMs }) => dueAtMs > now());
+      if (later.length > 0) await enqueueDeliveries(queues, log, later);
+      if (!isSent) return await this.claim(channelId);
+    }
+    const filled = claimed.parentNo === null ? claimed : await fillBehind(claimed, this.#parts, now());
+    return filled === null ? await this.claim(channelId) : { claimed: filled, hasMore };
   }
 
   /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */

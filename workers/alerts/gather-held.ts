@@ -18,6 +18,7 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
+import { decideByParents, SENT } from './join-parents.ts';
 
 export type GatheringParts = {
   database: Database;
@@ -54,7 +55,10 @@ export class HeldAlerts {
    */
   async release(claimed: ClaimedAttempt): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
     if (await this.#drop(claimed)) return { isSent: false, attempts: [] };
-    const gathered = await gatherHeld(claimed, this.#parts, this.#parts.now());
+    const decided = claimed.isBehind ? await decideByParents(claimed, this.#parts, this.#parts.now()) : SENT;
+    if (decided.outcome === 'quiet') return { isSent: false, attempts: await this.#planReminders(claimed.deliveryId) };
+    if (decided.outcome !== 'sent') return { isSent: false, attempts: decided.attempts };
+    const gathered = decided.isUpdate ? null : await gatherHeld(claimed, this.#parts, this.#parts.now());
     if (gathered !== null) return { isSent: false, attempts: gathered };
     const attempts = await this.#planReminders(claimed.deliveryId);
     await this.#release(claimed.deliveryId);

@@ -22,6 +22,7 @@ import {
 import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/notified-chats.ts';
+import { insertParentHolds, type ParentHold } from '../../models/alerts/parents.ts';
 import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import {
   addToSummaries,
@@ -48,6 +49,8 @@ export type NotifiedChange = WithIncident & {
   lastNotified: EventState | null;
   /** The vendors that it is blamed on. */
   culprits: readonly FailingDependency[];
+  /** What its alerts wait for, because its monitor depends on others, and what that is newer than; null = nothing. */
+  parentHold: (Hold & { sinceMs: number }) | null;
 };
 
 /** `routes` are the channels of each monitor, by its id. */
@@ -67,6 +70,8 @@ type RoutedDelivery = ChangeDelivery &
     channelType: ChannelType;
     groupSeconds: number;
     summarizesFlapping: boolean;
+    /** What it waits for of the monitors that its own depends on is newer than this, in Unix milliseconds. */
+    sinceMs: number;
   };
 
 /** The maintenance that each change happened in, by the numbers of monitors. */
@@ -106,7 +111,7 @@ export async function writeDeliveries(
 }
 
 function deliveriesOf(
-  { monitor, change, lastNotified, culprits, sequence, incident }: NotifiedChange,
+  { monitor, change, lastNotified, culprits, parentHold, sequence, incident }: NotifiedChange,
   {
     routes,
     newId,
@@ -148,7 +153,9 @@ function deliveriesOf(
       if (plan === null) return [];
       const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, change.detectedAtMs) : null;
       const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
-      const hold = longerHold(longerHold(plan.hold, pause), mute);
+      const behind = followsMaintenance && change.to !== 'up' ? parentHold : null;
+      // What waits longer than for a parent looks at that when it is claimed.
+      const hold = longerHold(longerHold(plan.hold, pause), mute) ?? behind;
       return {
         isChat: channelType !== 'webhook',
         delivery: {
@@ -165,6 +172,7 @@ function deliveriesOf(
           groupSeconds: route.groupSeconds,
           summarizesFlapping: route.summarizesFlapping,
           hold,
+          sinceMs: parentHold?.sinceMs ?? change.detectedAtMs,
         },
       };
     },
@@ -330,6 +338,7 @@ async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<New
   );
   const written = await insertAtRate(run, newest);
   await insertDeliveries(run, all);
+  await insertParentHolds(run, all.flatMap(parentHoldOf));
   const ids = new Set(written.map(({ id }) => id));
   const isNew = ({ id }: RoutedDelivery) => ids.has(id);
   const inserted = [...newest.filter(isNew), ...all];
@@ -340,6 +349,11 @@ async function writeHeld(run: Run, held: readonly RoutedDelivery[]): Promise<New
     ),
   );
   return [...written, ...all];
+}
+
+function parentHoldOf({ id, monitorId, message, hold, sinceMs }: RoutedDelivery): ParentHold[] {
+  if (hold?.reason !== 'parent' || hold.heldBy === null) return [];
+  return [{ deliveryId: id, monitorId, sequence: message.detail.sequence, parentId: hold.heldBy, sinceMs }];
 }
 
 type Gathering = DeliveryParts & { newest: ReadonlyMap<string, NewestSummary>; nowMs: number };

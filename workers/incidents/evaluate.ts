@@ -2,6 +2,7 @@ import { cleanText } from '../../core/foreign-text.ts';
 import { isDecided } from '../../core/incidents/decided-monitor.ts';
 import { GAUGES, latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
 import { DAY_MS } from '../../core/time.ts';
+import { recheckParents } from '../../models/alerts/parents.ts';
 import { listMissedResults } from '../../models/checks/check-record.ts';
 import { resultIdentity, storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
 import {
@@ -27,7 +28,14 @@ import { inTransaction, sqlStateOf, type Run } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/late-hours.ts';
 import { createPartitions, NO_PARTITION } from '../../models/system/partitions.ts';
 import { recordChanges, type RecordedChanges, type RecordingParts } from './record-changes.ts';
-import { changedSources, lateEvidence, sourceKey, stepMonitor, type SteppedMonitor } from './stepped-monitor.ts';
+import {
+  changedSources,
+  hasFirstFailure,
+  lateEvidence,
+  sourceKey,
+  stepMonitor,
+  type SteppedMonitor,
+} from './stepped-monitor.ts';
 
 export type EvaluatorParts = RecordingParts & { database: Database; now: () => number };
 
@@ -35,7 +43,7 @@ export type EvaluatorParts = RecordingParts & { database: Database; now: () => n
  * What came of a batch: results stored (repeats and those of gone monitors left out), transitions written, deliveries
  * and rechecks to be enqueued.
  */
-export type EvaluationOutcome = RecordedChanges & { stored: number; rechecks: PlannedRecheck[] };
+export type EvaluationOutcome = RecordedChanges & { stored: number };
 
 /**
  * How far back a stored result can still make a late one too old to apply, in milliseconds: the longest interval and a
@@ -106,9 +114,14 @@ async function evaluateBatch(
   const stepped = stepMonitors(monitors, batch, nowMs);
   await recordSources(run, stepped, nowMs);
   const rechecks = await recordRechecks(run, stepped);
+  const ofParents = await recheckParents(
+    run,
+    stepped.filter(needsParents).map(({ monitor }) => monitor.no),
+    nowMs,
+  );
   const recorded = await recordChanges(run, stepped, parts);
   await insertEvidence(run, stepped.flatMap(lateEvidence));
-  return { stored: stored.size, rechecks, ...recorded };
+  return { ...recorded, stored: stored.size, rechecks: [...rechecks, ...ofParents, ...recorded.rechecks] };
 }
 
 function nothingChanged(stored: number): EvaluationOutcome {
@@ -225,6 +238,11 @@ async function addMissed(run: Run, batch: Batch): Promise<Batch> {
 function isOfNow(result: MeasuredResult, source: EvaluatedSource): boolean {
   if (result.checksVersion !== source.checksVersion) return false;
   return source.monitorState !== 'pending' || latestStartMs(result.dueAtMs) >= source.monitorStateSinceMs;
+}
+
+/** A first failure may be that of a monitor that this one depends on: then that is checked, too. */
+function needsParents(stepped: SteppedMonitor): boolean {
+  return stepped.monitor.hasParents && hasFirstFailure(stepped);
 }
 
 async function lockResultMonitors(run: Run, { results }: Batch, nowMs: number): Promise<EvaluatedMonitor[]> {

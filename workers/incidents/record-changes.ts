@@ -1,8 +1,12 @@
 import { isEventState, type EventState } from '../../core/alerts/event.ts';
+import type { Hold } from '../../core/alerts/hold.ts';
+import { findDownParents, holdForParents, type ParentFacts } from '../../core/alerts/parents.ts';
 import { blame, findCulprits, type Dependency, type FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { listRoutes, type Route } from '../../models/alerts/channels.ts';
+import { awaitOwnResults, readParents, recheckDependents, releaseToParents } from '../../models/alerts/parents.ts';
+import type { PlannedRecheck } from '../../models/checks/schedule.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import { insertEvidence, type NewEvidence } from '../../models/incidents/evidence.ts';
 import {
@@ -17,6 +21,7 @@ import type { Run } from '../../models/sql.ts';
 import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../../models/statistics/overload.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
+import { firstOfChannel } from '../alerts/join-parents.ts';
 import { writeDeliveries } from '../alerts/write-deliveries.ts';
 
 /** A monitor as it was locked, and what it went through, in order. */
@@ -32,10 +37,14 @@ export type RecordedTransition = {
 };
 
 /**
- * What was written: the transitions for the log, and the deliveries whose jobs are to be added once the transaction is
- * committed.
+ * What was written: the transitions for the log, and the deliveries and rechecks whose jobs are to be added once the
+ * transaction is committed.
  */
-export type RecordedChanges = { transitions: RecordedTransition[]; deliveries: DueAttempt[] };
+export type RecordedChanges = {
+  transitions: RecordedTransition[];
+  deliveries: DueAttempt[];
+  rechecks: PlannedRecheck[];
+};
 
 export type RecordingParts = { newId: (prefix: IdPrefix) => string; publicUrl: string };
 
@@ -45,6 +54,7 @@ type DecidedChange = DecidedTransition & {
   isNotified: boolean;
   lastNotified: EventState | null;
   culprits: readonly FailingDependency[];
+  parentHold: (Hold & { sinceMs: number }) | null;
 };
 
 /**
@@ -58,11 +68,12 @@ export async function recordChanges(
   parts: RecordingParts,
 ): Promise<RecordedChanges> {
   const moved = changed.filter(({ changes }) => changes.length > 0);
-  if (moved.length === 0) return { transitions: [], deliveries: [] };
+  if (moved.length === 0) return { transitions: [], deliveries: [], rechecks: [] };
   const routes = await findRoutes(run, moved);
   const dependencies = await findDependenciesOf(run, moved);
+  const parents = await findParentsOf(run, moved);
   const lastNotified = await findLastNotified(run, moved);
-  const decided = moved.flatMap((one) => decideChanges(one, { dependencies, lastNotified, parts }));
+  const decided = moved.flatMap((one) => decideChanges(one, { dependencies, parents, lastNotified, parts }));
   const recorded = await recordTransitions(run, decided);
   await insertEvidence(run, recorded.flatMap(evidenceOf));
   await storeMonitorStates(run, moved.flatMap(stateAfter));
@@ -70,7 +81,44 @@ export async function recordChanges(
   await beginUnchecked(run, recorded.flatMap(beginningOfUnchecked));
   const notified = recorded.filter(({ isNotified }) => isNotified);
   const deliveries = await writeDeliveries(run, notified, { routes, ...parts });
-  return { transitions: recorded.map(transitionOf), deliveries: deliveries.map(firstAttempt) };
+  const behind = await wakeDependents(run, moved);
+  return {
+    transitions: recorded.map(transitionOf),
+    deliveries: [...deliveries.map(firstAttempt), ...behind.deliveries],
+    rechecks: behind.rechecks,
+  };
+}
+
+/**
+ * Alerts behind a monitor that goes down come in its message. Those that did so wait for results of their own monitors
+ * once it is down no more, and these are checked soon.
+ */
+async function wakeDependents(
+  run: Run,
+  moved: readonly ChangedMonitor[],
+): Promise<Pick<RecordedChanges, 'deliveries' | 'rechecks'>> {
+  const parents = moved.filter(({ monitor }) => monitor.hasDependents);
+  if (parents.length === 0) return { deliveries: [], rechecks: [] };
+  const nowMs = Math.max(...parents.flatMap(({ changes }) => changes.map(({ detectedAtMs }) => detectedAtMs)));
+  const down = parents.filter(({ changes }) => changes.at(-1)?.to === 'down');
+  const over = parents.filter(
+    ({ monitor, changes }) =>
+      changes.at(-1)?.to !== 'down' && (monitor.state === 'down' || changes.some(({ to }) => to === 'down')),
+  );
+  const due = await releaseToParents(
+    run,
+    down.map(({ monitor }) => monitor.no),
+    nowMs,
+  );
+  const { channels, monitorIds } = await awaitOwnResults(
+    run,
+    { parentIds: over.map(({ monitor }) => monitor.id) },
+    nowMs,
+  );
+  return {
+    deliveries: [...due, ...channels].map(firstOfChannel),
+    rechecks: await recheckDependents(run, monitorIds, nowMs),
+  };
 }
 
 async function findRoutes(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<string, Route[]>> {
@@ -91,6 +139,7 @@ async function findLastNotified(run: Run, moved: readonly ChangedMonitor[]): Pro
 
 type Decision = {
   dependencies: ReadonlyMap<string, Dependency>;
+  parents: ReadonlyMap<number, readonly ParentFacts[]>;
   lastNotified: ReadonlyMap<string, EventState>;
   parts: RecordingParts;
 };
@@ -98,7 +147,8 @@ type Decision = {
 function decideChanges({ monitor, changes }: ChangedMonitor, given: Decision): DecidedChange[] {
   const dependencies = monitor.dependencyIds.flatMap((id) => given.dependencies.get(id) ?? []);
   return changes.map((change, index) => {
-    const culprits = findCulprits(change, dependencies);
+    const parents = given.parents.get(monitor.no) ?? [];
+    const culprits = [...findDownParents(change, parents), ...findCulprits(change, dependencies)];
     const before = index === 0 ? notifiedState(monitor, change) : change.from;
     return {
       monitor,
@@ -108,9 +158,19 @@ function decideChanges({ monitor, changes }: ChangedMonitor, given: Decision): D
       isNotified: change.isOurs !== true && !(index === 0 && monitor.uncheckedFrom === change.to),
       lastNotified: isEventState(before) ? before : (given.lastNotified.get(monitor.id) ?? null),
       culprits,
+      parentHold: holdFor(change, parents),
       newIncidentId: given.parts.newId('inc'),
     };
   });
+}
+
+/** What alerts of a change wait for, because its monitor depends on others; its first failure says since when. */
+function holdFor(change: Change, parents: readonly ParentFacts[]): DecidedChange['parentHold'] {
+  if (change.to === 'up' || parents.length === 0) return null;
+  const failures = change.failures.map(({ first }) => first.atMs);
+  const sinceMs = failures.length === 0 ? null : Math.min(...failures);
+  const hold = holdForParents(parents, { sinceMs, nowMs: change.detectedAtMs });
+  return hold && { ...hold, sinceMs: sinceMs ?? change.detectedAtMs };
 }
 
 /**
@@ -147,6 +207,21 @@ function evidenceOf({ monitor, change, incident }: DecidedChange & WithIncident)
 
 function transitionOf({ monitor, sequence, change, incident }: DecidedChange & WithIncident): RecordedTransition {
   return { tenantId: monitor.tenantId, monitorId: monitor.id, sequence, change, incidentId: incident?.id ?? null };
+}
+
+/** What the monitors that are in trouble depend on; those that changed in this very batch as they are after it. */
+async function findParentsOf(run: Run, moved: readonly ChangedMonitor[]): Promise<Map<number, ParentFacts[]>> {
+  const troubled = moved.filter(({ monitor, changes }) => monitor.hasParents && changes.some(({ to }) => to !== 'up'));
+  if (troubled.length === 0) return new Map();
+  const nowMs = Math.max(...troubled.flatMap(({ changes }) => changes.map(({ detectedAtMs }) => detectedAtMs)));
+  const parents = await readParents(run, { monitorNos: troubled.map(({ monitor }) => monitor.no), nowMs });
+  const states = new Map(moved.map(({ monitor, changes }) => [monitor.no, changes.at(-1)?.to ?? monitor.state]));
+  return new Map(
+    [...parents].map(([monitorNo, facts]) => [
+      monitorNo,
+      facts.map((parent) => ({ ...parent, state: states.get(parent.no) ?? parent.state })),
+    ]),
+  );
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Change, SourceFailure } from '../../core/incidents/change.ts';
 import { isFresh, type DecidedMonitor } from '../../core/incidents/decided-monitor.ts';
 import { toFailureEvidence } from '../../core/incidents/failure-evidence.ts';
 import { applyResult, failuresOf } from '../../core/incidents/monitor-state.ts';
-import { firstBadOf, GAUGES, voteOf, type SourceState } from '../../core/incidents/source-state.ts';
+import { firstBadOf, GAUGES, voteOf, type GaugeName, type SourceState } from '../../core/incidents/source-state.ts';
 import { talksToTarget } from '../../core/monitors/monitor.ts';
 import type { MeasuredResult } from '../../models/checks/check-results.ts';
 import type { PlannedRecheck } from '../../models/checks/schedule.ts';
@@ -81,6 +81,17 @@ function planRecheck(
       ? null
       : recheckAtMs({ dueAtMs, afterMs, nowMs }, tickMoment({ intervalSeconds, slot }, monitorNo));
   return atMs === null ? null : { monitorNo, agentNo, atMs };
+}
+
+/** Whether a source failed that was well before: it is down, degraded, or on its way there. */
+export function hasFirstFailure({ monitor, after }: SteppedMonitor): boolean {
+  return after.sources.some(({ state }, index) =>
+    GAUGES.some((gauge) => isBad(state, gauge) && !isBad(monitor.sources[index]?.state ?? null, gauge)),
+  );
+}
+
+function isBad(state: SourceState | null, gauge: GaugeName): boolean {
+  return state !== null && firstBadOf(state[gauge]) !== null;
 }
 
 /** The sources whose states differ after the batch, as they are stored. */

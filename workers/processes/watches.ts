@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { watchAgents } from '../agents/watch.ts';
-import { announce } from '../alerts/announce.ts';
+import { announce, type Announced } from '../alerts/announce.ts';
+import { watchParents } from '../alerts/join-parents.ts';
 import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
 import { createEvaluator } from '../incidents/evaluate.ts';
-import type { RecordedChanges } from '../incidents/record-changes.ts';
 import { watchMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
@@ -66,10 +66,27 @@ export function startMaintenanceWatch(runtime: Runtime): RunningProcess {
   });
 }
 
+/** How often it is asked whether alerts that wait for other monitors need wait no longer, in milliseconds. */
+const PARENTS_EVERY_MS = 1000;
+
+/** Starts watching what alerts wait for that depend on other monitors; several processes that do so do no harm. */
+export function startParentWatch(runtime: Runtime): RunningProcess {
+  return startWatch(runtime, {
+    name: 'parents',
+    failureLine: 'parents.not_watched',
+    afterFailureMs: PARENTS_EVERY_MS,
+    async round(hand) {
+      const { due, mayHaveMore } = await watchParents(runtime, runtime.now());
+      if (due.length > 0) hand({ transitions: [], deliveries: due });
+      return mayHaveMore ? 0 : PARENTS_EVERY_MS;
+    },
+  });
+}
+
 type Watch = {
   name: string;
   /** Polls once, announces by `hand` what was recorded, and says in how many milliseconds the next round is due. */
-  round: (hand: (recorded: RecordedChanges) => void) => Promise<number>;
+  round: (hand: (recorded: Announced) => void) => Promise<number>;
   /** The log line of a round that failed; the next one makes up for it, after `afterFailureMs` milliseconds. */
   failureLine: string;
   afterFailureMs: number;
@@ -79,7 +96,7 @@ type Watch = {
 function startWatch(runtime: Runtime, { name, failureLine, round, afterFailureMs }: Watch): RunningProcess {
   const stopping = new AbortController();
   const announcements = new Set<Promise<void>>();
-  const hand = (recorded: RecordedChanges) => {
+  const hand = (recorded: Announced) => {
     const announced = announce(runtime, recorded).finally(() => announcements.delete(announced));
     announcements.add(announced);
   };

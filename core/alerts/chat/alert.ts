@@ -9,6 +9,7 @@ import type { ChannelLoss, ChannelLossMessage, ChannelMessage, ChannelTestMessag
 import type { MonitorMessage, StoredMessage } from '../envelope.ts';
 import type { EventState } from '../event.ts';
 import type { Flapping } from '../flapping.ts';
+import type { Behind } from '../parents.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
 
 /** Longer lists are counted: the message must be readable at a glance. */
@@ -106,6 +107,7 @@ function buildMonitorAlert(
 ): ChatMessage {
   const { tone, word } = STATES[state];
   const { flapping } = detail;
+  const isRepeated = reminder !== undefined || detail.behind?.update === true;
   const facts = [
     ...fact('Unstable', flapping === undefined ? null : formatFlapping(flapping)),
     ...fact('Failing from', formatLocations(detail.sources_down, detail.sources_total)),
@@ -114,6 +116,7 @@ function buildMonitorAlert(
       'Depends on',
       formatList((detail.dependencies ?? []).map((one) => `${shorten(one.name, CHAT_CAPS.shortName)} (${one.state})`)),
     ),
+    ...(detail.behind === undefined ? [] : factOfBehind(detail.behind)),
     ...fact('Maintenance', detail.maintenance === undefined ? null : formatMaintenance(detail.maintenance)),
     ...fact(
       'Muted',
@@ -136,7 +139,7 @@ function buildMonitorAlert(
     };
   return {
     tone,
-    title: `${reminder === undefined ? word : `Still ${word.toLowerCase()}`}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
+    title: `${isRepeated ? `Still ${word.toLowerCase()}` : word}: ${shorten(monitor.name, CHAT_CAPS.name)}`,
     text: shorten(reason, CHAT_CAPS.text),
     facts,
     link: { label: 'View monitor', url },
@@ -165,6 +168,13 @@ function buildDrillAlert(
         ],
     link: { label: 'View monitor', url },
   };
+}
+
+/** Monitors behind one that is down: names are cut rather than the count, which stands in the label. */
+function factOfBehind({ monitors, names }: Behind): ChatFact[] {
+  const named = names.slice(0, MOST_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
+  const rest = monitors - named.length;
+  return fact(`And ${monitors} behind it`, `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`);
 }
 
 function formatMaintenance({ name, ends_at: endsAt }: { name: string; ends_at: number }): string {

@@ -1,5 +1,6 @@
 import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
 import { defaultDownMinSources } from '../defaults.ts';
+import { sortParents, type Parent } from '../dependencies.ts';
 import { isAgentChecked, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
 import { sortTags } from '../tags.ts';
 import { originOf, parseTarget } from '../targets.ts';
@@ -38,8 +39,16 @@ export type MonitorContext = {
   readSchedule: (schedule: ScheduleInput) => ReadSchedule;
 };
 
-/** A monitor with everything that is stored of it: settings to show, agents sorted, secrets to seal. */
-export type MonitorDraft = { settings: MonitorSettings; agentSources: string[]; secrets: MonitorSecrets };
+/**
+ * A monitor with everything that is stored of it: settings to show, agents and parents sorted, secrets to seal. Whether
+ * the parents can be its own is judged when they are stored.
+ */
+export type MonitorDraft = {
+  settings: MonitorSettings;
+  agentSources: string[];
+  parents: readonly Parent[];
+  secrets: MonitorSecrets;
+};
 
 /** An input, what is around its monitor, and whether all that is not sent stays (`readMonitorPatch`). */
 type MonitorChange = { input: MonitorInput; context: MonitorContext; keepsOmitted?: boolean };
@@ -74,14 +83,14 @@ export function completeMonitor(
     slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
     sla: input.sla === undefined ? base.settings.sla : input.sla && completeServiceSla(input.sla, problems),
     reopenSeconds: input.reopen_seconds ?? base.settings.reopenSeconds,
-    monthlyDrill: input.monthly_drill ?? base.settings.monthlyDrill,
     tags: input.tags === undefined ? base.settings.tags : sortTags(input.tags),
   };
   checkTarget(base, { input, settings, context }, problems);
   checkTimes({ input, settings, minIntervalSeconds: context.minIntervalSeconds }, problems);
   checkQuorum(settings, agentSources.length, problems);
   const { checkSpec, secrets } = completeSpec(base, { input, context, keepsOmitted }, problems);
-  return { settings: { ...settings, checkSpec }, agentSources, secrets };
+  const parents = input.depends_on === undefined ? base.parents : sortParents(input.depends_on);
+  return { settings: { ...settings, checkSpec }, agentSources, parents, secrets };
 }
 
 type TargetInput = { input: MonitorInput; settings: MonitorSettings; context: MonitorContext };

@@ -1,6 +1,7 @@
 import type { DnsMode, DnsRecordType } from '../../checks/dns/records.ts';
 import type { AssertionInput } from '../../checks/http/assertions.ts';
 import type { ScheduleInput } from '../../heartbeats/schedule.ts';
+import type { Parent } from '../dependencies.ts';
 import type { CheckSpec, HttpMethod, MonitorType, RequestSpec, TransportSpec } from '../monitor.ts';
 
 /**
@@ -25,7 +26,6 @@ export type MonitorBody = {
   sla_target?: number | null;
   sla?: ServiceSlaInput | null;
   reopen_seconds?: number;
-  monthly_drill?: boolean;
   tags?: readonly string[];
   grace_seconds?: number;
   agent_sources?: readonly string[];
@@ -33,6 +33,7 @@ export type MonitorBody = {
   warn_days?: number;
   components?: readonly string[];
   dependencies?: readonly string[];
+  depends_on?: readonly Parent[];
 };
 
 /** An SLA over service hours; maintenance is left out unless `exclude_maintenance` is false. */

@@ -126,11 +126,11 @@ function defaultMonitor(
       slaTarget: null,
       sla: null,
       reopenSeconds: 0,
-      monthlyDrill: false,
       tags: [],
       checkSpec: type === 'domain' ? { domain: { warnDays: DEFAULT_WARN_DAYS } } : {},
     },
     agentSources: isAgentChecked(type) ? chooseDefaultSources(context.monitorId, context.aliveAgentIds) : [],
+    parents: [],
     secrets: {},
   };
 }

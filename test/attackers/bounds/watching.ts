@@ -47,6 +47,38 @@ const monitors: Walker = async (t) => {
   );
 };
 
+const dependencies: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const ids: string[] = [];
+  for (let no = 0; no < 22; no += 1) ids.push(await made(owner('POST', '/v1/monitors', { name: `x${no}` })));
+  const [child = '', ...parents] = ids;
+  const depend = (id: string, on: readonly string[]) =>
+    owner('PATCH', `/v1/monitors/${id}`, { depends_on: on.map((parent) => ({ id: parent, mode: 'hold' })) });
+  t.is((await depend(child, parents)).status, 400);
+  t.is((await depend(child, parents.slice(1))).status, 200);
+  t.is((await depend(child, [])).status, 200);
+  const chain = await statusesOf(10, (no) => depend(ids[no] ?? '', [ids[no + 1] ?? '']));
+  t.deepEqual(chain, thenRefused(9, 200, 400));
+  const count =
+    'SELECT count(*) FROM monitor_dependencies d JOIN monitors m ON m.no = d.monitor_no WHERE m.tenant_id = $1';
+  t.is(await numberOf(api, count, [tenantId]), 9);
+  await api.database.pool.query(
+    `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects,
+       down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
+     SELECT 'mon_crowd' || n, $1, 'x', 'http', 60, 5000, true, 2, 1, 1, 0, 0, 0 FROM generate_series(1, 1200) n`,
+    [tenantId],
+  );
+  await api.database.pool.query(
+    `INSERT INTO monitor_dependencies SELECT a.no, b.no, 'hold' FROM monitors a JOIN monitors b
+       ON b.tenant_id = a.tenant_id AND b.id LIKE 'mon_crowd%' AND substr(b.id, 10)::int > 1180
+     WHERE a.tenant_id = $1 AND a.id LIKE 'mon_crowd%' AND substr(a.id, 10)::int <= 1000`,
+    [tenantId],
+  );
+  t.true((await numberOf(api, count, [tenantId])) >= 20_000);
+  t.regex((await depend(ids.at(-1) ?? '', [child])).text, /at most 20000 dependencies/);
+};
+
 const bulkChanges: Walker = async (t) => {
   const { api } = t.context;
   const { owner, tenantId } = await api.account();
@@ -352,6 +384,7 @@ const maintenance: Walker = async (t) => {
 
 export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
   monitors,
+  'dependencies of monitors': dependencies,
   'bulk changes': bulkChanges,
   results,
   'changes of state': changes,

@@ -111,6 +111,8 @@ test('a claim gives the attempt everything it needs', async (t) => {
     connection: null,
     refusal: null,
     isHeld: false,
+    isBehind: false,
+    parentNo: null,
     isOvertaken: false,
   });
 });

@@ -59,6 +59,7 @@ test('a delivery is found with its message and every attempt, the one that was c
     attemptCount: 2,
     merged: 0,
     heldBy: null,
+    heldByMonitorId: null,
     lastError: 'The endpoint responded with 503',
     createdAtMs: NOW_MS,
     nextAttemptAtMs: NOW_MS + 5000,

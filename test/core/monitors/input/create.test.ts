@@ -40,11 +40,11 @@ test('a name alone makes an http monitor with every default', (t) => {
       slaTarget: null,
       sla: null,
       reopenSeconds: 0,
-      monthlyDrill: false,
       tags: [],
       checkSpec: {},
     },
     agentSources: ['agt_a', 'agt_b', 'agt_c'],
+    parents: [],
     secrets: {},
   });
 });

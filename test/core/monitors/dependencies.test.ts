@@ -1,0 +1,110 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import {
+  findDependencyProblems,
+  MOST_DEPENDENCIES,
+  MOST_LEVELS,
+  sortParents,
+  type Dependency,
+} from '../../../core/monitors/dependencies.ts';
+
+/** What is wrong where `child` is to depend on these, with dependencies written as `a>b`: a depends on b. */
+function problemsOf(child: string, on: readonly string[], dependencies: readonly string[] = []): string[] {
+  return findDependencyProblems(
+    on.map((id) => ({ id, mode: 'hold' })),
+    {
+      monitorId: child,
+      ownIds: new Set([...on].filter((id) => id !== 'foreign')),
+      dependencies: dependencies.map((text) => {
+        const [monitorId = '', parentId = ''] = text.split('>');
+        return { monitorId, parentId };
+      }),
+    },
+  ).map(({ message }) => message);
+}
+
+test('parents that are no monitors of the account, the monitor itself and doubles are refused by their place', (t) => {
+  t.deepEqual(problemsOf('a', []), []);
+  t.deepEqual(problemsOf('a', ['b', 'c']), []);
+  t.deepEqual(problemsOf('a', ['b', 'foreign']), [
+    'depends_on[1].id must be the id of a monitor of this account, got "foreign"',
+  ]);
+  t.deepEqual(problemsOf('a', ['a']), ['depends_on[0].id must be another monitor, got this one']);
+  t.deepEqual(problemsOf('a', ['b', 'b']), ['depends_on[1].id must be named once, got "b" again']);
+});
+
+test('cycles through one or several monitors are refused, and what two chains share is none', (t) => {
+  t.deepEqual(problemsOf('a', ['c', 'b'], ['b>a']), [
+    'depends_on[1].id must not depend on this monitor itself, and "b" does: leave it out, or remove that first',
+  ]);
+  t.is(problemsOf('a', ['d'], ['b>a', 'c>b', 'd>c']).length, 1);
+  t.deepEqual(problemsOf('a', ['b', 'c'], ['b>d', 'c>d', 'd>e']), []);
+});
+
+test('what a monitor depended on before is replaced, and stands in the way of nothing', (t) => {
+  t.deepEqual(problemsOf('a', ['c'], ['a>b', 'b>c']), []);
+});
+
+test('a chain has ten monitors at most, counted above and below the changed one', (t) => {
+  const chain = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => `m${from + index}>m${from + index + 1}`);
+  t.deepEqual(problemsOf('m5', ['m6'], [...chain(1, 5), ...chain(6, MOST_LEVELS)]), []);
+  t.deepEqual(problemsOf('m5', ['m6'], [...chain(1, 5), ...chain(6, MOST_LEVELS + 1)]), [
+    'depends_on must be such that no chain of dependencies has more than 10 monitors, got one of 11',
+  ]);
+});
+
+test('an account has 20,000 dependencies at most', (t) => {
+  const others = (count: number) => Array.from({ length: count }, (_, index) => `x${index}>y`);
+  t.deepEqual(problemsOf('a', ['b'], others(MOST_DEPENDENCIES - 1)), []);
+  t.regex(problemsOf('a', ['b'], others(MOST_DEPENDENCIES))[0] ?? '', /at most 20000 dependencies, got 20001/);
+});
+
+test('whatever is written one after the other, what is let through has no cycle and no long chain', (t) => {
+  const name = fc.integer({ min: 0, max: 13 }).map(String);
+  fc.assert(
+    fc.property(fc.array(fc.tuple(name, fc.uniqueArray(name, { maxLength: 4 })), { maxLength: 60 }), (writes) => {
+      const stored = new Map<string, readonly string[]>();
+      for (const [monitorId, on] of writes) {
+        const dependencies: Dependency[] = [...stored].flatMap(([child, parents]) =>
+          parents.map((parentId) => ({ monitorId: child, parentId })),
+        );
+        const problems = findDependencyProblems(
+          on.map((id) => ({ id, mode: 'annotate' })),
+          { monitorId, ownIds: new Set(on), dependencies },
+        );
+        const before = stored.get(monitorId) ?? [];
+        stored.set(monitorId, on);
+        const levels = longestChain(stored);
+        if (problems.length === 0) t.true(levels <= MOST_LEVELS);
+        else {
+          t.true(levels > MOST_LEVELS);
+          stored.set(monitorId, before);
+        }
+      }
+    }),
+  );
+  t.pass();
+});
+
+/** The monitors of the longest chain, by following each: Infinity where one leads back. */
+function longestChain(stored: ReadonlyMap<string, readonly string[]>): number {
+  const follow = (id: string, above: readonly string[]): number =>
+    above.includes(id)
+      ? Infinity
+      : 1 + Math.max(0, ...(stored.get(id) ?? []).map((parent) => follow(parent, [...above, id])));
+  return Math.max(0, ...[...stored.keys()].map((id) => follow(id, [])));
+}
+
+test('parents are sorted by id', (t) => {
+  t.deepEqual(
+    sortParents([
+      { id: 'mon_b', mode: 'hold' },
+      { id: 'mon_B', mode: 'annotate' },
+    ]),
+    [
+      { id: 'mon_B', mode: 'annotate' },
+      { id: 'mon_b', mode: 'hold' },
+    ],
+  );
+});

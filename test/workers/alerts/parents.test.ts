@@ -1,0 +1,355 @@
+import test, { type ExecutionContext } from 'ava';
+import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
+import type { Verdict } from '../../../core/checks/verdict.ts';
+import type { DependencyMode } from '../../../core/monitors/dependencies.ts';
+import type { Monitor, MonitorSettings } from '../../../core/monitors/monitor.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
+import { replaceParents } from '../../../models/monitors/dependencies.ts';
+import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { runOn } from '../../../models/sql.ts';
+import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
+import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
+import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
+import { Deliverer } from '../../../workers/alerts/deliver.ts';
+import { watchParents } from '../../../workers/alerts/join-parents.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+
+const SECOND = 1000;
+
+/** A whole minute of tomorrow. */
+const START_MS = Math.floor(Date.now() / 60_000) * 60_000 + 24 * 3_600_000;
+
+const DELIVERED = {
+  ...NOTHING_MORE,
+  outcome: 'delivered' as const,
+  statusCode: 200,
+  durationMs: 1,
+  error: null,
+  response: null,
+};
+
+/** A router that is up, monitors behind it, and channels, by a clock of the test in seconds. */
+async function prepare(t: ExecutionContext) {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId, publicUrl } = runtime;
+  const run = runOn(database.pool);
+  const agent = await runtime.addAgent('local');
+  const at = (second: number) => START_MS + second * SECOND;
+  const change = async (verdict: Verdict, second: number, of: readonly Monitor[]) => {
+    const evaluate = createEvaluator({ database, now: () => at(second), newId, publicUrl });
+    return await evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: at(second) - 100, verdict })));
+  };
+  const add = async (
+    name: string,
+    parents: readonly [Monitor, DependencyMode][] = [],
+    given: Partial<MonitorSettings> = {},
+  ) => {
+    const monitor = await runtime.addMonitor([agent], { name, downAfterFailures: 1, ...given });
+    const on = parents.map(([{ id }, mode]) => ({ id, mode }));
+    t.deepEqual(await replaceParents(run, { tenantId, monitor, parents: on }), []);
+    await change('up', -60, [monitor]);
+    // The check of what is new was made, too.
+    await run('UPDATE monitor_sources SET look_at = NULL WHERE monitor_no = $1', [monitor.no]);
+    return monitor;
+  };
+  const addChannel = async (type: 'telegram' | 'webhook', monitorIds: readonly string[] = []) => {
+    const id = newId('nch');
+    await createChannel(database, {
+      id,
+      tenantId,
+      type,
+      name: 'On call',
+      status: 'connected',
+      allMonitors: monitorIds.length === 0,
+      monitorIds: [...monitorIds],
+      ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
+      nowMs: at(-90),
+      author: null,
+    });
+    await run(`UPDATE channels SET chat_id = '-100' WHERE id = $1 AND type = 'telegram'`, [id]);
+    return id;
+  };
+  const sent: ChatMessage[] = [];
+  const posted: WebhookDelivery[] = [];
+  /** What a chat gets in a second, with what its messages say of monitors behind others. */
+  const deliver = async (channelId: string, second: number) => {
+    await watchParents(runtime, at(second));
+    const deliverer = new Deliverer({
+      database,
+      newId,
+      publicUrl,
+      sendWebhook: (delivery) => {
+        posted.push(delivery);
+        return Promise.resolve(DELIVERED);
+      },
+      sendTelegram: (_chatId, message) => {
+        sent.push(message);
+        return Promise.resolve(DELIVERED);
+      },
+      sendSlack: () => Promise.reject(new Error('There is no Slack here')),
+      sendEmail: null,
+      deadlineMs: 8000,
+      retrySeconds: [5, 25, 125],
+      channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
+      queues: { enqueueAttempts: () => Promise.resolve() },
+      metrics: { deliveryAttempted: () => {} },
+      log: { info: () => {}, warn: () => {} },
+      now: () => at(second),
+      random: Math.random,
+    });
+    await new ChannelLanes(deliverer).run(channelId);
+    return sent.splice(0).map(({ title, facts }) => {
+      const behind = facts.find(({ label }) => label.endsWith('behind it'));
+      return behind === undefined ? title : `${title}. ${behind.label}: ${behind.value}`;
+    });
+  };
+  const outcomes = async (channelId: string) =>
+    (
+      await run<{ text: string }>(
+        `SELECT concat_ws(' ', d.message #>> '{monitor,name}', d.message ->> 'state', d.outcome, h.reason,
+           (SELECT name FROM monitors m WHERE m.id = h.held_by)) AS text
+         FROM deliveries d LEFT JOIN held_deliveries h ON h.delivery_id = d.id WHERE d.channel_id = $1 ORDER BY d.no`,
+        [channelId],
+      )
+    ).map(({ text }) => text);
+  return { runtime, run, agent, at, change, add, addChannel, deliver, outcomes, sent, posted };
+}
+
+test('the first failure has the parents checked at once, and the alert waits for them', async (t) => {
+  const { change, add, addChannel, deliver, at, run } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']], { downAfterFailures: 2 });
+  const chat = await addChannel('telegram');
+  const { rechecks } = await change('down', 0, [shop]);
+  t.true(rechecks.some(({ monitorNo, atMs }) => monitorNo === router.no && atMs === at(0)));
+  const [source] = await run<{ at: number }>('SELECT look_at AS at FROM monitor_sources WHERE monitor_no = $1', [
+    router.no,
+  ]);
+  t.is(source?.at, at(0));
+  // The second failure repeats nothing, and decides.
+  const second = await change('down', 20, [shop]);
+  t.false(second.rechecks.some(({ monitorNo }) => monitorNo === router.no));
+  t.deepEqual(await deliver(chat, 20), []);
+});
+
+test('where the parent is down the alert joins its message, by name, and the recoveries are one', async (t) => {
+  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const router = await add('Router');
+  const behind = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
+  const chat = await addChannel('telegram');
+  await change('down', 0, behind);
+  t.deepEqual(await deliver(chat, 0), []);
+  await change('down', 1, [router]);
+  t.deepEqual(await deliver(chat, 1), ['Down: Router. And 2 behind it: Blog, Shop']);
+  t.deepEqual((await outcomes(chat)).toSorted(), [
+    'Blog down superseded parent Router',
+    'Router down delivered',
+    'Shop down superseded parent Router',
+  ]);
+  await change('up', 60, [router]);
+  t.deepEqual(await deliver(chat, 60), ['Recovered: Router']);
+  await change('up', 70, behind);
+  t.deepEqual(await deliver(chat, 70), []);
+  t.deepEqual(await deliver(chat, 1000), []);
+});
+
+test('where the parent is up, or does not answer, the alert goes out', async (t) => {
+  const { change, add, addChannel, deliver } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const blog = await add('Blog', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [shop]);
+  t.deepEqual(await deliver(chat, 0.5), []);
+  await change('up', 0.7, [router]);
+  t.deepEqual(await deliver(chat, 1), ['Down: Shop']);
+  await change('up', 10, [shop]);
+  t.deepEqual(await deliver(chat, 10), ['Recovered: Shop']);
+  await change('down', 60, [blog]);
+  t.deepEqual(await deliver(chat, 66), []);
+  t.deepEqual(await deliver(chat, 67), ['Down: Blog']);
+});
+
+test('of a parent that has failed once the alert waits for the next check', async (t) => {
+  const { change, add, addChannel, deliver } = await prepare(t);
+  const router = await add('Router', [], { downAfterFailures: 2 });
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  t.deepEqual(await deliver(chat, 10), []);
+  await change('down', 11, [router]);
+  t.deepEqual(await deliver(chat, 11), ['Down: Router. And 1 behind it: Shop']);
+});
+
+test('what fails behind a parent that is down comes in one more message, and in no other', async (t) => {
+  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const router = await add('Router');
+  const behind: Monitor[] = [];
+  for (let no = 10; no < 40; no += 1) behind.push(await add(`Shop ${no}`, [[router, 'hold']]));
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  t.deepEqual(await deliver(chat, 0), ['Down: Router']);
+  await change('down', 5, behind.slice(0, 20));
+  t.deepEqual(await deliver(chat, 6), []);
+  await change('down', 10, behind.slice(20));
+  t.deepEqual(await deliver(chat, 11), []);
+  t.deepEqual(await deliver(chat, 41), [
+    'Still down: Router. And 30 behind it: Shop 10, Shop 11, Shop 12, Shop 13, Shop 14 and 25 more',
+  ]);
+  t.deepEqual(await deliver(chat, 900), []);
+  t.is((await outcomes(chat)).filter((text) => text.endsWith('superseded parent Router')).length, 30);
+});
+
+test('after the recovery of the parent only a failure of its own brings an alert', async (t) => {
+  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const router = await add('Router');
+  const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'hold']])];
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  await change('down', 1, [shop, blog]);
+  t.deepEqual(await deliver(chat, 1), ['Down: Router. And 2 behind it: Blog, Shop']);
+  const { rechecks } = await change('up', 60, [router]);
+  t.true(rechecks.some(({ monitorNo }) => monitorNo === shop.no));
+  t.deepEqual(await deliver(chat, 60), ['Recovered: Router']);
+  await change('up', 70, [blog]);
+  t.deepEqual(await deliver(chat, 75), []);
+  await change('down', 80, [shop]);
+  t.deepEqual(await deliver(chat, 81), ['Down: Shop']);
+  await change('up', 90, [shop]);
+  t.deepEqual(await deliver(chat, 90), ['Recovered: Shop']);
+  t.deepEqual(await deliver(chat, 2000), []);
+  t.true((await outcomes(chat)).includes('Shop down delivered parent Router'));
+});
+
+test('a parent that goes down again takes what waited for results of its own', async (t) => {
+  const { change, add, addChannel, deliver } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  await deliver(chat, 1);
+  await change('up', 60, [router]);
+  await change('down', 61, [router]);
+  t.deepEqual(await deliver(chat, 61), ['Delayed: Recovered: Router', 'Down: Router. And 1 behind it: Shop']);
+  await change('down', 80, [shop]);
+  t.deepEqual(await deliver(chat, 100), []);
+});
+
+test('a chain joins the message at its root', async (t) => {
+  const { change, add, addChannel, deliver } = await prepare(t);
+  const line = await add('Line');
+  const router = await add('Router', [[line, 'hold']]);
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [shop]);
+  await change('down', 1, [router]);
+  t.deepEqual(await deliver(chat, 1), []);
+  await change('down', 2, [line]);
+  t.deepEqual(await deliver(chat, 2), ['Down: Line. And 2 behind it: Router, Shop']);
+});
+
+test('a channel that is not sent the parent is sent what is behind it, and told why', async (t) => {
+  const { change, add, addChannel, deliver, run } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram', [shop.id]);
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  t.deepEqual(await deliver(chat, 2), ['Down: Shop']);
+  const [row] = await run<{ reason: string }>(`SELECT message ->> 'reason' AS reason FROM deliveries`);
+  t.regex(row?.reason ?? '', /Possible cause: Router is down$/);
+});
+
+test('webhooks are sent everything at once, and a parent to annotate is named and waited for by none', async (t) => {
+  const { change, add, addChannel, deliver, posted } = await prepare(t);
+  const router = await add('Router');
+  const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'annotate']])];
+  const [chat, webhook] = [await addChannel('telegram'), await addChannel('webhook')];
+  await change('down', 0, [shop, blog]);
+  await deliver(webhook, 0);
+  t.deepEqual(
+    posted.splice(0).map(({ message }) => ('monitor' in message ? message.monitor?.name : null)),
+    ['Shop', 'Blog'],
+  );
+  t.deepEqual(await deliver(chat, 0), ['Down: Blog']);
+  await change('up', 10, [shop, blog]);
+  await change('down', 11, [router]);
+  await change('down', 12, [shop, blog]);
+  await deliver(webhook, 12);
+  const behind = posted.flatMap(({ message }) =>
+    message.event === 'monitor.down' && message.monitor.name !== 'Router' ? [message.detail.dependencies] : [],
+  );
+  t.deepEqual(behind, [
+    [{ id: router.id, name: 'Router', state: 'down' }],
+    [{ id: router.id, name: 'Router', state: 'down' }],
+  ]);
+  t.deepEqual((await deliver(chat, 12)).toSorted(), [
+    'Delayed: Recovered: Blog',
+    'Down: Blog',
+    'Down: Router. And 1 behind it: Shop',
+  ]);
+});
+
+for (const [what, end] of [
+  ['deleted', deleteMonitor],
+  ['paused', pauseMonitor],
+] as const)
+  test(`what came in the message of a parent that is ${what} waits for results of its own`, async (t) => {
+    const { runtime, change, add, addChannel, deliver, at } = await prepare(t);
+    const router = await add('Router');
+    const shop = await add('Shop', [[router, 'hold']]);
+    const chat = await addChannel('telegram');
+    await change('down', 0, [router]);
+    await change('down', 1, [shop]);
+    await deliver(chat, 1);
+    await end(runtime.database, { tenantId: runtime.tenantId, id: router.id, nowMs: at(30), author: null });
+    t.deepEqual(await deliver(chat, 40), []);
+    await change('down', 61, [shop]);
+    t.deepEqual(await deliver(chat, 61), ['Down: Shop']);
+  });
+
+test('a worker that is killed with claims in its hand loses neither the parent nor what is behind it', async (t) => {
+  const { runtime, change, add, addChannel, deliver, at, outcomes } = await prepare(t);
+  const router = await add('Router');
+  const behind = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
+  const chat = await addChannel('telegram');
+  await change('down', 0, behind);
+  await change('down', 1, [router]);
+  const claims = await claimDeliveries(runtime.database, [chat, chat, chat], { nowMs: at(1), claimMs: 10_000 });
+  t.true(claims.some(({ claimed }) => claimed !== null));
+  await deliver(chat, 2);
+  t.deepEqual(
+    [...(await deliver(chat, 12)), ...(await deliver(chat, 60))].filter((title) => !title.includes('Router')),
+    [],
+  );
+  t.is((await outcomes(chat)).filter((text) => text.endsWith('superseded parent Router')).length, 2);
+  t.true((await outcomes(chat)).includes('Router down delivered'));
+});
+
+test('an alert that waits is over where its monitor recovers before', async (t) => {
+  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [shop]);
+  await change('up', 1, [shop]);
+  t.deepEqual(await deliver(chat, 60), []);
+  t.deepEqual(await outcomes(chat), ['Shop down superseded parent Router']);
+});
+
+test('many that fail before their parent are no storm: the parent has a message of its own', async (t) => {
+  const { change, add, addChannel, deliver } = await prepare(t);
+  const router = await add('Router');
+  const behind: Monitor[] = [];
+  for (let no = 10; no < 30; no += 1) behind.push(await add(`Shop ${no}`, [[router, 'hold']]));
+  const chat = await addChannel('telegram');
+  await change('down', 0, behind);
+  await change('down', 1, [router]);
+  t.deepEqual(await deliver(chat, 1), [
+    'Down: Router. And 20 behind it: Shop 10, Shop 11, Shop 12, Shop 13, Shop 14 and 15 more',
+  ]);
+});

@@ -1,0 +1,172 @@
+import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
+import { areDecided, updateDueAtMs } from '../../core/alerts/parents.ts';
+import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
+import { insertReminders } from '../../models/alerts/held-deliveries.ts';
+import {
+  deleteEndedHolds,
+  endParentHold,
+  findFollowed,
+  hasOwnFailure,
+  joinParent,
+  listWaiting,
+  FALLBACK_MS,
+  makeDue,
+  readBehind,
+  readParents,
+  readSentRoot,
+  readParentStatus,
+  storeMessage,
+  undoClaim,
+  type DueChannel,
+  type Root,
+} from '../../models/alerts/parents.ts';
+import type { Database } from '../../models/database.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
+import { runOn, type Run } from '../../models/sql.ts';
+import { firstAttempt } from '../../queues/enqueue-committed.ts';
+import type { DueAttempt } from '../../queues/job-queues.ts';
+
+/** A claimed alert of a monitor that waited, on which its parents decide. */
+type ClaimedAlert = ClaimedAttempt & { monitorId: string };
+
+/**
+ * What the parents of its monitor make of a claimed alert that waited. `sent`: it is sent, as far as they are concerned;
+ * `joined`: it has come in the message of one that is down, which further `attempts` may update; `quiet`: a reminder
+ * that is not sent, because its alert came so or waits; `waiting`: it waits for a result of its own monitor.
+ */
+export type ParentDecision = {
+  outcome: 'sent' | 'joined' | 'quiet' | 'waiting';
+  attempts: DueAttempt[];
+  /** Whether it says that more monitors are behind its own: then it is no part of a summary. */
+  isUpdate: boolean;
+};
+
+/** What becomes of an alert that no parent concerns. */
+export const SENT: ParentDecision = { outcome: 'sent', attempts: [], isUpdate: false };
+
+/** Decides by the parents of its monitor what becomes of a claimed alert. Each step may be repeated after a kill. */
+export async function decideByParents(
+  claimed: ClaimedAttempt,
+  { database, newId }: { database: Database; newId: (prefix: IdPrefix) => string },
+  nowMs: number,
+): Promise<ParentDecision> {
+  if (!isTrouble(claimed)) return SENT;
+  const run = runOn(database.pool);
+  const { parent, hold, isUpdate, isOtherWaiting } = await readParentStatus(run, claimed);
+  if (isUpdate || claimed.message.reminder !== undefined) {
+    if (parent === null && !isOtherWaiting) return { ...SENT, isUpdate };
+    await undoClaim(run, claimed, { dueAtMs: null, nowMs });
+    return { outcome: 'quiet', attempts: [], isUpdate };
+  }
+  if (parent !== null) {
+    const root = { channelId: claimed.channelId, parentNo: parent.no, parentId: parent.id, rootId: parent.rootId };
+    if (!(await joinParent(run, root, { claimedId: claimed.deliveryId, nowMs }))) return SENT;
+    const isUpdated = parent.isSent && claimed.channelType !== 'webhook';
+    const attempts = isUpdated ? await planUpdate(run, root, { newId, nowMs }) : [];
+    return { outcome: 'joined', attempts, isUpdate };
+  }
+  if (hold?.awaitsOwn === true && !(await hasOwnFailure(run, { ...claimed, sinceMs: hold.sinceMs, nowMs }))) {
+    const dueAtMs = nowMs + FALLBACK_MS;
+    await undoClaim(run, claimed, { dueAtMs, nowMs });
+    const { deliveryId, channelId } = claimed;
+    return { outcome: 'waiting', attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs }], isUpdate };
+  }
+  if (hold !== null) await endParentHold(run, claimed.deliveryId);
+  return SENT;
+}
+
+function isTrouble(claimed: ClaimedAttempt): claimed is ClaimedAlert & { message: MonitorMessage } {
+  return claimed.monitorId !== null && claimed.event.startsWith('monitor.') && claimed.event !== 'monitor.up';
+}
+
+/** Plans a message that says what has come behind a monitor since its own was sent; one at a time, and so many at most. */
+async function planUpdate(
+  run: Run,
+  { rootId }: Root,
+  { newId, nowMs }: { newId: (prefix: IdPrefix) => string; nowMs: number },
+): Promise<DueAttempt[]> {
+  const root = await readSentRoot(run, rootId);
+  const number = (root?.updates ?? 0) + 1;
+  const dueAtMs = updateDueAtMs(number, nowMs);
+  if (root === null || dueAtMs === null || !isMonitorMessage(root.message)) return [];
+  const { updates: _updates, message, ...sent } = root;
+  const update = {
+    ...sent,
+    message,
+    id: newId('dlv'),
+    createdAtMs: nowMs,
+    dueAtMs,
+    follows: rootId,
+    number: -number,
+    reason: 'parent' as const,
+    unlessAcknowledged: false,
+  };
+  const written = await insertReminders(run, [update]);
+  return written.length === 0 ? [] : [firstAttempt(update)];
+}
+
+function isMonitorMessage(message: StoredMessage): message is MonitorMessage {
+  return message.event === 'monitor.down';
+}
+
+/**
+ * Has what waits behind the monitor of a claimed alert come in its message, and names it there. Null where the alert is
+ * an update that has nothing left to say: then it is dropped.
+ */
+export async function fillBehind(
+  claimed: ClaimedAttempt,
+  { database }: { database: Database },
+  nowMs: number,
+): Promise<ClaimedAttempt | null> {
+  const { message, channelId, deliveryId, parentNo, monitorId } = claimed;
+  if (parentNo === null || monitorId === null || !isMonitorMessage(message) || message.drill !== undefined)
+    return claimed;
+  const run = runOn(database.pool);
+  const followed = await findFollowed(run, deliveryId);
+  const rootId = followed?.rootId ?? deliveryId;
+  await joinParent(run, { channelId, parentNo, parentId: monitorId, rootId }, { claimedId: null, nowMs });
+  const behind = await readBehind(run, rootId);
+  if (behind === null) {
+    if (followed?.isUpdate !== true) return claimed;
+    await undoClaim(run, claimed, { dueAtMs: null, nowMs });
+    return null;
+  }
+  const filled = {
+    ...message,
+    detail: { ...message.detail, behind: { ...behind, ...(followed?.isUpdate === true && { update: true as const }) } },
+  };
+  await storeMessage(run, deliveryId, filled);
+  return { ...claimed, message: filled };
+}
+
+/** Alerts that one round of the watch looks at. */
+const WATCHED_AT_ONCE = 1000;
+
+/**
+ * Makes alerts due that need not wait any longer: their parents were checked, or their own monitors failed again.
+ * Returns what jobs are to be added for, and whether there may be more.
+ */
+export async function watchParents(
+  { database }: { database: Pick<Database, 'pool'> },
+  nowMs: number,
+): Promise<{ due: DueAttempt[]; mayHaveMore: boolean }> {
+  const run = runOn(database.pool);
+  await deleteEndedHolds(run);
+  const waiting = await listWaiting(run, nowMs, WATCHED_AT_ONCE);
+  const others = waiting.filter(({ awaitsOwn }) => !awaitsOwn);
+  const parents = await readParents(run, { monitorNos: [...new Set(others.map(({ monitorNo }) => monitorNo))], nowMs });
+  const decided = waiting.filter(
+    ({ awaitsOwn, monitorNo, sinceMs }) => awaitsOwn || areDecided(parents.get(monitorNo) ?? [], { sinceMs, nowMs }),
+  );
+  const channels = await makeDue(
+    run,
+    decided.map(({ deliveryId }) => deliveryId),
+    nowMs,
+  );
+  return { due: channels.map(firstOfChannel), mayHaveMore: decided.length === WATCHED_AT_ONCE };
+}
+
+/** A job for a channel finds all that the channel has due. */
+export function firstOfChannel({ deliveryId, channelId, dueAtMs }: DueChannel): DueAttempt {
+  return { deliveryId, channelId, attempt: 1, dueAtMs };
+}
