@@ -127,6 +127,7 @@ const SETTINGS: Omit<MonitorSettings, 'name' | 'target'> = {
   slaTarget: null,
   sla: null,
   reopenSeconds: 0,
+  monthlyDrill: false,
   tags: [],
   checkSpec: {},
 };

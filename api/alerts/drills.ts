@@ -11,6 +11,7 @@ import {
   type DrillRecord,
   type DrillRefusal,
 } from '../../models/alerts/drills.ts';
+import { findNextMonthly } from '../../models/alerts/monthly-drills.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import { conflict, notFound, type ApiError } from '../api-error.ts';
@@ -67,7 +68,8 @@ export function listDrillsHandler({ database }: Parts<'database'>): Handler<'lis
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     if ((await findMonitor(database, key)) === null) throw notFound('monitor', key.id);
     const drills = await listDrills(database, { tenantId: key.tenantId, monitorId: key.id, limit: MOST_LISTED });
-    response.json({ drills: drills.map(presentDrill) });
+    const nextMs = await findNextMonthly(database, { tenantId: key.tenantId, monitorId: key.id });
+    response.json({ drills: drills.map(presentDrill), next_at: nextMs && toUnixSeconds(nextMs) });
   };
 }
 

@@ -4,7 +4,7 @@ import { applyResult } from '../incidents/monitor-state.ts';
 import { stepSource, type StreakRule, type VotedResult } from '../incidents/source-state.ts';
 import type { MonitorState } from '../incidents/state.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
-import { HOUR_MS, toUnixSeconds } from '../time.ts';
+import { DAY_MS, HOUR_MS, toUnixSeconds } from '../time.ts';
 import { buildMonitorMessage, type MonitorMessage } from './envelope.ts';
 
 /** A monitor as it was when its drill began, with the locations that are to answer. */
@@ -98,6 +98,24 @@ function resultOf({ verdict }: Pick<DrillAnswer, 'verdict'>, dueAtMs: number): V
     phases: null,
     answer: null,
   };
+}
+
+/**
+ * The first moment after `nowMs` that is whole months after `fromMs`, by UTC, both Unix milliseconds. A day that a month
+ * has not is its last one.
+ */
+export function nextMonthMs(fromMs: number, nowMs: number): number {
+  const from = new Date(fromMs);
+  const now = new Date(nowMs);
+  const months = 12 * (now.getUTCFullYear() - from.getUTCFullYear()) + now.getUTCMonth() - from.getUTCMonth();
+  const next = addMonths(from, Math.max(1, months));
+  return next > nowMs ? next : addMonths(from, months + 1);
+}
+
+function addMonths(from: Date, months: number): number {
+  const first = new Date(Date.UTC(from.getUTCFullYear(), from.getUTCMonth() + months, 1));
+  const days = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
+  return first.getTime() + (Math.min(from.getUTCDate(), days) - 1) * DAY_MS + (from.getTime() % DAY_MS);
 }
 
 export type DrillFacts = {

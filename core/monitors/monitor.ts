@@ -131,6 +131,8 @@ export type MonitorSettings = {
   sla: ServiceSla | null;
   /** A failure so soon after a recovery reopens its incident instead of opening another; 0 = never. */
   reopenSeconds: number;
+  /** Whether a drill of it begins each month. */
+  monthlyDrill: boolean;
   /** Words and `key:value`, sorted, each once; 20 at most. */
   tags: readonly string[];
   checkSpec: CheckSpec;

@@ -19,6 +19,7 @@ type Named = Pick<
   | 'slaTarget'
   | 'sla'
   | 'reopenSeconds'
+  | 'monthlyDrill'
   | 'tags'
   | 'enabled'
 >;
@@ -45,6 +46,7 @@ export function namedSettings(monitor: Named) {
     sla_target: monitor.slaTarget,
     sla: monitor.sla && namedServiceSla(monitor.sla),
     reopen_seconds: monitor.reopenSeconds,
+    monthly_drill: monitor.monthlyDrill,
     tags: [...monitor.tags],
     enabled: toFlag(monitor.enabled),
   };

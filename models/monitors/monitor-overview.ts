@@ -25,7 +25,7 @@ export async function listAllMonitors({ pool }: Pick<Database, 'pool'>, tenantId
   const { rows } = await pool.query<ValuesOf<typeof LISTED>>({
     text: `SELECT id, name, type, target, interval_seconds, timeout_ms, method, expected_status, body_match,
              follow_redirects, down_after_failures, up_after_successes, down_min_sources, heartbeat_grace_seconds,
-             sla_target, sla, reopen_seconds, tags, state, enabled, state_since, created_at, updated_at
+             sla_target, sla, reopen_seconds, monthly_drill, tags, state, enabled, state_since, created_at, updated_at
            FROM monitors WHERE tenant_id = $1 ORDER BY created_at, id`,
     values: [tenantId],
     rowMode: 'array',
@@ -51,6 +51,7 @@ function monitorOf([
   slaTarget,
   sla,
   reopenSeconds,
+  monthlyDrill,
   tags,
   state,
   enabled,
@@ -76,6 +77,7 @@ function monitorOf([
     slaTarget,
     sla,
     reopenSeconds,
+    monthlyDrill,
     tags,
     state,
     enabled,

@@ -35,6 +35,7 @@ export const LISTED = [
   'slaTarget',
   'sla',
   'reopenSeconds',
+  'monthlyDrill',
   'tags',
   'state',
   'enabled',

@@ -51,7 +51,7 @@ export async function findMonitors({ pool }: Queryable, keys: readonly MonitorKe
              follow_redirects AS "followRedirects", down_after_failures AS "downAfterFailures",
              up_after_successes AS "upAfterSuccesses", down_min_sources AS "downMinSources",
              heartbeat_grace_seconds AS "heartbeatGraceSeconds", sla_target AS "slaTarget", sla,
-             reopen_seconds AS "reopenSeconds", tags,
+             reopen_seconds AS "reopenSeconds", monthly_drill AS "monthlyDrill", tags,
              check_spec AS "checkSpec", checks_version AS "checksVersion", enabled, state,
              state_since AS "stateSinceMs", created_at AS "createdAt", updated_at AS "updatedAt", "agentIds",
              "hasOwnSources", ${PARENTS} AS parents

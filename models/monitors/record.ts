@@ -38,6 +38,7 @@ export function defineMonitorRecord(orm: Sequelize): ModelStatic<MonitorRecord> 
     slaTarget: DataTypes.DOUBLE,
     sla: DataTypes.JSONB,
     reopenSeconds: DataTypes.INTEGER,
+    monthlyDrill: DataTypes.BOOLEAN,
     tags: DataTypes.ARRAY(DataTypes.TEXT),
     checkSpec: { type: DataTypes.JSONB, allowNull: false },
     sealedSecrets: DataTypes.TEXT,

@@ -159,6 +159,7 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
   return [
     `${shift('deliveries', ['next_attempt_at', 'claimed_until'])} AND outcome = 'pending'`,
     `${shift('drills', ['started_at', 'alerted_at', 'ends_at'])} AND ended_at IS NULL`,
+    shift('monthly_drills', ['next_at']),
     'DELETE FROM rate_limits',
     'DELETE FROM delivery_rates',
     shift('set_aside_hours', ['retry_at']),

@@ -204,6 +204,7 @@ const common = {
   up_after_successes: fc.integer({ min: 1, max: 5 }),
   sla_target: fc.constantFrom(99.95, 100, null),
   reopen_seconds: fc.constantFrom(0, 300, 86_400),
+  monthly_drill: fc.boolean(),
   sla: fc.constantFrom(
     null,
     { target: 99.5, timezone: 'America/New_York', hours: 'Mo-Fr 08:00-20:00; Sa 09:00-13:00' },

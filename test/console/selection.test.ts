@@ -26,6 +26,7 @@ const monitor = (name: string, settings: Partial<Monitor> = {}): Monitor => {
     sla_target: null,
     sla: null,
     reopen_seconds: 0,
+    monthly_drill: false,
     tags: [],
     status: 'up',
     maintenance: null,

@@ -75,6 +75,7 @@ const MONITOR_FIELDS = [
   'down_min_sources',
   'sla_target',
   'reopen_seconds',
+  'monthly_drill',
   'sla',
   'tags',
   'grace_seconds',

@@ -125,6 +125,7 @@ export const SETTINGS: MonitorSettings = {
   slaTarget: null,
   sla: null,
   reopenSeconds: 0,
+  monthlyDrill: false,
   tags: [],
   checkSpec: {},
 };

@@ -7,7 +7,8 @@ import type { DrillJob, ResultPayload } from '../../queues/payloads.ts';
 import type { Runtime } from '../runtime.ts';
 import { applyAnswers } from './drill-steps.ts';
 
-type DrillParts = Pick<Runtime, 'database' | 'queues' | 'log' | 'now' | 'newId' | 'publicUrl'>;
+/** What drills are made with. */
+export type DrillParts = Pick<Runtime, 'database' | 'queues' | 'log' | 'now' | 'newId' | 'publicUrl'>;
 
 /** Drills that a round of the chore takes on, and how late they must be, in milliseconds. */
 const LATE_PER_ROUND = 500;
@@ -58,13 +59,13 @@ async function mendDrill(parts: DrillParts, drill: Drill): Promise<boolean> {
   const nowMs = parts.now();
   if (drill.status === 'failing') {
     if (nowMs - drill.startedAtMs < DRILL_FAILS_AFTER_MS) {
-      await askAgain(parts, drill, 'down');
+      await askForAnswers(parts, drill, 'down');
       return false;
     }
     return await failDrill(parts, drill.id);
   }
   if (nowMs - (drill.endsAtMs ?? 0) < DRILL_ENDS_ANYWAY_MS) {
-    await askAgain(parts, drill, 'up');
+    await askForAnswers(parts, drill, 'up');
     return false;
   }
   const all = (current: Drill): DrillAnswer[] =>
@@ -72,7 +73,8 @@ async function mendDrill(parts: DrillParts, drill: Drill): Promise<boolean> {
   return (await stepDrill(parts, drill.id, all)) === 'ended';
 }
 
-async function askAgain(parts: DrillParts, drill: Drill, verdict: DrillAnswer['verdict']): Promise<void> {
+/** Enqueues the answers of a drill that are missing. Never rejects for want of the queue. */
+export async function askForAnswers(parts: DrillParts, drill: Drill, verdict: DrillAnswer['verdict']): Promise<void> {
   await enqueueAnswers(
     parts,
     missingOf(drill, verdict).map((agentNo) => ({ drillId: drill.id, agentNo, verdict })),

@@ -6,6 +6,7 @@ import { CHORES, type Chore } from '../../queues/job-queues.ts';
 import { QUEUES, type MaintainJob } from '../../queues/payloads.ts';
 import { adviseOfExpiries } from '../alerts/advisories.ts';
 import { mendDrills } from '../alerts/drills.ts';
+import { beginMonthlyDrills } from '../alerts/monthly-drills.ts';
 import { domainStoreOf, refreshRegistries } from '../checks/registries.ts';
 import { planMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
@@ -102,6 +103,6 @@ function openChores(
     rollups: () => rollUp(runtime, { signal }),
     reports: () => makeReports(runtime, { signal }),
     maintenance: () => planMaintenance(runtime),
-    drills: () => mendDrills(runtime),
+    drills: async () => ({ ...(await mendDrills(runtime)), ...(await beginMonthlyDrills(runtime)) }),
   };
 }

@@ -75,6 +75,7 @@ export type Draft = {
   slaTarget: string;
   sla: ServiceHoursDraft;
   reopen: string;
+  monthlyDrill: boolean;
   /** As entered, separated by commas or blanks. */
   tags: string;
   grace: string;
@@ -110,6 +111,7 @@ export function emptyDraft(type: MonitorType): Draft {
     slaTarget: '',
     sla: draftOfServiceHours(null),
     reopen: '',
+    monthlyDrill: false,
     tags: '',
     grace: '',
     warnDays: '',
@@ -145,6 +147,7 @@ export function draftOf(monitor: MonitorDetail): Draft {
     slaTarget: textOf(monitor.sla_target),
     sla: draftOfServiceHours(monitor.sla),
     reopen: textOf(monitor.reopen_seconds),
+    monthlyDrill: monitor.monthly_drill,
     tags: monitor.tags.join(', '),
     grace: textOf(monitor.heartbeat_grace_seconds),
     warnDays: textOf(spec.domain?.warnDays),

@@ -1,6 +1,6 @@
 import { monitors } from '../../client/live.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { SelectField } from '../../parts/choice-fields.tsx';
+import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';
 import { type FormState, countLocations } from './defaults.ts';
@@ -164,6 +164,14 @@ export function Judgement({ form: { draft, change, defaults, problem } }: { form
           error={problem('reopen_seconds')}
           onValue={(reopen) => change({ reopen })}
         />
+        <div class="md:pt-7">
+          <CheckField
+            label="Drill each month"
+            checked={draft.monthlyDrill}
+            onChecked={(monthlyDrill) => change({ monthlyDrill })}
+            hint="A marked alert goes to its channels, and ends by itself."
+          />
+        </div>
         <NumberField
           label="Uptime target"
           unit="%"

@@ -26,6 +26,7 @@ const FIELDS = [
   'sla.timezone',
   'sla.hours',
   'reopen_seconds',
+  'monthly_drill',
   'tags',
   'grace_seconds',
   'agent_sources',

@@ -76,6 +76,7 @@ export const FIELD_LABELS: Readonly<Record<keyof Draft, string>> = {
   slaTarget: 'uptime target',
   sla: 'service hours',
   reopen: 'reopening',
+  monthlyDrill: 'monthly drill',
   tags: 'tags',
   grace: 'grace period',
   warnDays: 'expiry warning',

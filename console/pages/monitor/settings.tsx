@@ -84,6 +84,7 @@ function listSettings(
     interval_seconds: interval,
     timeout_ms: timeout,
     reopen_seconds: reopen,
+    monthly_drill: monthlyDrill,
     sla_target: target,
     sla,
     tags,
@@ -107,6 +108,7 @@ function listSettings(
     ['Uptime target (SLO)', formatPercent(target, 'None')],
     ...(sla === null ? [] : [['Service hours', describeSla(sla)] as Setting]),
     ...(reopen === 0 ? [] : [['Reopens incidents', `within ${formatDuration(reopen)}`] as Setting]),
+    ...(monthlyDrill ? [['Drill', 'each month'] as Setting] : []),
     ...(tags.length === 0 ? [] : [['Tags', <Tags key="tags" tags={tags} />] as Setting]),
     ...(dependencies.length === 0
       ? []

@@ -83,6 +83,7 @@ export function completeMonitor(
     slaTarget: input.sla_target === undefined ? base.settings.slaTarget : input.sla_target,
     sla: input.sla === undefined ? base.settings.sla : input.sla && completeServiceSla(input.sla, problems),
     reopenSeconds: input.reopen_seconds ?? base.settings.reopenSeconds,
+    monthlyDrill: input.monthly_drill ?? base.settings.monthlyDrill,
     tags: input.tags === undefined ? base.settings.tags : sortTags(input.tags),
   };
   checkTarget(base, { input, settings, context }, problems);

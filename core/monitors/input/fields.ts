@@ -26,6 +26,7 @@ export type MonitorBody = {
   sla_target?: number | null;
   sla?: ServiceSlaInput | null;
   reopen_seconds?: number;
+  monthly_drill?: boolean;
   tags?: readonly string[];
   grace_seconds?: number;
   agent_sources?: readonly string[];

@@ -126,6 +126,7 @@ function defaultMonitor(
       slaTarget: null,
       sla: null,
       reopenSeconds: 0,
+      monthlyDrill: false,
       tags: [],
       checkSpec: type === 'domain' ? { domain: { warnDays: DEFAULT_WARN_DAYS } } : {},
     },

@@ -205,3 +205,26 @@ test('the stopwatch counts from the first failing answer, of the end from the fi
   await database.pool.query(`UPDATE deliveries SET outcome = 'failed' WHERE id = $1`, [down]);
   t.is((await account.owner('POST', `/v1/channels/${channelId}/replay`, { since: 0 })).json.replayed, 0);
 });
+
+test('a monthly drill is a setting of the monitor, off at first, and its next one is listed', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id } = await prepare(api, account);
+  t.false((await account.reader('GET', `/v1/monitors/${id}`)).json.monthly_drill);
+  t.is((await account.owner('PATCH', `/v1/monitors/${id}`, { monthly_drill: true })).status, 200);
+  t.true((await account.reader('GET', `/v1/monitors/${id}`)).json.monthly_drill);
+  t.true((await account.reader('GET', '/v1/overview')).json.monitors[0]?.monthly_drill);
+  t.true((await account.reader('GET', '/v1/monitors')).json.monitors[0]?.monthly_drill);
+  t.is((await account.owner('PATCH', `/v1/monitors/${id}`, { name: 'Shop 2' })).status, 200);
+  t.true((await account.reader('GET', `/v1/monitors/${id}`)).json.monthly_drill, 'left out it stays');
+  t.is((await account.reader('GET', `/v1/monitors/${id}/drills`)).json.next_at, null);
+  await api.database.pool.query(
+    'INSERT INTO monthly_drills (monitor_no, from_at, next_at) SELECT no, 1, 1795777200123 FROM monitors WHERE id = $1',
+    [id],
+  );
+  t.is((await account.reader('GET', `/v1/monitors/${id}/drills`)).json.next_at, 1_795_777_200);
+  isError(t, await account.owner('PATCH', `/v1/monitors/${id}`, { monthly_drill: 'yes' }), {
+    status: 400,
+    error: /monthly_drill/,
+  });
+});

@@ -38,6 +38,7 @@ async function addMonitors({ database, makeId }: ApiServer, { tenantId }: Accoun
           slaTarget: null,
           sla: null,
           reopenSeconds: 0,
+          monthlyDrill: false,
           tags: [],
           checkSpec: index === 7 ? { heartbeat: { token: `token-of-${id}` } } : {},
         },

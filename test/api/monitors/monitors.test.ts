@@ -34,6 +34,7 @@ test.serial(
       heartbeat_grace_seconds: null,
       sla_target: null,
       reopen_seconds: 0,
+      monthly_drill: false,
       sla: null,
       status: 'pending',
       enabled: 1,

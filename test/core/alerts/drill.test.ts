@@ -1,6 +1,6 @@
 import test from 'ava';
 import { buildAlert } from '../../../core/alerts/chat/alert.ts';
-import { buildDrillMessage, decideDrill, type DrillAnswer } from '../../../core/alerts/drill.ts';
+import { buildDrillMessage, decideDrill, nextMonthMs, type DrillAnswer } from '../../../core/alerts/drill.ts';
 
 const START_MS = 1_795_259_001_000;
 
@@ -148,4 +148,17 @@ test('every message of a drill says that it is one, in the envelope and in chats
     buildDrillMessage({ ...facts, change: ended, monitorState: null }).reason,
     /The monitor was deleted meanwhile$/,
   );
+});
+
+test('a monthly drill comes at the day and time of its beginning, on the last day of shorter months', (t) => {
+  for (const [from, now, next] of [
+    ['2026-01-15T10:20:30.400Z', '2026-01-15T10:20:30.400Z', '2026-02-15T10:20:30.400Z'],
+    ['2026-01-31T10:00:00Z', '2026-01-31T10:00:00Z', '2026-02-28T10:00:00Z'],
+    ['2026-01-31T10:00:00Z', '2026-02-28T10:00:00Z', '2026-03-31T10:00:00Z'],
+    ['2026-01-31T10:00:00Z', '2026-02-28T09:59:59Z', '2026-02-28T10:00:00Z'],
+    ['2027-12-31T23:59:59Z', '2028-01-31T23:59:59Z', '2028-02-29T23:59:59Z'],
+    ['2026-01-31T10:00:00Z', '2027-05-01T00:00:00Z', '2027-05-31T10:00:00Z'],
+    ['2026-05-05T10:00:00Z', '2026-01-01T00:00:00Z', '2026-06-05T10:00:00Z'],
+  ] as const)
+    t.is(new Date(nextMonthMs(Date.parse(from), Date.parse(now))).getTime(), Date.parse(next), `${from} ${now}`);
 });

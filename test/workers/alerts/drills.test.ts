@@ -4,12 +4,14 @@ import type { ChannelRule } from '../../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../../core/alerts/webhook-format.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { findDrill, startDrill } from '../../../models/alerts/drills.ts';
+import { findDrill, listDrills, startDrill } from '../../../models/alerts/drills.ts';
+import { findNextMonthly } from '../../../models/alerts/monthly-drills.ts';
 import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { countAlerts } from '../../../models/monitors/monitor-overview.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { announce } from '../../../workers/alerts/announce.ts';
 import { mendDrills } from '../../../workers/alerts/drills.ts';
+import { beginMonthlyDrills } from '../../../workers/alerts/monthly-drills.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
@@ -343,4 +345,67 @@ test('what could not be delivered of the beginning of a drill is not tried again
     ['superseded', 'delivered'],
   );
   t.is(receiver.received.length, 2);
+});
+
+test('a monthly drill begins a month after it was switched on, each month once, and no sooner', async (t) => {
+  const started = await prepare(t);
+  const { runtime, monitor, addWebhook } = started;
+  const { database, tenantId } = runtime;
+  await addWebhook('https://127.0.0.1:9/');
+  const set = (isMonthly: boolean) =>
+    database.pool.query('UPDATE monitors SET monthly_drill = $2 WHERE id = $1', [monitor.id, isMonthly]);
+  const startMs = Date.parse('2031-01-31T10:00:00Z');
+  const round = (atMs: number) => beginMonthlyDrills({ ...runtime, now: () => atMs });
+  const drills = async () => await listDrills(database, { tenantId, monitorId: monitor.id, limit: 20 });
+  const next = async () => await findNextMonthly(database, { tenantId, monitorId: monitor.id });
+  t.deepEqual(await round(startMs), { planned: 0, begun: 0 });
+  await set(true);
+  t.deepEqual(await round(startMs), { planned: 1, begun: 0 });
+  t.is(await next(), Date.parse('2031-02-28T10:00:00Z'));
+  t.deepEqual(await round(startMs + 28 * 86_400_000 - 1), { planned: 0, begun: 0 });
+  const dueMs = startMs + 28 * 86_400_000;
+  const rounds = await Promise.all([round(dueMs), round(dueMs)]);
+  t.is(rounds[0].begun + rounds[1].begun, 1);
+  t.deepEqual(
+    (await drills()).map(({ isMonthly, status, startedAtMs }) => [isMonthly, status, startedAtMs]),
+    [[true, 'failing', dueMs]],
+  );
+  t.is(await next(), Date.parse('2031-03-31T10:00:00Z'));
+  const { rows } = await database.pool.query('SELECT actor_name, action FROM audit_log WHERE tenant_id = $1', [
+    tenantId,
+  ]);
+  t.deepEqual(rows, [{ actor_name: 'Spotcheck', action: 'monitor.drilled' }]);
+  await set(false);
+  await round(dueMs);
+  t.is(await next(), null);
+  t.deepEqual((await database.pool.query('SELECT * FROM monthly_drills')).rows, []);
+});
+
+test('a monthly drill waits for the end of a failure, is left out of a pause, and takes its turn in its account', async (t) => {
+  const started = await prepare(t);
+  const { runtime, monitor, change, addWebhook } = started;
+  const { database, tenantId } = runtime;
+  await addWebhook('https://127.0.0.1:9/');
+  await database.pool.query('UPDATE monitors SET monthly_drill = true');
+  const startMs = Date.parse('2031-01-15T10:00:00Z');
+  const round = (atMs: number) => beginMonthlyDrills({ ...runtime, now: () => atMs });
+  const next = async () => await findNextMonthly(database, { tenantId, monitorId: monitor.id });
+  await round(startMs);
+  const [february, march] = [Date.parse('2031-02-15T10:00:00Z'), Date.parse('2031-03-15T10:00:00Z')];
+  await change('down');
+  t.is((await round(february)).begun, 0);
+  t.is(await next(), february + 3_600_000);
+  await change('up');
+  await database.pool.query('UPDATE monitors SET enabled = false');
+  t.is((await round(february + 3_600_000)).begun, 0);
+  t.is(await next(), march);
+  await database.pool.query('UPDATE monitors SET enabled = true');
+  await database.pool.query(
+    `INSERT INTO drills (id, tenant_id, monitor_id, monitor, incident_id, is_monthly, started_at, ended_at)
+     SELECT 'drl_' || n, $1, 'mon_gone', '{}', 'inc_' || n, true, $2, $2 FROM generate_series(1, 50) n`,
+    [tenantId, march - 3_600_000],
+  );
+  t.is((await round(march)).begun, 0);
+  t.is(await next(), march, 'it is still due');
+  t.is((await round(march + 23 * 3_600_000)).begun, 1);
 });

@@ -40,6 +40,7 @@ test('a name alone makes an http monitor with every default', (t) => {
       slaTarget: null,
       sla: null,
       reopenSeconds: 0,
+      monthlyDrill: false,
       tags: [],
       checkSpec: {},
     },
