@@ -56,6 +56,7 @@ import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import type { Handler, OperationId } from './handler.ts';
 import { deletePingKeyHandler, getPingKeyHandler, replacePingKeyHandler } from './heartbeats/ping-key.ts';
+import { previewScheduleHandler } from './heartbeats/schedule-preview.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
@@ -424,6 +425,12 @@ export const ROUTES = {
   createToken: { method: 'post', path: '/tokens', records: 'token.created', handler: createTokenHandler },
   revokeToken: { method: 'delete', path: '/tokens/{id}', records: 'token.revoked', handler: revokeTokenHandler },
   updateAccount: { method: 'patch', path: '/account', records: 'account.renamed', handler: updateAccountHandler },
+  previewSchedule: {
+    method: 'post',
+    path: '/monitors/schedule-preview',
+    records: null,
+    handler: previewScheduleHandler,
+  },
   getPingKey: { method: 'get', path: '/ping-key', handler: getPingKeyHandler },
   replacePingKey: {
     method: 'post',

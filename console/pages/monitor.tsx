@@ -76,13 +76,18 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
     // The results that changed the status are stored by now.
     if (status !== undefined && newest.checks.peek() !== null) void newest.refresh();
   }, [status]);
+  const newestAt = newest.checks.value?.[0]?.at;
+  useEffect(() => {
+    // A ping moves what is expected next, which no event says.
+    if (isBeat && newestAt !== undefined) void detail.reload();
+  }, [isBeat, newestAt]);
   if (isDeleted) return <Gone />;
   if (row === null || whole === null)
     return <Missing error={detail.error.value} onRetry={() => void detail.reload()} />;
   // Its warning would move what is below it.
   if (channels.isLoading.value) return <PageSkeleton />;
   // The row from the stream is newer than the loaded details.
-  const monitor = { ...whole, ...row };
+  const monitor = { ...whole, ...row, ...(isBeat && { next_expected: whole.next_expected ?? null }) };
   // A draft was never checked: there is nothing to show.
   const isDraft = monitor.target === '' && monitor.type !== 'heartbeat';
   const words = wordsOf(

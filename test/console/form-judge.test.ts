@@ -111,6 +111,7 @@ test('the limits of the form are those of the description', async (t) => {
     'check_spec.ping.lossDegradedPct': fieldsOf('PingSpec')['lossDegradedPct'],
     'check_spec.ping.rttDegradedMs': fieldsOf('PingSpec')['rttDegradedMs'],
     'check_spec.heartbeat.maxDurationSeconds': fieldsOf('HeartbeatSpec')['maxDurationSeconds'],
+    'check_spec.heartbeat.schedule.early_seconds': fieldsOf('HeartbeatSchedule')['early_seconds'],
   } satisfies Record<keyof typeof LIMITS, unknown>;
   for (const [field, { min, max }] of Object.entries(LIMITS)) {
     const { minimum, maximum } = described[field as keyof typeof LIMITS] ?? {};

@@ -85,6 +85,9 @@ test('sentences follow what is chosen', (t) => {
   t.is(describeDown(draftWith('http', { failures: 'x' }), three), null);
   t.is(latestNotice(draftWith('http'), three), 90);
   t.is(latestNotice(draftWith('heartbeat', { interval: '86400', grace: '0' }), three), 86_400);
+  const { heartbeat } = draftWith('heartbeat');
+  const scheduled = { interval: '60', grace: '600', heartbeat: { ...heartbeat, cron: '0 2 * * *' } };
+  t.is(latestNotice(draftWith('heartbeat', scheduled), three), 600, 'after the run');
   t.is(latestNotice(draftWith('http', { interval: 'x' }), three), null);
   t.is(latestNotice(draftWith('http', { interval: '5999940' }), three), null, 'longer than the API takes');
   t.is(latestNotice(draftWith('http', { interval: '1' }), three), 2.5, 'half a second of them is the timeout');

@@ -187,7 +187,14 @@ const BY_TYPE: Record<MonitorType, fc.Arbitrary<Record<string, unknown>>> = {
   heartbeat: optional({
     grace_seconds: fc.constantFrom(0, 60, 90, 720),
     check_spec: optional({
-      heartbeat: optional({ failEnabled: fc.boolean(), maxDurationSeconds: fc.integer({ min: 1, max: 999 }) }),
+      heartbeat: optional({
+        failEnabled: fc.boolean(),
+        maxDurationSeconds: fc.integer({ min: 1, max: 999 }),
+        schedule: fc.constantFrom(
+          { cron: '0 2 * * MON-FRI', timezone: 'Europe/Berlin', early_seconds: 300 },
+          { cron: '@hourly' },
+        ),
+      }),
     }),
   }),
   dns: optional({

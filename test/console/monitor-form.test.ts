@@ -172,6 +172,61 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
   t.deepEqual(complaints, []);
 });
 
+test.serial(
+  'a schedule shows its next runs in both zones, is edited without a loss, and says what is wrong',
+  async (t) => {
+    const { service } = t.context;
+    const { page, complaints } = await openSignedIn(t, '/monitors/new?type=heartbeat');
+    await page.getByLabel('Name', { exact: true }).fill('Nightly');
+    const cron = page.getByLabel('Cron schedule', { exact: true });
+    await cron.fill('0 0 31 2 *');
+    const runs = page.getByRole('region', { name: 'Next runs' });
+    await runs.getByText(/no runs in the next ten years/i).waitFor();
+    await page.getByRole('button', { name: 'Create monitor' }).click();
+    await page
+      .locator('form')
+      .getByRole('alert')
+      .filter({ hasText: /no runs in the next ten years/i })
+      .first()
+      .waitFor();
+    await cron.fill('30 12 * * *');
+    await page.getByLabel('Time zone', { exact: true }).fill('Asia/Tokyo');
+    await page.getByLabel('Time zone', { exact: true }).press('Tab');
+    await runs
+      .getByText(/^\d{4}-\d\d-\d\d 12:30 Asia\/Tokyo \(\d{4}-\d\d-\d\d 03:30 UTC\)$/)
+      .first()
+      .waitFor();
+    t.is(await runs.getByRole('listitem').count(), 5);
+    await page
+      .getByText(/after it was due/)
+      .and(page.locator(':visible'))
+      .waitFor();
+    t.deepEqual(await findBarriers(page), []);
+    await page.getByRole('button', { name: 'Create monitor' }).click();
+    await page.getByRole('heading', { name: 'Waiting for the first ping of Nightly' }).waitFor();
+    await page.getByRole('link', { name: 'View monitor' }).click();
+    await page.waitForURL(/\/monitors\/mon_/);
+    await page
+      .getByText(/^\d{4}-\d\d-\d\d 12:30 Asia\/Tokyo \(/)
+      .first()
+      .waitFor();
+    await page.getByText('30 12 * * *, Asia/Tokyo').waitFor();
+    const path = `/monitors/${new URL(page.url()).pathname.slice('/monitors/'.length)}` as const;
+    const stored = async () => (await service.call('GET', path)).json.check_spec.heartbeat?.schedule;
+    const schedule = { cron: '30 12 * * *', timezone: 'Asia/Tokyo', early_seconds: 60 };
+    t.deepEqual(await stored(), schedule);
+    await page.goto(`${path}/edit`);
+    await page.getByLabel('Name', { exact: true }).fill('Nightly 2');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.waitForURL((url) => url.pathname === path);
+    t.deepEqual(await stored(), schedule);
+    t.deepEqual(
+      complaints.filter((text) => !text.includes('400')),
+      [],
+    );
+  },
+);
+
 test.serial("a vendor's components are ticked in the list of its status page, with their states", async (t) => {
   const { service } = t.context;
   const site = await startStatusPage(t);

@@ -6,6 +6,7 @@ import type { FormState } from './defaults.ts';
 import type { MonitorType } from './draft.ts';
 import { DurationField, NumberField } from './fields.tsx';
 import { formatIntervals } from './limits.ts';
+import { ScheduleFields } from './schedule-fields.tsx';
 import { suggestName } from './sentences.ts';
 import { TYPES, TYPE_ORDER } from './words.ts';
 
@@ -56,6 +57,7 @@ function VendorChoice({ form: { draft, change, problem, vendors } }: { form: For
 export function Basics({ form }: { form: FormState }) {
   const { draft, change, defaults, surroundings, problem, monitor, vendors } = form;
   const { type } = draft;
+  const isScheduled = type === 'heartbeat' && draft.heartbeat.cron.trim() !== '';
   const suggestion = monitor === null ? suggestName(draft, vendors) : '';
   return (
     <>
@@ -82,16 +84,19 @@ export function Basics({ form }: { form: FormState }) {
         error={problem('tags')}
         onValue={(tags) => change({ tags })}
       />
+      {type === 'heartbeat' && <ScheduleFields form={form} />}
       <div class="grid gap-5 md:grid-cols-2">
-        <DurationField
-          key={type}
-          label={type === 'heartbeat' ? 'Expect a ping every' : 'Check every'}
-          seconds={draft.interval}
-          onSeconds={(interval) => change({ interval })}
-          standard={defaults.interval}
-          hint={`${formatIntervals(surroundings.minInterval)}.`}
-          error={problem('interval_seconds')}
-        />
+        {!isScheduled && (
+          <DurationField
+            key={type}
+            label={type === 'heartbeat' ? 'Expect a ping every' : 'Check every'}
+            seconds={draft.interval}
+            onSeconds={(interval) => change({ interval })}
+            standard={defaults.interval}
+            hint={`${formatIntervals(surroundings.minInterval)}.`}
+            error={problem('interval_seconds')}
+          />
+        )}
         {type === 'heartbeat' && (
           <DurationField
             label="Grace period"

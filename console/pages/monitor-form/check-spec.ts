@@ -31,6 +31,7 @@ const PARTS = {
     part('heartbeat', {
       ...(heartbeat.failEnabled !== null && { failEnabled: heartbeat.failEnabled }),
       ...numbers({ maxDurationSeconds: heartbeat.maxDuration }),
+      ...(heartbeat.cron.trim() !== '' && { schedule: scheduleOf(heartbeat) }),
     }),
   dns: ({ dns }) =>
     part('dns', {
@@ -41,6 +42,11 @@ const PARTS = {
   domain: () => ({}),
   vendor: () => ({}),
 } as const satisfies Record<MonitorType, (draft: Draft) => Input>;
+
+/** The schedule of a draft that has one. */
+export function scheduleOf({ cron, timezone, early }: Draft['heartbeat']): Schemas['HeartbeatSchedule'] {
+  return { cron: cron.trim(), timezone: timezone === '' ? 'UTC' : timezone, ...numbers({ early_seconds: early }) };
+}
 
 function requestOf({ headers, auth, body, contentType }: RequestDraft): NonNullable<Input['request']> {
   const named = headers.filter(

@@ -88,7 +88,8 @@ export type Draft = {
   assertions: readonly AssertionDraft[];
   transport: TransportDraft;
   ping: { count: string; lossDegradedPct: string; rttDegradedMs: string };
-  heartbeat: { failEnabled: boolean | null; maxDuration: string };
+  /** Without `cron` pings are expected by the interval. */
+  heartbeat: { failEnabled: boolean | null; maxDuration: string; cron: string; timezone: string; early: string };
   dns: { records: readonly DnsRecordDraft[]; crossCheck: boolean | null };
 };
 
@@ -122,7 +123,7 @@ export function emptyDraft(type: MonitorType): Draft {
     assertions: [],
     transport: draftOfTransport({}),
     ping: draftOfPing({}),
-    heartbeat: { failEnabled: null, maxDuration: '' },
+    heartbeat: { failEnabled: null, maxDuration: '', cron: '', timezone: '', early: '' },
     dns: { records: [], crossCheck: null },
   };
 }
@@ -167,6 +168,9 @@ export function draftOf(monitor: MonitorDetail): Draft {
     heartbeat: {
       failEnabled: spec.heartbeat?.failEnabled ?? null,
       maxDuration: textOf(spec.heartbeat?.maxDurationSeconds),
+      cron: spec.heartbeat?.schedule?.cron ?? '',
+      timezone: spec.heartbeat?.schedule?.timezone ?? '',
+      early: textOf(spec.heartbeat?.schedule?.early_seconds),
     },
     dns: {
       records: (spec.dns?.records ?? []).map(({ type, mode, expected = [] }) => ({ type, mode, expected })),

@@ -267,7 +267,7 @@ function Meaning({ form: { draft, surroundings } }: { form: FormState }) {
           {draft.type === 'heartbeat' ? 'A missed run is detected ' : 'An outage is detected '}
           <span class="font-medium text-ink">
             {draft.type === 'heartbeat'
-              ? `${sayDuration(seconds)} after its last ping`
+              ? `${sayDuration(seconds)} after ${draft.heartbeat.cron.trim() === '' ? 'its last ping' : 'it was due'}`
               : `after ${sayDuration(seconds)} at the latest`}
           </span>
           .

@@ -84,6 +84,10 @@ const OF_TYPE = {
       heartbeat.maxDuration,
       LIMITS['check_spec.heartbeat.maxDurationSeconds'],
     ),
+    'check_spec.heartbeat.schedule.early_seconds':
+      heartbeat.cron.trim() === ''
+        ? undefined
+        : judgeDuration(heartbeat.early, LIMITS['check_spec.heartbeat.schedule.early_seconds']),
   }),
   dns: ({ draft }) => judgeRecords(draft.dns.records),
   domain: ({ draft }) => ({ warn_days: judgeNumber(draft.warnDays, { min: 1, max: 3650 }) }),

@@ -17,6 +17,7 @@ export const LIMITS = {
   'check_spec.ping.lossDegradedPct': { min: 0, max: 100 },
   'check_spec.ping.rttDegradedMs': { min: 1, max: 10_000 },
   'check_spec.heartbeat.maxDurationSeconds': { min: 1, max: MONTH_SECONDS },
+  'check_spec.heartbeat.schedule.early_seconds': { min: 0, max: DAY_SECONDS },
 } as const satisfies Record<string, Limits>;
 
 /** The longest texts that the API takes, in characters, by their field there. */

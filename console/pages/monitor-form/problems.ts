@@ -48,6 +48,9 @@ const FIELDS = [
   'check_spec.ping.lossDegradedPct',
   'check_spec.ping.rttDegradedMs',
   'check_spec.heartbeat.maxDurationSeconds',
+  'check_spec.heartbeat.schedule.cron',
+  'check_spec.heartbeat.schedule.timezone',
+  'check_spec.heartbeat.schedule.early_seconds',
   'check_spec.dns.records',
   'check_spec.dns.crossCheck',
 ] as const;

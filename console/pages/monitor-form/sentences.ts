@@ -30,11 +30,15 @@ export function describeTimeout(draft: Draft, surroundings: Surroundings): strin
   return draft.timeout.trim() === '' ? `${after}, the default.` : `${after}.`;
 }
 
-/** The longest time until an outage is reported, in seconds; null if it cannot be computed. */
+/**
+ * The longest time until an outage is reported, in seconds; null if it cannot be computed. With a schedule it counts from
+ * the run.
+ */
 export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
   const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);
   if (draft.type === 'domain' || interval === null) return null;
-  if (draft.type === 'heartbeat') return grace === null ? null : interval + grace;
+  if (draft.type === 'heartbeat')
+    return grace === null ? null : draft.heartbeat.cron.trim() === '' ? interval + grace : grace;
   return timeout === null || failures === null
     ? null
     : worstDetectionSeconds({

@@ -96,7 +96,10 @@ function listSettings(
   return [
     ['Type', TYPES[type]],
     ...(detail.target === '' ? [] : [['Target', <Code key="target">{detail.target}</Code>] as Setting]),
-    [type === 'heartbeat' ? 'Expected' : 'Checked', formatEvery(interval)],
+    [
+      type === 'heartbeat' ? 'Expected' : 'Checked',
+      spec.heartbeat?.schedule ? formatSchedule(spec.heartbeat.schedule) : formatEvery(interval),
+    ],
     ...OF_TYPE[type](detail),
     ...(hasLocations(detail)
       ? ([
@@ -120,6 +123,11 @@ function listSettings(
 
 function describeSla({ target, exclude_maintenance: excludes = true, ...counted }: NonNullable<Detail['sla']>): string {
   return `${target}% of ${describeHours(counted)}, maintenance ${excludes ? 'left out' : 'counted'}`;
+}
+
+/** The cron expression and the zone of a heartbeat's schedule. */
+function formatSchedule({ cron, timezone = 'UTC' }: Schemas['HeartbeatSchedule']): string {
+  return `${cron}, ${timezone.replaceAll('_', ' ')}`;
 }
 
 /** Each leads to the monitors that have it. */

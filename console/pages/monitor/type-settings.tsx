@@ -136,10 +136,27 @@ export function domainSettings({ check_spec: { domain } }: Detail): Setting[] {
   return [['Expiry alert', `${count(domain?.warnDays ?? 30, 'day')} before it expires`]];
 }
 
+/** `2026-11-28 02:00 Europe/Berlin (2026-11-28 01:00 UTC)`. */
+export function formatZoned({ utc, local, timezone }: Schemas['ZonedMoment']): string {
+  const minutes = (text: string) => text.slice(0, 16).replace('T', ' ');
+  return timezone === 'UTC'
+    ? `${minutes(utc)} UTC`
+    : `${minutes(local)} ${timezone.replaceAll('_', ' ')} (${minutes(utc)} UTC)`;
+}
+
 /** The settings of a heartbeat monitor. */
-export function heartbeatSettings({ heartbeat_grace_seconds: grace, check_spec: { heartbeat } }: Detail): Setting[] {
-  const { failEnabled = true, maxDurationSeconds: longest } = heartbeat ?? {};
+export function heartbeatSettings({
+  heartbeat_grace_seconds: grace,
+  next_expected: next = null,
+  check_spec: { heartbeat },
+}: Detail): Setting[] {
+  const { failEnabled = true, maxDurationSeconds: longest, schedule, slug } = heartbeat ?? {};
   return [
+    ...(schedule?.early_seconds === undefined
+      ? []
+      : [['Early pings', `Accepted ${formatDuration(schedule.early_seconds)} before a run`] as Setting]),
+    ['Next ping expected', next === null ? 'No time' : formatZoned(next)],
+    ...(slug === undefined ? [] : [['Slug', slug] as Setting]),
     ['Grace period', formatDuration(grace ?? 0)],
     ['Max run time', longest === undefined ? 'None' : formatDuration(longest)],
     ['Failure signals', failEnabled ? 'Alert on /fail or non-zero exit' : 'Ignored'],

@@ -139,3 +139,24 @@ test('the audit log has a change of a schedule', async (t) => {
   t.is(rows.length, 1);
   t.regex(JSON.stringify(rows[0]?.changes), /30 2 \* \* \*.*@hourly/);
 });
+
+test('a preview shows the next five runs in both zones, and says what is wrong', async (t) => {
+  const { api } = t.context;
+  const { owner, reader } = await api.account();
+  const { status, json, text } = await owner('POST', '/v1/monitors/schedule-preview', NIGHTLY);
+  t.is(status, 200, text);
+  t.deepEqual(json['schedule'], { cron: '30 2 * * *', timezone: 'Europe/Berlin', early_seconds: 60 });
+  const runs = json['runs'] as NonNullable<Expected>[];
+  t.is(runs.length, 5);
+  t.is(runs[0]?.at, nextNight(Date.now()) / 1000);
+  for (const { at, utc, local } of runs) {
+    t.is(Date.parse(utc), at * 1000);
+    t.is(Date.parse(local), at * 1000);
+    t.regex(local, /T02:30:00/);
+  }
+  isError(t, await reader('POST', '/v1/monitors/schedule-preview', NIGHTLY), { status: 403, error: /write/ });
+  isError(t, await owner('POST', '/v1/monitors/schedule-preview', { cron: '0 0 31 2 *' }), {
+    status: 400,
+    error: /^cron has no runs/,
+  });
+});
