@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Client } from 'pg';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { Pool, type ClientBase } from 'pg';
 import { closeDatabase, openDatabase, type Database, type DatabaseOptions } from '../../models/database.ts';
 import { migrate } from '../../models/migrate.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
@@ -27,22 +26,40 @@ const PATIENCE_MS = 60_000;
  * out sessions that are still connected.
  */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const maintenance = urlOf('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  const copy = async (client: Client): Promise<void> => {
+  await inMaintenance(async (client) => {
     await ensureTemplate(client);
     // Takes half the time of copying by way of the write-ahead log, and the checkpoints that it needs cost nothing
     // without fsync.
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE} STRATEGY FILE_COPY`);
-  };
-  await withClient(maintenance, copy, PATIENCE_MS);
-  const drop = () =>
-    withClient(
-      maintenance,
-      async (client) => void (await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
-      PATIENCE_MS,
-    );
+  });
+  const drop = () => inMaintenance((client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
   return { databaseUrl: urlOf(name), drop };
+}
+
+let session: Pool | null = null;
+
+/**
+ * Runs statements in the session that makes and drops the databases of this process, once those of earlier calls are
+ * done. It stays open, for opening one takes as long as copying a database, and keeps no process from ending.
+ */
+async function inMaintenance(work: (client: ClientBase) => Promise<unknown>): Promise<void> {
+  session ??= openMaintenance();
+  const client = await session.connect();
+  await work(client).finally(() => client.release());
+}
+
+function openMaintenance(): Pool {
+  const pool = new Pool({
+    connectionString: urlOf('postgres'),
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+    connectionTimeoutMillis: PATIENCE_MS,
+  });
+  // The server was stopped: whoever comes next finds out.
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 /** Opens a database, by default under a key of its own. */
@@ -71,7 +88,7 @@ export async function fillTables(
 }
 
 /** Migrates once per run: the first test file makes the template under its draft name, the others wait for the lock. */
-async function ensureTemplate(client: Client): Promise<void> {
+async function ensureTemplate(client: ClientBase): Promise<void> {
   await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
   try {
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE]);
