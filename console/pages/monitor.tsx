@@ -14,6 +14,7 @@ import { UnnotifiedMonitor, useChannels } from './channels/notified.tsx';
 import { Actions } from './monitor/actions.tsx';
 import { readTimes } from './monitor/check-log.tsx';
 import { Checks } from './monitor/checks.tsx';
+import { Drills } from './monitor/drills.tsx';
 import { Incidents } from './monitor/incidents.tsx';
 import { readView, STEP_SECONDS } from './monitor/lines.ts';
 import { Locations } from './monitor/locations.tsx';
@@ -145,6 +146,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
           )}
           <Uptime monitor={monitor} uptime={uptime} />
           <Incidents monitor={monitor} incidents={incidents} />
+          <Drills id={id} isPaused={monitor.enabled === 0} />
           <Checks
             monitor={monitor}
             list={isChosen ? chosen : newest}

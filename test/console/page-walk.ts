@@ -39,6 +39,7 @@ export const WALK: Record<PageName, WalkedPage> = {
           { title: /^Delete http/, by: button('Delete') },
           { title: /^Custom range$/, by: button('Custom') },
           { title: /^Maintenance of http/, by: button('Maintenance') },
+          { title: /^Start a drill/, by: button('Start a drill') },
         ],
       },
     ],

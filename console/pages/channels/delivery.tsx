@@ -41,7 +41,12 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
       await api.post('/deliveries/{id}/redeliver', { path: { id } });
       await Promise.all([load.reload(), onChanged()]);
     });
-  const canSend = canWrite() && delivery !== null && channel.enabled && channel.status === 'connected';
+  const canSend =
+    canWrite() &&
+    delivery !== null &&
+    delivery.drill_id === undefined &&
+    channel.enabled &&
+    channel.status === 'connected';
   return (
     <Dialog
       title={delivery === null ? 'Delivery' : titleOf(delivery)}
@@ -72,8 +77,9 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
 }
 
 /** `Down: Shop`, `Agent offline: home-lab`; the event alone where it has neither monitor nor agent. */
-function titleOf({ event, monitor_name: monitor, agent_name: agent }: Delivery): string {
+function titleOf({ event, monitor_name: monitor, agent_name: agent, drill_id: drill }: Delivery): string {
   const name = monitor ?? agent;
+  if (drill !== undefined) return `Drill: ${EVENTS[event]}: ${name ?? ''}`;
   return name === undefined ? EVENTS[event] : `${EVENTS[event]}: ${name}`;
 }
 
@@ -100,7 +106,9 @@ function Shown({ delivery }: { delivery: Delivery }) {
             <AgentName delivery={delivery} />
           </FactLine>
         )}
-        <FactLine name="Event">{EVENTS[event]}</FactLine>
+        <FactLine name="Event">
+          {delivery.drill_id === undefined ? EVENTS[event] : `${EVENTS[event]}, in a drill`}
+        </FactLine>
         {delivery.incident_id !== undefined && (
           <FactLine name="Incident">
             <a href={`/incidents/${delivery.incident_id}`} class={LINK}>
@@ -137,6 +145,7 @@ export function DeliverySubject({ delivery }: { delivery: Schemas['Delivery'] })
   return (
     <>
       <MonitorName delivery={delivery} />
+      {delivery.drill_id !== undefined && <Badge>Drill</Badge>}
       {delivery.incident_id !== undefined && (
         <a href={`/incidents/${delivery.incident_id}`} class={`${LINK} block w-fit text-xs text-soft`}>
           View incident

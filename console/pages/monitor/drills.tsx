@@ -1,0 +1,157 @@
+import { api } from '../../client/api.ts';
+import { usePoll } from '../../client/reload.ts';
+import { canWrite } from '../../client/session-state.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { useAction } from '../../parts/action.ts';
+import { Button } from '../../parts/button.tsx';
+import { confirm } from '../../parts/dialog.tsx';
+import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
+import { Section } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
+import { Table, type Column } from '../../parts/table.tsx';
+import { formatLatency, formatShort } from '../../parts/time.tsx';
+import { toast } from '../../parts/toast.tsx';
+import { OutcomeBadge } from '../channels/words.tsx';
+
+type Drill = Schemas['Drill'];
+type Drills = Schemas['DrillList'];
+type Delivery = Schemas['DrillDelivery'];
+
+/** How often a drill in progress is read, and one whose deliveries are on their way, in milliseconds. */
+const POLL_MS = 1000;
+
+const TEXT =
+  'Each location acts as if it had failed, and the monitor’s channels get an alert that says it is a drill. It ends by ' +
+  'itself after 30 seconds. Nothing is counted.';
+
+const STATUSES: Record<Drill['status'], { label: string; tone: 'plain' | 'good' | 'bad' }> = {
+  failing: { label: 'Locations answer', tone: 'plain' },
+  alerted: { label: 'In progress', tone: 'plain' },
+  ended: { label: 'Ended', tone: 'good' },
+  failed: { label: 'No alert came of it', tone: 'bad' },
+};
+
+const SKIPS: Record<Schemas['DrillSkip']['reason'], string> = {
+  rules: 'no rule lets it through',
+  quiet_hours: 'quiet hours',
+  mute: 'the monitor is muted',
+  maintenance: 'maintenance',
+  outage: 'the monitor really fails, so it got no end of the drill',
+};
+
+/** The drills of a monitor: a button to start one, the stopwatch of the newest, and those before it. */
+export function Drills({ id, isPaused }: { id: string; isPaused: boolean }) {
+  const load = useLoad((signal) => api.get('/monitors/{id}/drills', { path: { id }, signal }), [id]);
+  usePoll(load, isUnderWay(load.value.value?.drills[0]), POLL_MS);
+  return (
+    <Section title="Drills" actions={canWrite() && !isPaused && <StartButton id={id} load={load} />}>
+      <Loaded load={load} height="h-20">
+        {({ drills: [newest, ...earlier], next_at: next }) => (
+          <div class="flex flex-col gap-4">
+            {newest === undefined ? (
+              <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">
+                No drills yet. A drill shows whether and how fast alerts arrive.
+              </p>
+            ) : (
+              <Stopwatch drill={newest} />
+            )}
+            {next !== null && <p class="text-sm text-soft">Next monthly drill: {formatShort(next)}</p>}
+            {earlier.length > 0 && (
+              <Table
+                caption="Earlier drills, newest first"
+                columns={EARLIER}
+                rows={earlier}
+                keyOf={(drill) => drill.id}
+              />
+            )}
+          </div>
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function StartButton({ id, load }: { id: string; load: Load<Drills> }) {
+  const { isBusy, run } = useAction();
+  const start = async () => {
+    if (!(await confirm({ title: 'Start a drill?', text: TEXT, action: 'Start drill', tone: 'primary' }))) return;
+    await run(async () => {
+      await api.post('/monitors/{id}/drill', { path: { id } });
+      toast('Drill started');
+      await load.reload();
+    });
+  };
+  return (
+    <Button size="small" icon="play" busy={isBusy.value} onClick={() => void start()}>
+      Start a drill
+    </Button>
+  );
+}
+
+function isUnderWay(drill: Drill | undefined): boolean {
+  return (
+    drill !== undefined && (drill.ended_at === null || drill.deliveries.some(({ outcome }) => outcome === 'pending'))
+  );
+}
+
+function Stopwatch({ drill }: { drill: Drill }) {
+  const { status, started_at: startedAt, decided_ms: decidedMs, locations, deliveries, skipped } = drill;
+  const silent = locations.filter(({ answered_ms: answeredMs }) => answeredMs === null).map(({ name }) => name);
+  return (
+    <div class="flex flex-col gap-2">
+      <p class="flex flex-wrap items-center gap-x-3 gap-y-1 text-sm" role="status">
+        <Badge tone={STATUSES[status].tone}>{STATUSES[status].label}</Badge>
+        <span>{formatShort(startedAt)}</span>
+        {decidedMs !== null && (
+          <span class="text-soft">decided {formatLatency(decidedMs)} after the first failing answer</span>
+        )}
+      </p>
+      {silent.length > 0 && status !== 'failing' && <p class="text-sm">No answer from {silent.join(', ')}</p>}
+      {deliveries.length > 0 && (
+        <Table
+          caption="Deliveries of the newest drill, with the time since the first failing answer"
+          columns={DELIVERIES}
+          rows={deliveries}
+          keyOf={(delivery) => delivery.delivery_id}
+          hrefOf={({ channel_id: channelId }) => `/channels/${channelId}`}
+        />
+      )}
+      {skipped.map(({ channel_id: channelId, channel_name: name, event, reason }) => (
+        <p key={`${channelId} ${event}`} class="text-sm text-soft">
+          {name ?? 'A channel that was deleted'} was left out: {SKIPS[reason]}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+const DELIVERIES: readonly Column<Delivery>[] = [
+  { head: 'Channel', cell: ({ channel_name: name }) => name },
+  { head: 'Message', cell: ({ event }) => (event === 'monitor.up' ? 'End' : 'Alert') },
+  { head: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+  { head: 'Decided', align: 'right', wideOnly: true, cell: ({ written_ms: ms }) => formatLatency(ms) },
+  { head: 'Sent', align: 'right', wideOnly: true, cell: ({ begun_ms: ms }) => timeOf(ms) },
+  { head: 'Arrived', align: 'right', cell: ({ delivered_ms: ms }) => timeOf(ms) },
+];
+
+const EARLIER: readonly Column<Drill>[] = [
+  { head: 'Started', class: 'whitespace-nowrap', cell: ({ started_at: at }) => formatShort(at) },
+  { head: 'By', cell: ({ trigger }) => (trigger === 'monthly' ? 'Each month' : 'Request') },
+  {
+    head: 'Result',
+    cell: ({ status }) => <Badge tone={STATUSES[status].tone}>{STATUSES[status].label}</Badge>,
+  },
+  { head: 'Slowest alert', align: 'right', cell: (drill) => timeOf(slowestOf(drill)) },
+];
+
+function timeOf(ms: number | null): string {
+  return ms === null ? '–' : formatLatency(ms);
+}
+
+/** Of the alerts that arrived; null where none did. */
+function slowestOf({ deliveries }: Drill): number | null {
+  const arrived = deliveries.flatMap(({ event, delivered_ms: ms }) =>
+    event === 'monitor.down' && ms !== null ? [ms] : [],
+  );
+  return arrived.length === 0 ? null : Math.max(...arrived);
+}
