@@ -68,9 +68,9 @@ export function findDownParents(
   return parents.flatMap(({ id, name, state }) => (state === 'down' ? [{ id, name, state }] : []));
 }
 
-/** Whether it is known of all parents whether they are down, by results that are newer than `sinceMs`. */
-export function areDecided(parents: readonly ParentFacts[], when: { sinceMs: number; nowMs: number }): boolean {
-  return parents.some(isHolding) || holdForParents(parents, when) === null;
+/** Whether all parents are known to be well, by results that are newer than `sinceMs`. */
+export function areWell(parents: readonly ParentFacts[], when: { sinceMs: number; nowMs: number }): boolean {
+  return holdForParents(parents, when) === null;
 }
 
 function isHolding({ mode, state }: ParentFacts): boolean {

@@ -1,5 +1,5 @@
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
-import { areDecided, updateDueAtMs } from '../../core/alerts/parents.ts';
+import { areWell, updateDueAtMs } from '../../core/alerts/parents.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import {
@@ -156,7 +156,7 @@ export async function watchParents(
   const others = waiting.filter(({ awaitsOwn }) => !awaitsOwn);
   const parents = await readParents(run, { monitorNos: [...new Set(others.map(({ monitorNo }) => monitorNo))], nowMs });
   const decided = waiting.filter(
-    ({ awaitsOwn, monitorNo, sinceMs }) => awaitsOwn || areDecided(parents.get(monitorNo) ?? [], { sinceMs, nowMs }),
+    ({ awaitsOwn, monitorNo, sinceMs }) => awaitsOwn || areWell(parents.get(monitorNo) ?? [], { sinceMs, nowMs }),
   );
   const channels = await makeDue(
     run,

@@ -1,0 +1,105 @@
+import test from 'ava';
+import {
+  areWell,
+  findDownParents,
+  holdForParents,
+  JOINS_AFTER_MS,
+  updateDueAtMs,
+  type ParentFacts,
+  type ParentSource,
+} from '../../../core/alerts/parents.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const SINCE_MS = NOW_MS - 5000;
+
+const CHECKED: ParentSource = { newestAtMs: SINCE_MS + 1000, isFailing: false, recheckAtMs: null, slot: null };
+
+function parent(given: Partial<ParentFacts> = {}, ...sources: Partial<ParentSource>[]): ParentFacts {
+  return {
+    no: 7,
+    id: 'mon_router',
+    name: 'Router',
+    mode: 'hold',
+    state: 'up',
+    timeoutMs: 5000,
+    intervalSeconds: 60,
+    sources: (sources.length === 0 ? [{}] : sources).map((source) => ({ ...CHECKED, ...source })),
+    ...given,
+  };
+}
+
+/** How long an alert waits, in milliseconds; null = not at all. */
+function waitOf(parents: readonly ParentFacts[], sinceMs: number | null = SINCE_MS): number | null {
+  const hold = holdForParents(parents, { sinceMs, nowMs: NOW_MS });
+  return hold && hold.untilMs - NOW_MS;
+}
+
+const UNCHECKED = { newestAtMs: SINCE_MS - 1 };
+
+for (const [what, parents, wait] of [
+  ['that depends on nothing', [], null],
+  ['behind a parent that was checked since and is well', [parent()], null],
+  ['behind a parent that is down', [parent({ state: 'down' })], JOINS_AFTER_MS],
+  ['behind a parent that is down and only to be annotated', [parent({ state: 'down', mode: 'annotate' })], null],
+  ['behind an unchecked parent that is only to be annotated', [parent({ mode: 'annotate' }, UNCHECKED)], null],
+  ['behind a parent whose check is under way', [parent({}, UNCHECKED)], 7000],
+  ['behind a parent without any result', [parent({}, { newestAtMs: null })], 7000],
+  ['behind a parent that is checked again soon', [parent({}, { ...UNCHECKED, recheckAtMs: NOW_MS + 3000 })], 10_000],
+  ['behind a parent whose recheck is overdue', [parent({}, { ...UNCHECKED, recheckAtMs: NOW_MS - 9000 })], 7000],
+  ['behind a parent that has failed once', [parent({}, { isFailing: true, recheckAtMs: NOW_MS + 20_000 })], 27_000],
+  ['behind a parent whose next check is far', [parent({}, { isFailing: true, recheckAtMs: NOW_MS + 90_000 })], 27_000],
+  ['behind a parent of which one location is unchecked', [parent({}, {}, UNCHECKED)], 7000],
+  ['behind a parent that no location checks', [parent({ sources: [] })], null],
+  ['behind a paused parent', [parent({ state: 'paused', sources: [] })], null],
+  ['behind several parents', [parent(), parent({ timeoutMs: 9000 }, UNCHECKED), parent({}, UNCHECKED)], 11_000],
+  [
+    'behind an unchecked parent and one that is down',
+    [parent({}, UNCHECKED), parent({ state: 'down' })],
+    JOINS_AFTER_MS,
+  ],
+] as const)
+  test(`an alert ${what} waits ${wait === null ? 'for nothing' : `${wait} ms`}`, (t) => t.is(waitOf(parents), wait));
+
+test('without a failure that parents explain an alert waits only for those that are down', (t) => {
+  t.is(waitOf([parent({}, UNCHECKED)], null), null);
+  t.is(waitOf([parent({ state: 'down' })], null), JOINS_AFTER_MS);
+});
+
+test('no alert waits for longer than a recheck, a timeout and two seconds', (t) => {
+  for (const recheckAtMs of [null, NOW_MS - 1, NOW_MS + 1, NOW_MS + 19_999, NOW_MS + 1e9])
+    for (const slot of [null, 0, 17, 239])
+      for (const isFailing of [true, false]) {
+        const wait = waitOf([parent({ timeoutMs: 10_000 }, { newestAtMs: null, isFailing, recheckAtMs, slot })]);
+        t.true(wait !== null && wait >= 12_000 && wait <= 32_000, `${recheckAtMs} ${slot}: ${wait}`);
+      }
+});
+
+test('the hold names the parent that is waited for longest, and one that is down before all', (t) => {
+  const slow = parent({ id: 'mon_slow', timeoutMs: 9000 }, UNCHECKED);
+  const when = { sinceMs: SINCE_MS, nowMs: NOW_MS };
+  t.is(holdForParents([parent({}, UNCHECKED), slow], when)?.heldBy, 'mon_slow');
+  t.is(holdForParents([slow, parent({ state: 'down' })], when)?.heldBy, 'mon_router');
+});
+
+test('parents are well once all were checked since', (t) => {
+  const when = { sinceMs: SINCE_MS, nowMs: NOW_MS };
+  t.true(areWell([parent(), parent()], when));
+  t.false(areWell([parent(), parent({}, UNCHECKED)], when));
+  t.false(areWell([parent({ state: 'down' })], when));
+});
+
+test('alerts of trouble name the parents that are down, whatever their mode', (t) => {
+  const parents = [parent(), parent({ state: 'down', mode: 'annotate' }), parent({ id: 'mon_b', state: 'degraded' })];
+  t.deepEqual(findDownParents({ to: 'down' }, parents), [{ id: 'mon_router', name: 'Router', state: 'down' }]);
+  t.is(findDownParents({ to: 'degraded' }, parents).length, 1);
+  t.deepEqual(findDownParents({ to: 'up' }, parents), []);
+  t.deepEqual(findDownParents({ to: 'unknown' }, parents), []);
+});
+
+test('updates come after half a minute, then ever later, ten at most', (t) => {
+  const waits = Array.from({ length: 11 }, (_, index) => updateDueAtMs(index + 1, 0));
+  t.deepEqual(
+    waits.map((ms) => ms && ms / 1000),
+    [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600, null],
+  );
+});
