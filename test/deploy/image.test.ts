@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import test from 'ava';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { Containers, findMissingTool } from '../helpers/containers.ts';
@@ -36,13 +34,6 @@ if (missing === null) {
   test.after.always(close);
   let containers: Containers;
 
-  /** A volume that belongs to root and that every account may write to, as container engines make them from ours. */
-  const newVolume = async (name: string): Promise<string> => {
-    const folder = join(containers.folder, name);
-    await mkdir(folder);
-    await chmod(folder, 0o1777);
-    return `--volume=${folder}:/data`;
-  };
   const startWhole = async (name: string, args: readonly string[]): Promise<() => Promise<string>> => {
     const { output } = await containers.start(name, [...args, '--env=BOOTSTRAP_TOKEN=spk_image', 'spotcheck']);
     await until(async () => /Spotcheck is ready/.test(await output()), { timeoutMs: 120_000 });
@@ -74,15 +65,17 @@ if (missing === null) {
     t.true(size < 200 * MEGABYTE, `${size} bytes`);
   });
 
-  test.serial('it runs all in one, confined, and finds its data again under the same account', async (t) => {
-    const volume = await newVolume('data');
+  test.serial('it runs all in one, confined, and finds its data again after it was killed', async (t) => {
+    // A volume by its name gets its owner and mode from the image.
+    const volume = '--volume=data:/data';
     const first = await startWhole('first', [...CONFINED, volume]);
     t.regex(await first(), /creating the database/);
     t.regex(await containers.podman('exec', 'first', 'spotcheck', 'health', '--ready'), /^Healthy: /);
     await containers.podman('healthcheck', 'run', 'first');
     const checked = ['exec', 'first', 'node', '--input-type=module', '--eval', CHECK_ITSELF] as const;
     t.is(await containers.podman(...checked), 'both up\n');
-    t.is(await containers.stop('first'), 0);
+    await containers.podman('kill', '--signal=KILL', 'first');
+    t.is(await containers.stop('first'), 137);
     const second = await startWhole('second', [...CONFINED, volume]);
     t.notRegex(await second(), /creating the database|This is the first start/);
     t.is(await containers.stop('second'), 0);
@@ -92,7 +85,7 @@ if (missing === null) {
     for (const user of ['23456:34567', '0:0']) {
       const name = `user-${user.split(':')[0]}`;
       const confined = user === '0:0' ? ['--read-only', '--network=none'] : CONFINED;
-      await startWhole(name, [`--user=${user}`, ...confined, await newVolume(name)]);
+      await startWhole(name, [`--user=${user}`, ...confined, `--volume=${name}:/data`]);
       t.regex(await containers.podman('exec', name, 'spotcheck', 'health', 'start', '--ready'), /^Healthy: /, user);
       t.is(await containers.stop(name), 0, user);
     }
