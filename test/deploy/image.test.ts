@@ -46,6 +46,13 @@ if (missing === null) {
     t.pass();
   });
 
+  // Each stage by itself, for a run that is silent for long is taken to be stuck.
+  for (const stage of ['packages', 'build'])
+    test.serial(`the stage ${stage} of the image is built`, async (t) => {
+      await containers.build(`spotcheck:${stage}`, stage);
+      t.pass();
+    });
+
   test.serial('the image without PostgreSQL is built, has no shell, and is below 90 MB', async (t) => {
     await containers.build('spotcheck:fleet', 'fleet');
     const size = await containers.compressedSize('spotcheck:fleet');
