@@ -43,6 +43,8 @@ async function runProject(
     cwd: project,
     env: {
       ...process.env,
+      // Its packages are behind a link.
+      NODE_OPTIONS: '',
       TMPDIR: temporary,
       ...(options.path === undefined ? {} : { PATH: options.path }),
       ...(options.silenceSeconds !== undefined && { TEST_SILENCE_SECONDS: `${options.silenceSeconds}` }),
