@@ -194,8 +194,8 @@ export class JobQueues {
   }
 
   /**
-   * Has locations answer in a drill, each in the queue of its region, from a moment on (Unix milliseconds). For an agent
-   * without a queue of ours the service answers.
+   * Has locations answer in a drill, each in the queue of its region, from a moment on (Unix milliseconds). For an
+   * agent without a queue of ours the service answers.
    */
   async enqueueDrill(answers: readonly DrillJob[], regions: Regions, atMs = 0): Promise<void> {
     for (const answer of answers) {

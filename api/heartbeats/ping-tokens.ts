@@ -33,8 +33,8 @@ const MOST_UNVERIFIED = 1000;
 type TakePing = () => Promise<PingOutcome>;
 
 /**
- * Filters pings by their tokens and ping keys, so that a flood of unknown ones costs no query each (D-319). What has not the form of
- * a token, or was unknown a minute ago, is answered at once.
+ * Filters pings by their tokens and ping keys, so that a flood of unknown ones costs no query each (D-319). What has
+ * not the form of a token, or was unknown a minute ago, is answered at once.
  */
 export class PingTokens {
   readonly #now: () => number;
@@ -49,8 +49,8 @@ export class PingTokens {
   }
 
   /**
-   * Has `take` store a ping with a token or a ping key. Rejects with 429 a network that has sent too many unknown tokens, and with 503 where too many unverified ones are
-   * under way.
+   * Has `take` store a ping with a token or a ping key. Rejects with 429 a network that has sent too many unknown
+   * tokens, and with 503 where too many unverified ones are under way.
    */
   async take(token: string, address: string, take: TakePing): Promise<PingOutcome> {
     const isGood = this.#good.has(token);

@@ -101,8 +101,8 @@ function resultOf({ verdict }: Pick<DrillAnswer, 'verdict'>, dueAtMs: number): V
 }
 
 /**
- * The first moment after `nowMs` that is whole months after `fromMs`, by UTC, both Unix milliseconds. A day that a month
- * has not is its last one.
+ * The first moment after `nowMs` that is whole months after `fromMs`, by UTC, both Unix milliseconds. A day that a
+ * month has not is its last one.
  */
 export function nextMonthMs(fromMs: number, nowMs: number): number {
   const from = new Date(fromMs);

@@ -15,7 +15,9 @@ const LASTING_MS = 5 * MINUTE_MS;
 /** The furthest that messages may be ahead. */
 const LONGEST_MS = 24 * HOUR_MS;
 
-/** What an alert says of a monitor that is unstable: since when (Unix seconds), changes, the longest trouble in seconds. */
+/**
+ * What an alert says of a monitor that is unstable: since when (Unix seconds), changes, the longest trouble in seconds.
+ */
 export type Flapping = {
   since: number;
   changes: number;
@@ -40,14 +42,16 @@ export type FlappingMessages = {
 export type FlappingPlan = Pick<FlappingMessages, 'unstableDueMs' | 'stableDueMs'> & {
   isSent: boolean;
   usedUpMs: number;
-  /** Whether the message that waits as `unstableDueMs` will say that it is over: nothing has changed for long by then. */
+  /**
+   * Whether the message that waits as `unstableDueMs` will say that it is over: nothing has changed for long by then.
+   */
   endsThen: boolean;
 };
 
 /**
- * Plans what a channel is sent of a change of a monitor (D-537). Within the rate each change is sent. The next one waits
- * for its turn and says that the monitor is unstable; what follows waits until it has been stable for 15 minutes, or
- * down, degraded or unknown for 5. The newest state is always said in the end.
+ * Plans what a channel is sent of a change of a monitor (D-537). Within the rate each change is sent. The next one
+ * waits for its turn and says that the monitor is unstable; what follows waits until it has been stable for 15 minutes,
+ * or down, degraded or unknown for 5. The newest state is always said in the end.
  */
 export function planFlapping(
   { usedUpMs, isUnstable, unstableDueMs, stableDueMs }: FlappingMessages,

@@ -31,7 +31,9 @@ export function limitedGroupKey(key: string, openKeys: ReadonlySet<string>): str
   return openKeys.has(key) || openKeys.size < MOST_OPEN_GROUPS ? key : 'other';
 }
 
-/** Until when a group takes what follows (Unix milliseconds): `groupSeconds` from now, within five minutes of its start. */
+/**
+ * Until when a group takes what follows (Unix milliseconds): `groupSeconds` from now, within five minutes of its start.
+ */
 export function groupOpenUntilMs(group: AlertGroup, groupSeconds: number, nowMs: number): number {
   return Math.min(nowMs + groupSeconds * 1000, group.openedAtMs + LONGEST_GROUP_MS);
 }

@@ -27,15 +27,17 @@ export type ParentFacts = {
   sources: readonly ParentSource[];
 };
 
-/** A recheck, a timeout and this are how long an alert waits for a parent at most, in milliseconds: for the way here. */
+/**
+ * A recheck, a timeout and this are how long an alert waits for a parent at most, in milliseconds: for the way here.
+ */
 const MARGIN_MS = 2000;
 
 /** The longest wait for a check of a parent, in milliseconds: that of a recheck. */
 const LONGEST_WAIT_MS = 20_000;
 
 /**
- * What comes in the message of a parent is due this long after it was known to, in milliseconds: else it might be claimed
- * before that message is.
+ * What comes in the message of a parent is due this long after it was known to, in milliseconds: else it might be
+ * claimed before that message is.
  */
 export const JOINS_AFTER_MS = 1000;
 
@@ -108,7 +110,10 @@ export const MOST_BEHIND_NAMED = 10;
 /** The most messages that say that more monitors are behind one, of one that is down. */
 const MOST_UPDATES = 10;
 
-/** How long the first of those waits for what else fails, in milliseconds; each next one twice as long, for an hour at most. */
+/**
+ * How long the first of those waits for what else fails, in milliseconds; each next one twice as long, for an hour at
+ * most.
+ */
 const UPDATE_AFTER_MS = 30_000;
 const LONGEST_UPDATE_MS = 3_600_000;
 

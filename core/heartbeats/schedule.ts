@@ -1,8 +1,8 @@
 import { toLocalTime } from '../time-zones.ts';
 
 /**
- * When a heartbeat's job runs, as it is stored and shown. `cron` has five fields over the clock of `timezone`; a ping up
- * to `early_seconds` before a run counts for that run.
+ * When a heartbeat's job runs, as it is stored and shown. `cron` has five fields over the clock of `timezone`; a ping
+ * up to `early_seconds` before a run counts for that run.
  */
 export type HeartbeatSchedule = { cron: string; timezone: string; early_seconds: number };
 

@@ -86,8 +86,8 @@ export function sortParents(parents: readonly Parent[]): Parent[] {
 }
 
 /**
- * Makes a function that gives everything that a monitor leads to, each with how many monitors the longest way there has,
- * itself as 1. A way longer than any chain may be is followed no further.
+ * Makes a function that gives everything that a monitor leads to, each with how many monitors the longest way there
+ * has, itself as 1. A way longer than any chain may be is followed no further.
  */
 function depthsFrom(
   steps: ReadonlyMap<string, readonly Dependency[]>,

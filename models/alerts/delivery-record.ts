@@ -188,9 +188,9 @@ export async function reopenDelivery(
 }
 
 /**
- * Makes all failed deliveries of a channel, but for tests and drills, pending again that were made between two moments (Unix
- * milliseconds, both included). Each waits for the first attempt at the one before it, so that they are sent in the
- * order in which they were made; each is due a millisecond later, the last of them now. Returns how many, and the
+ * Makes all failed deliveries of a channel, but for tests and drills, pending again that were made between two moments
+ * (Unix milliseconds, both included). Each waits for the first attempt at the one before it, so that they are sent in
+ * the order in which they were made; each is due a millisecond later, the last of them now. Returns how many, and the
  * first. One statement: of two that ask at once each gets what the other has not.
  * 1. `failed`: the failed ones of that time, locked in the order in which they were made.
  * 2. `due`: each with its moment, and the one before it.

@@ -40,7 +40,9 @@ export async function deleteEndedMonthly(run: Run): Promise<number> {
   return rows.length;
 }
 
-/** The monthly drills that are due, the longest due first, of accounts that have not begun as many as a day may have. */
+/**
+ * The monthly drills that are due, the longest due first, of accounts that have not begun as many as a day may have.
+ */
 export async function listDueMonthly(
   database: Pick<Database, 'pool'>,
   { nowMs, limit }: { nowMs: number; limit: number },

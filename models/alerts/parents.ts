@@ -5,7 +5,9 @@ import { AGENT_CHECKED_TYPES } from '../../core/monitors/monitor.ts';
 import type { PlannedRecheck } from '../checks/schedule.ts';
 import type { Run } from '../sql.ts';
 
-/** Results of a parent's location this close to one another see the same, in milliseconds: checks of all its dependents. */
+/**
+ * Results of a parent's location this close to one another see the same, in milliseconds: checks of all its dependents.
+ */
 const RECHECKS_APART_MS = 5000;
 
 /** How far back a newest result is looked for, in milliseconds. */
@@ -66,7 +68,9 @@ export async function recheckParents(
   );
 }
 
-/** How far apart the checks of monitors behind one that has recovered begin, and within what time all, in milliseconds. */
+/**
+ * How far apart the checks of monitors behind one that has recovered begin, and within what time all, in milliseconds.
+ */
 const DEPENDENTS_APART_MS = 20;
 const DEPENDENTS_WITHIN_MS = 30_000;
 
@@ -173,8 +177,8 @@ export const FALLBACK_MS = 300_000;
 type Joined = { parentIds: readonly string[]; monitorId?: string | null };
 
 /**
- * Has alerts that came in the messages of monitors which are not down any more, or on which theirs depends no more, wait
- * for results of their own that are newer than now. Those of which there is a newer change are left as they are.
+ * Has alerts that came in the messages of monitors which are not down any more, or on which theirs depends no more,
+ * wait for results of their own that are newer than now. Those of which there is a newer change are left as they are.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -248,7 +252,9 @@ const OWN_FAILURE = (m: string, since: string, now: string) => `CASE ${m}.type W
   ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = ${m}.no AND r.due_at > ${since}
     AND r.verdict IN (${VERDICT_CODES.degraded}, ${VERDICT_CODES.down})) END`;
 
-/** Whether a monitor has a bad result that is newer than a moment, or is a heartbeat that was not pinged for so long. */
+/**
+ * Whether a monitor has a bad result that is newer than a moment, or is a heartbeat that was not pinged for so long.
+ */
 export async function hasOwnFailure(
   run: Run,
   { monitorId, sinceMs, nowMs }: { monitorId: string; sinceMs: number; nowMs: number },
@@ -338,7 +344,10 @@ export type SentRoot = {
   updates: number;
 };
 
-/** Reads a delivery whose message is to be updated, and how many updates it has; null where one of them is to be sent yet. */
+/**
+ * Reads a delivery whose message is to be updated, and how many updates it has; null where one of them is to be sent
+ * yet.
+ */
 export async function readSentRoot(run: Run, rootId: string): Promise<SentRoot | null> {
   const [root] = await run<SentRoot & { isPlanned: boolean }>(
     `SELECT d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.message,
@@ -397,7 +406,9 @@ export type WaitingAlert = {
   awaitsOwn: boolean;
 };
 
-/** Alerts that wait and are not due, `limit` at most; those whose monitor failed by itself meanwhile are due with it. */
+/**
+ * Alerts that wait and are not due, `limit` at most; those whose monitor failed by itself meanwhile are due with it.
+ */
 export async function listWaiting(run: Run, nowMs: number, limit: number): Promise<WaitingAlert[]> {
   return await run<WaitingAlert>(
     `SELECT h.delivery_id AS "deliveryId", d.channel_id AS "channelId", m.no AS "monitorNo", h.since AS "sinceMs",

@@ -73,7 +73,9 @@ function* firstDays(fields: readonly string[], nowMs: number): Generator<number,
   }
 }
 
-/** The times between runs by the local clock, in milliseconds. A schedule with a single run in ten years has that one. */
+/**
+ * The times between runs by the local clock, in milliseconds. A schedule with a single run in ten years has that one.
+ */
 function gapsOf(days: readonly number[], times: readonly number[]): number[] {
   const [first = 0] = times;
   const last = times.at(-1) ?? first;

@@ -26,8 +26,8 @@ export async function holdSummaries(run: Run, tenantIds: readonly string[]): Pro
 
 /**
  * Counts the monitors of each tenant that changed since a moment in a way that chats are notified of (D-44). What the
- * caller's transaction wrote is included, what waits for another monitor or came in its message is not, and until that ends no other one counts for these tenants: two at once know
- * of each other's monitors.
+ * caller's transaction wrote is included, what waits for another monitor or came in its message is not, and until that
+ * ends no other one counts for these tenants: two at once know of each other's monitors.
  */
 export async function countChangedMonitors(
   run: Run,
@@ -101,9 +101,9 @@ export async function addToSummaries(run: Run, changes: readonly SummarisedChang
 }
 
 /**
- * Fills the message of a claimed summary with what was gathered for it, or for its group, and stores that for its record. Monitors of
- * which there is a newer change by now, which is reported by itself, and those that are gone are left out, so that a
- * retry says nothing that is over; none may be left.
+ * Fills the message of a claimed summary with what was gathered for it, or for its group, and stores that for its
+ * record. Monitors of which there is a newer change by now, which is reported by itself, and those that are gone are
+ * left out, so that a retry says nothing that is over; none may be left.
  */
 export async function readSummary(
   database: Database,

@@ -82,7 +82,10 @@ export async function listLastNotified(run: Run, monitorIds: readonly string[]):
 /** The last incident of a monitor that reopens one; `last` is null where it never had one. */
 type Reopening = { reopenSeconds: number; last: IncidentOfTenant | null };
 
-/** The incident that a failure continues, open again and acknowledged by nobody; null where it begins or changes another. */
+/**
+ * The incident that a failure continues, open again and acknowledged by nobody; null where it begins or changes
+ * another.
+ */
 function reopenIncident(
   open: IncidentOfTenant | null,
   { change }: DecidedTransition,

@@ -171,7 +171,9 @@ export function keepAccountChecks({
   return new KeptCalls(read, { now, most: MOST_ACCOUNTS });
 }
 
-/** How many alerts a tenant's channels were sent, or are to be sent, since a moment; reports, tests and drills are none. */
+/**
+ * How many alerts a tenant's channels were sent, or are to be sent, since a moment; reports, tests and drills are none.
+ */
 export async function countAlerts(
   database: Pick<Database, 'pool'>,
   { tenantId, sinceMs }: { tenantId: string; sinceMs: number },

@@ -5,7 +5,10 @@ import { type ChatAttempt, MAX_RETRY_AFTER_MS, NOTHING_MORE } from '../attempt-r
 import { type TelegramBot, callBot, type BotAnswer } from './bot-api.ts';
 import { renderTelegramMessage } from './message.ts';
 
-/** What attempts at Telegram chats are made with; `deadlineMs` spans each whole attempt, `editedId` is a message to edit. */
+/**
+ * What attempts at Telegram chats are made with; `deadlineMs` spans each whole attempt, `editedId` is a message to
+ * edit.
+ */
 type TelegramSending = { bot: TelegramBot; deadlineMs: number; now: () => number; editedId?: number };
 
 /**
@@ -55,7 +58,9 @@ export async function attemptTelegram(
   return { ...judge(second, elapsedMs()), movedTo };
 }
 
-/** A message that was deleted, or is too old, is sent anew; the chat's other refusals of an edit are those of a message. */
+/**
+ * A message that was deleted, or is too old, is sent anew; the chat's other refusals of an edit are those of a message.
+ */
 const CANNOT_EDIT = /message to edit not found|message can't be edited|message_id_invalid|migrate|upgraded/i;
 
 async function editMessage(

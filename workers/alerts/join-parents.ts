@@ -30,7 +30,8 @@ import type { DueAttempt } from '../../queues/job-queues.ts';
 type ClaimedAlert = ClaimedAttempt & { monitorId: string };
 
 /**
- * What the parents of its monitor make of a claimed alert that waited. `sent`: it is sent, as far as they are concerned;
+ * What the parents of its monitor make of a claimed alert that waited. `sent`: it is sent, as far as they are
+ * concerned;
  * `joined`: it has come in the message of one that is down, which further `attempts` may update; `quiet`: a reminder
  * that is not sent, because its alert came so or waits; `waiting`: it waits for a result of its own monitor.
  */
@@ -79,7 +80,9 @@ function isTrouble(claimed: ClaimedAttempt): claimed is ClaimedAlert & { message
   return claimed.monitorId !== null && claimed.event.startsWith('monitor.') && claimed.event !== 'monitor.up';
 }
 
-/** Plans a message that says what has come behind a monitor since its own was sent; one at a time, and so many at most. */
+/**
+ * Plans a message that says what has come behind a monitor since its own was sent; one at a time, and so many at most.
+ */
 async function planUpdate(
   run: Run,
   { rootId }: Root,

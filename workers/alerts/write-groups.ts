@@ -76,7 +76,9 @@ class GroupedBatch {
     this.#open.set(`${group.channelId} ${group.key}`, group);
   }
 
-  /** Notes that a message which was not begun yet says something of a monitor: what becomes of it is said there, too. */
+  /**
+   * Notes that a message which was not begun yet says something of a monitor: what becomes of it is said there, too.
+   */
   note(pair: { channelId: string; monitorId: string }, deliveryId: string): void {
     this.#unsent.set(pairOf(pair), deliveryId);
   }

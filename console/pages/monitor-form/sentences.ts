@@ -31,8 +31,8 @@ export function describeTimeout(draft: Draft, surroundings: Surroundings): strin
 }
 
 /**
- * The longest time until an outage is reported, in seconds; null if it cannot be computed. With a schedule it counts from
- * the run.
+ * The longest time until an outage is reported, in seconds; null if it cannot be computed. With a schedule it counts
+ * from the run.
  */
 export function latestNotice(draft: Draft, surroundings: Surroundings): number | null {
   const { interval, timeout, failures, grace } = numbersOf(draft, surroundings);

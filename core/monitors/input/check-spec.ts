@@ -102,8 +102,8 @@ const KEYS_BY_TYPE = {
 } as const satisfies Record<MonitorType, readonly (keyof CheckSpecInput)[]>;
 
 /**
- * The type, what is stored now, what RE2 says of a pattern, and croner of a schedule. `isMoved`: the target has another origin than the one
- * that the stored secrets are for.
+ * The type, what is stored now, what RE2 says of a pattern, and croner of a schedule. `isMoved`: the target has another
+ * origin than the one that the stored secrets are for.
  */
 export type CheckSpecContext = {
   type: MonitorType;
