@@ -55,7 +55,9 @@ export function findDependencyProblems(
     else if (ancestors.has(monitorId))
       problems.push({
         field,
-        message: `${field} must not depend on this monitor itself, and ${show(id)} does: leave it out, or remove that first`,
+        message:
+          `${field} must not depend on this monitor itself, and ${show(id)} does: ` +
+          'leave it out, or remove that first',
       });
     seen.add(id);
   }

@@ -223,7 +223,8 @@ async function claimEach(
             c.type <> 'webhook' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message)) AS "isOvertaken",
             EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
               AND h.released_at IS NULL) AS "isHeld",
-            q.group_id AS "groupId", (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
+            q.group_id AS "groupId",
+            (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
             EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL
               AND (h.reason = 'parent' OR EXISTS (SELECT FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no
                 AND e.mode = 'hold' WHERE m.id = d.monitor_id))) AS "isBehind",

@@ -30,7 +30,8 @@ export async function readParents(
        p.interval_seconds AS "intervalSeconds", s.sources
      FROM monitor_dependencies e JOIN monitors p ON p.no = e.parent_no, LATERAL (
        SELECT coalesce(json_agg(json_build_object(
-           'newestAtMs', (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2::bigint - ${RECENT_MS}, $2) n),
+           'newestAtMs',
+             (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2::bigint - ${RECENT_MS}, $2) n),
            'isFailing', coalesce(s.state #>> '{failing,tripped}', 'false') = 'false'
              AND coalesce(jsonb_array_length(s.state #> '{failing,streak}'), 0) > 0,
            'recheckAtMs', s.look_at,
@@ -234,7 +235,8 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<P
         FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
           JOIN monitors p ON p.no = e.parent_no AND p.state = 'down'
           JOIN deliveries o ON o.channel_id = $2 AND o.monitor_id = p.id AND o.event = 'monitor.down'
-            AND o.message ->> 'drill' IS NULL AND o.outcome <> 'failed' AND (o.message #>> '{detail,sequence}')::integer = p.sequence
+            AND o.message ->> 'drill' IS NULL AND o.outcome <> 'failed'
+            AND (o.message #>> '{detail,sequence}')::integer = p.sequence
             AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = o.id)
           LEFT JOIN parent_holds j ON j.delivery_id = o.id
           LEFT JOIN held_deliveries g ON g.delivery_id = o.id
@@ -296,11 +298,13 @@ export async function joinParent(
          JOIN deliveries d ON d.channel_id = $1 AND d.monitor_id = m.id AND d.outcome = 'pending'
          JOIN held_deliveries h ON h.delivery_id = d.id AND h.summary_id IS NULL AND h.released_at IS NULL
        WHERE e.parent_no = $2 AND e.mode = 'hold' AND d.event <> 'monitor.up'
-         AND (d.id = $5 OR (h.reason = 'parent' AND d.attempts = d.attempts_before AND coalesce(d.claimed_until, 0) <= $6))
+         AND (d.id = $5 OR (h.reason = 'parent' AND d.attempts = d.attempts_before
+           AND coalesce(d.claimed_until, 0) <= $6))
          AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id)
        ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
      ), joined AS (
-       UPDATE deliveries d SET outcome = 'superseded', finished_at = $6, claimed_until = NULL, attempts = d.attempts_before
+       UPDATE deliveries d SET outcome = 'superseded', finished_at = $6, claimed_until = NULL,
+         attempts = d.attempts_before
        FROM behind b WHERE d.id = b.id
      ), unmade AS (
        DELETE FROM delivery_attempts a USING deliveries d

@@ -90,7 +90,8 @@ export async function listIncidentDeliveries(
   return await runOn(database.pool)<IncidentDelivery>(
     `SELECT d.id, d.channel_id AS "channelId", c.name AS "channelName", c.type AS "channelType", d.event, d.outcome,
      d.attempts AS "attemptCount", h.reason AS "heldBy",
-            CASE WHEN h.reason = 'parent' THEN h.held_by END AS "heldByMonitorId", d.created_at AS "createdAtMs", d.finished_at AS "finishedAtMs"
+            CASE WHEN h.reason = 'parent' THEN h.held_by END AS "heldByMonitorId", d.created_at AS "createdAtMs",
+            d.finished_at AS "finishedAtMs"
      FROM deliveries d JOIN channels c ON c.id = d.channel_id LEFT JOIN held_deliveries h ON h.delivery_id = d.id
      WHERE d.monitor_id = $1 AND d.created_at BETWEEN $2 AND $3 AND d.message -> 'detail' ->> 'incident_id' = $4
      ORDER BY d.created_at, d.no LIMIT $5`,
