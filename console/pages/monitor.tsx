@@ -14,6 +14,7 @@ import { UnnotifiedMonitor, useChannels } from './channels/notified.tsx';
 import { Actions } from './monitor/actions.tsx';
 import { readTimes } from './monitor/check-log.tsx';
 import { Checks } from './monitor/checks.tsx';
+import { Dependencies } from './monitor/dependencies.tsx';
 import { Drills } from './monitor/drills.tsx';
 import { Incidents } from './monitor/incidents.tsx';
 import { readView, STEP_SECONDS } from './monitor/lines.ts';
@@ -156,6 +157,7 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
           />
         </>
       )}
+      <Dependencies id={id} version={`${monitor.updated_at} ${monitor.status}`} />
       <Settings
         detail={monitor}
         agents={agents.value.value ?? []}

@@ -1,3 +1,4 @@
+import { sortParents } from '../../../core/monitors/dependencies.ts';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
 import { SECRET_PLACEHOLDER, type ApiRequest } from '../../client/curl.ts';
@@ -106,6 +107,7 @@ function fieldsOf(draft: Draft): Fields {
     tags: draft.tags.trim() === '' ? undefined : sortTags(splitTags(draft.tags)),
     ...(type !== 'heartbeat' && { target: text(draft.target) }),
     ...(type !== 'vendor' && { dependencies: draft.dependencies.length > 0 ? [...draft.dependencies] : undefined }),
+    depends_on: draft.parents.length > 0 ? sortParents(draft.parents) : undefined,
     ...(type !== 'heartbeat' && {
       timeout_ms: number(draft.timeout),
       down_after_failures: number(draft.failures),
@@ -163,6 +165,7 @@ function effective(draft: Draft, surroundings: Surroundings): Fields {
     warn_days: defaults.warnDays,
     components: [],
     dependencies: [],
+    depends_on: [],
   };
   const { down_min_sources: _quorum, ...fields } = fieldsOf(draft);
   const filled = new Map(Object.entries(standard));

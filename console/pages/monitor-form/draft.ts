@@ -1,3 +1,4 @@
+import type { Parent } from '../../../core/monitors/dependencies.ts';
 import type { Schemas } from '../../client/shapes.ts';
 
 export type MonitorType = Schemas['MonitorType'];
@@ -82,6 +83,7 @@ export type Draft = {
   warnDays: string;
   components: readonly string[];
   dependencies: readonly string[];
+  parents: readonly Parent[];
   /** Ids of the channels that are chosen for it; stored with those, not with the monitor. */
   channels: readonly string[];
   request: RequestDraft;
@@ -118,6 +120,7 @@ export function emptyDraft(type: MonitorType): Draft {
     warnDays: '',
     components: [],
     dependencies: [],
+    parents: [],
     channels: [],
     request: draftOfRequest({}),
     assertions: [],
@@ -154,6 +157,7 @@ export function draftOf(monitor: MonitorDetail): Draft {
     warnDays: textOf(spec.domain?.warnDays),
     components: spec.vendor?.components ?? [],
     dependencies: spec.dependencies ?? [],
+    parents: monitor.depends_on,
     channels: [],
     request: draftOfRequest(spec.request ?? {}),
     assertions: (spec.assertions ?? []).map(({ source, op, value = '', path = '', name = '' }) => ({

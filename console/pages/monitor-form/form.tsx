@@ -21,6 +21,7 @@ import type { Draft } from './draft.ts';
 import { judgeDraft } from './judge.ts';
 import { Dependencies, Judgement, Locations } from './judgement.tsx';
 import { Notify, saveChannels } from './notify.tsx';
+import { Parents } from './parents.tsx';
 import { PreviewCard } from './preview-card.tsx';
 import { NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
 import { suggestName, describeDown, describeTimeout, latestNotice, sayDuration } from './sentences.ts';
@@ -131,6 +132,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
           <Judgement form={form} />
           <ServiceHours form={form} />
           <Dependencies form={form} />
+          <Parents form={form} />
           <Notify form={form} />
         </div>
         <PreviewCard form={form} original={first} onProblems={(found) => (problems.value = found)} />

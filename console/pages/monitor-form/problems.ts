@@ -33,6 +33,7 @@ const FIELDS = [
   'warn_days',
   'components',
   'dependencies',
+  'depends_on',
   'check_spec.request.headers',
   'check_spec.request.auth',
   'check_spec.request.auth.token',

@@ -82,6 +82,7 @@ export const FIELD_LABELS: Readonly<Record<keyof Draft, string>> = {
   warnDays: 'expiry warning',
   components: 'components',
   dependencies: 'dependencies',
+  parents: 'monitors that it is behind',
   request: 'request',
   assertions: 'assertions',
   transport: 'payload and response',
