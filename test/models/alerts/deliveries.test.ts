@@ -113,6 +113,8 @@ test('a claim gives the attempt everything it needs', async (t) => {
     isHeld: false,
     isBehind: false,
     parentNo: null,
+    groupId: null,
+    chatMessageId: null,
     isOvertaken: false,
   });
 });

@@ -1,0 +1,81 @@
+import test from 'ava';
+import type { Verdict } from '../../../core/checks/verdict.ts';
+import type { Monitor } from '../../../core/monitors/monitor.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { replaceParents } from '../../../models/monitors/dependencies.ts';
+import { runOn } from '../../../models/sql.ts';
+import { announce } from '../../../workers/alerts/announce.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { startDeliver } from '../../../workers/processes/deliver.ts';
+import { startParentWatch } from '../../../workers/processes/watches.ts';
+import { listQueueBackends } from '../../helpers/queue-backend.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { startTelegramServer } from '../../helpers/telegram-server.ts';
+import { until } from '../../helpers/until.ts';
+
+const CHAT = 5_000_000_003;
+
+for (const backend of listQueueBackends())
+  test(`with queues in ${backend.name} an alert joins its parent or goes out, and outlives who held it`, async (t) => {
+    const runtime = await openTestRuntime(t, backend);
+    const { database, tenantId, newId, now } = runtime;
+    const telegram = await startTelegramServer(t);
+    telegram.open(CHAT);
+    const start = () =>
+      startDeliver(runtime, {
+        allowPrivateNetwork: true,
+        deadlineMs: 8000,
+        retrySeconds: [5, 25, 125],
+        telegram: { botToken: telegram.token, botName: null, apiUrl: telegram.url },
+        slackApiUrl: 'https://slack.com/api',
+        mail: null,
+      });
+    const agent = await runtime.addAgent('local');
+    let step = 0;
+    const change = async (verdict: Verdict, monitor: Monitor) => {
+      step += 1;
+      const evaluate = createEvaluator({ ...runtime, now });
+      // Each is newer than the one before, and the checks of parents are none of its own.
+      const dueAtMs = verdict === 'up' && step > 3 ? now() : now() - 60_000 + 1000 * step;
+      await announce(runtime, await evaluate([resultOf(monitor, agent, { dueAtMs, verdict })]));
+    };
+    const add = async (name: string, parent: Monitor | null) => {
+      const monitor = await runtime.addMonitor([agent], { name, downAfterFailures: 1 });
+      const parents = parent === null ? [] : [{ id: parent.id, mode: 'hold' as const }];
+      await replaceParents(runOn(database.pool), { tenantId, monitor, parents });
+      await change('up', monitor);
+      return monitor;
+    };
+    const router = await add('Router', null);
+    const [shop, blog] = [await add('Shop', router), await add('Blog', router)];
+    const channelId = newId('nch');
+    await createChannel(database, {
+      id: channelId,
+      tenantId,
+      type: 'telegram',
+      name: 'On call',
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      nowMs: 0,
+      author: null,
+    });
+    await database.pool.query('UPDATE channels SET chat_id = $2 WHERE id = $1', [channelId, String(CHAT)]);
+
+    // Nothing delivers or watches while it is decided: rows and jobs are all that is left.
+    await change('down', shop);
+    await change('down', router);
+    const first = start();
+    await until(() => telegram.messagesTo(CHAT).length === 1);
+    t.regex(telegram.messagesTo(CHAT)[0] ?? '', /Down: Router[\s\S]*And 1 behind it: Shop/);
+    await first.stop();
+
+    await change('up', router);
+    await change('down', blog);
+    const [second, watch] = [start(), startParentWatch(runtime)];
+    await change('up', router);
+    await until(() => telegram.messagesTo(CHAT).some((text) => text.includes('Down: Blog')));
+    t.false(telegram.messagesTo(CHAT).some((text) => text.includes('Down: Shop')));
+    await watch.stop();
+    await second.stop();
+  });
