@@ -7,6 +7,7 @@ import type { Benchmark } from './benchmark.ts';
 import { bulk } from './bulk.ts';
 import { consolePage } from './console.ts';
 import { deliver } from './deliver.ts';
+import { drill } from './drill.ts';
 import { evaluate } from './evaluate.ts';
 import { fleet } from './fleet.ts';
 import { heartbeats } from './heartbeats.ts';
@@ -47,6 +48,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   isolation,
   bulk,
   alert,
+  drill,
   storm,
   heartbeats,
   maintenance,
