@@ -7,6 +7,7 @@ import type { Benchmark } from './benchmark.ts';
 import { bulk } from './bulk.ts';
 import { consolePage } from './console.ts';
 import { deliver } from './deliver.ts';
+import { dependencies } from './dependencies.ts';
 import { drill } from './drill.ts';
 import { evaluate } from './evaluate.ts';
 import { fleet } from './fleet.ts';
@@ -51,6 +52,7 @@ const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   drill,
   storm,
   heartbeats,
+  dependencies,
   maintenance,
   judging,
   live,
