@@ -269,7 +269,7 @@ export async function listRoutes(run: Run, monitorIds: readonly string[]): Promi
        c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance", c.rules,
        c.group_seconds AS "groupSeconds", c.summarizes_flapping AS "summarizesFlapping",
        CASE WHEN c.rules IS NOT NULL THEN m.tags END AS tags, u.muted_until AS "mutedUntilMs"
-     FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id LEFT JOIN monitor_mutes u ON u.monitor_id = m.id
+     FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id LEFT JOIN monitor_mutes u ON u.id = m.id
      WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
        AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
          AND r.monitor_id = m.id) OR m.tags && c.any_tags OR (c.all_tags <> '{}' AND m.tags @> c.all_tags))

@@ -23,7 +23,7 @@ export async function muteMonitor(
 ): Promise<MovedAttempts | null> {
   return await inTransaction(database, async (run) => {
     const [monitor] = await run<{ name: string; untilMs: number | null }>(
-      `SELECT m.name, u.muted_until AS "untilMs" FROM monitors m LEFT JOIN monitor_mutes u ON u.monitor_id = m.id
+      `SELECT m.name, u.muted_until AS "untilMs" FROM monitors m LEFT JOIN monitor_mutes u ON u.id = m.id
        WHERE m.id = $1 AND m.tenant_id = $2 FOR NO KEY UPDATE OF m`,
       [key.id, key.tenantId],
     );
@@ -46,11 +46,11 @@ export async function muteMonitor(
 }
 
 async function writeMute(run: Run, { id, tenantId }: Key, untilMs: number | null): Promise<void> {
-  if (untilMs === null) await run('DELETE FROM monitor_mutes WHERE monitor_id = $1', [id]);
+  if (untilMs === null) await run('DELETE FROM monitor_mutes WHERE id = $1', [id]);
   else
     await run(
-      `INSERT INTO monitor_mutes (monitor_id, tenant_id, muted_until) VALUES ($1, $2, $3)
-       ON CONFLICT (monitor_id) DO UPDATE SET muted_until = $3`,
+      `INSERT INTO monitor_mutes (id, tenant_id, muted_until) VALUES ($1, $2, $3)
+       ON CONFLICT (id) DO UPDATE SET muted_until = $3`,
       [id, tenantId, untilMs],
     );
 }
@@ -117,11 +117,9 @@ export async function readMutes(
   { nowMs, ...selection }: ({ tenantId: string } | { monitorIds: readonly string[] }) & { nowMs: number },
 ): Promise<Map<string, number>> {
   const [condition, value] =
-    'tenantId' in selection
-      ? ['tenant_id = $2', selection.tenantId]
-      : ['monitor_id = ANY($2::text[])', selection.monitorIds];
+    'tenantId' in selection ? ['tenant_id = $2', selection.tenantId] : ['id = ANY($2::text[])', selection.monitorIds];
   const rows = await runOn(pool)<{ id: string; untilMs: number }>(
-    `SELECT monitor_id AS id, muted_until AS "untilMs" FROM monitor_mutes WHERE muted_until > $1 AND ${condition}`,
+    `SELECT id, muted_until AS "untilMs" FROM monitor_mutes WHERE muted_until > $1 AND ${condition}`,
     [nowMs, value],
   );
   return new Map(rows.map(({ id, untilMs }) => [id, untilMs]));

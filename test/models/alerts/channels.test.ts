@@ -51,6 +51,8 @@ test('a webhook channel is found again without its URL and secret', async (t) =>
     monitorTags: null,
     followsMaintenance: false,
     rules: null,
+    groupSeconds: 0,
+    summarizesFlapping: false,
     urlHost: 'hooks.example:8443',
     headerNames: ['X-Key'],
     format: null,
