@@ -81,7 +81,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
   checkReports(type, input.reports, problems);
   const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
-  checkGrouping(type, input, problems);
+  checkGrouping({ type, format }, input, problems);
   const draft = {
     type,
     name: nameOf(type, input.name),
@@ -105,7 +105,7 @@ export function readChannelCreate(input: Body<'createChannel'>): Read<ChannelDra
 /** Reads the body of a PATCH of a channel, or everything that is wrong with it. */
 export function readChannelPatch(
   input: Body<'updateChannel'>,
-  { type, address }: Pick<Channel, 'type' | 'address'>,
+  { type, address, format }: Pick<Channel, 'type' | 'address' | 'format'>,
 ): Read<ChannelPatch> {
   const problems: Problem[] = [];
   findUnstorable(input, ONLY_LOOKED_UP, problems);
@@ -122,7 +122,7 @@ export function readChannelPatch(
   checkReports(type, input.reports, problems);
   const reportTimezone = readZone(type, input.report_timezone, problems);
   checkMaintenance(type, input.follows_maintenance, problems);
-  checkGrouping(type, input, problems);
+  checkGrouping({ type, format }, input, problems);
   const rules = readRules(input.rules, problems);
   if (problems.length > 0) return { ok: false, problems };
   return {
@@ -238,17 +238,17 @@ function checkMaintenance(type: ChannelType, follows: boolean | undefined, probl
     });
 }
 
-/** Programs read each event; groups and summaries are for people. */
+/** A group has a form of its own, which no receiver of a preset and no template knows; summaries are for people. */
 function checkGrouping(
-  type: ChannelType,
+  { type, format }: { type: ChannelType; format: WebhookFormat },
   { group_seconds: seconds = 0, summarize_flapping: summarizes = false }: Body<'updateChannel'>,
   problems: Problem[],
 ): void {
   if (type !== 'webhook') return;
-  if (seconds > 0)
+  if (seconds > 0 && format !== null)
     problems.push({
       field: 'group_seconds',
-      message: `group_seconds must be 0 for a webhook, got ${seconds}: each event is a request of its own`,
+      message: `group_seconds must be 0 for a webhook with a preset or template, got ${seconds}`,
     });
   if (summarizes)
     problems.push({

@@ -73,7 +73,7 @@ export function updateWebhookHandler(
   return async (request, response) => {
     const { tenantId } = callerOf(response);
     const key = { tenantId, id: idOf(request) };
-    const { type } = await getOwnChannel(dependencies, key);
+    const { type, groupSeconds } = await getOwnChannel(dependencies, key);
     if (type !== 'webhook')
       throw badRequest(`url and headers apply to webhook channels only, but channel ${key.id} is of type ${type}`);
     const patch = accept(readAddressPatch(request.body));
@@ -87,6 +87,11 @@ export function updateWebhookHandler(
     };
     const problems: Problem[] = [];
     checkPresetUrl(after.format, after.url, problems);
+    if (after.format !== null && groupSeconds > 0)
+      problems.push({
+        field: 'preset' in after.format ? 'preset' : 'template',
+        message: 'preset and template must be left out of a webhook with group_seconds: set group_seconds to 0 first',
+      });
     accept(problems.length === 0 ? { ok: true, value: null } : { ok: false, problems });
     await rateLimits.take('channelTest', key.id);
     await rateLimits.take('test', tenantId);

@@ -3,7 +3,7 @@ import type { AdvisoryMessage } from '../checks/domain/advisory.ts';
 import type { FailingDependency } from '../checks/vendor/dependencies.ts';
 import { sourcesAgainst, sourcesSilent, type Change, type ChangeEvidence } from '../incidents/change.ts';
 import type { MonitorState } from '../incidents/state.ts';
-import type { SummaryMessage } from '../incidents/storm.ts';
+import type { GroupedChange, SummaryMessage } from '../incidents/storm.ts';
 import type { AlertMaintenance } from '../maintenance/window.ts';
 import type { MonitorType } from '../monitors/monitor.ts';
 import type { ReportMessage } from '../statistics/reports/message.ts';
@@ -62,7 +62,19 @@ export type MonitorMessage = {
   drill?: { id: string; ends_at: number };
 };
 
-/** Any event of the service's description, as it is stored with its delivery. */
+/** What a webhook that groups its events is sent of several monitors in one request. */
+export type GroupMessage = {
+  version: '1';
+  event: 'summary';
+  event_at: number;
+  monitor: null;
+  state: EventState;
+  reason: string;
+  detail: { sources_down: []; incident_id: null; first_reason: string; changes: readonly GroupedChange[] };
+  url: string;
+};
+
+/** Any event of the service's description that is about one thing, as it is stored with its delivery. */
 export type EventMessage = MonitorMessage | AdvisoryMessage | AgentMessage;
 
 /** Messages that only chats get: the service's description knows no such event, so that no webhook gets one. */
@@ -85,7 +97,7 @@ export function isChatOnly(message: StoredMessage): message is ChatOnlyMessage {
 }
 
 /** The body of one webhook POST (D-51). */
-export type Envelope = EventMessage & { delivery_id: string; sent_at: number };
+export type Envelope<Message = EventMessage> = Message & { delivery_id: string; sent_at: number };
 
 export type MonitorEventFacts = {
   event: MonitorEvent;
@@ -150,10 +162,29 @@ export function buildTestMessage(facts: { nowMs: number; publicUrl: string }): M
 }
 
 /** A stored message as one attempt sends it; the common fields come first, whatever order the database kept them in. */
-export function sealEnvelope(message: EventMessage, attempt: { deliveryId: string; sentAtMs: number }): Envelope {
+export function sealEnvelope<Message extends EventMessage | GroupMessage>(
+  message: Message,
+  attempt: { deliveryId: string; sentAtMs: number },
+): Envelope<Message> {
   const { version, event, event_at } = message;
   const first = { version, event, delivery_id: attempt.deliveryId, event_at, sent_at: toUnixSeconds(attempt.sentAtMs) };
   return { ...first, ...message };
+}
+
+/** A summary as a webhook is sent it: the worst state stands for all, each change is listed. */
+export function buildGroupMessage({ version, event, event_at: at, url, ...summary }: SummaryMessage): GroupMessage {
+  const { monitors, states, changes = [], reason = '' } = summary;
+  const counts = states.map(({ state, monitors: count }) => `${count} ${state}`).join(', ');
+  return {
+    version,
+    event,
+    event_at: at,
+    monitor: null,
+    state: states[0]?.state ?? 'unknown',
+    reason: `${monitors} monitors: ${counts}`,
+    detail: { sources_down: [], incident_id: null, first_reason: reason, changes },
+    url,
+  };
 }
 
 function buildDetail(facts: MonitorEventFacts): MonitorDetail {

@@ -33,8 +33,21 @@ export type SummaryMessage = {
   maintenance?: string[];
   /** Of a group of alerts of one cause: what the first of them said. */
   reason?: string;
+  /** To webhooks, what this message says of each monitor, at most `MOST_GROUPED` of them. */
+  changes?: GroupedChange[];
   url: string;
 };
+
+/** The newest change of one monitor in a message to a webhook; `event_at` in Unix seconds. */
+export type GroupedChange = {
+  monitor: { id: string; name: string };
+  state: EventState;
+  sequence: number;
+  event_at: number;
+};
+
+/** The most changes in one message to a webhook. */
+export const MOST_GROUPED = 5000;
 
 const WORST_FIRST = ['down', 'unknown', 'degraded', 'up'] as const satisfies readonly EventState[];
 

@@ -145,7 +145,7 @@ async function fillSummaries(
       filled.push(row);
       continue;
     }
-    const message = await readSummary(database, row.deliveryId, row.message);
+    const message = await readSummary(database, row, row.message);
     if (message.monitors > 0) filled.push({ ...row, message });
     else await supersedeClaimed(runOn(database.pool), { deliveryId: row.deliveryId, attempt: row.attempt, nowMs });
   }
@@ -226,8 +226,8 @@ async function claimEach(
             q.group_id AS "groupId",
             (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
             EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL
-              AND (h.reason = 'parent' OR EXISTS (SELECT FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no
-                AND e.mode = 'hold' WHERE m.id = d.monitor_id))) AS "isBehind",
+              AND (h.reason = 'parent' OR EXISTS (SELECT FROM monitors m
+                JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold' WHERE m.id = d.monitor_id))) AS "isBehind",
             CASE WHEN d.event = 'monitor.down' THEN (
               SELECT p.no FROM monitors p JOIN monitor_dependencies e ON e.parent_no = p.no AND e.mode = 'hold'
                 JOIN monitors b ON b.no = e.monitor_no

@@ -1,5 +1,12 @@
+import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { EventState } from '../../core/alerts/event.ts';
-import { fillSummary, type SummarisedMonitor, type SummaryMessage } from '../../core/incidents/storm.ts';
+import {
+  fillSummary,
+  MOST_GROUPED,
+  type GroupedChange,
+  type SummarisedMonitor,
+  type SummaryMessage,
+} from '../../core/incidents/storm.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -107,10 +114,11 @@ export async function addToSummaries(run: Run, changes: readonly SummarisedChang
  */
 export async function readSummary(
   database: Database,
-  deliveryId: string,
+  { deliveryId, channelType }: { deliveryId: string; channelType: ChannelType },
   summary: SummaryMessage,
 ): Promise<SummaryMessage> {
   const run = runOn(database.pool);
+  if (channelType === 'webhook') return await readGrouped(run, deliveryId, summary);
   const gathered = await run<SummarisedMonitor>(
     `SELECT c.name, c.state FROM (
        SELECT DISTINCT ON (s.monitor_id) s.* FROM summary_changes s
@@ -126,4 +134,20 @@ export async function readSummary(
   if (filled.monitors > 0)
     await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(filled)]);
   return filled;
+}
+
+/** To a webhook, all that was gathered for this delivery: receivers go by the sequence, so that nothing is left out. */
+async function readGrouped(run: Run, deliveryId: string, summary: SummaryMessage): Promise<SummaryMessage> {
+  const changes = await run<{ id: string; name: string; state: EventState; sequence: number; atMs: number }>(
+    `SELECT monitor_id AS id, name, state, sequence, at AS "atMs" FROM summary_changes WHERE delivery_id = $1
+     ORDER BY at, name, monitor_id`,
+    [deliveryId],
+  );
+  const listed = changes.slice(0, MOST_GROUPED).map(({ id, name, state, sequence, atMs }): GroupedChange => ({
+    monitor: { id, name },
+    state,
+    sequence,
+    event_at: Math.floor(atMs / 1000),
+  }));
+  return { ...fillSummary(summary, changes), changes: listed };
 }

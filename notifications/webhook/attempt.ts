@@ -1,6 +1,6 @@
 import type { Agent } from 'node:https';
 import type { WebhookHeaders } from '../../core/alerts/channel.ts';
-import type { EventMessage } from '../../core/alerts/envelope.ts';
+import type { EventMessage, GroupMessage } from '../../core/alerts/envelope.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import {
@@ -30,7 +30,7 @@ export type WebhookDelivery = {
   account: string;
   deliveryId: string;
   attempt: number;
-  message: EventMessage;
+  message: EventMessage | GroupMessage;
 };
 
 /**

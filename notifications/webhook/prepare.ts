@@ -1,5 +1,5 @@
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
-import { sealEnvelope, type Envelope, type EventMessage } from '../../core/alerts/envelope.ts';
+import { sealEnvelope, type Envelope, type EventMessage, type GroupMessage } from '../../core/alerts/envelope.ts';
 import { isJson, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook-format.ts';
 import { dedupKeyOf, plainText, presetAlertsOf } from './presets/alert.ts';
 import { PRESETS } from './presets/index.ts';
@@ -18,7 +18,7 @@ type Prepare = {
   /** Whose webhook it is: templates of all accounts are rendered in turn. */
   account: string;
   deliveryId: string;
-  message: EventMessage;
+  message: EventMessage | GroupMessage;
 };
 
 /** Prepares what a webhook is sent of an event now, in the format of its channel. */
@@ -28,8 +28,10 @@ export async function prepareRequests(
 ): Promise<Prepared> {
   const url = new URL(address);
   const nowMs = now();
-  const envelope = sealEnvelope(message, { deliveryId, sentAtMs: nowMs });
-  if (format === null) return { requests: [jsonPost(url, envelope)], problem: null };
+  const sealed = { deliveryId, sentAtMs: nowMs };
+  if (format === null || message.event === 'summary')
+    return { requests: [jsonPost(url, sealEnvelope(message, sealed))], problem: null };
+  const envelope = sealEnvelope(message, sealed);
   if ('preset' in format) {
     const requests = PRESETS[format.preset](presetAlertsOf(message, nowMs), { url, nowMs });
     return { requests: requests.map((request) => jsonPost(request.url, request.body)), problem: null };

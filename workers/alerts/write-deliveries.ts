@@ -192,15 +192,22 @@ function holdInMaintenance({ untilMs, occurrenceNo }: AlertMaintenance): Hold {
   return { reason: 'maintenance', untilMs, occurrenceNo, heldBy: null };
 }
 
-/** Webhooks get everything at once, but for those that follow maintenance or have rules. */
+/** Webhooks get everything at once, but for those that follow maintenance, have rules or group. */
 async function writeWebhookDeliveries(
   run: Run,
   changes: readonly RoutedDelivery[],
-  { newId }: DeliveryParts,
+  { newId, publicUrl }: DeliveryParts,
 ): Promise<NewDelivery[]> {
   const { following = [], others = [] } = Object.groupBy(changes, ({ mayWait }) => (mayWait ? 'following' : 'others'));
   const { held, current, known } = await writeWaiting(run, following);
-  const written = await insertAtRate(run, [...current, ...others]);
+  const { grouping = [], single = [] } = Object.groupBy([...current, ...others], ({ groupSeconds }) =>
+    groupSeconds > 0 ? 'grouping' : 'single',
+  );
+  const written = await insertAtRate(run, single);
+  if (grouping.length > 0) {
+    await holdSummaries(run, unique(grouping.map(({ tenantId }) => tenantId)));
+    written.push(...(await writeGroups(run, grouping, { newId, publicUrl, nowMs: newestMs(grouping) })));
+  }
   return [...held, ...written, ...(await writeReminders(run, known, newId))];
 }
 

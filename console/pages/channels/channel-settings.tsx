@@ -79,10 +79,8 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const body = () => ({
     name: name.value,
     ...routeBody(route.value),
-    ...(channel.type !== 'webhook' && {
-      group_seconds: Number(grouping.value),
-      summarize_flapping: summarizing.value,
-    }),
+    ...(channel.preset === undefined && channel.template === undefined && { group_seconds: Number(grouping.value) }),
+    ...(channel.type !== 'webhook' && { summarize_flapping: summarizing.value }),
     ...(channel.reports !== undefined && { reports: reports.value }),
     ...(channel.report_timezone !== undefined && { report_timezone: zone.value }),
   });
@@ -109,7 +107,7 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
           error={form.problem('monitor_ids')}
           tagError={form.problem('monitor_tags')}
         />
-        {channel.type !== 'webhook' && (
+        {channel.preset === undefined && channel.template === undefined && (
           <SelectField
             label="Group alerts"
             hint="The first alert is sent at once; others with the same cause join it."

@@ -32,7 +32,7 @@ async function prepare(api: ApiServer, account: Account) {
   return { id: json.id, channelId, agent };
 }
 
-test('a drill begins with what its locations are to answer, is read by every member, and is one at a time', async (t) => {
+test('a drill begins with what its locations are to answer, every member reads it, and it is one at a time', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const { id, agent } = await prepare(api, account);
@@ -81,7 +81,8 @@ test('a drill of what cannot be alerted is refused with what to do first', async
   await account.owner('POST', `/v1/monitors/${id}/resume`);
   const incident = api.makeId('inc');
   await api.database.pool.query(
-    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at, detected_at)
+    `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+       detected_at)
      VALUES ($1, $2, $3, 'Shop', 'down', 'No answer', '{}', 1, 1)`,
     [incident, account.tenantId, id],
   );
@@ -163,7 +164,8 @@ test('the stopwatch counts from the first failing answer, of the end from the fi
       },
     ]);
     await database.pool.query(
-      `INSERT INTO delivery_attempts (delivery_id, attempt, started_at, duration_ms, outcome) VALUES ($1, 1, $2, 5, 'delivered')`,
+      `INSERT INTO delivery_attempts (delivery_id, attempt, started_at, duration_ms, outcome)
+       VALUES ($1, 1, $2, 5, 'delivered')`,
       [delivery, startedAtMs + begins],
     );
     await database.pool.query(

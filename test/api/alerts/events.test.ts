@@ -4,11 +4,18 @@ import express, { type RequestHandler } from 'express';
 import { middleware as createValidator } from 'express-openapi-validator';
 import { readDescription, type Schema } from '../../../api/description.ts';
 import { buildAgentMessage } from '../../../core/agents/message.ts';
-import { buildMonitorMessage, buildTestMessage, type EventMessage } from '../../../core/alerts/envelope.ts';
+import {
+  buildGroupMessage,
+  buildMonitorMessage,
+  buildTestMessage,
+  type EventMessage,
+  type GroupMessage,
+} from '../../../core/alerts/envelope.ts';
 import { eventOf } from '../../../core/alerts/event.ts';
 import { buildAdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import type { Change } from '../../../core/incidents/change.ts';
 import type { Evidence } from '../../../core/incidents/source-state.ts';
+import { fillSummary, openSummary } from '../../../core/incidents/storm.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
@@ -133,7 +140,7 @@ function changeTo(to: Change['to']): Change {
 
 const culprits = [{ id: 'mon_2', name: 'GitHub', state: 'down' }] as const;
 
-const MESSAGES: readonly EventMessage[] = [
+const MESSAGES: readonly (EventMessage | GroupMessage)[] = [
   ...(['down', 'degraded', 'up', 'unknown'] as const).map((to) =>
     buildMonitorMessage({
       event: eventOf({ to })!,
@@ -162,6 +169,12 @@ const MESSAGES: readonly EventMessage[] = [
     expiresAt: AT_MS / 1000 + 86_400,
     nowMs: AT_MS,
     publicUrl,
+  }),
+  buildGroupMessage({
+    ...fillSummary(openSummary({ openedAtMs: AT_MS, publicUrl, reason: 'Timed out' }), [
+      { name: 'Shop', state: 'down' },
+    ]),
+    changes: [{ monitor: { id: 'mon_1', name: 'Shop' }, state: 'down', sequence: 3, event_at: AT_MS / 1000 }],
   }),
 ];
 
@@ -193,7 +206,7 @@ test('what is sent of each event is what the description says, with no field tha
   const { webhooks = {} } = await readDescription();
   t.deepEqual(
     [...new Set(MESSAGES.map(({ event }) => event))].toSorted(),
-    Object.keys(webhooks).toSorted() as EventMessage['event'][],
+    Object.keys(webhooks).toSorted() as (EventMessage | GroupMessage)['event'][],
   );
 });
 

@@ -165,7 +165,7 @@ test('rules are previewed over the past, stored or not, and nothing is changed',
   t.is((await other.owner('POST', path, {})).status, 404);
 });
 
-test('a chat groups its alerts and summarizes flapping where it says so, and a webhook never', async (t) => {
+test('a chat groups its alerts and summarizes flapping where it says so, a webhook only groups', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const id = await addChannel(account, { type: 'telegram', group_seconds: 10 });
@@ -182,8 +182,17 @@ test('a chat groups its alerts and summarizes flapping where it says so, and a w
   t.is((await account.owner('PATCH', `/v1/channels/${id}`, { summarize_flapping: true })).status, 200);
   t.true((await account.reader('GET', `/v1/channels/${id}`)).json.summarize_flapping);
   const webhook = { type: 'webhook', url: 'https://hooks.customer.example/' };
-  isError(t, await account.owner('POST', '/v1/channels', { ...webhook, group_seconds: 10, summarize_flapping: true }), {
+  isError(t, await account.owner('POST', '/v1/channels', { ...webhook, preset: 'teams', group_seconds: 10 }), {
     status: 400,
-    error: /^group_seconds must be 0 for a webhook, got 10.*summarize_flapping must be false for a webhook/,
+    error: /^group_seconds must be 0 for a webhook with a preset or template, got 10/,
+  });
+  isError(t, await account.owner('POST', '/v1/channels', { ...webhook, summarize_flapping: true }), {
+    status: 400,
+    error: /^summarize_flapping must be false for a webhook/,
+  });
+  const grouping = await addChannel(account, { ...webhook, group_seconds: 10 });
+  isError(t, await account.owner('PATCH', `/v1/channels/${grouping}/webhook`, { preset: 'teams' }), {
+    status: 400,
+    error: /^preset and template must be left out of a webhook with group_seconds/,
   });
 });
