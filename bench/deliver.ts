@@ -16,8 +16,7 @@ const MONITORS = 50;
 const PER_SECOND = 1000;
 
 /**
- * Measures how fast one deliver process sends a stored storm to an https receiver, with its claims and records in a
- * PostgreSQL on disk; once as they come, and once as rules of each channel held them.
+ * Measures how fast one deliver process sends a stored storm to an https receiver, with a PostgreSQL on disk. Once as they come, and once as rules of each channel held them.
  */
 export async function deliver(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {

@@ -26,8 +26,8 @@ const HOUR_SECONDS = 3600;
 const MOST_APART = 1.2;
 
 /**
- * Measures the way from the failing answer to the webhook's arrival of real failures and of drills beside them, in one
- * run during 300 checks a second: a drill is worth what it has in common with an alert.
+ * Measures the way from the failing answer to the webhook's arrival, of real failures and of drills beside them. One run
+ * during 300 checks a second: a drill is worth what it has in common with an alert.
  */
 export async function drill(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await drillOn(context, backend);
@@ -66,8 +66,8 @@ async function drillOn({ isQuick, report, withHarness }: BenchContext, backend: 
     const p99s = Object.entries({ alerts: real, drills: drilled }).map(([name, ways]) => {
       const p99 = percentile(ways, 0.99);
       report.figure(
-        `${backend}: ${ways.length} ${name} arrived; p50 ${readable(percentile(ways, 0.5))} ms, p99 ${readable(p99)} ms, ` +
-          `slowest ${readable(percentile(ways, 1))} ms`,
+        `${backend}: ${ways.length} ${name} arrived; p50 ${readable(percentile(ways, 0.5))} ms, ` +
+          `p99 ${readable(p99)} ms, slowest ${readable(percentile(ways, 1))} ms`,
       );
       return p99;
     });

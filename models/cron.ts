@@ -43,7 +43,7 @@ function timesOf({ hour, minute }: CronPattern): number[] {
 }
 
 /**
- * The days of an expression after `fromMs` and before `toMs`, in order, each by its beginning as if the local time were
+ * The days of an expression after `fromMs` and before `toMs`, in order. Each by its beginning as if the local time were
  * UTC. croner is handed the years that are asked for, since it searches a thousand otherwise.
  */
 export function* cronDays(

@@ -3,8 +3,8 @@ import { ApiError } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
 
 /**
- * The form of every token: the name of the cell that made it, if it has one, its monitor's id, and a random part; and
- * that of ping keys.
+ * The form of every token: the name of the cell that made it, if it has one, its monitor's id, and a random part. Ping
+ * keys have one of their own.
  */
 const TOKEN =
   /^(?:(?:[a-z][a-z0-9]{0,15}\.)?mon_[0-9a-hjkmnp-tv-z]{26}\.[\w-]{16,64}|spp_(?:[a-z][a-z0-9]{0,15}_)?[\w-]{43})$/;

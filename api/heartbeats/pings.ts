@@ -24,7 +24,7 @@ const KEY_SLUG_AND_SIGNAL = new RegExp(`^/(${PING_KEY_PREFIX}[^/]{1,200})/([^/]*
 const EXIT_STATUS = /^\d{1,3}$/;
 
 /**
- * `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29); the same with a ping key and a slug
+ * `/ping/<token>`, `/start`, `/fail`, `/<exit status>` by GET, HEAD or POST (D-29). The same with a ping key and a slug
  * in place of the token (D-557). Answers once the ping is committed; needs no queue and no API token.
  */
 export function pingHandler(

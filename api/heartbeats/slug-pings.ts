@@ -41,7 +41,8 @@ type SlugParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'rateLimits' |
 export function requireSlug(slug: string): void {
   if (!SLUG.test(slug))
     throw badRequest(
-      'the slug must be 1 to 64 lower-case letters, digits, hyphens and underscores, and begin with a letter or a digit',
+      'the slug must be 1 to 64 lower-case letters, digits, hyphens and underscores, and begin with a letter or a ' +
+        'digit',
     );
 }
 

@@ -13,8 +13,8 @@ import type { components } from '../schema.generated.ts';
 type Schemas = components['schemas'];
 
 /**
- * What is read beside the settings of a monitor: the maintenance that it is in, until when it is muted (Unix
- * milliseconds), and when the next ping of a heartbeat is expected. Each is absent where there is none.
+ * What is read beside the settings of a monitor, each absent where there is none. The maintenance that it is in, until
+ * when it is muted (Unix milliseconds), and when the next ping of a heartbeat is expected.
  */
 export type CurrentFacts = {
   maintenance?: CurrentMaintenance | undefined;

@@ -14,7 +14,7 @@ import type { Installation } from './installation.ts';
 export type Outbox = {
   addChannel: (url: string) => Promise<string>;
   /**
-   * Inserts one event of each of these monitors to each of these channels, in one transaction; `isHeld`: as a rule of
+   * Inserts one event of each of these monitors to each of these channels, in one transaction. `isHeld`: as a rule of
    * each channel held it until now.
    */
   insert: (channelIds: readonly string[], monitors: readonly number[], isHeld?: boolean) => Promise<Inserted[]>;

@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { EventState } from './event.ts';
 
 /**
- * How many messages about one monitor a channel that summarizes flapping gets: two at once, and one more every 15
+ * How many messages about one monitor a channel that summarizes flapping gets. Two at once, and one more every 15
  * minutes, so in any time 2 + minutes / 15.
  */
 const MESSAGE_RATE: SteadyRate = { burst: 2, everyMs: 15 * MINUTE_MS };

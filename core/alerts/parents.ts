@@ -36,7 +36,7 @@ const MARGIN_MS = 2000;
 const LONGEST_WAIT_MS = 20_000;
 
 /**
- * What comes in the message of a parent is due this long after it was known to, in milliseconds: else it might be
+ * What comes in the message of a parent is due this long after that is known, in milliseconds. Else it might be
  * claimed before that message is.
  */
 export const JOINS_AFTER_MS = 1000;
@@ -45,8 +45,8 @@ export const JOINS_AFTER_MS = 1000;
 export type Awaited = { sinceMs: number | null; nowMs: number };
 
 /**
- * What an alert waits for where its monitor depends on others (D-530): for the moment only where one is down, and where
- * one was not checked since, or is failing, until that is known at the latest. Null where all are as well as is known.
+ * What an alert waits for where its monitor depends on others (D-530). For the moment only where one is down; where one
+ * was not checked since, or is failing, until that is known at the latest. Null where all are as well as is known.
  */
 export function holdForParents(parents: readonly ParentFacts[], { sinceMs, nowMs }: Awaited): Hold | null {
   const holding = parents.filter(({ mode }) => mode === 'hold');

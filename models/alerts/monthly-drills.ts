@@ -64,7 +64,8 @@ export async function mayBeginMonthly(
   { tenantId, nowMs }: { tenantId: string; nowMs: number },
 ): Promise<boolean> {
   const [row] = await runOn(database.pool)<{ count: number }>(
-    'SELECT count(*)::int AS count FROM drills WHERE tenant_id = $1 AND is_monthly AND started_at > $2::bigint - 86400000',
+    `SELECT count(*)::int AS count FROM drills
+     WHERE tenant_id = $1 AND is_monthly AND started_at > $2::bigint - 86400000`,
     [tenantId, nowMs],
   );
   return (row?.count ?? 0) < MOST_MONTHLY_A_DAY;

@@ -178,8 +178,8 @@ export const FALLBACK_MS = 300_000;
 type Joined = { parentIds: readonly string[]; monitorId?: string | null };
 
 /**
- * Has alerts that came in the messages of monitors which are not down any more, or on which theirs depends no more,
- * wait for results of their own that are newer than now. Those of which there is a newer change are left as they are.
+ * Has alerts that came in the messages of monitors wait for results of their own that are newer than now: those
+ * monitors are not down any more, or theirs depend on them no more. Alerts of which there is a newer change are left as they are.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -269,8 +269,8 @@ export async function hasOwnFailure(
 }
 
 /**
- * SQL: whether a delivery `d` that waited can come in a summary: no update, and no monitor that its own depends on is
- * down; nor does it wait for a result of its own.
+ * SQL: whether a delivery `d` that waited can come in a summary. It is no update, no monitor that its own depends on is
+ * down, and it waits for no result of its own.
  */
 export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id AND n.number < 0)
   AND NOT EXISTS (SELECT FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
@@ -282,8 +282,8 @@ export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.deli
 export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string };
 
 /**
- * Has all alerts of a channel that wait, and whose monitors depend on this one, which is down, come in its message; the
- * claimed one among them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came
+ * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed one among
+ * them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came
  * in. One statement: a kill leaves all of it or nothing. False where the claimed one was not among them.
  */
 export async function joinParent(

@@ -11,11 +11,12 @@ import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /** SQL: the parents of the monitor `m`, sorted by id, as JSON. */
-export const PARENTS = `(SELECT coalesce(json_agg(json_build_object('id', p.id, 'mode', d.mode) ORDER BY p.id COLLATE "C"), '[]')
+export const PARENTS = `(SELECT
+    coalesce(json_agg(json_build_object('id', p.id, 'mode', d.mode) ORDER BY p.id COLLATE "C"), '[]')
   FROM monitor_dependencies d JOIN monitors p ON p.no = d.parent_no WHERE d.monitor_no = m.no)`;
 
 /**
- * Until the caller's transaction ends, no other one changes what monitors of the account depend on: of two that would
+ * Until the caller's transaction ends, no other one changes what monitors of the account depend on. Of two that would
  * each close half of a cycle one sees the other. Taken before any monitor is locked.
  */
 export async function lockDependencies(run: Run, tenantId: string): Promise<void> {

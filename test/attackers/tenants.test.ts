@@ -21,8 +21,8 @@ const ID_NAME = /^ids?$|_ids?$|Ids?$/;
 const ANY_ID = /\b(?:mon|mnt|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud|blk)_[0-9a-z]{26}\b/g;
 
 /**
- * Lists that show no account's things, counts alone, the stream, which begins without any (test/api/live/live.test.ts
- * holds what comes after), and the ping key, which is random (test/api/heartbeats/slugs.test.ts).
+ * Lists that show no account's things, counts alone, the stream, and the ping key, which is random. The stream begins
+ * without any (test/api/live/live.test.ts holds what comes after), the key is tried in test/api/heartbeats/slugs.test.ts.
  */
 const OF_EVERYBODY = new Set([
   'listVendors',

@@ -55,8 +55,8 @@ async function finish(
       endedAtMs: at(30_150),
     });
     await run(
-      `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, attempts, next_attempt_at,
-         created_at, finished_at)
+      `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, attempts,
+         next_attempt_at, created_at, finished_at)
        VALUES ($1, $2, $3, $4, 'monitor.down', '{}', 'delivered', 1, $5, $5, $6)`,
       [makeId('dlv'), account.tenantId, channelId, drill.id, at(78), at(143)],
     );

@@ -46,7 +46,7 @@ test('the fleet has each process of the Procfile once, and starts none before th
   t.is(processes['check']?.environment['AGENT_REGION'], '${AGENT_REGION:-local}');
 });
 
-test('containers of ours may write nothing but volumes, have no capabilities, and set known variables only', async (t) => {
+test('our containers may write nothing but volumes, have no capabilities, and set known variables only', async (t) => {
   const known = await knownVariables();
   for (const file of ['compose.yaml', 'compose.fleet.yaml'])
     for (const [name, service] of Object.entries(await readServices(file))) {

@@ -37,7 +37,7 @@ test('each role has a unit, which starts it by its name', async (t) => {
   t.deepEqual(started.toSorted(), ['migrate', 'start', ...Object.keys(PROCESSES)].toSorted());
 });
 
-test('every unit is confined as the private agent’s is, and only those that send echo requests may do that', async (t) => {
+test('every unit is confined as the private agent’s is, and only those that send echo requests may', async (t) => {
   const hardening = [...(await readFile(AGENT, 'utf8')).matchAll(HARDENING)].map(([line]) => line);
   t.true(hardening.length > 18);
   for (const [name, text] of await readUnits()) {

@@ -29,7 +29,7 @@ export function ScheduleFields({ form: { draft, change, problem } }: { form: For
         autocapitalize="off"
         spellcheck={false}
         maxLength={200}
-        hint="Optional. Minute, hour, day of month, month, day of week, as in the job’s crontab. Leave empty for a fixed interval."
+        hint="Optional. Minute, hour, day of month, month, day of week, as in crontab. Empty for a fixed interval."
         error={problem('check_spec.heartbeat.schedule.cron')}
         onValue={(cron) => set({ cron })}
       />

@@ -6,7 +6,9 @@ import { StatusMark } from '../../parts/status.tsx';
 
 type Related = Schemas['RelatedMonitor'];
 
-/** Both ends of a monitor's dependencies; nothing where there are none. `version` changes with its settings and status. */
+/**
+ * Both ends of a monitor's dependencies; nothing where there are none. `version` changes with its settings and status.
+ */
 export function Dependencies({ id, version }: { id: string; version: string }) {
   const load = useLoad((signal) => api.get('/monitors/{id}/dependencies', { path: { id }, signal }), [id, version]);
   const { value } = load.value;

@@ -21,8 +21,8 @@ type Delivery = Schemas['DrillDelivery'];
 const POLL_MS = 1000;
 
 const TEXT =
-  'Each location acts as if it had failed, and the monitor’s channels get an alert that says it is a drill. It ends by ' +
-  'itself after 30 seconds. Nothing is counted.';
+  'Each location acts as if it had failed, and the monitor’s channels get an alert that says it is a drill. It ends ' +
+  'by itself after 30 seconds. Nothing is counted.';
 
 const STATUSES: Record<Drill['status'], { label: string; tone: 'plain' | 'good' | 'bad' }> = {
   failing: { label: 'Locations answer', tone: 'plain' },

@@ -22,7 +22,7 @@ function nextNight(nowMs: number): number {
     if (clock.format(ms) === '02:30') return ms;
 }
 
-test('a schedule is stored by the name of its zone, and every read says what is expected next, in both zones', async (t) => {
+test('a schedule is stored by the name of its zone, and reads say what is expected next, in both zones', async (t) => {
   const { api } = t.context;
   const { owner } = await api.account();
   const created = await owner('POST', '/v1/monitors', scheduled(NIGHTLY));

@@ -16,7 +16,7 @@ async function listMonitors({ owner }: Account): Promise<Made[]> {
   return (await owner('GET', '/v1/monitors?limit=1000')).json['monitors'] as Made[];
 }
 
-test('an account has no ping key until it makes one, readers do not see it, and it can be replaced and deleted', async (t) => {
+test('an account has no ping key until it makes one, hides it from readers, and can replace and delete it', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { owner, reader } = account;
@@ -41,7 +41,7 @@ test('an account has no ping key until it makes one, readers do not see it, and 
   t.false(rows.some(({ row }) => row.includes(key) || row.includes(next)));
 });
 
-test('the first ping with create=1 makes the heartbeat, which every later ping and its own token ping as well', async (t) => {
+test('the first ping with create=1 makes the heartbeat, which later pings and its own token ping as well', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const key = await makeKey(account);
@@ -85,7 +85,8 @@ test('a heartbeat that a ping made is in the audit log, by the ping key, with th
   const key = await makeKey(account);
   await api.anonymous('GET', `/ping/${key}/backup?create=1`);
   const { rows } = await api.database.pool.query<Record<string, unknown>>(
-    'SELECT action, actor_kind, actor_name, object_name, address, changes::text FROM audit_log WHERE tenant_id = $1 ORDER BY no',
+    `SELECT action, actor_kind, actor_name, object_name, address, changes::text FROM audit_log
+     WHERE tenant_id = $1 ORDER BY no`,
     [account.tenantId],
   );
   t.like(rows.at(-1), {

@@ -103,7 +103,7 @@ test('a drill of a quorum that its locations cannot reach comes to no alert', (t
   );
 });
 
-test('every message of a drill says that it is one, in the envelope and in chats, and none has a real sequence', (t) => {
+test('every message of a drill says that it is one, in envelopes and chats, and none has a real sequence', (t) => {
   const drill = { id: 'drl_1', incidentId: 'inc_1', startedAtMs: START_MS, endsAtMs: START_MS + 30_000 };
   const facts = { drill, monitor: MONITOR, publicUrl: 'https://spotcheck.example' };
   const { change: begun } = decide([

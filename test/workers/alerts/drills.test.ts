@@ -137,7 +137,8 @@ async function countsOf({ runtime: { database, tenantId, now }, monitor }: Start
     `SELECT m.state, m.state_since, m.sequence, m.updated_at, (SELECT count(*)::int FROM incidents) AS incidents,
        (SELECT count(*)::int FROM transitions) AS transitions,
        (SELECT count(*)::int FROM check_results) + (SELECT count(*)::int FROM recent_results) AS results,
-       (SELECT count(*)::int FROM incident_evidence) AS evidence, (SELECT json_agg(s.state) FROM monitor_sources s) AS sources
+       (SELECT count(*)::int FROM incident_evidence) AS evidence,
+       (SELECT json_agg(s.state) FROM monitor_sources s) AS sources
      FROM monitors m WHERE m.id = $1`,
     [monitor.id],
   );
@@ -145,7 +146,7 @@ async function countsOf({ runtime: { database, tenantId, now }, monitor }: Start
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a drill takes the road of a check to its receivers, ends by itself, and counts nowhere`, async (t) => {
+  test(`${backend.name}: a drill takes a check’s road to its receivers, ends by itself, and counts nowhere`, async (t) => {
     const started = await prepare(t, backend);
     const { runtime, monitor, addWebhook, drill, read } = started;
     const receiver = await startReceiver(t, authority);
@@ -197,7 +198,7 @@ for (const backend of listQueueBackends()) {
   });
 }
 
-test('a real outage during a drill is alerted at once, stays open, and is not taken for over by a webhook', async (t) => {
+test('a real outage during a drill is alerted at once, stays open, and no webhook takes it for over', async (t) => {
   const started = await prepare(t);
   const { runtime, change, addWebhook, drill, read } = started;
   const [plain, pager] = [await startReceiver(t, authority), await startReceiver(t, authority)];
@@ -232,7 +233,7 @@ test('a real outage during a drill is alerted at once, stays open, and is not ta
   t.false('drill' in (plain.received[2]?.json ?? {}));
 });
 
-test('a drill whose jobs were lost is gone on with, and one that nobody answers has failed after a minute', async (t) => {
+test('a drill whose jobs were lost goes on, and one that no location answers has failed after a minute', async (t) => {
   const started = await prepare(t);
   const { runtime, addWebhook, begin, read } = started;
   const receiver = await startReceiver(t, authority);
@@ -381,7 +382,7 @@ test('a monthly drill begins a month after it was switched on, each month once, 
   t.deepEqual((await database.pool.query('SELECT * FROM monthly_drills')).rows, []);
 });
 
-test('a monthly drill waits for the end of a failure, is left out of a pause, and takes its turn in its account', async (t) => {
+test('a monthly drill waits for the end of a failure, is left out of a pause, and takes its account’s turn', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, change, addWebhook } = started;
   const { database, tenantId } = runtime;

@@ -110,7 +110,7 @@ test('after two messages one says that a monitor is unstable, and one what it is
   t.like(sent.at(-1), { minute: 70, message: { title: 'Recovered: Shop 0' } });
 });
 
-test('of monitors that flap at random a chat gets at most 2 + minutes / 15 messages each, and the last state', async (t) => {
+test('of monitors that flap at random a chat gets 2 + minutes / 15 messages at most, and the last state', async (t) => {
   const { monitors, change, deliver, sent } = await prepare(t, 12);
   const random = seeded(11);
   const states = new Map<string, Verdict>();
