@@ -16,7 +16,8 @@ const MONITORS = 50;
 const PER_SECOND = 1000;
 
 /**
- * Measures how fast one deliver process sends a stored storm to an https receiver, with a PostgreSQL on disk. Once as they come, and once as rules of each channel held them.
+ * Measures how fast one deliver process sends a stored storm to an https receiver, with a PostgreSQL on disk. Once as
+ * the deliveries come, and once as rules of each channel held them.
  */
 export async function deliver(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) {

@@ -26,8 +26,8 @@ const HOUR_SECONDS = 3600;
 const MOST_APART = 1.2;
 
 /**
- * Measures the way from the failing answer to the webhook's arrival, of real failures and of drills beside them. One run
- * during 300 checks a second: a drill is worth what it has in common with an alert.
+ * Measures the way from the failing answer to the webhook's arrival, of real failures and of drills beside them. In
+ * one run during 300 checks a second: a drill is worth what it has in common with an alert.
  */
 export async function drill(context: BenchContext): Promise<void> {
   for (const backend of BACKENDS) await drillOn(context, backend);

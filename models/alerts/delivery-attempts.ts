@@ -227,7 +227,8 @@ async function claimEach(
             (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
             EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL
               AND (h.reason = 'parent' OR EXISTS (SELECT FROM monitors m
-                JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold' WHERE m.id = d.monitor_id))) AS "isBehind",
+                JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
+                WHERE m.id = d.monitor_id))) AS "isBehind",
             CASE WHEN d.event = 'monitor.down' THEN (
               SELECT p.no FROM monitors p JOIN monitor_dependencies e ON e.parent_no = p.no AND e.mode = 'hold'
                 JOIN monitors b ON b.no = e.monitor_no

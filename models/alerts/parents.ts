@@ -178,8 +178,9 @@ export const FALLBACK_MS = 300_000;
 type Joined = { parentIds: readonly string[]; monitorId?: string | null };
 
 /**
- * Has alerts that came in the messages of monitors wait for results of their own that are newer than now: those
- * monitors are not down any more, or theirs depend on them no more. Alerts of which there is a newer change are left as they are.
+ * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
+ * monitors are not down any more, or theirs depend on them no more. Alerts of which there is a newer change are left as
+ * they are.
  */
 export async function awaitOwnResults(
   run: Run,

@@ -22,7 +22,7 @@ const ANY_ID = /\b(?:mon|mnt|nch|agt|dlv|inc|note|rep|req|ses|usr|tok|inv|aud|bl
 
 /**
  * Lists that show no account's things, counts alone, the stream, and the ping key, which is random. The stream begins
- * without any (test/api/live/live.test.ts holds what comes after), the key is tried in test/api/heartbeats/slugs.test.ts.
+ * without any (test/api/live/live.test.ts holds what comes after); test/api/heartbeats/slugs.test.ts tries the key.
  */
 const OF_EVERYBODY = new Set([
   'listVendors',

@@ -75,7 +75,7 @@ if (listQueueBackends().some(({ redisUrl }) => redisUrl !== null)) {
 
     way.forget();
     await queue.add('job', { number: 2 });
-    await until(() => done.includes(2), { timeoutMs: 45_000 });
+    await until(() => done.includes(2), { timeoutMs: 120_000 });
     t.deepEqual(reopened, ['forgotten']);
     t.regex(await registry.metrics(), /^spotcheck_queue_workers_reopened_total\{queue="forgotten"\} 1$/m);
   });

@@ -37,8 +37,8 @@ export async function evaluateDrills(
 }
 
 /**
- * Helps on drills that stopped on their way. Answers that are missing are enqueued again, a drill that no quorum answered
- * in time has failed, and one that does not end by itself is ended.
+ * Helps on drills that stopped on their way. Answers that are missing are enqueued again, a drill that no quorum
+ * answered in time has failed, and one that does not end by itself is ended.
  */
 export async function mendDrills(parts: DrillParts): Promise<{ late: number; ended: number }> {
   const { database, now, log } = parts;

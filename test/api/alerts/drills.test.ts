@@ -32,7 +32,7 @@ async function prepare(api: ApiServer, account: Account) {
   return { id: json.id, channelId, agent };
 }
 
-test('a drill begins with what its locations are to answer, every member reads it, and it is one at a time', async (t) => {
+test('a drill begins with what its locations are to answer, is read by every member, one at a time', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
   const { id, agent } = await prepare(api, account);

@@ -16,7 +16,7 @@ async function listMonitors({ owner }: Account): Promise<Made[]> {
   return (await owner('GET', '/v1/monitors?limit=1000')).json['monitors'] as Made[];
 }
 
-test('an account has no ping key until it makes one, hides it from readers, and can replace and delete it', async (t) => {
+test('an account has no ping key until it makes one, and hides, replaces and deletes it', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { owner, reader } = account;
@@ -41,7 +41,7 @@ test('an account has no ping key until it makes one, hides it from readers, and 
   t.false(rows.some(({ row }) => row.includes(key) || row.includes(next)));
 });
 
-test('the first ping with create=1 makes the heartbeat, which later pings and its own token ping as well', async (t) => {
+test('the first ping with create=1 makes the heartbeat, which later pings and its token ping, too', async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const key = await makeKey(account);

@@ -146,7 +146,7 @@ async function countsOf({ runtime: { database, tenantId, now }, monitor }: Start
 }
 
 for (const backend of listQueueBackends()) {
-  test(`${backend.name}: a drill takes a check’s road to its receivers, ends by itself, and counts nowhere`, async (t) => {
+  test(`${backend.name}: a drill takes a check’s road to receivers, ends by itself, and counts nowhere`, async (t) => {
     const started = await prepare(t, backend);
     const { runtime, monitor, addWebhook, drill, read } = started;
     const receiver = await startReceiver(t, authority);
@@ -382,7 +382,7 @@ test('a monthly drill begins a month after it was switched on, each month once, 
   t.deepEqual((await database.pool.query('SELECT * FROM monthly_drills')).rows, []);
 });
 
-test('a monthly drill waits for the end of a failure, is left out of a pause, and takes its account’s turn', async (t) => {
+test('a monthly drill waits for the end of a failure, leaves out a pause, and takes its turn', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, change, addWebhook } = started;
   const { database, tenantId } = runtime;
