@@ -15,6 +15,7 @@ const EVENTS = [
   'agent.offline',
   'agent.online',
   'advisory.domain_expiry',
+  'summary',
 ];
 
 test('every described operation below /v1 is routed where the description says', async (t) => {
