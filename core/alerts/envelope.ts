@@ -181,7 +181,7 @@ export function buildGroupMessage({ version, event, event_at: at, url, ...summar
     event_at: at,
     monitor: null,
     state: states[0]?.state ?? 'unknown',
-    reason: `${monitors} monitors: ${counts}`,
+    reason: `${monitors} ${monitors === 1 ? 'monitor' : 'monitors'}: ${counts}`,
     detail: { sources_down: [], incident_id: null, first_reason: reason, changes },
     url,
   };
