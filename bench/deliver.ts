@@ -44,6 +44,7 @@ async function deliverOn(
       NODE_EXTRA_CA_CERTS: sink.caFile,
     });
     const monitors = Array.from({ length: MONITORS }, (_, index) => index);
+    await outbox.addMonitors(monitors);
     // The first thousand warms up what the others are measured on.
     await outbox.insert(channelIds, monitors, isHeld);
     await untilSent();

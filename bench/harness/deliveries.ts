@@ -13,6 +13,8 @@ import type { Installation } from './installation.ts';
 /** Writes events to channels as the evaluator does: rows first, then their jobs. */
 export type Outbox = {
   addChannel: (url: string) => Promise<string>;
+  /** Makes monitors of these numbers, paused: alerts that waited are dropped where their monitor is gone. */
+  addMonitors: (monitors: readonly number[]) => Promise<void>;
   /**
    * Inserts one event of each of these monitors to each of these channels, in one transaction. `isHeld`: as a rule of
    * each channel held it until now.
@@ -47,6 +49,15 @@ export function openOutbox(harness: Harness, { databaseUrl, redisUrls, database,
         nowMs: Date.now(),
       } as const;
       return (await createChannel(database, { ...channel, author: null })).id;
+    },
+    async addMonitors(monitors) {
+      await database.pool.query(
+        `INSERT INTO monitors (id, tenant_id, name, type, interval_seconds, timeout_ms, follow_redirects, enabled,
+           down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
+         SELECT 'mon_' || no, $1, 'Shop', 'http', 60, 1000, true, false, 1, 1, 1, 0, 0, 0
+         FROM unnest($2::int[]) AS m (no)`,
+        [tenantId, monitors],
+      );
     },
     async insert(channelIds, monitors, isHeld = false) {
       const atMs = Date.now();
