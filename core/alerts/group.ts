@@ -27,8 +27,11 @@ export function groupKeyOf({ state, detail }: Pick<MonitorMessage, 'state' | 'de
 }
 
 /** The key under which a channel with these open groups groups an alert: beyond ten causes the rest is one. */
-export function limitedGroupKey(key: string, openKeys: ReadonlySet<string>): string {
-  return openKeys.has(key) || openKeys.size < MOST_OPEN_GROUPS ? key : 'other';
+export function limitedGroupKey(
+  key: string,
+  open: Pick<ReadonlySet<string>, 'has' | 'size'> = new Set<string>(),
+): string {
+  return open.has(key) || open.size < MOST_OPEN_GROUPS ? key : 'other';
 }
 
 /**

@@ -55,7 +55,8 @@ class GroupedBatch {
   readonly #parts: Parts;
   /** The monitors of a batch by channel and key: several at once open a group with one message of all. */
   readonly #sizes: ReadonlyMap<string, number>;
-  readonly #open = new Map<string, OpenGroup>();
+  /** By channel and key. */
+  readonly #open = new Map<string, Map<string, OpenGroup>>();
   /** In which message that was not begun yet a monitor of a channel is. */
   readonly #unsent = new Map<string, string>();
   readonly single: GroupedChange[] = [];
@@ -73,7 +74,8 @@ class GroupedBatch {
 
   /** Takes over a group that is open. */
   know(group: OpenGroup): void {
-    this.#open.set(`${group.channelId} ${group.key}`, group);
+    const ofChannel = this.#open.get(group.channelId) ?? new Map<string, OpenGroup>();
+    this.#open.set(group.channelId, ofChannel.set(group.key, group));
   }
 
   /**
@@ -97,13 +99,11 @@ class GroupedBatch {
   }
 
   #keyOf({ channelId, message }: GroupedChange): string {
-    const prefix = `${channelId} `;
-    const openKeys = [...this.#open.keys()].filter((key) => key.startsWith(prefix));
-    return limitedGroupKey(groupKeyOf(message), new Set(openKeys.map((key) => key.slice(prefix.length))));
+    return limitedGroupKey(groupKeyOf(message), this.#open.get(channelId));
   }
 
   #find(change: GroupedChange): OpenGroup | undefined {
-    return this.#open.get(`${change.channelId} ${this.#keyOf(change)}`);
+    return this.#open.get(change.channelId)?.get(this.#keyOf(change));
   }
 
   /** The alert itself is the group's first message. */
