@@ -12,6 +12,8 @@ import {
   MOST_CHANNELS,
   MOST_REPORT_ZONES,
   TooManyChannels,
+  MOST_GROUPING,
+  TooManyGrouping,
   TooManyReportZones,
   updateChannel,
   type NewChannel,
@@ -94,6 +96,11 @@ export function refusalOf(error: unknown): unknown {
     return badRequest(
       `report_timezone must be one of the zones of other channels: an account can have reports in at most ` +
         `${MOST_REPORT_ZONES} zones other than UTC`,
+    );
+  if (error instanceof TooManyGrouping)
+    return badRequest(
+      'group_seconds and summarize_flapping must be left out: an account can have at most ' +
+        `${MOST_GROUPING} channels with one of them`,
     );
   if (error instanceof TooManyTemplates)
     return badRequest(

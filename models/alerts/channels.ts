@@ -93,6 +93,12 @@ export const MOST_REPORT_ZONES = 10;
 /** Says that a tenant would have more than `MOST_REPORT_ZONES`. */
 export class TooManyReportZones extends Error {}
 
+/** Channels of a tenant that group or summarize at most: what they are sent uses up no rate (D-540). */
+export const MOST_GROUPING = 50;
+
+/** Says that a tenant would have more than `MOST_GROUPING`. */
+export class TooManyGrouping extends Error {}
+
 /** Says that a tenant has `MOST_CHANNELS`. */
 export class TooManyChannels extends Error {}
 
@@ -150,6 +156,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
       { transaction, returning: true },
     );
     if (reportTimezone !== null) await requireReportZones(run, tenantId);
+    if (groupSeconds > 0 || summarizesFlapping) await requireFewGrouping(run, tenantId);
     if (webhook?.format && 'template' in webhook.format) await requireTemplates(run, tenantId);
     const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
     if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
@@ -214,7 +221,9 @@ export async function updateChannel(
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     // In the order of a creation.
-    if (change.reportTimezone) await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
+    const begins = (change.groupSeconds ?? 0) > 0 || change.summarizesFlapping === true;
+    if (change.reportTimezone || begins)
+      await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
     const record = await database.records.channels.findOne({
       attributes: SHOWN,
       where: key,
@@ -227,6 +236,7 @@ export async function updateChannel(
     // Its last error stays until something arrives there or it is connected again.
     await record.update({ ...fields, ...(monitorTags !== undefined && tagColumns(monitorTags)) }, { transaction });
     if (change.reportTimezone) await requireReportZones(run, key.tenantId);
+    if (begins) await requireFewGrouping(run, key.tenantId);
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
     await recordChange(run, author, {
       tenantId: key.tenantId,
@@ -311,6 +321,15 @@ export async function listReportChannels(run: Run, tenantId: string): Promise<st
     [tenantId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** Throws `TooManyGrouping` where a tenant whose row is locked has too many. */
+async function requireFewGrouping(run: Run, tenantId: string): Promise<void> {
+  const [row] = await run<{ channels: number }>(
+    'SELECT count(*)::int AS channels FROM channels WHERE tenant_id = $1 AND (group_seconds > 0 OR summarizes_flapping)',
+    [tenantId],
+  );
+  if ((row?.channels ?? 0) > MOST_GROUPING) throw new TooManyGrouping();
 }
 
 /** Throws `TooManyReportZones` where a tenant whose row is locked has too many. */

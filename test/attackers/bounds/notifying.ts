@@ -171,7 +171,14 @@ const deliveriesOfGroups: Walker = async (t) => {
   const { api } = t.context;
   const account = await api.account();
   const { tenantId } = account;
-  await fillChannels(api, tenantId, 10);
+  await fillChannels(api, tenantId, 51);
+  await api.database.pool.query('UPDATE channels SET group_seconds = 1 WHERE tenant_id = $1 AND id <> $2', [
+    tenantId,
+    `nch_${tenantId}51`,
+  ]);
+  t.is((await account.owner('PATCH', `/v1/channels/nch_${tenantId}2`, { name: 'y', group_seconds: 0 })).status, 200);
+  t.is((await account.owner('PATCH', `/v1/channels/nch_${tenantId}2`, { group_seconds: 2 })).status, 200);
+  t.is((await account.owner('PATCH', `/v1/channels/nch_${tenantId}51`, { group_seconds: 2 })).status, 400);
   await api.database.pool.query(
     `UPDATE channels SET type = 'slack', sealed_url = 'x', group_seconds = 300 WHERE tenant_id = $1`,
     [tenantId],
@@ -184,9 +191,9 @@ const deliveriesOfGroups: Walker = async (t) => {
     (await numberOf(api, 'SELECT count(*) FROM alert_groups g JOIN deliveries d ON d.id = g.id WHERE tenant_id = $1', [
       tenantId,
     ])) <=
-      11 * 10,
+      11 * 51,
   );
-  t.true((await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1', [tenantId])) <= 4 * 10);
+  t.true((await numberOf(api, 'SELECT count(*) FROM deliveries WHERE tenant_id = $1', [tenantId])) <= 4 * 51);
 };
 
 const sentAgain: Walker = async (t) => {
