@@ -36,6 +36,9 @@ const WATCH_INTERVAL_MS = 1000;
 /** A server that does not start is retried with each poll, and reported no more often than this, in milliseconds. */
 const REPORT_EVERY_MS = 60_000;
 
+/** A server that cannot begin a file of its write-ahead log, which has this size, stops. */
+const WAL_FILE_BYTES = 16 * 1024 * 1024;
+
 /**
  * Runs PostgreSQL on a data directory. Prepares it on the first start, adopts the server that a killed process left
  * behind, and launches it again when it dies. Throws when another living process owns the directory, or when this
@@ -98,11 +101,14 @@ async function supervise(
   return { databaseUrl, stop: () => (stopped ??= stop()) };
 }
 
-/** The server's own log is on the same disk, and says nothing where that is full. */
+/**
+ * The server's own log is on the same disk, and says nothing where that is full. A server that failed to begin a file
+ * of its write-ahead log has removed what it wrote of it.
+ */
 async function describeStandstill(error: unknown, dataDir: string): Promise<string> {
   const text = error instanceof Error ? error.message : String(error);
-  const { bavail } = await statfs(dataDir);
-  return bavail === 0
+  const { bavail, bsize } = await statfs(dataDir);
+  return bavail * bsize < WAL_FILE_BYTES
     ? `${text}\nThe disk of ${dataDir} is full: the database restarts automatically once there is space`
     : text;
 }
