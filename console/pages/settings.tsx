@@ -8,6 +8,7 @@ import type { PageProps } from '../paths.ts';
 import { AccountSettings } from './settings/account.tsx';
 import { AuditLogSettings } from './settings/audit-log.tsx';
 import { MemberSettings } from './settings/members.tsx';
+import { PingKeySettings } from './settings/ping-key.tsx';
 import { SessionSettings } from './settings/sessions.tsx';
 import { TokenSettings } from './settings/tokens.tsx';
 import { UsageSettings } from './settings/usage.tsx';
@@ -23,6 +24,7 @@ const PARTS: readonly Part[] = [
   { section: 'account', label: 'Profile', Shown: AccountSettings },
   { section: 'sessions', label: 'Sessions', Shown: SessionSettings },
   { section: 'tokens', label: 'API tokens', Shown: TokenSettings, forOwners: true },
+  { section: 'ping-key', label: 'Ping key', Shown: PingKeySettings },
   { section: 'members', label: 'Members', Shown: MemberSettings },
   { section: 'usage', label: 'Plan and usage', Shown: UsageSettings },
   { section: 'audit-log', label: 'Audit log', Shown: AuditLogSettings, forOwners: true },

@@ -167,6 +167,7 @@ export const WALK: Record<PageName, WalkedPage> = {
           { title: /^Revoke the invitation/, by: button(/^Revoke the invitation/) },
         ],
       },
+      { path: '/settings/ping-key', shows: 'No ping key yet' },
       { path: '/settings/usage', shows: 'API requests' },
       { path: '/settings/audit-log', shows: /Stored for 400 days/ },
     ],

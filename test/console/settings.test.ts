@@ -226,6 +226,54 @@ test.serial(
   },
 );
 
+test.serial('a ping key is created, creates a heartbeat by its command, is replaced and deleted', async (t) => {
+  const { service } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/settings/ping-key', { size: 'phone' });
+  await page.getByRole('heading', { name: 'No ping key yet' }).waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('button', { name: 'Create ping key' }).click();
+  const key = await copied(page, 'Ping key');
+  t.regex(key, /^spp_/);
+  const command = await copied(page, 'Command that creates a heartbeat');
+  const [, address = ''] = /^curl -fsS -m 10 --retry 5 "(.*)"$/.exec(command) ?? [];
+  t.is(address, `${service.url}/ping/${key}/backup-$(hostname -s)?create=1`);
+  t.is(await overflow(page), 0);
+  t.deepEqual(await findBarriers(page), []);
+
+  t.is((await fetch(address.replace('$(hostname -s)', 'db1'))).status, 200);
+  await page.goto('/');
+  await page.getByRole('link', { name: 'backup-db1' }).first().click();
+  t.is(
+    await copied(page, 'Command by slug'),
+    `curl -fsS -m 10 --retry 5 --retry-connrefused ${service.url}/ping/${key}/backup-db1`,
+  );
+  t.is(await overflow(page), 0);
+  await page.goto('/monitors/new?type=heartbeat');
+  await page.getByText('created by their first ping').click();
+  t.is(await copied(page, 'Command that creates a heartbeat'), command);
+  t.is(await overflow(page), 0);
+  t.deepEqual(await findBarriers(page), []);
+
+  await page.goto('/settings/ping-key');
+  const press = async (name: string, confirmed: string) => {
+    await page.locator('main').getByRole('button', { name, exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: confirmed }).click();
+  };
+  await press('Replace', 'Replace key');
+  await page.getByText('Ping key replaced').waitFor();
+  const next = await copied(page, 'Ping key');
+  t.not(next, key);
+  const ping = async (used: string) => (await fetch(`${service.url}/ping/${used}/backup-db1`)).status;
+  t.deepEqual([await ping(key), await ping(next)], [404, 200]);
+  await press('Delete', 'Delete key');
+  await page.getByRole('heading', { name: 'No ping key yet' }).waitFor();
+  t.is(await ping(next), 404);
+  await page.goto('/monitors/new?type=heartbeat');
+  await page.getByText('created by their first ping').click();
+  await page.getByRole('link', { name: 'ping key', exact: true }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
 test.serial('what operators and owners see fits a phone and is accessible', async (t) => {
   const { page, complaints } = await openSignedIn(t, '/fleet', { size: 'phone', colorScheme: 'dark' });
   const pages = [

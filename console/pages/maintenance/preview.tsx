@@ -1,17 +1,12 @@
-import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { count } from '../../parts/figures.ts';
 import { Card } from '../../parts/page.tsx';
+import { usePreview } from '../../parts/preview.ts';
 import { timeZone, TimesIn } from '../../parts/time.tsx';
 import { formatSpan } from './words.tsx';
 
 type Preview = Schemas['MaintenancePreview'];
-
-/** The pause after the last change before a preview is asked for, in milliseconds. */
-const PAUSE_MS = 400;
 
 /** Names of monitors that are shown. */
 const SHOWN = 10;
@@ -21,32 +16,10 @@ const SHOWN = 10;
  * null while the form is not complete.
  */
 export function WindowPreview({ body, zone }: { body: Schemas['MaintenanceWindowCreate'] | null; zone: string }) {
-  const preview = useSignal<Preview | null>(null);
-  const problem = useSignal<string | null>(null);
   // A name or a description changes nothing of it.
-  const asked = body && JSON.stringify({ ...body, name: '-', description: '' });
-  useEffect(() => {
-    if (asked === null) return undefined;
-    const abort = new AbortController();
-    const load = async () => {
-      try {
-        const answer = await api.post('/maintenance-windows/preview', {
-          body: JSON.parse(asked) as Schemas['MaintenanceWindowCreate'],
-          signal: abort.signal,
-        });
-        if (abort.signal.aborted) return;
-        preview.value = answer;
-        problem.value = null;
-      } catch (failure) {
-        if (!abort.signal.aborted) problem.value = sentenceOf(failure);
-      }
-    };
-    const timer = setTimeout(() => void load(), PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [asked]);
+  const { answer, problem } = usePreview(body && { ...body, name: '-', description: '' }, (request) =>
+    api.post('/maintenance-windows/preview', request),
+  );
   return (
     <Card>
       <section aria-label="Preview" aria-live="polite" class="flex flex-col gap-4 text-sm">
@@ -55,10 +28,10 @@ export function WindowPreview({ body, zone }: { body: Schemas['MaintenanceWindow
           <p class="text-soft">Once times and monitors are chosen, this shows what the window would mean.</p>
         ) : problem.value !== null ? (
           <p class="text-down">{problem.value}</p>
-        ) : preview.value === null ? (
+        ) : answer.value === null ? (
           <p class="text-soft">Loading…</p>
         ) : (
-          <Parts preview={preview.value} zone={zone} />
+          <Parts preview={answer.value} zone={zone} />
         )}
       </section>
     </Card>

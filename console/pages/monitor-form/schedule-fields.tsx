@@ -1,18 +1,12 @@
-import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { TextField } from '../../parts/field.tsx';
+import { usePreview } from '../../parts/preview.ts';
 import { ZoneField } from '../../parts/zone-field.tsx';
 import { formatZoned } from '../monitor/type-settings.tsx';
 import { scheduleOf } from './check-spec.ts';
 import type { FormState } from './defaults.ts';
 import type { Draft } from './draft.ts';
 import { DurationField } from './fields.tsx';
-
-/** The pause after the last change before the next runs are asked for, in milliseconds. */
-const PAUSE_MS = 400;
 
 /** The schedule of a heartbeat, and its next runs. */
 export function ScheduleFields({ form: { draft, change, problem } }: { form: FormState }) {
@@ -60,41 +54,20 @@ export function ScheduleFields({ form: { draft, change, problem } }: { form: For
 
 /** When a schedule runs next, in its zone and in UTC; what is wrong with it is said where it is saved. */
 function NextRuns({ heartbeat }: { heartbeat: Draft['heartbeat'] }) {
-  const preview = useSignal<Schemas['SchedulePreview'] | null>(null);
-  const problem = useSignal<string | null>(null);
-  const asked = JSON.stringify(scheduleOf(heartbeat));
-  useEffect(() => {
-    const abort = new AbortController();
-    const load = async () => {
-      try {
-        const answer = await api.post('/monitors/schedule-preview', {
-          body: JSON.parse(asked) as Schemas['HeartbeatSchedule'],
-          signal: abort.signal,
-        });
-        if (abort.signal.aborted) return;
-        preview.value = answer;
-        problem.value = null;
-      } catch (failure) {
-        if (!abort.signal.aborted) problem.value = sentenceOf(failure);
-      }
-    };
-    const timer = setTimeout(() => void load(), PAUSE_MS);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [asked]);
+  const { answer, problem } = usePreview(scheduleOf(heartbeat), (request) =>
+    api.post('/monitors/schedule-preview', request),
+  );
   return (
     <section aria-label="Next runs" aria-live="polite" class="text-sm">
       {problem.value !== null ? (
         <p class="text-down">{problem.value}</p>
-      ) : preview.value === null ? (
+      ) : answer.value === null ? (
         <p class="text-soft">Loading…</p>
       ) : (
         <>
           <p class="font-medium">Next runs</p>
           <ul class="text-soft">
-            {preview.value.runs.map((run) => (
+            {answer.value.runs.map((run) => (
               <li key={run.at}>{formatZoned(run)}</li>
             ))}
           </ul>

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { CreatingCommand, PingKeyLink, usePingKey } from '../../parts/ping-key.tsx';
 import { AnswerFields } from './answer-fields.tsx';
 import type { FormState } from './defaults.ts';
 import { DnsFields } from './dns-fields.tsx';
@@ -131,29 +132,49 @@ function PingFields({ form: { draft, change, problem } }: Props) {
   );
 }
 
-function HeartbeatFields({ form: { draft, change, problem } }: Props) {
+function HeartbeatFields({ form: { draft, change, problem, monitor } }: Props) {
   const { heartbeat } = draft;
   const set = (part: Partial<Draft['heartbeat']>) => change({ heartbeat: { ...heartbeat, ...part } });
   return (
-    <Collapsible
-      title="Runs"
-      note={heartbeat.maxDuration === '' ? 'no max run time' : 'max run time set'}
-      isOpen={heartbeat.maxDuration !== '' || heartbeat.failEnabled === false}
-    >
-      <DurationField
-        label="Max run time"
-        seconds={heartbeat.maxDuration}
-        onSeconds={(maxDuration) => set({ maxDuration })}
-        standard={null}
-        hint="For jobs that also ping /start. Leave empty for no limit."
-        error={problem('check_spec.heartbeat.maxDurationSeconds')}
-      />
-      <CheckField
-        label="Alert on /fail or non-zero exit"
-        hint="Marks the monitor down at once."
-        checked={heartbeat.failEnabled !== false}
-        onChecked={(failEnabled) => set({ failEnabled })}
-      />
+    <>
+      <Collapsible
+        title="Runs"
+        note={heartbeat.maxDuration === '' ? 'no max run time' : 'max run time set'}
+        isOpen={heartbeat.maxDuration !== '' || heartbeat.failEnabled === false}
+      >
+        <DurationField
+          label="Max run time"
+          seconds={heartbeat.maxDuration}
+          onSeconds={(maxDuration) => set({ maxDuration })}
+          standard={null}
+          hint="For jobs that also ping /start. Leave empty for no limit."
+          error={problem('check_spec.heartbeat.maxDurationSeconds')}
+        />
+        <CheckField
+          label="Alert on /fail or non-zero exit"
+          hint="Marks the monitor down at once."
+          checked={heartbeat.failEnabled !== false}
+          onChecked={(failEnabled) => set({ failEnabled })}
+        />
+      </Collapsible>
+      {monitor === null && <ByFirstPing />}
+    </>
+  );
+}
+
+/** How heartbeats come about without this form, for who has many jobs. */
+function ByFirstPing() {
+  const { value: answer } = usePingKey().value;
+  const key = answer?.ping_key?.key;
+  return (
+    <Collapsible title="Many jobs" note="created by their first ping" isOpen={false}>
+      {key === undefined ? (
+        <p class="text-sm text-soft">
+          With a <PingKeyLink /> jobs create their heartbeats by their first ping, without this form.
+        </p>
+      ) : (
+        <CreatingCommand pingKey={key} />
+      )}
     </Collapsible>
   );
 }

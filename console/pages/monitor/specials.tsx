@@ -8,6 +8,7 @@ import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
+import { pingAddress, PingKeyLink, usePingKey } from '../../parts/ping-key.tsx';
 import { clock, formatDay, Moment } from '../../parts/time.tsx';
 import { reasonOf, sentence } from './status-words.ts';
 
@@ -30,7 +31,7 @@ export function Special(props: SpecialProps) {
 
 /** The ping address of a heartbeat monitor. */
 function PingAddress({ detail }: SpecialProps) {
-  const { token, failEnabled = true } = detail.check_spec.heartbeat ?? {};
+  const { token, slug, failEnabled = true } = detail.check_spec.heartbeat ?? {};
   const address = `${window.location.origin}/ping/${token ?? ''}`;
   return (
     <Section
@@ -54,10 +55,39 @@ function PingAddress({ detail }: SpecialProps) {
               )}
               .
             </p>
+            {slug !== undefined && <SlugAddress slug={slug} />}
           </div>
         )}
       </Card>
     </Section>
+  );
+}
+
+/** The address of a heartbeat by its slug and the account's ping key. */
+function SlugAddress({ slug }: { slug: string }) {
+  const { value: answer } = usePingKey().value;
+  if (answer === null) return null;
+  const key = answer.ping_key?.key;
+  return (
+    <>
+      <p class="text-sm text-soft">
+        {key === undefined ? (
+          <>
+            It was created by a ping with a <PingKeyLink />, which the account no longer has.
+          </>
+        ) : (
+          <>
+            The same by its slug and the account’s <PingKeyLink />:
+          </>
+        )}
+      </p>
+      {key !== undefined && (
+        <CopyText
+          text={`curl -fsS -m 10 --retry 5 --retry-connrefused ${pingAddress(key, slug)}`}
+          label="Command by slug"
+        />
+      )}
+    </>
   );
 }
 
