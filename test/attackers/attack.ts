@@ -21,7 +21,7 @@ export type Probing = {
 };
 
 /** How far a check may exceed its timeout, in milliseconds: the machine has other things to do. */
-const MARGIN_MS = 2000;
+const MARGIN_MS = 10_000;
 
 /** A port without a listener, for orders without a registry. */
 const UNREACHABLE = { host: '127.0.0.1', port: 9 };
@@ -106,6 +106,7 @@ export async function withstand(
   const neighbour = httpTarget({
     target: `http://127.0.0.1:${await startAttacker(t, sayAll(FINE))}/`,
     bodyMatch: 'ok',
+    timeoutMs: 20_000,
   });
   const report = await ask({ ...registries, targets: [...Array.from({ length: copies }, () => target), neighbour] });
   const { checks } = report;

@@ -34,7 +34,7 @@ export type LifeOptions = {
   ownAgentId: string | null;
 };
 
-const PATIENCE = { timeoutMs: 40_000 };
+const PATIENCE = { timeoutMs: 120_000 };
 const CHAT = 5_000_000_077;
 
 /** A secret that nothing else looks like; its letters survive every form that it is written in. */

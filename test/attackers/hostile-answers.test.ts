@@ -26,7 +26,9 @@ test.before(async () => {
 });
 test.after.always(() => probing.child.disconnect());
 
+/** How long checks wait for what never comes, and for what comes as soon as the machine gets to it, in milliseconds. */
 const TIMEOUT_MS = 600;
+const AMPLE_MS = 20_000;
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -38,17 +40,22 @@ const EXPECTS = {
   checkSpec: { transport: { payload: 'hello', expect: '(a+)+b', expectMode: 'regex' } },
 } satisfies Partial<CheckTarget>;
 
-const TALKERS: Record<string, { way: Way; cause: string | null }> = {
+const TALKERS: Record<string, { way: Way; cause: string | null; timeoutMs?: number }> = {
   'a tcp server that never ends': { way: flood('', Buffer.alloc(64 * KIB, 'a')), cause: 'tcp_mismatch' },
-  'a tcp server in single bytes': { way: drip('', 'a'), cause: 'tcp_mismatch' },
+  'a tcp server in single bytes': { way: drip('', 'a'), cause: 'tcp_mismatch', timeoutMs: 2000 },
   'a tcp server that says nothing': { way: say(''), cause: 'tcp_no_banner' },
   'a tcp server of characters without an end': { way: flood('', '\xf0\x9f'.repeat(4 * KIB)), cause: 'tcp_mismatch' },
 };
 
-for (const [what, { way, cause }] of Object.entries(TALKERS)) {
+for (const [what, { way, cause, timeoutMs = cause === 'tcp_mismatch' ? AMPLE_MS : TIMEOUT_MS }] of Object.entries(
+  TALKERS,
+)) {
   test.serial(`${what} is ${cause}, in time and within bounds`, async (t) => {
     const check = await withstand(t, probing, {
-      target: targetOf('tcp', `127.0.0.1:${await startAttacker(t, way)}`, EXPECTS),
+      target: targetOf('tcp', `127.0.0.1:${await startAttacker(t, way)}`, {
+        ...EXPECTS,
+        timeoutMs,
+      }),
     });
     t.is(check.cause, cause);
   });
@@ -84,7 +91,9 @@ const A_EXISTS = { checkSpec: { dns: { records: [{ type: 'A', mode: 'exists' }] 
 
 test.serial('of a flood of datagrams the first decides', async (t) => {
   const port = await startFlood(t, 'return bytes;');
-  const check = await withstand(t, probing, { target: targetOf('udp', `127.0.0.1:${port}`, EXPECTS) });
+  const check = await withstand(t, probing, {
+    target: targetOf('udp', `127.0.0.1:${port}`, { ...EXPECTS, timeoutMs: AMPLE_MS }),
+  });
   t.is(check.cause, 'udp_mismatch');
 });
 
@@ -178,7 +187,7 @@ for (const [what, { answer, cause, asks = A_EXISTS }] of Object.entries(RESOLVER
   test.serial(`a DNS server that answers with ${what} is ${cause}`, async (t) => {
     const { port } = await startUdpServer(t, (datagram, reply) => reply(answer(datagram)));
     const check = await withstand(t, probing, {
-      target: targetOf('dns', `dns://127.0.0.1:${port}/a.example`, { ...asks, timeoutMs: 2000 }),
+      target: targetOf('dns', `dns://127.0.0.1:${port}/a.example`, { ...asks, timeoutMs: AMPLE_MS }),
     });
     t.is(check.cause, cause, check.reason ?? '');
     t.true((check.reason ?? '').length < 1000);
@@ -233,7 +242,7 @@ const PAGES: Record<string, { way: Way; verdict: string; bounds?: Bounds }> = {
 for (const [what, { way, verdict, bounds = {} }] of Object.entries(PAGES)) {
   test.serial(`a status page of ${what} is ${verdict}, in time and within bounds`, async (t) => {
     const target = targetOf('vendor', `http://127.0.0.1:${await startAttacker(t, way)}`, {
-      timeoutMs: what.includes('single bytes') ? TIMEOUT_MS : 5000,
+      timeoutMs: what.includes('single bytes') ? TIMEOUT_MS : AMPLE_MS,
     });
     t.is((await withstand(t, probing, { target, bounds })).verdict, verdict as 'none');
   });
@@ -289,10 +298,8 @@ for (const [what, { whois = say(''), rdap, isRegistered }] of Object.entries(REG
         whois: { host: '127.0.0.1', port: await startAttacker(t, whois) },
         rdapBase: rdap === undefined ? null : `http://127.0.0.1:${await startAttacker(t, rdap)}/`,
       };
-      t.is(
-        (await withstand(t, probing, { ...registries, target: targetOf('domain', 'shop.example') })).cause,
-        isRegistered ? null : 'domain_unknown',
-      );
+      const target = targetOf('domain', 'shop.example', { timeoutMs: isRegistered ? AMPLE_MS : TIMEOUT_MS });
+      t.is((await withstand(t, probing, { ...registries, target })).cause, isRegistered ? null : 'domain_unknown');
     },
   );
 }

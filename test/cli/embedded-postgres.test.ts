@@ -169,7 +169,6 @@ test('a server that dies is started again on the same address', async (t) => {
     async () =>
       (await postmasterPid(dataDir).catch(() => killed)) !== killed &&
       (await findEmbeddedPostgres(dataDir)) === databaseUrl,
-    { timeoutMs: 30_000 },
   );
   t.is(await query(databaseUrl, 'SELECT 1'), 1);
   t.true(progress.includes('the database stopped unexpectedly, restarting it'));
@@ -184,30 +183,23 @@ test('a server that a full disk took down comes back by itself once there is roo
   const { databaseUrl } = await start(t, dataDir, progress);
   await query(databaseUrl, 'CREATE TABLE kept (number int)');
   await query(databaseUrl, 'INSERT INTO kept SELECT generate_series(1, 1000)');
-  await until(
-    async () => {
-      await disk.fill();
-      // A change needs no room but in the log, of which this begins a new file.
-      await query(databaseUrl, 'UPDATE kept SET number = number WHERE number = 1').catch(() => undefined);
-      await query(databaseUrl, 'SELECT pg_switch_wal()').catch(() => undefined);
-      return progress.some((text) => text.includes(`The disk of ${dataDir} is full`));
-    },
-    { timeoutMs: 60_000 },
-  );
+  await until(async () => {
+    await disk.fill();
+    // A change needs no room but in the log, of which this begins a new file.
+    await query(databaseUrl, 'UPDATE kept SET number = number WHERE number = 1').catch(() => undefined);
+    await query(databaseUrl, 'SELECT pg_switch_wal()').catch(() => undefined);
+    return progress.some((text) => text.includes(`The disk of ${dataDir} is full`));
+  });
   // Each start begins the server's log anew.
   const begun = new Set<number>();
-  await until(async () => begun.add((await stat(join(dataDir, 'postgres.log'))).mtimeMs).size >= 3, {
-    timeoutMs: 60_000,
-  });
+  await until(async () => begun.add((await stat(join(dataDir, 'postgres.log'))).mtimeMs).size >= 3);
   t.is(progress.length, 3, 'what is tried each second is not reported each second');
   await disk.free();
-  await until(
-    () =>
-      query(databaseUrl, 'SELECT count(*)::int FROM kept').then(
-        (count) => count === 1000,
-        () => false,
-      ),
-    { timeoutMs: 60_000 },
+  await until(() =>
+    query(databaseUrl, 'SELECT count(*)::int FROM kept').then(
+      (count) => count === 1000,
+      () => false,
+    ),
   );
 });
 

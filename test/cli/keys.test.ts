@@ -28,7 +28,7 @@ const [OLD, NEW, UNKNOWN, LOST] = ['k1', 'k2', 'k3', 'k0'].map((id) => ({ id, ke
 type Key = { id: string; key: Buffer };
 
 const ringOf = (...keys: Key[]) => keys.map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',');
-const PATIENCE = { timeoutMs: 30_000 };
+const PATIENCE = { timeoutMs: 120_000 };
 /** More than two batches. */
 const CROWD = 450;
 

@@ -19,7 +19,7 @@ test.serial('the log of checks is narrowed to a time, and what is shown can be h
   const token = pingTokenOf(await service.call('GET', `/monitors/${id}`));
   t.is((await fetch(`${service.url}/ping/${token}`, { method: 'POST' })).status, 200);
   const listed = async () => (await service.call('GET', `/monitors/${id}/checks`)).json['checks'].length > 0;
-  await until(listed, { timeoutMs: 60_000 });
+  await until(listed);
   const { page, complaints } = await openSignedIn(t, `/monitors/${id}`);
   const log = page.locator('section').filter({ has: page.getByRole('heading', { name: 'Pings', exact: true }) });
   await log.getByRole('listitem').first().waitFor();

@@ -111,9 +111,7 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
     down_after_failures: 1,
   });
   t.is(status, 201);
-  await until(() => receiver.received.some(({ event, json }) => event === 'monitor.up' && json['test'] !== true), {
-    timeoutMs: 60_000,
-  });
+  await until(() => receiver.received.some(({ event, json }) => event === 'monitor.up' && json['test'] !== true));
   await page.getByRole('link', { name: 'Incidents', exact: true }).first().click();
   await page.getByRole('heading', { name: 'No incidents yet' }).waitFor();
   target.health.status = 503;

@@ -20,9 +20,7 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   };
   const shop = await create('Shop', target.url());
   const search = await create('Search <b>API</b>');
-  await until(async () => (await service.call('GET', `/monitors/${shop}`)).json['status'] === 'down', {
-    timeoutMs: 60_000,
-  });
+  await until(async () => (await service.call('GET', `/monitors/${shop}`)).json['status'] === 'down');
   const { page, complaints } = await openSignedIn(t, '/settings');
   const box = page.getByRole('combobox', { name: 'Search monitors, incidents, pages and actions' });
   const dialog = page.getByRole('dialog', { name: 'Command palette' });

@@ -118,7 +118,7 @@ if (missing === null) {
       for (const role of ['web', 'check', 'evaluate', 'deliver', 'maintain', 'clock']) {
         const ports = { PORT: String(await findFreePort()), METRICS_PORT: String(await findFreePort()) };
         const { output } = await containers.start(role, [...confined, ...variables(ports), 'spotcheck:fleet', role]);
-        await until(async () => (await output()).includes('"process.started"'), { timeoutMs: 60_000 });
+        await until(async () => (await output()).includes('"process.started"'));
         await containers.podman('healthcheck', 'run', role);
         t.regex(await containers.podman('exec', role, 'spotcheck', 'health', role, '--ready'), /^Healthy: /, role);
         t.is(await containers.stop(role), 0, role);

@@ -175,7 +175,7 @@ test(
 
     installation.service.program.child.kill('SIGSTOP');
     const probes = target.connections();
-    await until(() => target.connections() > probes + 3, { timeoutMs: 30_000 });
+    await until(() => target.connections() > probes + 3);
     const exposed = {
       wire: agent.proxy.passages.map(({ body, answer }) => `${body}\n${answer}`).join('\n'),
       disk: await contentsOf(agent.dataDir),

@@ -29,7 +29,7 @@ test(
       interval_seconds: 1,
       down_after_failures: 1,
     });
-    await until(async () => (await recordOf('?outcome=delivered')).length === 1, { timeoutMs: 20_000 });
+    await until(async () => (await recordOf('?outcome=delivered')).length === 1);
     receiver.answer.status = 404;
     for (const [status, event] of [
       [503, 'monitor.down'],

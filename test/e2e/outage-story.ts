@@ -30,9 +30,7 @@ export async function runStory(
   t.is(monitor.status, 201, JSON.stringify(monitor.json));
   const id = String(monitor.json['id']);
   const arrived = (event: string) =>
-    until(() => receiver.received.find((message) => message.event === event && message.json['test'] !== true), {
-      timeoutMs: 20_000,
-    });
+    until(() => receiver.received.find((message) => message.event === event && message.json['test'] !== true));
 
   await arrived('monitor.up');
   target.health.status = 503;

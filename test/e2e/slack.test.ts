@@ -4,7 +4,7 @@ import { SLACK_CLIENT_ID, startSlackServer, type SlackPost, type SlackServer } f
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 
-const PATIENCE = { timeoutMs: 30_000 };
+const PATIENCE = { timeoutMs: 120_000 };
 
 /** Waits for the message whose notification says this, of those that came after `since` others. */
 async function arrived(slack: SlackServer, words: RegExp, since = 0): Promise<SlackPost> {

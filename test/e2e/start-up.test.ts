@@ -142,10 +142,10 @@ test.serial(
     });
     const lines: string[] = [];
     createInterface({ input: stdout }).on('line', (line) => lines.push(line));
-    await until(() => lines.some((line) => line.startsWith('Spotcheck is ready')), { timeoutMs: 30_000 });
+    await until(() => lines.some((line) => line.startsWith('Spotcheck is ready')));
     const postgres = await postmasterPid(dataDir);
     npm.kill('SIGTERM');
-    await until(async () => (await identifyProcess(postgres)) === null, { timeoutMs: 20_000 });
+    await until(async () => (await identifyProcess(postgres)) === null);
     await until(() => lines.at(-1) === 'Stopped');
     t.deepEqual(
       (await readdir(dataDir)).filter((name) => name === 'owner.json'),
@@ -291,7 +291,7 @@ test.serial(
     });
     const monitor = async () => (await call('GET', `/monitors/${json['id']}`)).json;
     t.deepEqual((await monitor())['agent_sources'], agents.map(({ id }) => id).toSorted());
-    await until(async () => (await monitor())['status'] === 'up', { timeoutMs: 60_000 });
+    await until(async () => (await monitor())['status'] === 'up');
     for (const given of [token, password])
       t.false(program.output().includes(given), 'what the operator gave is in no log');
     t.regex(program.output(), /set by BOOTSTRAP_TOKEN[^]*password set by BOOTSTRAP_PASSWORD/);

@@ -5,7 +5,7 @@ import { startTelegramServer } from '../helpers/telegram-server.ts';
 import { until } from '../helpers/until.ts';
 
 const ADA = 5_000_000_001;
-const TIMEOUT = { timeoutMs: 20_000 };
+const TIMEOUT = { timeoutMs: 120_000 };
 
 test(
   'a person opens the link, presses start, and reads on the phone that the shop is down, and how long it was when ' +

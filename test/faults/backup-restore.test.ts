@@ -91,7 +91,7 @@ test(
     const monitors = listOf(await restored.call('GET', '/monitors'));
     t.is(monitors.length, 1);
     t.true(renames > 0 && Number(/^Shop (\d+)$/.exec(String(monitors[0]?.['name']))?.[1] ?? -1) <= renames);
-    await until(() => target.hits > hits + 2, { timeoutMs: 60_000 });
+    await until(() => target.hits > hits + 2);
     t.is((await restored.call('GET', `/monitors/${id}`)).json['status'], 'up');
     const down = nextEvent(receiver, 'monitor.down');
     target.status = 503;
@@ -186,8 +186,8 @@ test(
     const { call, program } = await startService(t, envOf(restoredUrl, 7), token);
     await recovered;
     await until(() => program.output().includes('heartbeats.forgiven'));
-    await until(() => program.output().includes('service.gap_ended'), { timeoutMs: 60_000 });
-    await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2, { timeoutMs: 60_000 });
+    await until(() => program.output().includes('service.gap_ended'));
+    await until(async () => listOf(await call('GET', `/monitors/${id}/checks`)).length > 2);
     await until(async () => (await pendingAt(call)).length === 0);
     t.deepEqual(
       receivedBy(receiver)
@@ -233,15 +233,13 @@ test(
     const other = await startGuardedTarget(t);
     const since = (await call('POST', '/monitors', { ...settings, name: 'Made after the backup', target: other.url }))
       .json['id'];
-    await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up', { timeoutMs: 60_000 });
+    await until(async () => (await call('GET', `/monitors/${since}`)).json['status'] === 'up');
     await installation.service.program.stop('SIGKILL');
 
     const before = receivedBy(receiver).length;
     await installation.restart({ DATABASE_URL: backup });
     const restoredAt = Date.now() / 1000;
-    await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt, {
-      timeoutMs: 60_000,
-    });
+    await until(async () => Number(listOf(await call('GET', `/monitors/${id}/checks`))[0]?.['at']) > restoredAt);
     t.is((await call('GET', `/monitors/${since}`)).status, 404);
     const { hits } = other;
     const down = nextEvent(receiver, 'monitor.down');

@@ -41,7 +41,7 @@ async function runStory(
   target.health.status = 503;
   await nextEvent(receiver, 'monitor.down');
   target.health.status = 200;
-  await until(() => eventsAt(receiver).at(-1)?.event === 'monitor.up', { timeoutMs: 60_000 });
+  await until(() => eventsAt(receiver).at(-1)?.event === 'monitor.up');
   t.is(await service.program.stop(), 0, service.program.output());
 }
 
@@ -55,9 +55,9 @@ if (debianPrograms() === null) {
     const url = urlOf([standby, primary], '?target_session_attrs=read-write');
     await runStory(t, url, async (service) => {
       primary.stop();
-      await until(async () => (await fetch(`${service.url}/readyz`)).status === 503, { timeoutMs: 30_000 });
+      await until(async () => (await fetch(`${service.url}/readyz`)).status === 503);
       standby.promote();
-      await until(async () => (await fetch(`${service.url}/readyz`)).status === 200, { timeoutMs: 30_000 });
+      await until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
       t.is((await service.call('POST', '/monitors', { name: 'Made after the promotion' })).status, 201);
     });
   });

@@ -24,7 +24,7 @@ for (const [what, take] of [
       t.teardown(() => queue.close());
       const startedAt = performance.now();
       await t.throwsAsync(queue.add('job', { number: 1 }));
-      t.true(performance.now() - startedAt < 20_000);
+      t.true(performance.now() - startedAt < 60_000);
       // What a version that is asked for once would have taken.
       await t.throwsAsync(until(async () => (await backend.findAway()).length === 0, { timeoutMs: 6000 }));
       await (take === 'freeze' ? redis.thaw() : redis.start());

@@ -16,7 +16,7 @@ const isRedisInstalled = listQueueBackends().some(({ redisUrl }) => redisUrl !==
 const REGIONS = ['hanoi', 'lima', 'oslo'];
 
 /** All is at work again within this, in milliseconds. */
-const AT_WORK_MS = 30_000;
+const AT_WORK_MS = 120_000;
 
 /** `npm start` with three regions on a Cluster of the test's own. */
 async function startOnCluster(

@@ -124,7 +124,7 @@ test(
           client.query<{ n: number }>(`SELECT count(*)::int AS n FROM monitors WHERE state = 'up'`),
         )
       ).rows[0]?.n;
-    await until(async () => (await upCount()) === MONITORS, { timeoutMs: 30_000 });
+    await until(async () => (await upCount()) === MONITORS);
 
     const calls = [
       () => ({ method: 'GET', path: '/v1/overview' }),
@@ -148,7 +148,7 @@ test(
       const successors = await Promise.all(names.map(async (name) => ({ name, successor: await start(name, next) })));
       const isUp = stage % 2 === 1;
       target.health.status = isUp ? 200 : 503;
-      await target.nextHit('/0', 10_000);
+      await target.nextHit('/0');
       for (const { name, successor } of successors) {
         if (name === 'web') await balancer.add(urlOf(successor));
         const predecessor = running.get(name);
@@ -156,7 +156,7 @@ test(
         t.regex(predecessor?.output() ?? '', /"outcome":"clean"/);
         running.set(name, successor);
       }
-      await until(async () => (await upCount()) === (isUp ? MONITORS : 0), { timeoutMs: 20_000 });
+      await until(async () => (await upCount()) === (isUp ? MONITORS : 0));
     }
 
     await balancer.stop();
@@ -179,7 +179,7 @@ test(
           ),
         )
       ).rows.map(({ n }) => n);
-    await until(async () => String(await stored()) === String(hits), { timeoutMs: 60_000 }).catch(() => undefined);
+    await until(async () => String(await stored()) === String(hits)).catch(() => undefined);
     t.deepEqual(await stored(), hits, 'every probe that reached the target is a stored result');
     await until(async () => (await pendingDeliveries(databaseUrl)) === 0);
     t.is(await isWholeHistory(t, databaseUrl, receiver), MONITORS * (RESTART_STAGES.length + 1));

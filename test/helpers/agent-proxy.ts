@@ -81,7 +81,7 @@ export async function startAgentProxy(
     state,
     nextPull() {
       const before = pulls();
-      return until(() => pulls() > before, { timeoutMs: 60_000 });
+      return until(() => pulls() > before);
     },
   };
 

@@ -11,7 +11,7 @@ export type ApiClient = <M extends string, P extends string>(
 ) => Promise<Answer<AnswerJson<M, P>>>;
 
 /** An answer that takes longer than this is none, in milliseconds. */
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 export function apiClient(url: string, token: string): ApiClient {
   return async (method, path, body) => {

@@ -85,8 +85,8 @@ export async function openPage(
   t.teardown(() => context.close());
   const complaints: string[] = [];
   const page = await context.newPage();
-  // A minute, like every other wait for what must come.
-  page.setDefaultTimeout(60_000);
+  // Two minutes, like every other wait for what must come.
+  page.setDefaultTimeout(120_000);
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   // What the policy refuses is also reported as an error.
   page.on(

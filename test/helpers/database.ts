@@ -19,7 +19,7 @@ const TEMPLATE_LOCK = 4_071;
  * How long tests wait for a connection, in milliseconds. On a machine that is slow for a while they should take longer,
  * not fail.
  */
-const PATIENCE_MS = 60_000;
+export const PATIENCE_MS = 120_000;
 
 /**
  * Makes a database of the caller's own, with every migration applied and the partitions of these days; `drop` throws

@@ -174,13 +174,11 @@ async function startServer(
 }
 
 async function answering(databaseUrl: string): Promise<void> {
-  await until(
-    () =>
-      withConnection(databaseUrl, (client) => client.query('SELECT 1')).then(
-        () => true,
-        () => false,
-      ),
-    { timeoutMs: 30_000 },
+  await until(() =>
+    withConnection(databaseUrl, (client) => client.query('SELECT 1')).then(
+      () => true,
+      () => false,
+    ),
   );
 }
 

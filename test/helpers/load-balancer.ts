@@ -20,7 +20,7 @@ type Backend = { url: string; agent: Agent; isReady: boolean };
 const ASK_EVERY_MS = 150;
 /** 500 a minute: below what one token may ask for. */
 const SEND_EVERY_MS = 120;
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 /**
  * Sends one call after the other, in a steady rhythm over kept connections, to the web processes that were ready when

@@ -27,7 +27,7 @@ export type Program = {
 const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 
 /** How long a program may take to stop, in milliseconds. */
-const STOP_MS = 90_000;
+const STOP_MS = 120_000;
 
 /**
  * The account and folder that a program runs in, and how much of its output is kept. Defaults: our own account, the
@@ -106,7 +106,7 @@ export function startProgramAs(
  * Waits until the program has written something that matches, and returns the match; fails at once when the program
  * ends before.
  */
-export async function outputMatching(program: Program, pattern: RegExp, timeoutMs = 90_000): Promise<RegExpExecArray> {
+export async function outputMatching(program: Program, pattern: RegExp, timeoutMs = 240_000): Promise<RegExpExecArray> {
   const found = () => {
     if (pattern.test(program.output())) return true;
     if (program.child.exitCode !== null) throw new Error(`ended with ${program.child.exitCode}: ${program.output()}`);

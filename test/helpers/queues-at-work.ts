@@ -4,7 +4,7 @@ import type { Harness } from './harness.ts';
 import { until } from './until.ts';
 
 /** Every queue is at work again within this, in milliseconds, whatever befell its server. */
-export const AT_WORK_MS = 30_000;
+export const AT_WORK_MS = 120_000;
 
 /** Enough for each of three masters of a Cluster to hold some. */
 export const NAMES = [

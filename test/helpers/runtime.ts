@@ -19,7 +19,7 @@ import {
 import { inTransaction } from '../../models/sql.ts';
 import type { Runtime } from '../../workers/runtime.ts';
 import { openRuntime } from '../../workers/system/open-runtime.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase, PATIENCE_MS } from './database.ts';
 import type { Harness } from './harness.ts';
 import type { QueueBackend } from './queue-backend.ts';
 
@@ -47,6 +47,7 @@ export async function openTestRuntime(t: Harness, backend?: QueueBackend): Promi
     ...(backend !== undefined && { queuePrefix: `${backend.prefix}-${randomBytes(3).toString('hex')}` }),
     secretKeys: [{ id: 'test', key: randomBytes(32) }],
     publicUrl: 'http://localhost:3000',
+    acquireTimeoutMs: PATIENCE_MS,
     log: pino({ level: 'debug' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
   };
   const opened: ReturnType<typeof openRuntime>[] = [];

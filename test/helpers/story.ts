@@ -26,7 +26,7 @@ export function eventsAt(receiver: Receiver): Received[] {
  * soon events arrive is for benchmarks. An event that is delivered once more, because a process was killed over it,
  * does not count.
  */
-export async function nextEvent(receiver: Receiver, event: string, timeoutMs = 60_000): Promise<Received> {
+export async function nextEvent(receiver: Receiver, event: string, timeoutMs = 120_000): Promise<Received> {
   const idOf = ({ json }: Received) => json['delivery_id'];
   const before = new Set(eventsAt(receiver).map(idOf));
   return await until(

@@ -8,7 +8,7 @@ export type Target = {
   health: { status: number };
   hits: (path?: string) => number;
   /** Resolves once `path` is asked for again. */
-  nextHit: (path: string, timeoutMs: number) => Promise<unknown>;
+  nextHit: (path: string, timeoutMs?: number) => Promise<unknown>;
 };
 
 export async function startTarget(t: Harness): Promise<Target> {
@@ -27,7 +27,7 @@ export async function startTarget(t: Harness): Promise<Target> {
     hits,
     nextHit(path, timeoutMs) {
       const before = hits(path);
-      return until(() => hits(path) > before, { timeoutMs });
+      return until(() => hits(path) > before, timeoutMs === undefined ? {} : { timeoutMs });
     },
   };
 }

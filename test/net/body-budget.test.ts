@@ -85,7 +85,7 @@ test.serial(
         bodyLimit: () => MIB,
       } satisfies HttpRequest);
     const drips = Array.from({ length: 200 }, (_, no) =>
-      holdingBodies(`ten_${no}`, () => ask(`drip/${MIB - 1}`, 60_000)).then(
+      holdingBodies(`ten_${no}`, () => ask(`drip/${MIB - 1}`, 200_000)).then(
         ({ outcome }) => outcome,
         (error: unknown) => error,
       ),
@@ -93,9 +93,9 @@ test.serial(
     // Some of the first are given up by then: all of them cannot be held.
     t.true((await Promise.race(drips)) instanceof OutOfBodyMemory);
     t.true(bodyBudget.heldBytes <= MOST && bodyBudget.heldBytes > MOST / 2);
-    const honest = await ask(`whole/${MIB / 2}`, 5000);
+    const honest = await ask(`whole/${MIB / 2}`, 60_000);
     t.is(honest.outcome, 'answered');
-    const free = await ask(`whole/${FREE_BODY_BYTES}`, 5000);
+    const free = await ask(`whole/${FREE_BODY_BYTES}`, 60_000);
     t.is(free.outcome, 'answered');
     t.true(bodyBudget.heldBytes <= MOST);
   },
@@ -106,7 +106,7 @@ test.serial(
   async (t) => {
     const { port } = await startBodies(t);
     const probe = createHttpProbe({ allowPrivateNetwork: true });
-    await until(() => bodyBudget.heldBytes === 0, { timeoutMs: 60_000 });
+    await until(() => bodyBudget.heldBytes === 0);
     await holdingBodies('ten_1', async () => {
       const observation = await probe(
         httpTarget({ target: `http://127.0.0.1:${port}/whole/${MIB / 2}`, bodyMatch: 'x' }),
@@ -133,7 +133,7 @@ test.serial(
       bodyMatch: 'x',
       timeoutMs: 60_000,
     });
-    await until(() => bodyBudget.heldBytes === 0, { timeoutMs: 60_000 });
+    await until(() => bodyBudget.heldBytes === 0);
     const { promise: isJudged, resolve: judge } = Promise.withResolvers<void>();
     let read = 0;
     const watch = (account: string) =>
@@ -143,10 +143,10 @@ test.serial(
         return outcome;
       }).catch((error: unknown) => error);
     const greedy = Array.from({ length: 200 }, () => watch('greedy'));
-    await until(() => read === 200, { timeoutMs: 60_000 });
+    await until(() => read === 200);
     t.true(bodyBudget.heldBytes <= MOST / 4);
     const others = ['one', 'two', 'three'].map((account) => watch(account));
-    await until(() => read === 203, { timeoutMs: 60_000 });
+    await until(() => read === 203);
     judge();
     t.deepEqual(await Promise.all(others), ['answered', 'answered', 'answered']);
     const ends = await Promise.all(greedy);

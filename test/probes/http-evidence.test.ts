@@ -83,14 +83,14 @@ test('a body that drips after a bad status neither slows the answer nor holds th
     const timer = setInterval(() => response.write('.'), 100);
     response.on('close', () => clearInterval(timer));
   });
-  const { judgement, answer, observation, tookMs } = await check(port);
+  const { judgement, answer, observation, tookMs } = await check(port, { timeoutMs: 60_000 });
   t.is(judgement.cause, 'status_500');
   t.true(answer?.body?.startsWith('first '));
   t.true(
     observation.latencyMs !== null && observation.latencyMs < tookMs - 200,
     `${observation.latencyMs} of ${tookMs} ms`,
   );
-  t.true(tookMs < 4000, `${tookMs} ms, though the body has no end`);
+  t.true(tookMs < 30_000, `${tookMs} ms, though the body has no end`);
 });
 
 test('a body that never begins is reported as not read', async (t) => {

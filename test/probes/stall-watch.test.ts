@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { StallWatch } from '../../probes/stall-watch.ts';
+import { until } from '../helpers/until.ts';
 
 /** Keeps the event loop from turning, as a process does that gets no processor. */
 function standStill(ms: number): void {
@@ -11,17 +12,20 @@ function standStill(ms: number): void {
 test.serial(
   'what was lost is known in the very turn in which the process moves again, and to those only who were under way then',
   async (t) => {
-    const stallWatch = new StallWatch();
-    const woken = Promise.withResolvers<void>();
-    const during = stallWatch.watch(() => woken.promise);
-    await delay(120);
-    standStill(400);
-    woken.resolve();
-    const { stalledMs, longestStallMs } = (await during).ownTime;
-    t.true(stalledMs >= 300, String(stalledMs));
-    t.true(longestStallMs >= 300, String(longestStallMs));
-    const after = await stallWatch.watch(() => delay(60));
-    t.true(after.ownTime.stalledMs < 200, String(after.ownTime.stalledMs));
+    const standStillBefore = async () => {
+      const stallWatch = new StallWatch();
+      const woken = Promise.withResolvers<void>();
+      const during = stallWatch.watch(() => woken.promise);
+      await delay(120);
+      standStill(400);
+      woken.resolve();
+      const { stalledMs, longestStallMs } = (await during).ownTime;
+      t.true(stalledMs >= 300, String(stalledMs));
+      t.true(longestStallMs >= 300, String(longestStallMs));
+      return (await stallWatch.watch(() => delay(60))).ownTime.stalledMs;
+    };
+    // A busy machine stands still by itself now and then, but not each time.
+    t.true(await until(async () => (await standStillBefore()) < 200));
   },
 );
 

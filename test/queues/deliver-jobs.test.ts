@@ -46,7 +46,7 @@ for (const backend of listQueueBackends()) {
     const [job] = await deliverJobs(runtime);
     t.is(job?.id, `dlv_1-2-${dueAtMs}`);
     t.is(await job?.getState(), 'delayed');
-    t.true(Math.abs((job?.timestamp ?? 0) + (job?.delay ?? 0) - dueAtMs) < 1000);
+    t.true(Math.abs((job?.timestamp ?? 0) + (job?.delay ?? 0) - dueAtMs) < 30_000);
   });
 
   test(`${backend.name}: an alert whose time is moved has a job for that time`, async (t) => {

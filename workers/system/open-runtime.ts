@@ -26,6 +26,8 @@ export type RuntimeOptions = {
   publicUrl: string;
   log: Logger;
   registry: Registry;
+  /** How long to wait for a connection, in milliseconds; only tests, on machines that are slow for a while, set it. */
+  acquireTimeoutMs?: number;
 };
 
 /**
@@ -40,6 +42,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     databaseUrl,
     secrets: createSecretBox(options.secretKeys),
     poolSize: POOL_SIZE,
+    ...(options.acquireTimeoutMs !== undefined && { acquireTimeoutMs: options.acquireTimeoutMs }),
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
   const metrics = createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool)));

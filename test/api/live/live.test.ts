@@ -12,7 +12,7 @@ withApiServer(test);
  * What the issue asks for, in milliseconds; a busy machine may hold up a single one for longer, and tests are no
  * benchmark.
  */
-const SOON_MS = 1000;
+const SOON_MS = 5000;
 
 const bearing = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` });
 

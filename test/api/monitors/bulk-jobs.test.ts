@@ -57,7 +57,7 @@ async function jobOf({ reader }: Account, id: string | null) {
 }
 
 async function isDone(t: ExecutionContext, account: Account, id: string | null): Promise<void> {
-  t.true(await until(async () => (await jobOf(account, id)).status === 'done', { timeoutMs: 30_000 }));
+  t.true(await until(async () => (await jobOf(account, id)).status === 'done'));
 }
 
 test('a change of more than 100 goes on as a job with progress, results and events', async (t) => {

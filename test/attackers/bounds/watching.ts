@@ -117,7 +117,6 @@ const bulkChanges: Walker = async (t) => {
       (await numberOf(api, `SELECT count(*) FROM bulk_changes WHERE tenant_id = $1 AND status <> 'done'`, [
         tenantId,
       ])) === 0,
-    { timeoutMs: 60_000 },
   );
   t.true(
     (await numberOf(

@@ -178,7 +178,7 @@ test('a server that is away, closes, or stays silent is retried after the deadli
   const { port: silent } = await startHttpServer(t, () => undefined);
   const attempt = await attemptTelegram('42', MESSAGE, sending(`http://127.0.0.1:${silent}`, 300));
   t.like(attempt, { outcome: 'retry', error: 'Timed out while waiting for the response' });
-  t.true(attempt.durationMs >= 299 && attempt.durationMs < 2000, `${attempt.durationMs} ms`);
+  t.true(attempt.durationMs >= 299 && attempt.durationMs < 30_000, `${attempt.durationMs} ms`);
 });
 
 test('a chat of a whole Bot API gets the message as people see it, and only such a chat', async (t) => {

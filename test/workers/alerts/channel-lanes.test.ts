@@ -179,19 +179,24 @@ test(
 );
 
 test('a lane that has to wait goes on as soon as the attempt it waits for is over', async (t) => {
-  const answers: (() => void)[] = [];
-  const { lanes, outbox, begun, claims } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
-  outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
-  const run = lanes.run('nch_1');
-  // By then it polls once a second only, and must not wait for that.
-  await until(() => claims() >= 7);
-  const answeredAtMs = performance.now();
-  answers[0]?.();
-  await until(() => answers.length === 2, { intervalMs: 1 });
-  t.true(performance.now() - answeredAtMs < 500, `${performance.now() - answeredAtMs} ms`);
-  answers[1]?.();
-  t.deepEqual(await run, { outcomes: { delivered: 2 }, isCutShort: false });
-  t.deepEqual(begun, ['dlv_1', 'dlv_2']);
+  const waitMs = async () => {
+    const answers: (() => void)[] = [];
+    const { lanes, outbox, begun, claims } = prepareOutbox(() => new Promise((resolve) => answers.push(resolve)));
+    outbox.due.push({ id: 'dlv_1', monitor: 1 }, { id: 'dlv_2', monitor: 1 });
+    const run = lanes.run('nch_1');
+    // By then it polls once a second only, and must not wait for that.
+    await until(() => claims() >= 7, { intervalMs: 10 });
+    const answeredAtMs = performance.now();
+    answers[0]?.();
+    await until(() => answers.length === 2, { intervalMs: 1 });
+    const waitedMs = performance.now() - answeredAtMs;
+    answers[1]?.();
+    t.deepEqual(await run, { outcomes: { delivered: 2 }, isCutShort: false });
+    t.deepEqual(begun, ['dlv_1', 'dlv_2']);
+    return waitedMs;
+  };
+  // A busy machine holds up one of them, but a lane that waits for its next poll waits each time.
+  t.true(await until(async () => (await waitMs()) < 500));
 });
 
 test('a lane that must wait does not hold up what need not, nor are claims asked without end', async (t) => {

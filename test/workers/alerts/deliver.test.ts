@@ -106,13 +106,14 @@ test('a 500 is retried after about five seconds, with the same id, and then deli
     response.writeHead(ids.length === 1 ? 500 : 200).end();
   });
   const { id, channelId } = await addDelivery(receiver.url);
+  const beforeMs = clock.now();
   t.deepEqual(await deliver(channelId), { retry: 1 });
   const [retry] = retries;
   const retryInMs = (retry?.dueAtMs ?? 0) - clock.now();
-  t.true(retryInMs > 3000 && retryInMs <= 6000, `${retryInMs} ms`);
+  t.true((retry?.dueAtMs ?? 0) >= beforeMs + 4000 && retryInMs <= 6000, `${retryInMs} ms`);
   t.like(retry, { deliveryId: id, channelId, attempt: 2 });
   t.like((await attemptsOf(id))[0], { outcome: 'retry', status_code: 500, error: 'The endpoint responded with 500' });
-  clock.offsetMs += retryInMs;
+  clock.offsetMs += Math.max(0, retryInMs);
   t.deepEqual(await deliver(channelId), { delivered: 1 });
   t.deepEqual(ids, [id, id]);
   t.like(await deliveryOf(id), { outcome: 'delivered', attempts: 2 });
@@ -324,9 +325,10 @@ test('a queue that is away loses no retry: it is stored before its job is added'
     { queues: { enqueueAttempts } },
   );
   const { id, channelId } = await addDelivery(receiver.url);
+  const beforeMs = clock.now();
   t.deepEqual(await deliver(channelId), { retry: 1 });
   const { next_attempt_at: dueAtMs } = await deliveryOf(id);
-  t.true(dueAtMs > clock.now() + 2000, `${dueAtMs - clock.now()} ms`);
+  t.true(dueAtMs >= beforeMs + 4000, `${dueAtMs - beforeMs} ms`);
   t.is(log.at(-1)?.text, 'delivery.retry_not_queued');
 });
 
@@ -394,7 +396,7 @@ test("a delivery that is asked for again has its id, the next attempt's number a
   const beforeMs = clock.now();
   t.deepEqual(await workOff(2), [{ retry: 1 }, { delivered: 1 }]);
   const waitMs = (retries.at(-1)?.dueAtMs ?? 0) - beforeMs;
-  t.true(waitMs > 3000 && waitMs < 7000, `${waitMs} ms until the first retry of the new round`);
+  t.true(waitMs >= 4000 && waitMs < 20_000, `${waitMs} ms until the first retry of the new round`);
   t.deepEqual(
     retries.map(({ attempt }) => attempt),
     [2, 3, 4, 6],

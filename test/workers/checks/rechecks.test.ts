@@ -206,7 +206,7 @@ for (const backend of listQueueBackends()) {
       ];
       t.teardown(() => Promise.all(processes.map((process) => process.stop())));
       const { id } = await runtime.addMonitor([agent], {
-        intervalSeconds: 10,
+        intervalSeconds: 20,
         target: target.url(),
         downAfterFailures: 2,
       });
@@ -216,7 +216,6 @@ for (const backend of listQueueBackends()) {
         until(
           async () =>
             (await findMonitor(runtime.database, { tenantId: runtime.tenantId, id }))?.monitor.state === state,
-          { timeoutMs: 25_000 },
         );
       await isIn('up');
 
@@ -227,7 +226,7 @@ for (const backend of listQueueBackends()) {
         `SELECT at, detected_at FROM transitions WHERE to_state = 'down'`,
       );
       const waitMs = (rows[0]?.detected_at ?? 0) - (rows[0]?.at ?? 0);
-      t.true(waitMs >= 5000 && waitMs < 9000, `${waitMs} ms`);
+      t.true(waitMs >= 10_000 && waitMs < 19_000, `${waitMs} ms`);
       const results = await runtime.database.pool.query<{ due_at: number }>(
         'SELECT due_at FROM check_results WHERE verdict = 3 ORDER BY due_at',
       );

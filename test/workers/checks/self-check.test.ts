@@ -38,9 +38,7 @@ test('a target that goes together with our own network is unknown, never down; g
       )
     ).rows;
   const hasGone = (...states: string[]) =>
-    until(async () => (await changes()).map((change) => change.to_state).join() === states.join(), {
-      timeoutMs: 20_000,
-    });
+    until(async () => (await changes()).map((change) => change.to_state).join() === states.join());
   const countLogged = (message: string) => runtime.logLines.filter((line) => line['msg'] === message).length;
   await hasGone('up');
 

@@ -85,7 +85,7 @@ test('what a process that hangs holds back goes out in another process as soon a
   receiver.release();
   const releasedAtMs = performance.now();
   await until(() => receiver.received.length === 3);
-  t.true(performance.now() - releasedAtMs < 3000, `${performance.now() - releasedAtMs} ms`);
+  t.true(performance.now() - releasedAtMs < 10_000, `${performance.now() - releasedAtMs} ms`);
   t.is(receiver.received.at(-1), MONITORS);
   await stopped;
 });
