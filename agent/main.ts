@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { readAgentEnvironment, type AgentEnvironment } from '../config/agent-environment.ts';
 import { describeFailure } from '../config/failures.ts';
 import type { createLogger as createLoggerType } from '../config/logger.ts';
+import type { startProbe as startProbeType } from './exporter/start.ts';
 import type { startAgent as startAgentType } from './program.ts';
 
 /** What `--help` says. */
@@ -25,6 +26,9 @@ Environment:
   ALLOW_PRIVATE_NETWORK    false: check public addresses only                           true
   SELF_CHECK_HOSTS         host:port, comma-separated: contacted when most checks fail  not set
                            at once; if none responds, the failures do not count
+  PROBE_LISTEN             address:port: answers /probe as blackbox_exporter does       not set
+  PROBE_CONFIG             blackbox.yml with the modules of /probe                      not set
+  PROBE_TOKEN              requests to /probe must carry it as a bearer token           not set
   LOG_LEVEL                trace, debug, info, warn, error, fatal or silent             info
   NODE_EXTRA_CA_CERTS      file of additional trusted certificate authorities
 
@@ -77,9 +81,15 @@ async function main(args: readonly string[]): Promise<number> {
   await makeFolder(folder);
   const cache = join(folder, 'compiled');
   if (process.env[ATTEMPT] === undefined) startAnew(cache);
-  const [{ createLogger }, { startAgent }] = await Promise.all([import('../config/logger.ts'), import('./program.ts')]);
+  // What /probe takes is loaded only where it is answered.
+  const [{ createLogger }, { startAgent }, probing] = await Promise.all([
+    import('../config/logger.ts'),
+    import('./program.ts'),
+    environment.probe === null ? null : import('./exporter/start.ts'),
+  ]);
   if (hasCompiled()) startAnew(cache);
-  return await run({ environment, folder, version: packageJson.version, createLogger, startAgent });
+  const startProbe = probing?.startProbe ?? null;
+  return await run({ environment, folder, version: packageJson.version, createLogger, startAgent, startProbe });
 }
 
 type Loaded = {
@@ -88,9 +98,12 @@ type Loaded = {
   version: string;
   createLogger: typeof createLoggerType;
   startAgent: typeof startAgentType;
+  /** Null where `/probe` is not answered. */
+  startProbe: typeof startProbeType | null;
 };
 
-async function run({ environment, folder, version, createLogger, startAgent }: Loaded): Promise<number> {
+async function run(loaded: Loaded): Promise<number> {
+  const { environment, folder, version, createLogger, startAgent, startProbe } = loaded;
   const {
     serviceUrl,
     agentToken,
@@ -101,6 +114,7 @@ async function run({ environment, folder, version, createLogger, startAgent }: L
     bufferResults,
     bufferHours,
     concurrency,
+    probe,
   } = environment;
   const log = createLogger({ process: 'agent', level: logLevel });
   process.on('uncaughtException', (error) => {
@@ -109,6 +123,8 @@ async function run({ environment, folder, version, createLogger, startAgent }: L
   });
   const stopRequest = awaitStopRequest();
   if (isInClear(serviceUrl)) log.warn({}, 'service.not_encrypted');
+  // A mistake in its file, or a port in use, is known before the agent checks in.
+  const stopProbe = probe === null ? null : await startProbe?.({ ...probe, allowPrivateNetwork, concurrency, log });
   const agent = await startAgent({
     serviceUrl,
     agentToken,
@@ -121,7 +137,7 @@ async function run({ environment, folder, version, createLogger, startAgent }: L
   log.info({ version, folder }, 'agent.started');
   const ending = await Promise.race([stopRequest, agent.refused.then(() => null)]);
   log.info({ signal: ending ?? undefined }, 'agent.stopping');
-  await agent.stop();
+  await Promise.all([agent.stop(), stopProbe?.()]);
   log.info({}, 'agent.stopped');
   if (ending !== null) return STOPPED;
   process.stderr.write(

@@ -2,6 +2,7 @@ import { ConfigurationError, withoutEmpty, type Problem } from './failures.ts';
 import {
   flag,
   hostAndPort,
+  listenAddressAndPort,
   listOf,
   oneLine,
   urlOf,
@@ -27,7 +28,12 @@ export type AgentEnvironment = Readonly<{
   /** Empty = no self-check (D-48). */
   selfCheckHosts: readonly HostAndPort[];
   logLevel: LogLevel;
+  /** Null = no `/probe`. */
+  probe: ProbeEnvironment | null;
 }>;
+
+/** Where `/probe` is answered, and by which modules; a null token = to everybody who reaches it. */
+export type ProbeEnvironment = Readonly<{ listen: HostAndPort; configFile: string; token: string | null }>;
 
 // Read without zod, as everything that the agent loads: it alone takes 16 MB, more than the agent's own code
 // (docs/agents.md).
@@ -38,6 +44,9 @@ type Variable<T> = {
   fallback?: T;
   isSecret?: true;
 };
+
+/** Stands for a variable that may be left out. */
+const NOT_SET = Symbol('not set');
 
 const VARIABLES = {
   // A user and password in it are refused, and must not be shown.
@@ -67,6 +76,18 @@ const VARIABLES = {
     parse: (text: string) => LOG_LEVELS.find((level) => level === text) ?? null,
     fallback: 'info',
   },
+  PROBE_LISTEN: {
+    expected: 'an address of this machine and a port, such as 127.0.0.1:9115',
+    parse: listenAddressAndPort,
+    fallback: NOT_SET,
+  },
+  PROBE_CONFIG: { expected: 'the path of a blackbox.yml', parse: oneLine, fallback: NOT_SET },
+  PROBE_TOKEN: {
+    expected: '16 to 256 letters, digits and -._~+/=',
+    parse: (text: string) => (/^[\w\-.~+/=]{16,256}$/.test(text) ? text : null),
+    fallback: NOT_SET,
+    isSecret: true,
+  },
 } as const satisfies Record<string, Variable<unknown>>;
 
 /**
@@ -84,6 +105,15 @@ export function readAgentEnvironment(env: NodeJS.ProcessEnv): AgentEnvironment {
     // What is missing is never seen: the problem is thrown before anything is returned.
     return value as T;
   };
+  const readProbe = (): ProbeEnvironment | null => {
+    const listen = read<HostAndPort | typeof NOT_SET>('PROBE_LISTEN', VARIABLES.PROBE_LISTEN);
+    const configFile = read<string | typeof NOT_SET>('PROBE_CONFIG', VARIABLES.PROBE_CONFIG);
+    const token = read<string | typeof NOT_SET>('PROBE_TOKEN', VARIABLES.PROBE_TOKEN);
+    if (listen === NOT_SET) return null;
+    if (configFile !== NOT_SET) return { listen, configFile, token: token === NOT_SET ? null : token };
+    problems.push({ name: 'PROBE_CONFIG', expected: 'the path of a blackbox.yml beside PROBE_LISTEN', received: null });
+    return null;
+  };
   const environment: AgentEnvironment = {
     serviceUrl: read('SPOTCHECK_URL', VARIABLES.SPOTCHECK_URL),
     agentToken: read('SPOTCHECK_AGENT_TOKEN', VARIABLES.SPOTCHECK_AGENT_TOKEN),
@@ -95,6 +125,7 @@ export function readAgentEnvironment(env: NodeJS.ProcessEnv): AgentEnvironment {
     allowPrivateNetwork: read<boolean>('ALLOW_PRIVATE_NETWORK', VARIABLES.ALLOW_PRIVATE_NETWORK),
     selfCheckHosts: Object.freeze(read<readonly HostAndPort[]>('SELF_CHECK_HOSTS', VARIABLES.SELF_CHECK_HOSTS)),
     logLevel: read<LogLevel>('LOG_LEVEL', VARIABLES.LOG_LEVEL),
+    probe: readProbe(),
   };
   if (problems.length > 0) throw new ConfigurationError(problems);
   return Object.freeze(environment);

@@ -36,7 +36,7 @@ export function describeFailure(error: unknown): string {
   return 'original' in error ? describeFailure(error.original) : error.name;
 }
 
-type ListenAddress = { variable: 'PORT' | 'METRICS_PORT'; port: number; host: string | null };
+type ListenAddress = { variable: 'PORT' | 'METRICS_PORT' | 'PROBE_LISTEN'; port: number; host: string | null };
 
 /** Throws what kept a server from listening on the port that a variable names, in words that help. */
 export function refuseToListen(error: unknown, address: ListenAddress): never {
@@ -50,6 +50,7 @@ export function describePortFailure(error: unknown, { variable, port, host }: Li
   if (code === 'EADDRINUSE')
     return `Port ${port} is already in use: stop the program that uses it, or set ${variable} to a free port`;
   if (code === 'EACCES') return `This user may not open port ${port}: set ${variable} to a port above 1023`;
-  if (code === 'EADDRNOTAVAIL') return `HOST must be an address of this machine, got ${host}`;
+  if (code === 'EADDRNOTAVAIL')
+    return `${variable === 'PROBE_LISTEN' ? variable : 'HOST'} must be an address of this machine, got ${host}`;
   return `Port ${port} cannot be opened: ${describeFailure(error)}`;
 }

@@ -195,5 +195,11 @@ export function hostAndPort(text: string): HostAndPort | null {
   return { host: match[1].replace(/^\[|\]$/g, ''), port };
 }
 
+/** An address of this machine and a port to listen on: `127.0.0.1:9115`, `[::1]:9115`, `localhost:9115`. */
+export function listenAddressAndPort(text: string): HostAndPort | null {
+  const found = hostAndPort(text);
+  return found !== null && listenAddress(found.host) !== null ? found : null;
+}
+
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

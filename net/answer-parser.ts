@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The head of a final or informational answer, its names in lower case and repeated headers joined as Node does. */
-export type AnswerHead = { status: number; headers: IncomingHttpHeaders };
+/**
+ * The head of a final or informational answer, its names in lower case and repeated headers joined as Node does; the
+ * version as `1.1`.
+ */
+export type AnswerHead = { version: string; status: number; headers: IncomingHttpHeaders };
 
 /** What a parser tells, in this order; informational answers come before the final one. */
 export type AnswerHandlers = {
@@ -34,7 +37,7 @@ const MAX_PLAIN_DIGITS = 8;
 const LINE_FEED = 10;
 const RETURN = 13;
 
-const STATUS_LINE = /^HTTP\/(?:0\.9|1\.0|1\.1|2\.0) (\d{3})(?: [^\0\r\n]*)?$/;
+const STATUS_LINE = /^HTTP\/(0\.9|1\.0|1\.1|2\.0) (\d{3})(?: [^\0\r\n]*)?$/;
 /** What a status line must begin with, as long as it is shorter. */
 const STATUS_LINE_STARTS = ['HTTP/1.1 ', 'HTTP/1.0 ', 'HTTP/2.0 ', 'HTTP/0.9 '];
 const HEADER_LINE = /^([!#$%&'*+\-.^_`|~\w]+):([\t -~\x80-\xff]*)$/;
@@ -63,6 +66,7 @@ export class AnswerParser {
   #line = '';
   /** Bytes of the head, of the informational ones before it as well, or of the trailers. */
   #headerBytes = 0;
+  #version = '';
   #status = 0;
   #headers = newHeaders();
   #extensionBytes = 0;
@@ -193,8 +197,9 @@ export class AnswerParser {
   }
 
   #readStatus(line: string): void {
-    const status = STATUS_LINE.exec(line)?.[1];
-    if (status === undefined) throw new InvalidAnswer();
+    const [, version, status] = STATUS_LINE.exec(line) ?? [];
+    if (version === undefined || status === undefined) throw new InvalidAnswer();
+    this.#version = version;
     this.#status = Number(status);
     this.#headers = newHeaders();
     this.#state = 'headers';
@@ -235,7 +240,7 @@ export class AnswerParser {
     }
     this.#headerBytes = 0;
     this.#state = this.#framing();
-    this.#handlers.onHead({ status, headers });
+    this.#handlers.onHead({ version: this.#version, status, headers });
   }
 
   /** How the body ends (RFC 9112, 6.3). */

@@ -10,6 +10,8 @@ import type { Destination } from './destination.ts';
  * comes as data is overwritten after the event.
  */
 export type ComingAnswer = Pick<EventEmitter, 'on' | 'off'> & {
+  /** As in `1.1`. */
+  httpVersion: string;
   statusCode?: number;
   headers: IncomingHttpHeaders;
   /** True once the body came to its end. */
@@ -109,8 +111,8 @@ export class FreshRequest {
     }
   }
 
-  #begin({ status, headers }: AnswerHead): void {
-    this.#answer = new ReceivedAnswer(this.socket, status, headers);
+  #begin(head: AnswerHead): void {
+    this.#answer = new ReceivedAnswer(this.socket, head);
     this.#events.onAnswer(this.#answer);
   }
 
@@ -142,14 +144,16 @@ export class FreshRequest {
 
 class ReceivedAnswer extends EventEmitter implements ComingAnswer {
   readonly socket: Socket;
+  readonly httpVersion: string;
   readonly statusCode: number;
   readonly headers: IncomingHttpHeaders;
   complete = false;
 
-  constructor(socket: Socket, statusCode: number, headers: IncomingHttpHeaders) {
+  constructor(socket: Socket, { version, status, headers }: AnswerHead) {
     super();
     this.socket = socket;
-    this.statusCode = statusCode;
+    this.httpVersion = version;
+    this.statusCode = status;
     this.headers = headers;
   }
 

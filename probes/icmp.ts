@@ -10,8 +10,11 @@ import { openKernelSocket } from './icmp/kernel-socket.ts';
 import { openPingProgram } from './icmp/ping-program.ts';
 import { measureOverSocket } from './icmp/socket-round.ts';
 
-/** What an icmp probe may do where it runs, and whom it tells with what it sends. */
-export type IcmpEnvironment = ProbeEnvironment & { onEchoNotice?: (notice: EchoNotice) => void };
+/**
+ * What an icmp probe may do where it runs, and whom it tells with what it sends. `ttl` is how many hops its requests may
+ * take, the system's default without one; the ping program sends none with it.
+ */
+export type IcmpEnvironment = ProbeEnvironment & { onEchoNotice?: (notice: EchoNotice) => void; ttl?: number };
 
 /** How many echo requests a check sends unless its monitor says otherwise (D-25). */
 const DEFAULT_COUNT = 4;
@@ -27,11 +30,11 @@ const UNAVAILABLE = {
  * Opens the icmp probe: one socket for each family of addresses serves all checks (D-25). The probe measures and does
  * not judge; it rejects only where our own machine lacks something.
  */
-export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {} }: IcmpEnvironment): {
+export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {}, ttl }: IcmpEnvironment): {
   probe: (target: CheckTarget) => Promise<IcmpObservation>;
   close: () => Promise<void>;
 } {
-  const opening = openBoth(onEchoNotice);
+  const opening = openBoth({ onNotice: onEchoNotice, ttl });
 
   return {
     async probe({ target, timeoutMs, checkSpec }) {
@@ -61,8 +64,10 @@ export function openIcmpProbe({ allowPrivateNetwork, onEchoNotice = () => {} }: 
 
 type Means = Readonly<Record<Family, EchoMeans | null>>;
 
-async function openBoth(onNotice: (notice: EchoNotice) => void): Promise<Means> {
-  const [ipv4, ipv6] = await Promise.all([openEchoMeans(4, onNotice), openEchoMeans(6, onNotice)]);
+type Opening = { onNotice: (notice: EchoNotice) => void; ttl: number | undefined };
+
+async function openBoth(opening: Opening): Promise<Means> {
+  const [ipv4, ipv6] = await Promise.all([openEchoMeans(4, opening), openEchoMeans(6, opening)]);
   return { 4: ipv4, 6: ipv6 };
 }
 
@@ -115,14 +120,14 @@ export type EchoNotice = { family: Family; means: EchoMeansKind | null; reason: 
  * Chooses how echo requests of a family are sent, once: over an ICMP socket, else by the system's ping program; null
  * where neither can.
  */
-async function openEchoMeans(family: Family, onNotice: (notice: EchoNotice) => void): Promise<EchoMeans | null> {
-  const opened = await openKernelSocket(family);
+async function openEchoMeans(family: Family, { onNotice, ttl }: Opening): Promise<EchoMeans | null> {
+  const opened = await openKernelSocket(family, ttl);
   if (opened.kind !== null) {
     const socket = new EchoSocket(opened.socket, family);
     onNotice({ family, means: opened.kind, reason: null });
     return { kind: opened.kind, measure: (round) => measureOverSocket(socket, round), close: () => socket.close() };
   }
-  const program = await openPingProgram(family);
+  const program = ttl === undefined ? await openPingProgram(family) : null;
   onNotice({ family, means: program?.kind ?? null, reason: opened.reason });
   return program;
 }

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { EXPOSITION_TYPE, writeMetrics } from '../../core/statistics/prometheus-metrics.ts';
+import { EXPOSITION_TYPE } from '../../core/statistics/exposition.ts';
+import { writeMetrics } from '../../core/statistics/prometheus-metrics.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { callerOf } from '../request-context.ts';

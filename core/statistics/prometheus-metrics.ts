@@ -1,6 +1,7 @@
 import type { Timings } from '../checks/verdict.ts';
 import { freshnessMs } from '../incidents/quorum.ts';
 import { statusOf, type MonitorState, type MonitorStatus } from '../incidents/state.ts';
+import { labelValue, writeHead, writeSample } from './exposition.ts';
 
 /** The newest check of a monitor by one source. Moments in Unix milliseconds, times in milliseconds. */
 export type NewestCheck = {
@@ -36,11 +37,7 @@ export const UPTIME_WINDOWS = { '1d': 1, '7d': 7, '30d': 30 } as const;
 
 export type UptimeWindow = keyof typeof UPTIME_WINDOWS;
 
-/** The value of `Content-Type` of the text format that Prometheus and its like read. */
-export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
-/** Characters of a label's value, and of the list of tags; what is beyond is cut, so that a line has a bound. */
-const MOST_LABEL_CHARACTERS = 256;
+/** Characters of the list of tags; what is beyond is cut, so that a line has a bound. */
 const MOST_TAGS_CHARACTERS = 1024;
 
 /** Characters of a piece of the text, so that a large account does not hold the event loop. */
@@ -174,7 +171,7 @@ export function* writeMetrics(monitors: readonly ExportedMonitor[], nowMs: numbe
   }));
   let piece = '';
   for (const { name, help, samples } of CHECK_FAMILIES) {
-    piece += head(name, help);
+    piece += writeHead(name, help);
     for (const { monitor, labels, checks } of labelled) {
       for (const { source, check } of checks) piece += lines(name, labels + source, samples(check, monitor));
       if (piece.length >= PIECE_CHARACTERS) {
@@ -184,7 +181,7 @@ export function* writeMetrics(monitors: readonly ExportedMonitor[], nowMs: numbe
     }
   }
   for (const { name, help, samples } of MONITOR_FAMILIES) {
-    piece += head(name, help);
+    piece += writeHead(name, help);
     for (const { monitor, labels } of labelled) {
       piece += lines(name, labels, samples(monitor));
       if (piece.length >= PIECE_CHARACTERS) {
@@ -196,13 +193,9 @@ export function* writeMetrics(monitors: readonly ExportedMonitor[], nowMs: numbe
   yield piece;
 }
 
-function head(name: string, help: string): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
-}
-
 function lines(name: string, labels: string, samples: Samples): string {
   let text = '';
-  for (const [more, value] of samples) if (value !== null) text += `${name}{${labels}${more}} ${value}\n`;
+  for (const [more, value] of samples) if (value !== null) text += writeSample(name, labels + more, value);
   return text;
 }
 
@@ -223,16 +216,6 @@ function freshChecks(monitor: ExportedMonitor, nowMs: number): { source: string;
   return [...monitor.checks]
     .filter(([, { dueAtMs }]) => dueAtMs >= sinceMs)
     .map(([source, check]) => ({ source: `,source="${labelValue(source)}"`, check }));
-}
-
-const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
-
-/** The value of a label, cut and escaped; half of a surrogate pair is not left behind. */
-function labelValue(text: string, most = MOST_LABEL_CHARACTERS): string {
-  return text
-    .slice(0, most)
-    .toWellFormed()
-    .replaceAll(/[\\"\n]/g, (character) => ESCAPES[character] ?? character);
 }
 
 function seconds(ms: number | null | undefined): number | null {

@@ -93,7 +93,8 @@ function asBytes(value: string): string {
   return Buffer.from(value).toString('latin1');
 }
 
-function percentDecode(text: string): string {
+/** Undoes the escapes of a URL's part; a text with an invalid one stays as it is. */
+export function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

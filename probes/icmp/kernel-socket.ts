@@ -8,16 +8,17 @@ export type SocketKind = 'datagram socket' | 'raw socket';
 
 /**
  * Opens an ICMP socket of a family. A datagram socket comes first: the kernel hands it its own replies only, and grants
- * it to the groups of `net.ipv4.ping_group_range`; a raw socket needs CAP_NET_RAW.
+ * it to the groups of `net.ipv4.ping_group_range`; a raw socket needs CAP_NET_RAW. With `ttl`, what it sends takes at
+ * most so many hops.
  */
-export async function openKernelSocket(family: Family): Promise<OpenedSocket> {
+export async function openKernelSocket(family: Family, ttl?: number): Promise<OpenedSocket> {
   const calls = await loadSystemCalls();
   if (typeof calls === 'string') return { kind: null, reason: calls };
 
   const refusals: string[] = [];
   for (const kind of ['datagram socket', 'raw socket'] as const) {
     try {
-      return { kind, socket: open(calls, family, kind) };
+      return { kind, socket: open(calls, { family, kind, ttl }) };
     } catch (error) {
       refusals.push(`${kind}: ${messageOf(error)}`);
     }
@@ -49,6 +50,9 @@ const FILTER = {
   6: { level: 58, name: 1, value: typesExcept(129, 256) },
 } as const satisfies Record<Family, object>;
 
+// IP_TTL (linux/in.h) and IPV6_UNICAST_HOPS (linux/in6.h).
+const HOPS = { 4: { level: 0, name: 2 }, 6: { level: 41, name: 16 } } as const satisfies Record<Family, object>;
+
 /**
  * Asked for, so that replies survive a moment in which the process is busy. The kernel grants `net.core.rmem_max` at
  * the most, as Linux ships it some 500 replies.
@@ -75,10 +79,13 @@ async function loadSystemCalls(): Promise<SystemCalls | string> {
   }
 }
 
-function open(calls: SystemCalls, family: Family, kind: SocketKind): Socket {
+type Wanted = { family: Family; kind: SocketKind; ttl: number | undefined };
+
+function open(calls: SystemCalls, { family, kind, ttl }: Wanted): Socket {
   const fd = checked(calls, calls.socket(DOMAIN[family], TYPE[kind] | FLAGS, PROTOCOL[family]));
   try {
     if (kind === 'raw socket') checked(calls, calls.setsockopt(fd, FILTER[family]));
+    if (ttl !== undefined) checked(calls, calls.setsockopt(fd, { ...HOPS[family], value: asInteger(ttl) }));
     return adopt(calls, fd, family);
   } finally {
     calls.close(fd);
@@ -119,6 +126,11 @@ function failedCall({ errno }: SystemCalls): Error {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error);
+}
+
+/** A number as the system's calls take it. */
+function asInteger(number: number): Buffer {
+  return Buffer.from(new Int32Array([number]).buffer);
 }
 
 /** A bit for each type, in the kernel's words of 32 bits, all set but one. */

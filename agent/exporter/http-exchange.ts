@@ -1,0 +1,166 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { isIP } from 'node:net';
+import { TLSSocket } from 'node:tls';
+import zlib from 'node:zlib';
+import { createDestinations, type Destination } from '../../net/destination.ts';
+import { isUnsendable, UNSENDABLE } from '../../net/failure.ts';
+import { FreshRequest, type ComingAnswer } from '../../net/fresh-request.ts';
+import { Timeline, type Timings } from '../../net/timeline.ts';
+import { failureFrom } from './connection.ts';
+import { ProbeFailure, type ProbeRun } from './run.ts';
+import { readTlsFacts, type Secured, type TlsFacts } from './tls-settings.ts';
+
+/** One request of a probe. */
+export type HopRequest = {
+  url: URL;
+  method: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+  /** Null = plain. */
+  secured: Secured | null;
+  /** How the body is read, if it is; a redirect's is not. */
+  reading: BodyReading;
+};
+
+export type BodyReading = {
+  /** Bytes that are kept of it, after decompression. */
+  keep: number;
+  /** What undoes the compression that the module expects; null = nothing. */
+  compression: string | null;
+  /** More bytes than this fail; 0 = no limit. */
+  most: number;
+};
+
+/** The head of an answer; its body comes by `body`, or is left by `leave`. */
+export type HopAnswer = {
+  status: number;
+  headers: IncomingHttpHeaders;
+  version: string;
+  /** Null = the answer came without TLS. */
+  tls: TlsFacts | null;
+  body: () => Promise<ReadBody>;
+  leave: () => void;
+  timings: () => Timings;
+};
+
+/** A body as far as it came; `problem` says why it did not come whole, null where it did. */
+export type ReadBody = { length: number; kept: Buffer; isTruncated: boolean; problem: string | null };
+
+/** Informational answers without end would keep the probe busy until its deadline. */
+const MAX_INFORMATIONAL = 100;
+
+/** Sends a request over a connection of its own, guarded as those of checks. Throws a `ProbeFailure`. */
+export function exchange(run: ProbeRun, request: HopRequest): Promise<HopAnswer> {
+  const { url, method, headers, body, secured, reading } = request;
+  const found = createDestinations(run.guard)(url);
+  if (found === null) return Promise.reject(new ProbeFailure('The address may not be contacted'));
+  const destination: Destination & Secured = { ...found, ...secured };
+  return new Promise((resolve, reject) => {
+    const timeline = new Timeline(destination.isSecure);
+    let informational = 0;
+    try {
+      const sent = new FreshRequest(
+        destination,
+        { url, method, headers, ...(body !== null && { body }) },
+        {
+          onSocket: (socket) => timeline.watch(socket, isIP(destination.host) === 0),
+          onInformational: () => {
+            informational += 1;
+            if (informational <= MAX_INFORMATIONAL) return;
+            reject(new ProbeFailure('There were too many informational responses'));
+            sent.destroy();
+          },
+          onAnswer: (answer) => {
+            timeline.markAnswer();
+            resolve(hopAnswer(answer, { timeline, reading }));
+          },
+          onError: (error) => reject(failureFrom(error)),
+        },
+      );
+      sent.socket.once('close', () => reject(new ProbeFailure('The connection was closed without a response')));
+      run.bind(sent.socket);
+    } catch (error) {
+      if (!isUnsendable(error)) throw error;
+      reject(new ProbeFailure(UNSENDABLE.reason));
+    }
+  });
+}
+
+function hopAnswer(
+  answer: ComingAnswer,
+  { timeline, reading }: { timeline: Timeline; reading: BodyReading },
+): HopAnswer {
+  // From the first moment: what comes with the head comes within the same call.
+  const body = new Body(answer, reading);
+  return {
+    status: answer.statusCode ?? 0,
+    headers: answer.headers,
+    version: answer.httpVersion,
+    // Now, for nothing is known of a connection that is closed.
+    tls: answer.socket instanceof TLSSocket ? readTlsFacts(answer.socket) : null,
+    async body() {
+      const read = await body.ended;
+      timeline.markBodyEnd();
+      answer.socket.destroy();
+      return read;
+    },
+    leave: () => void answer.socket.destroy(),
+    timings: () => timeline.timings(),
+  };
+}
+
+const DECODERS: Readonly<Record<string, () => zlib.Gunzip | zlib.InflateRaw | zlib.BrotliDecompress>> = {
+  gzip: () => zlib.createGunzip(),
+  deflate: () => zlib.createInflateRaw(),
+  br: () => zlib.createBrotliDecompress(),
+};
+
+/** Counts a body to its end, and keeps its start. */
+class Body {
+  readonly ended: Promise<ReadBody>;
+  readonly #reading: BodyReading;
+  readonly #pieces: Buffer[] = [];
+  readonly #settle: (body: ReadBody) => void;
+  #length = 0;
+  #kept = 0;
+
+  constructor(answer: ComingAnswer, reading: BodyReading) {
+    const { promise, resolve } = Promise.withResolvers<ReadBody>();
+    this.#reading = reading;
+    this.#settle = resolve;
+    this.ended = promise;
+    const decoder = DECODERS[reading.compression ?? '']?.();
+    if (decoder === undefined) {
+      answer.on('data', (piece: Buffer) => this.#take(piece));
+      answer.on('end', () => this.#end(null));
+    } else {
+      // A copy, for the memory of a piece is used again.
+      answer.on('data', (piece: Buffer) => decoder.write(Buffer.from(piece)) || answer.pause());
+      answer.on('end', () => decoder.end());
+      decoder.on('drain', () => answer.resume());
+      decoder.on('data', (piece: Buffer) => this.#take(piece));
+      decoder.on('end', () => this.#end(null));
+      decoder.on('error', () => this.#end(`The body is not compressed with ${String(reading.compression)}`));
+    }
+    answer.on('close', () => answer.complete || this.#end('The body did not come whole'));
+  }
+
+  #take(piece: Buffer): void {
+    const { keep, most } = this.#reading;
+    this.#length += piece.length;
+    if (most > 0 && this.#length > most) {
+      this.#length = most;
+      return this.#end(`The body has more than ${most} bytes`);
+    }
+    const kept = piece.subarray(0, keep - this.#kept);
+    if (kept.length === 0) return;
+    this.#kept += kept.length;
+    this.#pieces.push(Buffer.from(kept));
+  }
+
+  /** Only the first end counts. */
+  #end(problem: string | null): void {
+    const kept = Buffer.concat(this.#pieces);
+    this.#settle({ length: this.#length, kept, isTruncated: this.#length > kept.length, problem });
+  }
+}

@@ -1,0 +1,221 @@
+import { timingSafeEqual, hash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { dump } from 'js-yaml';
+import type { Logger } from 'pino';
+import { quote } from '../../core/foreign-text.ts';
+import { EXPOSITION_TYPE } from '../../core/statistics/exposition.ts';
+import { within } from '../../core/time.ts';
+import { startDeadline } from '../../net/timeline.ts';
+import { Exporter, type ProbeOutcome } from './exporter.ts';
+import type { Module } from './modules.ts';
+
+export type ListenerOptions = {
+  host: string;
+  port: number;
+  modules: ReadonlyMap<string, Module>;
+  allowPrivateNetwork: boolean;
+  /** What requests must carry as a bearer token; null = nothing. */
+  token: string | null;
+  /** Probes at a time; more are refused. */
+  concurrency: number;
+  log: Logger;
+};
+
+/** As blackbox_exporter does: a scrape without a timeout has this one, and the answer comes a little before it. */
+const DEFAULT_TIMEOUT_SECONDS = 120;
+const TIMEOUT_OFFSET_SECONDS = 0.5;
+const DEFAULT_MODULE = 'http_2xx';
+
+/** A request has no body, and comes at once. */
+const REQUEST_WITHIN_MS = 10_000;
+const MOST_HEADER_BYTES = 16 * 1024;
+const MOST_TARGET_CHARACTERS = 2048;
+/** Connections for each probe at a time: Prometheus keeps them open between scrapes. */
+const CONNECTIONS_A_PROBE = 20;
+
+/** A request that is not carried out: the status and the sentence of its answer. */
+class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Answers `GET /probe?target=&module=` as blackbox_exporter does. */
+export class ProbeListener {
+  readonly #options: ListenerOptions;
+  readonly #exporter: Exporter;
+  readonly #server: Server;
+  readonly #stopping = new AbortController();
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(options: ListenerOptions) {
+    this.#options = options;
+    this.#exporter = new Exporter({ allowPrivateNetwork: options.allowPrivateNetwork });
+    this.#server = createServer(
+      { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: REQUEST_WITHIN_MS, requestTimeout: REQUEST_WITHIN_MS },
+      (request, response) => this.#receive(request, response),
+    );
+    this.#server.maxConnections = options.concurrency * CONNECTIONS_A_PROBE;
+  }
+
+  /** Listens, and returns the port. Rejects where the address cannot be listened on. */
+  async start(): Promise<number> {
+    const { host, port } = this.#options;
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : port;
+  }
+
+  /** Takes no more requests, lets probes end within some milliseconds, and breaks off the others. */
+  async stop(withinMs: number): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeIdleConnections();
+    await within(withinMs, Promise.all(this.#underWay), null);
+    this.#stopping.abort();
+    this.#server.closeAllConnections();
+    await closed;
+    await this.#exporter.close();
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const answering = this.#answer(request, response).catch((error: unknown) => {
+      const isRefusal = error instanceof Refusal;
+      if (!isRefusal) this.#options.log.error({ err: error }, 'probe.crashed');
+      const status = isRefusal ? error.status : 500;
+      send(response, { status, text: isRefusal ? error.message : 'The probe failed by an internal error' });
+    });
+    this.#underWay.add(answering);
+    void answering.finally(() => this.#underWay.delete(answering));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = URL.parse(request.url ?? '', 'http://localhost');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      throw new Refusal(405, 'Use GET');
+    }
+    if (url?.pathname === '/-/healthy') return send(response, { status: 200, text: 'Healthy' });
+    if (url?.pathname !== '/probe') throw new Refusal(404, 'Not found: use /probe?target=...&module=...');
+    if (!this.#isAdmitted(request)) {
+      response.setHeader('WWW-Authenticate', 'Bearer');
+      throw new Refusal(401, 'Send the token of PROBE_TOKEN as Authorization: Bearer ...');
+    }
+    const { searchParams } = url;
+    const module = this.#module(searchParams.get('module') || DEFAULT_MODULE);
+    const timeoutMs = timeoutOf(request, module);
+    const target = searchParams.get('target') ?? '';
+    const hostname = searchParams.get('hostname') || null;
+    if (target === '') throw new Refusal(400, 'Target parameter is missing');
+    if (target.length > MOST_TARGET_CHARACTERS)
+      throw new Refusal(400, `target must have at most ${MOST_TARGET_CHARACTERS} characters`);
+    refuseHostname(module, hostname);
+    const { concurrency } = this.#options;
+    if (this.#underWay.size >= concurrency)
+      throw new Refusal(503, `${concurrency} probes are under way: raise AGENT_CONCURRENCY, or scrape less often`);
+    const { signal, callOff } = this.#limit(response, timeoutMs);
+    try {
+      const outcome = await this.#exporter.probe({ module, target, hostname, timeoutMs, signal });
+      this.#options.log.debug({ module: module.name, target, success: outcome.isSuccess }, 'probe.completed');
+      if (searchParams.get('debug') === 'true') send(response, { status: 200, text: debugText(module, outcome) });
+      else send(response, { status: 200, text: outcome.metrics, type: EXPOSITION_TYPE });
+    } finally {
+      callOff();
+    }
+  }
+
+  #isAdmitted({ headers: { authorization = '' } }: IncomingMessage): boolean {
+    const { token } = this.#options;
+    if (token === null) return true;
+    const [given, expected] = [authorization, `Bearer ${token}`].map((text) => hash('sha256', text, 'buffer'));
+    return given !== undefined && expected !== undefined && timingSafeEqual(given, expected);
+  }
+
+  #module(name: string): Module {
+    const module = this.#options.modules.get(name);
+    if (module === undefined) throw new Refusal(400, `Unknown module ${quote(name)}`);
+    const { probe } = module;
+    if (probe.prober === 'unsupported')
+      throw new Refusal(400, `The agent does not support the prober ${probe.name} of module ${quote(name)}`);
+    return module;
+  }
+
+  /** Ends a probe at its deadline, when its client goes away, or when the agent stops. */
+  #limit(response: ServerResponse, timeoutMs: number): { signal: AbortSignal; callOff: () => void } {
+    const controller = new AbortController();
+    const abort = (): void => controller.abort();
+    const callOffDeadline = startDeadline(timeoutMs, abort);
+    response.once('close', abort);
+    this.#stopping.signal.addEventListener('abort', abort, { once: true });
+    const callOff = (): void => {
+      callOffDeadline();
+      response.off('close', abort);
+      this.#stopping.signal.removeEventListener('abort', abort);
+    };
+    return { signal: controller.signal, callOff };
+  }
+}
+
+/** The timeout of the scrape less the offset, or the module's where that is shorter; in milliseconds. */
+function timeoutOf({ headers }: IncomingMessage, { timeoutMs }: Module): number {
+  const given = headers['x-prometheus-scrape-timeout-seconds'];
+  const stated = given === undefined || given === '' ? 0 : Number(given);
+  if (!(stated >= 0 && stated <= MOST_TIMEOUT_SECONDS))
+    throw new Refusal(400, 'X-Prometheus-Scrape-Timeout-Seconds must be a number of seconds up to an hour');
+  const mostMs = ((stated === 0 ? DEFAULT_TIMEOUT_SECONDS : stated) - TIMEOUT_OFFSET_SECONDS) * 1000;
+  return (timeoutMs > 0 && timeoutMs < mostMs) || mostMs < 0 ? timeoutMs : mostMs;
+}
+
+const MOST_TIMEOUT_SECONDS = 3600;
+
+function refuseHostname({ probe }: Module, hostname: string | null): void {
+  if (hostname === null) return;
+  if (!/^[\w.:[\]-]{1,255}$/.test(hostname)) throw new Refusal(400, 'hostname must be the name of a host');
+  const configured = probe.prober === 'http' ? probe.settings.hostHeader : null;
+  if (configured !== null && configured !== hostname)
+    throw new Refusal(400, `The module has the Host header ${configured} already: leave hostname out`);
+}
+
+type Answer = { status: number; text: string; type?: string };
+
+function send(response: ServerResponse, { status, text, type = 'text/plain; charset=utf-8' }: Answer): void {
+  if (response.destroyed) return;
+  response.writeHead(status, {
+    'Content-Type': type,
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+    'Content-Length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}
+
+function debugText({ written }: Module, { metrics, log }: ProbeOutcome): string {
+  return [
+    'Logs for the probe:',
+    ...log,
+    '\n\n\nMetrics that would have been returned:',
+    metrics,
+    '\n\n\nModule configuration:',
+    dump(withoutSecrets(written)),
+  ].join('\n');
+}
+
+const SECRET = /^(?:password|credentials|bearer_token|key|body|authorization|proxy-authorization|cookie|send)$/i;
+
+/** A module as it was written, but for what may be a secret. */
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      // The prober `authorization` is a mapping, with its secret inside.
+      SECRET.test(name) && typeof inner !== 'object' ? '<secret>' : withoutSecrets(inner),
+    ]),
+  );
+}

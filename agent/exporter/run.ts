@@ -1,0 +1,118 @@
+import { isIP, type Socket } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { measureSearch, MS_OF_WORK } from '../../core/checks/judging-work.ts';
+import { JUDGING_BUDGET_MS } from '../../core/checks/judging.ts';
+import type { Guard } from '../../net/address-guard.ts';
+import { resolveHost } from '../../net/host-address.ts';
+import type { AddressChoice, Pattern } from './fields.ts';
+import { Gauges } from './gauges.ts';
+
+/** Thrown where a probe fails: its message is a line of the log of `debug=true`, without secrets. */
+export class ProbeFailure extends Error {
+  override name = 'ProbeFailure';
+}
+
+/** The address that is probed; `lookupSeconds` is how long it took to find it. */
+export type ChosenAddress = { address: string; family: 4 | 6; lookupSeconds: number };
+
+/** More lines than this of a log say nothing new: a redirect or a line of a conversation is one. */
+const MOST_LINES = 200;
+const MOST_LINE_CHARACTERS = 1000;
+
+/** The patterns of a probe, its body's excepted, have this much work together. */
+const MOST_WORK = JUDGING_BUDGET_MS * MS_OF_WORK;
+
+/** One probe under way: its target, its deadline, and what it has found so far. */
+export class ProbeRun {
+  readonly target: string;
+  readonly hostname: string | null;
+  readonly guard: Guard;
+  readonly gauges = new Gauges();
+  /** Aborted at the deadline, when the client goes away, and when the agent stops. */
+  readonly signal: AbortSignal;
+  readonly #endsAtMs: number;
+  readonly #lines: string[] = [];
+  #workLeft = MOST_WORK;
+
+  constructor({ target, hostname, guard, signal, timeoutMs }: RunOptions) {
+    this.target = target;
+    this.hostname = hostname;
+    this.guard = guard;
+    this.signal = signal;
+    this.#endsAtMs = performance.now() + timeoutMs;
+  }
+
+  log(line: string): void {
+    if (this.#lines.length < MOST_LINES) this.#lines.push(line.slice(0, MOST_LINE_CHARACTERS));
+  }
+
+  logged(): readonly string[] {
+    return this.#lines;
+  }
+
+  remainingMs(): number {
+    return Math.max(0, this.#endsAtMs - performance.now());
+  }
+
+  /**
+   * Finds the one address that is probed, as blackbox_exporter does: the first of the preferred family, else the last
+   * of the other. Throws a `ProbeFailure` where there is none, or none that the guard allows.
+   */
+  async chooseAddress(host: string, { preferred, fallback }: AddressChoice): Promise<ChosenAddress> {
+    this.gauges.declare('probe_ip_protocol', 'probe_dns_lookup_time_seconds', 'probe_ip_addr_hash');
+    const startedAtMs = performance.now();
+    const found = await resolveHost(host, { ...this.guard, deadlineMs: this.remainingMs() });
+    const lookupSeconds = secondsSince(startedAtMs);
+    this.gauges.set('probe_dns_lookup_time_seconds', lookupSeconds);
+    if (found.outcome === 'failed') throw new ProbeFailure(`Resolving ${host} failed: ${found.reason}`);
+    const choices = found.addresses.map(({ address }) => chosen(address));
+    const wanted = choices.find(({ family }) => family === preferred) ?? (fallback ? choices.at(-1) : undefined);
+    if (wanted === undefined) throw new ProbeFailure(`${host} has no address of IPv${preferred}`);
+    this.log(`Resolved ${host} to ${wanted.address}`);
+    this.gauges.set('probe_ip_protocol', wanted.family);
+    this.gauges.set('probe_ip_addr_hash', hashOf(wanted.address));
+    return { ...wanted, lookupSeconds };
+  }
+
+  /** Searches a short text. Throws a `ProbeFailure` once the patterns of this probe have taken too long together. */
+  matches({ source, regex }: Pattern, text: string): boolean {
+    this.takeWork(source, text);
+    return regex.test(text);
+  }
+
+  takeWork(source: string, text: string): void {
+    this.#workLeft -= measureSearch(source, text);
+    if (this.#workLeft < 0)
+      throw new ProbeFailure(
+        `Searching for ${source} would take more than ${JUDGING_BUDGET_MS} ms: use simpler patterns`,
+      );
+  }
+
+  /** Destroys a socket when the probe ends early; the socket's owner sees an error. */
+  bind(socket: Socket): void {
+    const abort = (): void => void socket.destroy(new ProbeFailure('The timeout passed'));
+    if (this.signal.aborted) return abort();
+    this.signal.addEventListener('abort', abort, { once: true });
+    socket.once('close', () => this.signal.removeEventListener('abort', abort));
+  }
+}
+
+type RunOptions = { target: string; hostname: string | null; guard: Guard; signal: AbortSignal; timeoutMs: number };
+
+/** An IPv4 address in an IPv6 one is one of IPv4, as in Go. */
+function chosen(address: string): { address: string; family: 4 | 6 } {
+  if (isIP(address) === 4) return { address, family: 4 };
+  const usual = ipaddr.process(address.replace(/%.*$/, '')).toString();
+  return isIP(usual) === 4 ? { address: usual, family: 4 } : { address, family: 6 };
+}
+
+/** FNV-1a of 32 bits over the bytes of an address. */
+function hashOf(address: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of ipaddr.parse(address.replace(/%.*$/, '')).toByteArray()) hash = Math.imul(hash ^ byte, 0x01000193);
+  return hash >>> 0;
+}
+
+export function secondsSince(startedAtMs: number): number {
+  return (performance.now() - startedAtMs) / 1000;
+}
