@@ -109,7 +109,7 @@ export function readAgentEnvironment(env: NodeJS.ProcessEnv): AgentEnvironment {
     const listen = read<HostAndPort | typeof NOT_SET>('PROBE_LISTEN', VARIABLES.PROBE_LISTEN);
     const configFile = read<string | typeof NOT_SET>('PROBE_CONFIG', VARIABLES.PROBE_CONFIG);
     const token = read<string | typeof NOT_SET>('PROBE_TOKEN', VARIABLES.PROBE_TOKEN);
-    if (listen === NOT_SET) return null;
+    if (listen === NOT_SET || problems.some(({ name }) => name === 'PROBE_LISTEN')) return null;
     if (configFile !== NOT_SET) return { listen, configFile, token: token === NOT_SET ? null : token };
     problems.push({ name: 'PROBE_CONFIG', expected: 'the path of a blackbox.yml beside PROBE_LISTEN', received: null });
     return null;

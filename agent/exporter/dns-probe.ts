@@ -14,7 +14,7 @@ const SECURE_PORT = 853;
 /** Queries a server, and holds the answer against the rules of the module. Throws a `ProbeFailure`. */
 export async function probeDns(run: ProbeRun, settings: DnsSettings): Promise<void> {
   const { gauges } = run;
-  gauges.declarePhases('probe_dns_duration_seconds', ['resolve', 'connect', 'request']);
+  gauges.declareSteps('probe_dns_duration_seconds', ['resolve', 'connect', 'request']);
   gauges.declare('probe_dns_answer_rrs', 'probe_dns_authority_rrs', 'probe_dns_additional_rrs');
   gauges.declare('probe_dns_query_succeeded');
   const target = serverOf(run.target, settings.isSecure ? SECURE_PORT : PORT);

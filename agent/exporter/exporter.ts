@@ -81,7 +81,7 @@ export class Exporter {
 
   async #probeIcmp(run: ProbeRun, settings: IcmpSettings): Promise<void> {
     const phases = 'probe_icmp_duration_seconds';
-    run.gauges.declarePhases(phases, ['resolve', 'setup', 'rtt']);
+    run.gauges.declareSteps(phases, ['resolve', 'setup', 'rtt']);
     const { address, lookupSeconds } = await run.chooseAddress(run.target, settings);
     run.gauges.set(phases, lookupSeconds, { phase: 'resolve' });
     const { probe } = this.#icmpOf(settings.ttl);

@@ -55,7 +55,7 @@ export class Gauges {
   }
 
   /** The same for each phase of a duration. */
-  declarePhases(name: GaugeName, phases: readonly string[]): void {
+  declareSteps(name: GaugeName, phases: readonly string[]): void {
     for (const phase of phases) this.add(name, 0, { phase });
   }
 

@@ -23,7 +23,7 @@ export async function probeHttp(run: ProbeRun, settings: HttpSettings, judge: Ju
   gauges.declare('probe_http_content_length', 'probe_http_uncompressed_body_length', 'probe_http_redirects');
   gauges.declare('probe_http_ssl', 'probe_http_status_code', 'probe_http_version', 'probe_failed_due_to_regex');
   const url = URL.parse(/^https?:\/\//i.test(run.target) ? run.target : `http://${run.target}`);
-  gauges.declarePhases('probe_http_duration_seconds', ['resolve']);
+  gauges.declareSteps('probe_http_duration_seconds', ['resolve']);
   if (url === null) {
     gauges.declare('probe_ip_protocol', 'probe_dns_lookup_time_seconds', 'probe_ip_addr_hash');
     throw new ProbeFailure('The target is not a URL');
@@ -31,7 +31,7 @@ export async function probeHttp(run: ProbeRun, settings: HttpSettings, judge: Ju
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const address = await run.chooseAddress(host, settings);
   gauges.add('probe_http_duration_seconds', address.lookupSeconds, { phase: 'resolve' });
-  gauges.declarePhases('probe_http_duration_seconds', ['connect', 'tls', 'processing', 'transfer']);
+  gauges.declareSteps('probe_http_duration_seconds', ['connect', 'tls', 'processing', 'transfer']);
   await new HttpProbe({ run, settings, judge, first: { url, host, address } }).probe();
 }
 

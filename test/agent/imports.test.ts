@@ -41,5 +41,5 @@ test('the agent loads nothing of the service, no database, no queue, and few pac
     'probes',
     'threads',
   ]);
-  t.deepEqual([...packages].toSorted(), ['ipaddr.js', 'koffi', 'libsodium-wrappers', 'pino', 're2js']);
+  t.deepEqual([...packages].toSorted(), ['ipaddr.js', 'js-yaml', 'koffi', 'libsodium-wrappers', 'pino', 're2js']);
 });

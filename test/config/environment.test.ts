@@ -309,6 +309,7 @@ test('the agent needs to know the service and its token, and has a default for e
     allowPrivateNetwork: true,
     selfCheckHosts: [],
     logLevel: 'info',
+    probe: null,
   });
   const error = t.throws(
     () => readAgentEnvironment({ SPOTCHECK_AGENT_TOKEN: 'spk_of_another_kind', LOG_LEVEL: 'loud' }),
@@ -331,6 +332,9 @@ test("the agent's configuration is what its variables say, and an empty one coun
     SELF_CHECK_HOSTS: 'one.example:443',
     DATA_DIR: '/srv',
     LOG_LEVEL: 'debug',
+    PROBE_LISTEN: '[::1]:9115',
+    PROBE_CONFIG: 'blackbox.yml',
+    PROBE_TOKEN: 'a-token-of-a-scrape',
   };
   const environment = readAgentEnvironment({ ...AGENT, ...given });
   t.like(environment, {
@@ -341,6 +345,7 @@ test("the agent's configuration is what its variables say, and an empty one coun
     allowPrivateNetwork: false,
     dataDir: '/srv',
     logLevel: 'debug',
+    probe: { listen: { host: '::1', port: 9115 }, configFile: 'blackbox.yml', token: 'a-token-of-a-scrape' },
   });
   t.deepEqual(environment.selfCheckHosts, [{ host: 'one.example', port: 443 }]);
   t.true(Object.isFrozen(environment) && Object.isFrozen(environment.selfCheckHosts));
@@ -356,6 +361,9 @@ const BAD_FOR_AGENTS: readonly [name: string, ...values: string[]][] = [
   ['ALLOW_PRIVATE_NETWORK', 'maybe'],
   ['SELF_CHECK_HOSTS', 'one.example', 'a:1,a:1'],
   ['LOG_LEVEL', 'INFO'],
+  ['PROBE_LISTEN', '9115', '127.0.0.1', 'agent.example:9115', '127.0.0.1:0'],
+  ['PROBE_CONFIG', 'two\nlines'],
+  ['PROBE_TOKEN', 'short', 'with a space in it'],
 ];
 for (const [name, ...values] of BAD_FOR_AGENTS) {
   test(`the agent refuses a ${name} that is not what it should be`, (t) => {

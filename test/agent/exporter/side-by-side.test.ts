@@ -24,7 +24,7 @@ const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
 const AT_ONCE = 8;
 
 /** What does not depend on the moment, in the version that Debian has. */
-const COMPARED = [
+const COMPARED = new Set([
   'probe_success',
   'probe_http_status_code',
   'probe_http_redirects',
@@ -45,7 +45,7 @@ const COMPARED = [
   'probe_dns_additional_rrs',
   'probe_dns_query_succeeded',
   'probe_dns_serial',
-];
+]);
 
 type Answer = { success: number | undefined; compared: Record<string, number>; phases: string[]; text: string };
 
@@ -57,7 +57,7 @@ async function ask(port: number, { module, target, hostname }: BlackboxCase): Pr
   for (const [, name = '', labels = '', value] of text.matchAll(/^(\w+)(\{.*\})? (\S+)$/gm)) {
     if (labels.includes('phase=')) phases.push(name + labels);
     // A label that came later.
-    if (COMPARED.includes(name)) compared[name + labels.replace(/serialnumber="\w*",/, '')] = Number(value);
+    if (COMPARED.has(name)) compared[name + labels.replace(/serialnumber="\w*",/, '')] = Number(value);
   }
   return { success: compared['probe_success'], compared, phases: phases.toSorted(), text };
 }
