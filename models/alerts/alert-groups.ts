@@ -1,5 +1,6 @@
 import type { AlertGroup } from '../../core/alerts/group.ts';
 import type { Run } from '../sql.ts';
+import { releaseBehind } from './parents.ts';
 
 /** A group of alerts of a channel that takes what follows; `isNewestOpen`: its newest message is not begun yet. */
 export type OpenGroup = AlertGroup & {
@@ -73,9 +74,12 @@ export async function updateGroupMessage(
        UPDATE alert_groups SET chat_message_id = $2
        WHERE id = (SELECT group_id FROM grouped_deliveries WHERE delivery_id = $1)
        RETURNING id
-     )
-     UPDATE deliveries SET outcome = 'superseded', finished_at = $3
-     WHERE id IN (SELECT id FROM shown) AND id <> $1 AND outcome = 'pending' AND coalesce(claimed_until, 0) <= $3`,
+     ), superseded AS (
+       UPDATE deliveries SET outcome = 'superseded', finished_at = $3
+       WHERE id IN (SELECT id FROM shown) AND id <> $1 AND outcome = 'pending' AND coalesce(claimed_until, 0) <= $3
+       RETURNING id
+     ), ${releaseBehind('SELECT id FROM superseded', '$3')}
+     SELECT`,
     [deliveryId, chatMessageId, nowMs],
   );
 }

@@ -6,6 +6,7 @@ import { readSummary } from '../incidents/storms.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { ENDS_INCIDENT } from './deliveries.ts';
+import { releaseBehind } from './parents.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
 /** One claimed attempt, which only its holder may send. */
@@ -74,6 +75,15 @@ export type RecordedAttempt = {
  * people nor receivers of a preset go by the sequence: what began an incident would open it anew after its end.
  */
 const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset') AND ${ENDS_INCIDENT} IS NOT TRUE)`;
+
+/**
+ * SQL: what came in messages that have failed is due itself; what was sent once and failed when it was sent again has
+ * said it.
+ */
+const RELEASES_BEHIND = `, ${releaseBehind(
+  `SELECT delivery_id FROM made WHERE becomes = 'failed' AND attempts_before = 0`,
+  '(SELECT max(finished_at) FROM made)',
+)}`;
 
 /** In the order of the parameters of the statement that records attempts, an array each. */
 const RECORDED_COLUMNS = [
@@ -314,7 +324,8 @@ export async function countLateDeliveries(
  * 1. `made`: the attempts as rows, each with its channel and what becomes of its delivery.
  * 2. `recorded`: the outcome of each is written at it.
  * 3. `healed`: channels that were failing and took one, locked in one order.
- * 4. Deliveries whose newest attempt it is are finished, superseded, or due again. As with claims the commit does not
+ * 4. `freed`, `behind`: what came in the message of one that has failed is due itself.
+ * 5. Deliveries whose newest attempt it is are finished, superseded, or due again. As with claims the commit does not
  *    wait for the disk.
  */
 export async function recordAttempts(database: Database, made: readonly RecordedAttempt[]): Promise<boolean[]> {
@@ -322,7 +333,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
   // nothing in a storm.
   const rows = await runOn(database.pool)<{ id: string; attempts: number }>(
     `WITH made AS MATERIALIZED (
-       SELECT m.*, d.channel_id, CASE
+       SELECT m.*, d.channel_id, d.attempts_before, CASE
                 WHEN m.outcome <> 'retry' THEN m.outcome
                 WHEN ${DROPS_OVERTAKEN} AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
                   THEN 'superseded'
@@ -341,7 +352,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
          SELECT c.id FROM channels c
          WHERE c.id IN (SELECT channel_id FROM made WHERE outcome = 'delivered') AND is_ailing(c) AND takes_alerts(c)
          ORDER BY c.id FOR NO KEY UPDATE))
-     )
+     )${made.some(({ outcome }) => outcome === 'failed') ? RELEASES_BEHIND : ''}
      UPDATE deliveries d SET outcome = m.becomes, claimed_until = NULL,
        next_attempt_at = coalesce(m.next_attempt_at, d.next_attempt_at),
        finished_at = CASE WHEN m.becomes <> 'pending' THEN m.finished_at END

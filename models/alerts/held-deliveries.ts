@@ -3,7 +3,7 @@ import type { EventState } from '../../core/alerts/event.ts';
 import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { Run } from '../sql.ts';
 import type { NewDelivery } from './deliveries.ts';
-import { CAN_BE_GATHERED } from './parents.ts';
+import { CAN_BE_GATHERED, releaseBehind } from './parents.ts';
 
 /** An alert that waited for the end of maintenance and is due; `eventAt` is in Unix seconds, when it became true. */
 export type DueHeld = {
@@ -56,7 +56,7 @@ export async function dropObsolete(
          OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
-     )
+     ), ${releaseBehind('SELECT id FROM obsolete', '$3', 'h.unless_acknowledged')}
      UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
      WHERE id IN (SELECT id FROM obsolete) RETURNING id`,
     [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
@@ -111,6 +111,7 @@ export async function moveToSummary(
      WHERE id = ANY ($1::text[])`,
     [ids, nowMs],
   );
+  await run(`WITH ${releaseBehind('SELECT unnest($1::text[])', '$2::bigint')} SELECT`, [ids, nowMs]);
 }
 
 /** A reminder: `number` of those that follow a delivery. */

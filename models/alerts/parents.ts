@@ -222,7 +222,10 @@ export type ParentStatus = {
 
 type ClaimedAlert = { deliveryId: string; channelId: string; monitorId: string };
 
-/** Reads what a claimed alert finds. Of several parents that are down the one with the lowest id counts. */
+/**
+ * Reads what a claimed alert finds. Of several parents that are down the one with the lowest id counts. One whose
+ * message is not sent holds nothing, unless it was acknowledged and both rules go by that (D-580).
+ */
 export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<ParentStatus> {
   const [row] = await run<ParentStatus>(
     `SELECT (SELECT json_build_object('awaitsOwn', h.awaits_own, 'sinceMs', h.since) FROM parent_holds h
@@ -231,18 +234,19 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<P
        EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
          WHERE h.monitor_id = $3 AND h.joined_id IS NULL AND h.awaits_own AND o.channel_id = $2
            AND o.outcome = 'pending' AND o.id <> $1) AS "isOtherWaiting",
-       (SELECT json_build_object('no', p.no, 'id', p.id, 'rootId', coalesce(j.joined_id, o.id),
-                 'isSent', coalesce(r.attempts, o.attempts) > 0)
+       (SELECT json_build_object('no', p.no, 'id', p.id, 'rootId', r.id, 'isSent', r.attempts > 0)
         FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
           JOIN monitors p ON p.no = e.parent_no AND p.state = 'down'
           JOIN deliveries o ON o.channel_id = $2 AND o.monitor_id = p.id AND o.event = 'monitor.down'
-            AND o.message ->> 'drill' IS NULL AND o.outcome <> 'failed'
-            AND (o.message #>> '{detail,sequence}')::integer = p.sequence
+            AND o.message ->> 'drill' IS NULL AND (o.message #>> '{detail,sequence}')::integer = p.sequence
             AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = o.id)
           LEFT JOIN parent_holds j ON j.delivery_id = o.id
-          LEFT JOIN held_deliveries g ON g.delivery_id = o.id
-          LEFT JOIN deliveries r ON r.id = j.joined_id
-        WHERE m.id = $3 AND g.summary_id IS NULL
+          JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id)
+        WHERE m.id = $3 AND (r.outcome IN ('pending', 'delivered') OR EXISTS (
+          SELECT FROM held_deliveries g JOIN incidents i ON i.id = r.message #>> '{detail,incident_id}'
+            JOIN held_deliveries a ON a.delivery_id = $1
+          WHERE g.delivery_id = r.id AND r.outcome = 'superseded' AND i.acknowledged_at IS NOT NULL
+            AND g.summary_id IS NULL AND g.unless_acknowledged AND a.unless_acknowledged))
         ORDER BY p.id, o.no LIMIT 1) AS parent`,
     [alert.deliveryId, alert.channelId, alert.monitorId],
   );
@@ -321,6 +325,22 @@ export async function joinParent(
     [channelId, parentNo, parentId, rootId, claimedId, nowMs],
   );
   return joined.some(({ id }) => id === claimedId);
+}
+
+/**
+ * SQL, expressions of a statement: what came in the messages of these deliveries, which are not sent after all, is due
+ * itself. `but` says which alerts of `held_deliveries` h are left as they are.
+ */
+export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): string {
+  return `freed AS (
+      UPDATE parent_holds k SET joined_id = NULL, since = ${nowMs} FROM monitors m, held_deliveries h
+      WHERE k.joined_id IN (${rootIds}) AND m.id = k.monitor_id AND m.sequence = k.sequence
+        AND h.delivery_id = k.delivery_id AND NOT (${but})
+      RETURNING k.delivery_id
+    ), behind AS (
+      UPDATE deliveries SET outcome = 'pending', finished_at = NULL, next_attempt_at = ${nowMs}
+      WHERE id = ANY (ARRAY (SELECT delivery_id FROM freed)) AND outcome = 'superseded'
+    )`;
 }
 
 /** What has come in the message of a delivery so far, and is still true; null where that is nothing. */

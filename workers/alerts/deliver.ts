@@ -150,6 +150,8 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     // An alert that was never sent says nothing of its receiver.
     if (refused === null) await this.#countFailure(made);
     await this.#enqueueNext(made, made.nextAttemptAtMs);
+    // What was to come in its message is due itself.
+    if (made.outcome === 'failed' && claimed.parentNo !== null) await this.#enqueueNext(made, made.finishedAtMs);
     return made.outcome;
   }
 

@@ -72,6 +72,8 @@ async function prepare(t: ExecutionContext) {
     return id;
   };
   const sent: ChatMessage[] = [];
+  /** Monitors whose messages the chat refuses. */
+  const refused = new Set<string>();
   const posted: WebhookDelivery[] = [];
   /** What a chat gets in a second, with what its messages say of monitors behind others. */
   const deliver = async (channelId: string, second: number) => {
@@ -85,6 +87,7 @@ async function prepare(t: ExecutionContext) {
         return Promise.resolve(DELIVERED);
       },
       sendTelegram: (_chatId, message) => {
+        if (refused.has(message.title)) return Promise.resolve({ ...DELIVERED, outcome: 'failed', statusCode: 400 });
         sent.push(message);
         return Promise.resolve(DELIVERED);
       },
@@ -114,7 +117,7 @@ async function prepare(t: ExecutionContext) {
         [channelId],
       )
     ).map(({ text }) => text);
-  return { runtime, run, agent, at, change, add, addChannel, deliver, outcomes, sent, posted };
+  return { runtime, run, agent, at, change, add, addChannel, deliver, outcomes, sent, posted, refused };
 }
 
 test('the first failure has the parents checked at once, and the alert waits for them', async (t) => {
@@ -263,6 +266,66 @@ test('a channel that is not sent the parent is sent what is behind it, and told 
   const [row] = await run<{ reason: string }>(`SELECT message ->> 'reason' AS reason FROM deliveries`);
   t.regex(row?.reason ?? '', /Possible cause: Router is down$/);
 });
+
+test('where the message of the parent is refused for good, what was to come in it goes out', async (t) => {
+  const { change, add, addChannel, deliver, refused } = await prepare(t);
+  const router = await add('Router');
+  const [blog, shop] = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
+  const chat = await addChannel('telegram');
+  refused.add('Down: Router');
+  await change('down', 0, [blog]);
+  await change('down', 1, [router]);
+  t.deepEqual([...(await deliver(chat, 1)), ...(await deliver(chat, 2))], ['Down: Blog']);
+  await change('down', 5, [shop]);
+  t.deepEqual(await deliver(chat, 6), ['Down: Shop']);
+});
+
+test('what is behind a parent that quiet hours drop is sent as its own rule says', async (t) => {
+  const { change, add, addChannel, deliver, run, at } = await prepare(t);
+  const router = await add('Router', [], { tags: ['network'] });
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  const hour = new Date(at(0)).getUTCHours();
+  const rules = [
+    { tags: ['network'], quiet: { timezone: 'UTC', hours: `Mo-Su ${hour}:00-${(hour + 2) % 24}:00`, mode: 'drop' } },
+    {},
+  ];
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, JSON.stringify(rules)]);
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  t.deepEqual(await deliver(chat, 2), ['Down: Shop']);
+});
+
+test('what came behind a parent that comes in a summary after a delay is sent by itself', async (t) => {
+  const { change, add, addChannel, deliver, run } = await prepare(t);
+  const router = await add('Router', [], { tags: ['network'] });
+  const other = await add('Other', [], { tags: ['network'] });
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  const rules = [{ tags: ['network'], after_seconds: 60 }, {}];
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, JSON.stringify(rules)]);
+  await change('down', 0, [router, other]);
+  await change('down', 1, [shop]);
+  t.deepEqual(await deliver(chat, 2), []);
+  const told = [...(await deliver(chat, 60)), ...(await deliver(chat, 61))];
+  t.deepEqual(told.toSorted(), ['2 monitors: 2 down', 'Down: Shop']);
+});
+
+for (const isItsOwn of [true, false])
+  test(`an acknowledged parent ${isItsOwn ? 'keeps an escalation' : 'keeps no other alert'} behind it quiet`, async (t) => {
+    const { change, add, addChannel, deliver, run } = await prepare(t);
+    const router = await add('Router', [], { tags: ['network'] });
+    const shop = await add('Shop', [[router, 'hold']]);
+    const chat = await addChannel('telegram');
+    const rule = { after_seconds: 60, unless_acknowledged: true };
+    const rules = isItsOwn ? [rule] : [{ ...rule, tags: ['network'] }, {}];
+    await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, JSON.stringify(rules)]);
+    await change('down', 0, [router]);
+    await change('down', 1, [shop]);
+    t.deepEqual(await deliver(chat, 2), []);
+    await run('UPDATE incidents SET acknowledged_at = 1 WHERE monitor_id = $1', [router.id]);
+    t.deepEqual([...(await deliver(chat, 60)), ...(await deliver(chat, 62))], isItsOwn ? [] : ['Down: Shop']);
+  });
 
 test('webhooks are sent everything at once, and a parent to annotate is named and waited for by none', async (t) => {
   const { change, add, addChannel, deliver, posted } = await prepare(t);
