@@ -106,18 +106,19 @@ async function refusalOf(run: Run, monitor: LockedMonitor | null): Promise<Drill
 
 type LockedMonitor = DrilledMonitor & { enabled: boolean; hasIncident: boolean; runningId: string | null };
 
-/** Locked: of two requests at once the second sees the first one's drill. */
+/** Locked by a statement of its own: the next one of a second request sees the drill that the first has begun. */
 async function lockMonitor(
   run: Run,
   { tenantId, monitorId }: { tenantId: string; monitorId: string },
 ): Promise<LockedMonitor | null> {
+  await run('SELECT FROM monitors WHERE id = $1 AND tenant_id = $2 FOR NO KEY UPDATE', [monitorId, tenantId]);
   const [monitor] = await run<LockedMonitor>(
     `SELECT m.no, m.id, m.name, m.type, m.target, m.down_min_sources AS quorum, m.enabled,
        EXISTS (SELECT FROM incidents i WHERE i.monitor_id = m.id AND i.resolved_at IS NULL) AS "hasIncident",
        (SELECT d.id FROM drills d WHERE d.monitor_id = m.id AND d.ended_at IS NULL) AS "runningId",
        coalesce((SELECT json_agg(json_build_object('agentNo', s.agent_no, 'name', a.name) ORDER BY s.agent_no)
          FROM monitor_sources s JOIN agents a ON a.no = s.agent_no WHERE s.monitor_no = m.no), '[]') AS sources
-     FROM monitors m WHERE m.id = $1 AND m.tenant_id = $2 FOR NO KEY UPDATE`,
+     FROM monitors m WHERE m.id = $1 AND m.tenant_id = $2`,
     [monitorId, tenantId],
   );
   return monitor ?? null;

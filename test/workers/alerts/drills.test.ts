@@ -8,6 +8,7 @@ import { findDrill, listDrills, startDrill } from '../../../models/alerts/drills
 import { findNextMonthly } from '../../../models/alerts/monthly-drills.ts';
 import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { countAlerts } from '../../../models/monitors/monitor-overview.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { announce } from '../../../workers/alerts/announce.ts';
 import { mendDrills } from '../../../workers/alerts/drills.ts';
@@ -71,8 +72,8 @@ async function prepare(t: ExecutionContext, backend?: QueueBackend) {
     });
     return id;
   };
-  const begin = async () => {
-    const started = await startDrill(database, {
+  const tryToBegin = async () =>
+    await startDrill(database, {
       id: newId('drl'),
       incidentId: newId('inc'),
       tenantId,
@@ -82,6 +83,8 @@ async function prepare(t: ExecutionContext, backend?: QueueBackend) {
       nowMs: runtime.now(),
       author: null,
     });
+  const begin = async () => {
+    const started = await tryToBegin();
     if (!('drill' in started)) throw new Error(JSON.stringify(started));
     return started.drill;
   };
@@ -101,7 +104,7 @@ async function prepare(t: ExecutionContext, backend?: QueueBackend) {
     if (found === null) throw new Error(`There is no drill ${id}`);
     return found;
   };
-  return { runtime, agent, monitor, change, addWebhook, begin, drill, read };
+  return { runtime, agent, monitor, change, addWebhook, tryToBegin, begin, drill, read };
 }
 
 async function startAll(t: ExecutionContext, runtime: TestRuntime): Promise<void> {
@@ -197,6 +200,26 @@ for (const backend of listQueueBackends()) {
     );
   });
 }
+
+test('of two drills that begin at once the second one is refused with the id of the first', async (t) => {
+  const { runtime, monitor, addWebhook, tryToBegin } = await prepare(t);
+  const { database } = runtime;
+  await addWebhook('https://hooks.example/');
+  const isWaiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  const starting = await inTransaction(database, async (run) => {
+    await run('SELECT FROM monitors WHERE id = $1 FOR NO KEY UPDATE', [monitor.id]);
+    const both = [tryToBegin(), tryToBegin()];
+    await until(async () => (await database.pool.query(isWaiting)).rowCount === 2);
+    return both;
+  });
+  const started = await Promise.all(starting);
+  const begun = started.flatMap((one) => ('drill' in one ? [one.drill.id] : []));
+  t.is(begun.length, 1);
+  t.deepEqual(
+    started.flatMap((one) => ('refusal' in one ? [one.refusal] : [])),
+    [{ running: begun[0] }],
+  );
+});
 
 test('a real outage during a drill is alerted at once, stays open, and no webhook takes it for over', async (t) => {
   const started = await prepare(t);
