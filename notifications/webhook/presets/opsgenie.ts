@@ -8,14 +8,16 @@ const PRIORITIES = { critical: 'P1', warning: 'P3', info: 'P5' } as const;
 
 /**
  * Opsgenie's Alert API, and that of Jira Service Management. The URL is the one of alerts (`/v2/alerts`), the key comes
- * by the header `Authorization: GenieKey ...`. https://docs.opsgenie.com/docs/alert-api
+ * by the header `Authorization: GenieKey ...`. The alias is part of a path when the alert is closed, where many servers
+ * and proxies refuse or decode `%2F` (D-581). https://docs.opsgenie.com/docs/alert-api
  */
 export const opsgenie: PresetRequests = (alerts, { url }) =>
   alerts.map((alert) => {
     const { dedupKey, severity, subject, text } = alert;
+    const alias = dedupKey.replaceAll('/', ':');
     if (alert.status === 'resolved') {
       const close = new URL(url);
-      close.pathname = `${close.pathname.replace(/\/$/, '')}/${encodeURIComponent(dedupKey)}/close`;
+      close.pathname = `${close.pathname.replace(/\/$/, '')}/${encodeURIComponent(alias)}/close`;
       close.searchParams.set('identifierType', 'alias');
       return { url: close, body: { source: 'Spotcheck', note: plainText(text) } };
     }
@@ -23,7 +25,7 @@ export const opsgenie: PresetRequests = (alerts, { url }) =>
       url,
       body: {
         message: shorten(text.title, MESSAGE),
-        alias: dedupKey,
+        alias,
         description: plainText(text),
         details: { ...subject.tags, target: subject.target, url: alert.message.url },
         entity: subject.name,
