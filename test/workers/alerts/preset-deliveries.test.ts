@@ -56,6 +56,24 @@ test('a resolve is retried whatever comes after it; where nothing stays open the
   t.deepEqual(await outcomesOf(discord), ['delivered', 'superseded', 'delivered']);
 });
 
+test('the end of an incident that was reopened meanwhile is not retried: it has the key of the alert that is open', async (t) => {
+  const { runtime, change, attempt, claim, record, outcomesOf, pagerduty } = await prepare(t);
+  await runtime.database.pool.query('UPDATE monitors SET reopen_seconds = 300');
+  const ids = new Set<string | null>();
+  for (const [index, verdict] of (['down', 'up', 'down'] as const).entries()) {
+    const atMs = START_MS + 1000 * index;
+    await change(verdict, atMs);
+    const claimed = await claim(pagerduty, atMs);
+    ids.add((claimed?.message as MonitorMessage).detail.incident_id);
+    await record(claimed, verdict === 'up' ? { retryAtMs: START_MS + 60_000 } : {});
+  }
+  t.is(ids.size, 1);
+  t.is(await attempt(pagerduty, START_MS + 60_000), null);
+  t.deepEqual(await outcomesOf(pagerduty), ['delivered', 'superseded', 'delivered']);
+  await change('up', START_MS + 70_000);
+  t.is(await attempt(pagerduty, START_MS + 70_000), 'monitor.up');
+});
+
 test('however a monitor flaps beyond its rate, what was opened at a receiver is resolved there', async (t) => {
   const { runtime, change, claim, record, pagerduty } = await prepare(t);
   const open = new Set<string>();
