@@ -131,6 +131,8 @@ function pullMarks(nowMs: number): string[] {
                            overrun_at = ${notAfter('overrun_at', overrunMs)}, rows_used_up = NULL, bytes_used_up = NULL
      WHERE heard_at > ${nowMs + RECEIVED_ROOM_MS} OR run_started_at > ${nowMs}
        OR (cron IS NULL AND due_at > ${dueMs}) OR overrun_at > ${overrunMs}`,
+    // What waits for a result that is newer than this.
+    `UPDATE parent_holds SET since = ${nowMs} WHERE since > ${nowMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)}
      WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
@@ -164,6 +166,7 @@ function shiftPlanned(nowMs: number, backMs: number): string[] {
     'DELETE FROM delivery_rates',
     shift('set_aside_hours', ['retry_at']),
     shift('summaries', ['due_at']),
+    shift('alert_groups', ['opened_at', 'open_until', 'newest_due_at']),
     shift('channels', ['quiet_until']),
     shift('agents', ['held_until']),
     shift('domains', ['next_look_at', 'claimed_until']),

@@ -1,5 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
+import { openSummary } from '../../../core/incidents/storm.ts';
 import { BELIEVED_AFTER_MS } from '../../../core/system/service-clock.ts';
+import { upsertGroups } from '../../../models/alerts/alert-groups.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
+import { insertParentHolds } from '../../../models/alerts/parents.ts';
 import { takePings } from '../../../models/heartbeats/heartbeats.ts';
 import { recordPingAvailability } from '../../../models/heartbeats/ping-availability.ts';
 import { takeMissed } from '../../../models/heartbeats/watch.ts';
@@ -167,6 +172,35 @@ test('set back, no empty column is filled, and what is planned comes as much nea
     { resolved_at: null, acknowledged_at: null },
   ]);
   t.deepEqual(await rowsOf(runtime, 'SELECT held_until FROM registry_turns'), [{ held_until: realMs + 1000 }]);
+});
+
+test('set back, a group of alerts closes in its own time, and what waits for a result takes the next one', async (t) => {
+  const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
+  const delivery = { id: 'dlv_1', tenantId: runtime.tenantId, monitorId: null, createdAtMs: serviceMs };
+  const channelId = runtime.newId('nch');
+  await createChannel(runtime.database, {
+    id: channelId,
+    tenantId: runtime.tenantId,
+    type: 'telegram',
+    name: 'On call',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    nowMs: serviceMs,
+    author: null,
+  });
+  const message = openSummary({ openedAtMs: serviceMs, publicUrl: runtime.publicUrl });
+  await insertDeliveries(runOn(runtime.database.pool), [{ ...delivery, channelId, message }]);
+  const group = { id: 'dlv_1', channelId, key: 'down timeout', openedAtMs: serviceMs, newestId: 'dlv_1' };
+  const open = { newestDueAtMs: serviceMs, openUntilMs: serviceMs + 10_000, deliveryIds: ['dlv_1'] };
+  await upsertGroups(runOn(runtime.database.pool), [{ ...group, ...open }]);
+  const hold = { deliveryId: 'dlv_1', monitorId: 'mon_1', sequence: 1, parentId: 'mon_2', sinceMs: serviceMs };
+  await insertParentHolds(runOn(runtime.database.pool), [hold]);
+  await settle();
+  t.deepEqual(await rowsOf(runtime, 'SELECT opened_at, newest_due_at, open_until FROM alert_groups'), [
+    { opened_at: realMs, newest_due_at: realMs, open_until: realMs + 10_000 },
+  ]);
+  t.deepEqual(await rowsOf(runtime, 'SELECT 1 FROM parent_holds WHERE since > $1', [realMs + 60_000]), []);
 });
 
 test(
