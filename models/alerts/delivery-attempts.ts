@@ -145,7 +145,7 @@ export async function claimDeliveries(
 
 /**
  * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was reported
- * once is sent again as it was.
+ * once is sent again as it was: to a chat as it is stored, to a webhook by the changes, which stay as they were.
  */
 async function fillSummaries(
   database: Database,
@@ -154,7 +154,8 @@ async function fillSummaries(
 ): Promise<RequestedRow[]> {
   const filled: RequestedRow[] = [];
   for (const row of rows) {
-    if (row.deliveryId === null || row.message.event !== 'summary' || row.attemptsBefore > 0) {
+    const isSentAgain = row.deliveryId !== null && row.attemptsBefore > 0 && row.channelType !== 'webhook';
+    if (row.deliveryId === null || row.message.event !== 'summary' || isSentAgain) {
       filled.push(row);
       continue;
     }

@@ -118,7 +118,11 @@ export async function readSummary(
   summary: SummaryMessage,
 ): Promise<SummaryMessage> {
   const run = runOn(database.pool);
-  if (channelType === 'webhook') return await readGrouped(run, deliveryId, summary);
+  if (channelType === 'webhook') {
+    const { changes, ...counted } = await readGrouped(run, deliveryId, summary);
+    await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(counted)]);
+    return { ...counted, changes };
+  }
   const gathered = await run<SummarisedMonitor>(
     `SELECT c.name, c.state FROM (
        SELECT DISTINCT ON (s.monitor_id) s.* FROM summary_changes s
@@ -137,7 +141,11 @@ export async function readSummary(
 }
 
 /** To a webhook, all that was gathered for this delivery: receivers go by the sequence, so that nothing is left out. */
-async function readGrouped(run: Run, deliveryId: string, summary: SummaryMessage): Promise<SummaryMessage> {
+async function readGrouped(
+  run: Run,
+  deliveryId: string,
+  summary: SummaryMessage,
+): Promise<SummaryMessage & { changes: readonly GroupedChange[] }> {
   const changes = await run<{ id: string; name: string; state: EventState; sequence: number; atMs: number }>(
     `SELECT monitor_id AS id, name, state, sequence, at AS "atMs" FROM summary_changes WHERE delivery_id = $1
      ORDER BY at, name, monitor_id`,

@@ -4,6 +4,7 @@ import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
+import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import { attemptTelegram } from '../../../notifications/telegram/sending.ts';
@@ -149,7 +150,7 @@ test('the first alert is sent at once, what follows edits it, and an email is fo
 });
 
 test('a webhook that groups gets the first event, and then one that lists what followed, each as it is', async (t) => {
-  const { monitors, change, deliver, posted } = await prepare(t, 6, { webhookSeconds: 10 });
+  const { runtime, monitors, change, deliver, posted } = await prepare(t, 6, { webhookSeconds: 10 });
   await change('down', 0, { of: monitors.slice(0, 1) });
   await deliver(0);
   await change('down', 1, { of: monitors.slice(1, 4) });
@@ -171,6 +172,15 @@ test('a webhook that groups gets the first event, and then one that lists what f
       ['Shop 3', 'up'],
     ],
   );
+  const { rows } = await runtime.database.pool.query<{ id: string; monitors: number }>(
+    `SELECT id, (message ->> 'monitors')::integer AS monitors FROM deliveries d
+     WHERE event = 'summary' AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND c.type = 'webhook')`,
+  );
+  t.is(rows[0]?.monitors, 3, 'the log says how many it was');
+  const key = { tenantId: runtime.tenantId, id: rows[0]?.id ?? '', author: null };
+  await reopenDelivery(runtime.database, key, START_MS + 60_000);
+  await deliver(60);
+  t.deepEqual(posted[2], summary, 'sent again it is the same');
 });
 
 test('what fails for a reason of its own is a message of its own, at once', async (t) => {
