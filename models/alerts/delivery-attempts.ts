@@ -75,9 +75,9 @@ export type RecordedAttempt = {
  * people nor receivers of a preset go by the sequence: what began an incident would open it anew after its end. What
  * ends one is kept, unless it was reopened: then it would close the alert that is open again (D-582).
  */
-const DROPS_OVERTAKEN = `CASE WHEN ${ENDS_INCIDENT} THEN EXISTS (SELECT FROM incidents i
-    WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL)
-  ELSE c.type <> 'webhook' OR c.format ? 'preset' END`;
+const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset')
+  AND (${ENDS_INCIDENT} IS NOT TRUE OR EXISTS (SELECT FROM incidents i
+    WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL)))`;
 
 /**
  * SQL: what came in messages that have failed is due itself; what was sent once and failed when it was sent again has
