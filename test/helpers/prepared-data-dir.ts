@@ -5,7 +5,6 @@ import { promisify } from 'node:util';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { migrate } from '../../models/migrate.ts';
-import { migrateQueues } from '../../queues/migrate.ts';
 import { testDataDirectory, testServers } from './test-servers.ts';
 
 /** Any number that nothing else in the maintenance database locks. */
@@ -50,6 +49,8 @@ async function makeIn(dataDir: string): Promise<void> {
   const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined, isDurable: false });
   try {
     await migrate(postgres.databaseUrl);
+    // Once per run: no other test file loads the queue's library for it.
+    const { migrateQueues } = await import('../../queues/migrate.ts');
     await migrateQueues(postgres.databaseUrl);
   } finally {
     await postgres.stop();
