@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
@@ -12,6 +11,7 @@ import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 type Run = (...args: string[]) => Promise<CommandResult>;
 

@@ -4,12 +4,13 @@ import { chmod, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'n
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
-import { withClient, findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
+import { findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
 import { testDataDirectory } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const START = new URL('../../cli/embedded-postgres/start.ts', import.meta.url).href;
 

@@ -3,7 +3,6 @@ import { verify } from '@octokit/webhooks-methods';
 import test from 'ava';
 import type { Client } from 'pg';
 import { rotateKeys } from '../../cli/commands/keys.ts';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { beginSecondFactor, findSecondFactor } from '../../models/accounts/second-factor.ts';
 import { findUserByEmail } from '../../models/accounts/users.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
@@ -18,6 +17,7 @@ import { SLACK_CLIENT_ID, startSlackServer } from '../helpers/slack-server.ts';
 import { nextEvent } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const [OLD, NEW, UNKNOWN, LOST] = ['k1', 'k2', 'k3', 'k0'].map((id) => ({ id, key: randomBytes(32) })) as [
   Key,

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn, startBrowser } from '../helpers/browser.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startService, type Service } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 type Story = { page: Page; service: Service; receiver: Receiver; databaseUrl: string };
 

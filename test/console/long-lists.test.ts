@@ -1,8 +1,8 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Locator, Page } from 'playwright-core';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { openPage, signIn } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);

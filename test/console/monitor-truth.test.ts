@@ -1,6 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Locator } from 'playwright-core';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { nearestKnown } from '../../console/plots/series.ts';
 import { pingTokenOf } from '../helpers/api-client.ts';
 import { findBarriers, findSideways } from '../helpers/browser.ts';
@@ -9,6 +8,7 @@ import { startHttpServer } from '../helpers/http-server.ts';
 import { rdapDomain, startRdapServer } from '../helpers/registry.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 

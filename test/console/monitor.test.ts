@@ -1,12 +1,12 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { fitZoom, readShown, spanOf, wordsOf } from '../../console/pages/monitor/ranges.ts';
 import { bridgeHoles, listLoners, scaleSpan, stackLines } from '../../console/plots/series.ts';
 import { findBarriers } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startTarget, type Target } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);

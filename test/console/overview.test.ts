@@ -1,9 +1,9 @@
 import anyTest, { type TestFn } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import type { Answer } from '../helpers/api-client.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { insertReport } from '../helpers/stored-report.ts';
 import { totpCode } from '../helpers/totp.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 withConsole(test);

@@ -1,12 +1,12 @@
 import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { fromWallTime, toWallTime } from '../../console/parts/wall-time.ts';
 import { findBarriers } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { insertReport } from '../helpers/stored-report.ts';
 import { startTarget } from '../helpers/target.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
 

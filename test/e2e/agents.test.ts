@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { startInstallation, type Installation, type OwnAgent } from '../helpers/own-agent.ts';
 import { outputMatching } from '../helpers/program.ts';
@@ -9,6 +8,7 @@ import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 /**
  * How long an agent may go without a check-in before it is offline, and how soon that is reported, in milliseconds. A
@@ -16,7 +16,7 @@ import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
  */
 const OFFLINE_AFTER_MS = 90_000;
 const OFFLINE_NOTIFIED_MS = 10_000;
-const BUSY_MACHINE_MS = 30_000;
+const BUSY_MACHINE_MS = 90_000;
 
 /** How long the service is away. */
 const AWAY_MS = 60_000;
@@ -107,9 +107,9 @@ test('of three locations one lies and one is cut off: nothing up is called down,
   t.like((await nextEvent(receiver, 'monitor.up')).json, { detail: { previous_state: 'down' } });
 
   cut.proxy.state.isShut = false;
-  t.like((await nextEvent(receiver, 'agent.online', 70_000)).json, { state: 'online', agent: { id: cut.id } });
+  t.like((await nextEvent(receiver, 'agent.online')).json, { state: 'online', agent: { id: cut.id } });
   await installation.service.call('DELETE', `/agents/${lying.id}`);
-  await until(() => lying.proxy.passages.some(({ status }) => status === 401), { timeoutMs: 30_000 + BUSY_MACHINE_MS });
+  await until(() => lying.proxy.passages.some(({ status }) => status === 401));
   t.like((await installation.service.call('GET', `/monitors/${id}`)).json, {
     status: 'up',
     agent_sources: [honest.id, cut.id].toSorted(),
@@ -139,9 +139,9 @@ test('what an agent measures while the service is gone arrives afterwards, each 
   await until(() => performance.now() - killedAtMs > AWAY_MS, { timeoutMs: AWAY_MS });
   await installation.restart();
   await agent.proxy.nextPull();
-  await outputMatching(agent.program, /replayed/, 90_000);
+  await outputMatching(agent.program, /replayed/);
   const measured = target.hits('/one');
-  await until(async () => (await storedResults(installation, id)) >= measured - 1, { timeoutMs: 70_000 });
+  await until(async () => (await storedResults(installation, id)) >= measured - 1);
 
   t.is(await agent.program.stop(), 0, agent.program.output());
   // What a killed agent had measured within its last second may be lost with it.

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setInterval as ticks } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet } from '../helpers/fleet.ts';
@@ -10,6 +9,7 @@ import { startService } from '../helpers/running-service.ts';
 import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 /**
  * How long a decision may take on a machine that runs other tests as well, in milliseconds. The service promises 2 s

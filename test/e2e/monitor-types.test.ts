@@ -2,7 +2,6 @@ import dgram from 'node:dgram';
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startDnsServer } from '../helpers/dns-server.ts';
@@ -15,6 +14,7 @@ import { eventsAt } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 /** Something to watch: what its monitor is created with, and what breaks and mends it. */
 type Watched = {

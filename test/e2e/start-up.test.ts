@@ -6,7 +6,7 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test, { type ExecutionContext } from 'ava';
-import { withClient, findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
+import { findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { identifyProcess } from '../../config/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -22,6 +22,7 @@ import {
 import { startTarget } from '../helpers/target.ts';
 import { testDataDirectory } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const UNPRIVILEGED = { uid: 65_534, gid: 65_534 };
 

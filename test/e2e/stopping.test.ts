@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 async function startWeb(t: ExecutionContext, env: Record<string, string>) {
   const { databaseUrl, drop } = await createTestDatabase();

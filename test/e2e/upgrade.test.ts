@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { migrate } from '../../models/migrate.ts';
 import { listMigrationFiles } from '../../models/schema-state.ts';
 import { readAllRows, readColumns } from '../helpers/all-rows.ts';
@@ -9,6 +8,7 @@ import { listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startService } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 /**
  * A dump (`pg_dump --inserts`) of a database of the last release with 29 migrations. It holds an account whose three

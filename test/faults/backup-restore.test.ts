@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { identifyProcess } from '../../config/processes.ts';
 import { ageDatabase } from '../helpers/aged-database.ts';
 import { pingTokenOf, listOf, type ApiClient } from '../helpers/api-client.ts';
@@ -16,6 +15,7 @@ import { eventsAt, nextEvent } from '../helpers/story.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Receiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const SECRET = 'only-with-the-key';
 

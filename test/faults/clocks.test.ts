@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setInterval as ticks } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { pingTokenOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -9,6 +8,7 @@ import { newDataDir, startService, type Service } from '../helpers/running-servi
 import { findFaketime, makeSettableClock, type SettableClock } from '../helpers/set-clock.ts';
 import { startTarget, type Target } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 /** What a check every two seconds may take to come on a machine that runs other tests as well, in milliseconds. */
 const CHECKED_MS = 120_000;

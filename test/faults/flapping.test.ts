@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { verify } from '@octokit/webhooks-methods';
 import test from 'ava';
 import { Webhook } from 'standardwebhooks';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import type { MonitorDetail } from '../../core/alerts/envelope.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -10,6 +9,7 @@ import { startService } from '../helpers/running-service.ts';
 import { eventsAt } from '../helpers/story.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver, type Received } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const MONITORS = 20;
 

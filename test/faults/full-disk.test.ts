@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setInterval as ticks } from 'node:timers/promises';
 import test from 'ava';
-import { withClient, findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
+import { findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { pingTokenOf, type ApiClient } from '../helpers/api-client.ts';
 import { boundedDisk } from '../helpers/bounded-disk.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { prepareDataDir } from '../helpers/prepared-data-dir.ts';
 import { startService } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 /** The cluster, its log of up to 256 MiB, and some. */
 const DISK_MIB = 400;

@@ -3,7 +3,6 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -15,6 +14,7 @@ import { eventsAt } from '../helpers/story.ts';
 import { startTarget } from '../helpers/target.ts';
 import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const MONITORS = 8;
 const NEXT_VERSION = '99.0.0';

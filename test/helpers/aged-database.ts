@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { withClient } from './with-client.ts';
 
 /** Numbers above this are Unix milliseconds, those below Unix seconds. */
 const MILLISECONDS_FROM = 100_000_000_000;

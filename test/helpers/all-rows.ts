@@ -1,4 +1,4 @@
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { withClient } from './with-client.ts';
 
 /** The columns of every table of a database, ours and the queue's, by the table's name. */
 export type Columns = ReadonlyMap<string, string>;

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Browser } from 'playwright-core';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { generateSessionSecret } from '../../models/accounts/sessions.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
@@ -9,6 +8,7 @@ import { openPage, startBrowser, waitForConsole, type OpenPage, type PageOptions
 import { createTestDatabase } from './database.ts';
 import { createHarness, type Harness } from './harness.ts';
 import { startService, type Service } from './running-service.ts';
+import { withClient } from './with-client.ts';
 
 /** A running service with the first start's person, its database, and a browser. */
 export type ConsoleService = {

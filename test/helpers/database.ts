@@ -6,6 +6,7 @@ import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { inTransaction } from '../../models/sql.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import { testServers } from './test-servers.ts';
+import { PATIENCE_MS } from './with-client.ts';
 
 export type TestDatabase = { databaseUrl: string; drop: () => Promise<void> };
 
@@ -13,12 +14,6 @@ const TEMPLATE = 'spotcheck_template';
 const DRAFT = 'spotcheck_template_draft';
 /** Any number that nothing else in the maintenance database locks. */
 const TEMPLATE_LOCK = 4_071;
-
-/**
- * How long tests wait for a connection, in milliseconds. On a machine that is slow for a while they should take longer,
- * not fail.
- */
-export const PATIENCE_MS = 120_000;
 
 /**
  * Makes a database of the caller's own, with every migration applied and the partitions of these days; `drop` throws

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { eventsAt } from './story.ts';
 import type { Receiver } from './webhook-receiver.ts';
+import { withClient } from './with-client.ts';
 
 type TransitionRow = {
   monitor_id: string;

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { generateToken } from '../../models/accounts/api-tokens.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
@@ -8,6 +7,7 @@ import { createTestDatabase } from './database.ts';
 import type { Harness } from './harness.ts';
 import { startProgram, type Program } from './program.ts';
 import { newDataDir, startService, type Service } from './running-service.ts';
+import { withClient } from './with-client.ts';
 
 /**
  * The whole service on a database that outlives it, so that it can be killed and started again; customers' agents reach

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
 import { migrate } from '../../models/migrate.ts';
 import { testDataDirectory, testServers } from './test-servers.ts';
+import { withClient } from './with-client.ts';
 
 /** Any number that nothing else in the maintenance database locks. */
 const PREPARED_LOCK = 4_072;

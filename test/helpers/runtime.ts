@@ -19,9 +19,10 @@ import {
 import { inTransaction } from '../../models/sql.ts';
 import type { Runtime } from '../../workers/runtime.ts';
 import { openRuntime } from '../../workers/system/open-runtime.ts';
-import { createTestDatabase, PATIENCE_MS } from './database.ts';
+import { createTestDatabase } from './database.ts';
 import type { Harness } from './harness.ts';
 import type { QueueBackend } from './queue-backend.ts';
+import { PATIENCE_MS } from './with-client.ts';
 
 /** What workers run on, over a database of the test's own, and short ways to fill it. */
 export type TestRuntime = Runtime & {

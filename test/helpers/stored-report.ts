@@ -1,4 +1,4 @@
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { withClient } from './with-client.ts';
 
 /** Stores the report of a week in March 2026 in which a monitor was down, from 02:00 UTC on the 18th. */
 export async function insertReport(databaseUrl: string, monitorId: string): Promise<void> {

@@ -2,7 +2,6 @@ import { cp, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Client } from 'pg';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { migrate } from '../../models/migrate.ts';
 import { listMigrationFiles, requireSchema } from '../../models/schema-state.ts';
 import { createTestDatabase } from '../helpers/database.ts';
@@ -10,6 +9,7 @@ import { ROOT } from '../helpers/program.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const SCHEMA = '0001-schema.sql';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { withClient } from '../../cli/embedded-postgres/connection.ts';
 import { createTestDatabase } from '../helpers/database.ts';
+import { withClient } from '../helpers/with-client.ts';
 
 const isThere = (databaseUrl: string): Promise<boolean> =>
   withClient(databaseUrl, (client) => client.query('SELECT 1')).then(

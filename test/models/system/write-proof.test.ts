@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava';
-import { withClient } from '../../../cli/embedded-postgres/connection.ts';
 import { closeDatabase } from '../../../models/database.ts';
 import { createWriteProof } from '../../../models/system/write-proof.ts';
 import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts';
 import { until } from '../../helpers/until.ts';
+import { withClient } from '../../helpers/with-client.ts';
 
 /**
  * A database of the test's own, a way to set one of its settings for all who come, and how many statements went to it.
