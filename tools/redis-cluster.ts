@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { findFreePort } from '../cli/embedded-postgres/start.ts';
+import { findKeptPort } from './kept-port.ts';
 import { startRedis, type RedisServer, type TlsFiles } from './redis-server.ts';
 
 /**
@@ -66,7 +66,7 @@ export async function startRedisCluster(
   };
   const busPorts = new Map<number, number>();
   for (let index = 0; index < masters + replicas; index += 1) {
-    const [port, busPort] = [await findFreePort(), await findFreePort()];
+    const [port, busPort] = [await findKeptPort(), await findKeptPort()];
     const server = await run(port, busPort);
     if (server === null) return null;
     busPorts.set(port, busPort);

@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { generateSessionSecret } from '../../models/accounts/sessions.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import { openPage, startBrowser, waitForConsole, type OpenPage, type PageOptions } from './browser.ts';
 import { createTestDatabase } from './database.ts';
 import { createHarness, type Harness } from './harness.ts';
@@ -41,11 +42,12 @@ export function withConsole(
       PLAN_COUNT_LIMITS: 'false',
       ALLOW_PRIVATE_NETWORK: 'true',
       LOG_LEVEL: 'warn',
+      PORT: String(await findKeptPort()),
       ...(await prepare(harness)),
     };
-    const [service, browser] = await Promise.all([startService(harness, env), startBrowser(harness)]);
-    const restart = () => startService(harness, { ...env, PORT: new URL(service.url).port });
-    running = { service, databaseUrl, browser, restart, person: { email: 'admin@localhost', password } };
+    const start = () => startService(harness, env);
+    const [service, browser] = await Promise.all([start(), startBrowser(harness)]);
+    running = { service, databaseUrl, browser, restart: start, person: { email: 'admin@localhost', password } };
   });
   test.beforeEach((t) => {
     if (running === null) throw new Error('The service did not start');

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import type { Harness } from './harness.ts';
 
 /** A link to a server that can be slow, lose data (for a TCP stream a stall, and finally a reset) or be cut. */
@@ -62,12 +63,12 @@ export async function layLink(harness: Harness, serverUrl: string): Promise<Link
       if (state.isStalled) socket.pause();
     }
   });
-  const listen = async (port: number): Promise<number> => {
+  const port = await findKeptPort();
+  const listen = async (): Promise<void> => {
     server.listen(port, '127.0.0.1');
     await once(server, 'listening');
-    return (server.address() as AddressInfo).port;
   };
-  const port = await listen(0);
+  await listen();
 
   const drop = (): void => {
     for (const socket of sockets) socket.resetAndDestroy();
@@ -98,7 +99,7 @@ export async function layLink(harness: Harness, serverUrl: string): Promise<Link
     cut,
     async mend() {
       reset();
-      if (!server.listening) await listen(port);
+      if (!server.listening) await listen();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { findFreePort } from '../../cli/embedded-postgres/start.ts';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import { startRedis, type RedisServer } from '../../tools/redis-server.ts';
 import type { Harness } from './harness.ts';
 
@@ -16,7 +16,7 @@ export type OwnRedis = {
 
 /** Starts a Redis that ends with the test; null where redis-server is not installed. */
 export async function startOwnRedis(t: Harness): Promise<OwnRedis | null> {
-  const port = await findFreePort();
+  const port = await findKeptPort();
   let server: RedisServer | null = await startRedis({ port });
   if (server === null) return null;
   const { url } = server;

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import anyTest, { type TestFn } from 'ava';
 import { createApiToken, generateToken } from '../../../models/accounts/api-tokens.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
+import { findKeptPort } from '../../../tools/kept-port.ts';
 import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts';
 import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';
@@ -24,7 +25,8 @@ type Wire = { url: string; cut: () => Promise<void>; mend: () => Promise<void> }
 async function createWire(databaseUrl: string): Promise<Wire> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
-  const listen = async (port: number): Promise<Server> => {
+  const port = await findKeptPort();
+  const listen = async (): Promise<Server> => {
     const server = createServer((inner) => {
       const outer = connect(Number(target.port), target.hostname);
       for (const socket of [inner, outer]) {
@@ -38,8 +40,7 @@ async function createWire(databaseUrl: string): Promise<Wire> {
     await once(server, 'listening');
     return server;
   };
-  let server = await listen(0);
-  const { port } = server.address() as AddressInfo;
+  let server = await listen();
   const url = new URL(databaseUrl);
   url.hostname = '127.0.0.1';
   url.port = String(port);
@@ -52,7 +53,7 @@ async function createWire(databaseUrl: string): Promise<Wire> {
       await once(server, 'close');
     },
     async mend() {
-      server = await listen(port);
+      server = await listen();
     },
   };
 }
