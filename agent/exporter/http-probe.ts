@@ -88,7 +88,8 @@ class HttpProbe {
     let url = atAddress;
     for (let redirects = 0; ; redirects += 1) {
       const isFirstHost = url.host === atAddress.host;
-      this.#run.log(`Requesting ${isFirstHost ? new URL(url.pathname, target).href : url.origin + url.pathname}`);
+      // Without a user, a password and a query, each of which may be a secret.
+      this.#run.log(`Requesting ${(isFirstHost ? target : url).origin}${url.pathname}`);
       const answer = await exchange(this.#run, {
         url,
         method,

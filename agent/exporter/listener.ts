@@ -121,7 +121,9 @@ export class ProbeListener {
     const { signal, callOff } = this.#limit(response, timeoutMs);
     try {
       const outcome = await this.#exporter.probe({ module, target, hostname, timeoutMs, signal });
-      this.#options.log.debug({ module: module.name, target, success: outcome.isSuccess }, 'probe.completed');
+      // A URL may have a password in it.
+      const shown = target.replace(/\/\/[^/?#]*@/, '//').replace(/\?.*$/s, '');
+      this.#options.log.debug({ module: module.name, target: shown, success: outcome.isSuccess }, 'probe.completed');
       if (searchParams.get('debug') === 'true') send(response, { status: 200, text: debugText(module, outcome) });
       else send(response, { status: 200, text: outcome.metrics, type: EXPOSITION_TYPE });
     } finally {

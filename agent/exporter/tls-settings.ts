@@ -49,8 +49,10 @@ export function readTlsSettings(fields: Fields, readFile: ReadFile): TlsSettings
   };
   fields.end();
   try {
+    // An authority that is no certificate would be passed over in silence: this throws.
+    const authority = ca === null ? null : new X509Certificate(ca);
     const context = tls.createSecureContext({
-      ...(ca !== null && { ca }),
+      ...(authority !== null && ca !== null && { ca }),
       ...(cert !== null && { cert }),
       ...(key !== null && { key }),
       ...(least !== null && { minVersion: NODE_VERSIONS[least] }),

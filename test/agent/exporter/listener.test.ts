@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { ProbeListener, type ListenerOptions } from '../../../agent/exporter/listener.ts';
+import { readModules } from '../../../agent/exporter/modules.ts';
+import { createLogger } from '../../../config/logger.ts';
+import { startHttpServer, startRawServer } from '../../helpers/http-server.ts';
+import { HOSTILE_BODY } from '../../helpers/long-judging.ts';
+
+const MODULES = {
+  http_2xx: { prober: 'http' },
+  secretive: {
+    prober: 'http',
+    http: {
+      headers: { Authorization: 'Secret one', Cookie: 'two=secret' },
+      body: 'secret three',
+      fail_if_body_matches_regexp: ['found'],
+    },
+  },
+  bearer: { prober: 'http', http: { authorization: { credentials: 'secret four' } } },
+  slow_pattern: { prober: 'http', http: { fail_if_body_matches_regexp: ['a[ab]{300}[cd]'] } },
+  mail: { prober: 'tcp', tcp: { query_response: [{ send: 'secret five' }] } },
+  lines: { prober: 'tcp', tcp: { query_response: [{ expect: 'a[ab]{300}[cd]' }] } },
+  remote: { prober: 'grpc' },
+};
+
+async function start(t: ExecutionContext, options: Partial<ListenerOptions> = {}) {
+  const listener = new ProbeListener({
+    host: '127.0.0.1',
+    port: 0,
+    modules: readModules(JSON.stringify({ modules: MODULES }), () => null),
+    allowPrivateNetwork: true,
+    token: null,
+    concurrency: 10,
+    log: createLogger({ process: 'agent', level: 'silent' }),
+    ...options,
+  });
+  const port = await listener.start();
+  t.teardown(() => listener.stop(0));
+  const url = `http://127.0.0.1:${port}`;
+  return {
+    listener,
+    url,
+    async probe(query: Record<string, string>, headers: Record<string, string> = {}) {
+      const response = await fetch(`${url}/probe?${new URLSearchParams(query)}`, { headers });
+      return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
+    },
+  };
+}
+
+test('what cannot be probed gets a status and a sentence, and only GET is taken', async (t) => {
+  const { url, probe } = await start(t);
+  t.like(await probe({ module: 'http_3xx', target: 'x' }), { status: 400, text: 'Unknown module "http_3xx"' });
+  t.like(await probe({ module: 'http_2xx' }), { status: 400, text: 'Target parameter is missing' });
+  t.like(await probe({ target: 'x'.repeat(2049) }), { status: 400 });
+  t.regex((await probe({ module: 'remote', target: 'x' })).text, /does not support the prober grpc/);
+  t.like(await probe({ target: 'x', hostname: 'a\r\nb' }), {
+    status: 400,
+    text: 'hostname must be the name of a host',
+  });
+  t.like(await probe({ target: 'x' }, { 'X-Prometheus-Scrape-Timeout-Seconds': 'soon' }), { status: 400 });
+  t.is((await fetch(`${url}/metrics`)).status, 404);
+  t.is((await fetch(`${url}/-/healthy`)).status, 200);
+  const posted = await fetch(`${url}/probe?target=x`, { method: 'POST', body: 'x' });
+  t.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
+});
+
+test('with a token only who sends it may probe', async (t) => {
+  const target = await startHttpServer(t, (_request, response) => response.end());
+  const { probe } = await start(t, { token: 'a-token-of-a-scrape' });
+  const query = { target: `127.0.0.1:${target.port}` };
+  t.is((await probe(query)).status, 401);
+  t.is((await probe(query, { Authorization: 'Bearer another' })).status, 401);
+  t.is(target.connections(), 0);
+  const admitted = await probe(query, { Authorization: 'Bearer a-token-of-a-scrape' });
+  t.like(admitted, { status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
+  t.regex(admitted.text, /^probe_success 1$/m);
+});
+
+test('the timeout is that of the scrape less half a second', async (t) => {
+  const { probe } = await start(t);
+  const { text } = await probe({ target: '127.0.0.1:9' }, { 'X-Prometheus-Scrape-Timeout-Seconds': '3' });
+  t.regex(text, /^probe_timeout_seconds 2\.5$/m);
+});
+
+test('addresses that checks may not reach are not probed, directly, by name or after a redirect', async (t) => {
+  const target = await startHttpServer(t, (_request, response) => response.end());
+  const { probe } = await start(t, { allowPrivateNetwork: false });
+  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0177.0.0.1'])
+    for (const module of ['http_2xx', 'mail'])
+      t.regex((await probe({ module, target: `${host}:${target.port}` })).text, /^probe_success 0$/m);
+  t.is(target.connections(), 0);
+
+  const redirecting = await startHttpServer(t, (_request, response) =>
+    response.writeHead(302, { Location: 'http://169.254.169.254/latest' }).end(),
+  );
+  const trusting = await start(t);
+  const { text } = await trusting.probe({ target: `127.0.0.1:${redirecting.port}`, debug: 'true' });
+  t.regex(text, /Probe failed: The address may not be contacted/);
+});
+
+test('debug=true says why a probe failed, and shows no secret', async (t) => {
+  const target = await startHttpServer(t, (_request, response) => response.end('found'));
+  const { probe } = await start(t);
+  const at = `127.0.0.1:${target.port}`;
+  const { text } = await probe({ module: 'secretive', target: `http://ann:secret@${at}/?key=secret`, debug: 'true' });
+  t.regex(text, /Probe failed: The body matches found/);
+  t.regex(text, /Metrics that would have been returned:[^]*probe_failed_due_to_regex 1/);
+  const texts = [text];
+  for (const module of ['bearer', 'mail']) texts.push((await probe({ module, target: at, debug: 'true' })).text);
+  for (const shown of texts) t.notRegex(shown.replaceAll('<secret>', ''), /secret (?:one|two)?|two=|Secret one/);
+});
+
+test('more probes than may run at a time are refused, and a client that goes away ends its own', async (t) => {
+  const arrived = Promise.withResolvers<Socket>();
+  const target = await startRawServer(t, (socket) => arrived.resolve(socket.resume()));
+  const { url, probe } = await start(t, { concurrency: 1 });
+  const asked = request(`${url}/probe?target=127.0.0.1:${target.port}`).on('error', () => undefined);
+  asked.end();
+  const socket = await arrived.promise;
+  t.is((await probe({ target: '127.0.0.1:9' })).status, 503);
+  const closed = once(socket, 'close');
+  asked.destroy();
+  await closed;
+  t.pass();
+});
+
+test('a stop ends probes that do not end by themselves', async (t) => {
+  const arrived = Promise.withResolvers<Socket>();
+  const target = await startRawServer(t, (socket) => arrived.resolve(socket.resume()));
+  const { listener, url, probe } = await start(t);
+  const asked = probe({ target: `127.0.0.1:${target.port}` }).catch(() => null);
+  const socket = await arrived.promise;
+  const closed = once(socket, 'close');
+  await listener.stop(0);
+  await Promise.all([closed, asked]);
+  await t.throwsAsync(fetch(`${url}/-/healthy`));
+});
+
+test('a pattern that takes too long fails the probe with a sentence', async (t) => {
+  const target = await startHttpServer(t, (_request, response) => response.end(HOSTILE_BODY));
+  const talking = await startRawServer(t, (socket) => void socket.write(`${'ab'.repeat(25_000)}\n`));
+  const { probe } = await start(t);
+  const long = await probe({ module: 'slow_pattern', target: `127.0.0.1:${target.port}`, debug: 'true' });
+  t.regex(long.text, /Probe failed: .*50 ms of CPU time/);
+  const line = await probe({ module: 'lines', target: `127.0.0.1:${talking.port}`, debug: 'true' });
+  t.regex(line.text, /Probe failed: .*more than 50 ms: use simpler patterns/);
+});
