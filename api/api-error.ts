@@ -62,7 +62,8 @@ export function notFound(
     | 'member'
     | 'invitation'
     | 'maintenance window'
-    | 'bulk change',
+    | 'bulk change'
+    | 'identity',
   id: string,
 ): ApiError {
   return new ApiError(404, `${kind} ${id} does not exist`);

@@ -6,6 +6,9 @@ import { createWriteProof } from '../models/system/write-proof.ts';
 import { EMAIL_CONFIRM_PATH, EMAIL_UNSUBSCRIBE_PATH } from '../notifications/email/links.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
+import { openIdLogoutHandler, OPEN_ID_LOGOUT_PATH } from './accounts/open-id/back-channel.ts';
+import { openIdReturnHandler } from './accounts/open-id/sign-in.ts';
+import { OPEN_ID_RETURN_PATH } from './accounts/open-id/visit.ts';
 import { createShutAccountRecorder, createThrottle, type Throttle } from './accounts/session/throttle.ts';
 import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
 import { confirmEmailHandler, unsubscribeHandler } from './alerts/email.ts';
@@ -60,6 +63,8 @@ export async function createApp(
   const rateLimits = createRateLimits(dependencies.rateLimitStore);
   app.use(PING_PATH, pingHandler({ ...dependencies, rateLimits }));
   app.all(SLACK_RETURN_PATH, slackReturnHandler({ ...dependencies, rateLimits }));
+  app.all(OPEN_ID_RETURN_PATH, openIdReturnHandler({ ...dependencies, rateLimits }));
+  app.all(OPEN_ID_LOGOUT_PATH, openIdLogoutHandler({ ...dependencies, rateLimits }));
   app.all(EMAIL_CONFIRM_PATH, confirmEmailHandler({ ...dependencies, rateLimits }));
   app.all(EMAIL_UNSUBSCRIBE_PATH, unsubscribeHandler(dependencies));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));

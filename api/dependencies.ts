@@ -20,6 +20,7 @@ import type { TestedWebhook, TestResult } from '../notifications/webhook/sending
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { QueueDepth } from '../queues/metrics.ts';
 import type { DrillJob, ResultPayload } from '../queues/payloads.ts';
+import type { OpenIdProvider } from './accounts/open-id/provider.ts';
 import type { Throttle } from './accounts/session/throttle.ts';
 import type { Caller } from './caller.ts';
 import type { UnstoredPings } from './heartbeats/ping-availability.ts';
@@ -44,6 +45,8 @@ export type ApiDependencies = {
   enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise<void>;
   /** Adds the jobs of what locations are to answer in drills; rejects while the queue is away. */
   enqueueDrill: (answers: readonly DrillJob[]) => Promise<void>;
+  /** The OpenID Connect provider that people may sign in with; null = none is set up. */
+  openId: OpenIdProvider | null;
   /** Exchanges the code that a person brought back from Slack; null while the installation has no Slack app. */
   authorizeSlack: ((code: string) => Promise<SlackAuthorization>) | null;
   /** The name of the installation's Telegram bot in the record of its updates; empty while there is none. */

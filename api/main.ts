@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   });
   const queues = new JobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
-  const { telegram, slack, mail, ...config } = environment;
+  const { telegram, slack, mail, openId, ...config } = environment;
   const api = await serveApi({
     port: environment.port,
     host: environment.host,
@@ -67,6 +67,7 @@ async function main(): Promise<void> {
     telegram,
     slack,
     mail,
+    openId,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId, sendsEmail: mail !== null },
   }).catch((error) => refuseToListen(error, { variable: 'PORT', ...environment }));
   const processRecord = recordProcess(database, {

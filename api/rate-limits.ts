@@ -79,6 +79,10 @@ const RATE_LIMITS = {
   metrics: { counter: 'metrics', points: 120, seconds: MINUTE, what: 'scrapes of metrics in this account' },
   /** Of one link that connects Slack or an address: each tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'attempts to connect with this link' },
+  /** Of one network: each asks the OpenID Connect provider up to four times. */
+  openId: { counter: 'open-id', points: 120, seconds: MINUTE, what: 'sign-ins by a provider from this network' },
+  /** Of one network, which a provider is: each is a signature to verify. */
+  logout: { counter: 'logout', points: 600, seconds: MINUTE, what: 'logout tokens from this network' },
   /** Of one account: each is an email to an address that the caller names. */
   confirmation: {
     counter: 'confirmation',

@@ -9,6 +9,12 @@ import {
 } from './accounts/invitations.ts';
 import { listMembersHandler, removeMemberHandler, updateMemberHandler } from './accounts/members.ts';
 import {
+  listIdentitiesHandler,
+  startIdentityLinkHandler,
+  unlinkIdentityHandler,
+} from './accounts/open-id/identities.ts';
+import { getSignInMethodsHandler, startOpenIdHandler } from './accounts/open-id/sign-in.ts';
+import {
   confirmTotpHandler,
   removeTotpHandler,
   renewRecoveryCodesHandler,
@@ -115,7 +121,7 @@ type Served<Id extends OperationId> = {
 
 /**
  * A route; where it can change something, `records` is what the audit log calls that. Null where nothing is stored that
- * a customer could ask about later (previews and tests), for giving up a region, which is recorded in the accounts that
+ * a customer could ask about later (previews, tests, and the way to a provider, from where the person has yet to return), for giving up a region, which is recorded in the accounts that
  * it watched for, and for bulk changes, which record the change of each monitor.
  */
 type Route<Id extends OperationId> = Served<Id> &
@@ -356,6 +362,14 @@ export const ROUTES = {
   getMonitorMetrics: { method: 'get', path: '/metrics', handler: getMonitorMetricsHandler },
   getTagSla: { method: 'get', path: '/sla', handler: getTagSlaHandler },
   getReport: { method: 'get', path: '/reports/{id}', handler: getReportHandler },
+  getSignInMethods: { method: 'get', path: '/sign-in-methods', handler: getSignInMethodsHandler },
+  startOpenIdSignIn: {
+    method: 'post',
+    path: '/session/open-id',
+    records: null,
+    isUnlimited: true,
+    handler: startOpenIdHandler,
+  },
   signIn: { method: 'post', path: '/session', records: 'member.signed_in', handler: signInHandler },
   getSession: { method: 'get', path: '/session', handler: getSessionHandler },
   signOut: { method: 'delete', path: '/session', records: 'member.signed_out', handler: signOutHandler },
@@ -392,6 +406,20 @@ export const ROUTES = {
     path: '/user/recovery-codes',
     records: 'member.recovery_codes_renewed',
     handler: renewRecoveryCodesHandler,
+  },
+  listIdentities: { method: 'get', path: '/user/identities', handler: listIdentitiesHandler },
+  startIdentityLink: {
+    method: 'post',
+    path: '/user/identities',
+    records: null,
+    isUnlimited: true,
+    handler: startIdentityLinkHandler,
+  },
+  unlinkIdentity: {
+    method: 'delete',
+    path: '/user/identities/{id}',
+    records: 'member.identity_unlinked',
+    handler: unlinkIdentityHandler,
   },
   listMembers: { method: 'get', path: '/members', handler: listMembersHandler },
   updateMember: {

@@ -23,6 +23,7 @@ import type { QueueBackend } from '../queues/connection.ts';
 import type { DueAttempt, JobQueues } from '../queues/job-queues.ts';
 import { createAwayReading, createQueueReading } from '../queues/metrics.ts';
 import { createScheduleNotifier } from '../queues/region-cache.ts';
+import { OpenIdProvider, type OpenIdSettings } from './accounts/open-id/provider.ts';
 import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
 import type { ApiConfig } from './dependencies.ts';
@@ -48,6 +49,7 @@ export type ServeOptions = {
   telegram: TelegramSettings;
   slack: { clientId: string | null; clientSecret: string | null; apiUrl: string };
   mail: MailSettings | null;
+  openId: OpenIdSettings | null;
   config: ApiConfig & {
     allowPrivateNetwork: boolean;
     webhookTimeoutSeconds: number;
@@ -113,6 +115,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       }),
       enqueueAttempts,
       enqueueDrill: async (answers) => queues.enqueueDrill(answers, await listCheckRegions(database)),
+      openId: options.openId && new OpenIdProvider(options.openId, { logger: log, now: Date.now }),
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
       telegramBot: nameBot(telegram.botToken),
       sendSlack,

@@ -159,7 +159,7 @@ async function listen({
   registry: Registry;
   environment: Environment;
 }): Promise<RunningApi> {
-  const { telegram, slack, mail, port, host, ...config } = environment;
+  const { telegram, slack, mail, openId, port, host, ...config } = environment;
   const { database, backend, queues, log, newId } = runtime;
   return await serveApi({
     port,
@@ -173,6 +173,7 @@ async function listen({
     telegram,
     slack,
     mail,
+    openId,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId, sendsEmail: mail !== null },
   });
 }

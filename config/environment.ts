@@ -8,13 +8,17 @@ import {
   databaseUrl,
   flag,
   hostAndPort,
+  issuerUrl,
   listenAddress,
   listOf,
   mailAddress,
   nonNegativeNumber,
   oneLine,
+  provisionedDomain,
   redisUrl,
   regionName,
+  roleRule,
+  scopesOf,
   smtpUrl,
   urlOf,
   wholeNumber,
@@ -67,6 +71,21 @@ export type Environment = Readonly<{
   slack: Readonly<{ clientId: string | null; clientSecret: string | null; apiUrl: string }>;
   /** The mail server and the sender of emails; null = there is none. */
   mail: Readonly<SmtpServer & { from: Readonly<{ name: string; address: string }> }> | null;
+  /** The OpenID Connect provider that people may sign in with (docs/sign-in.md); null = none. */
+  openId: Readonly<{
+    issuer: string;
+    clientId: string;
+    /** Null = a public client. */
+    clientSecret: string | null;
+    name: string;
+    scopes: string;
+    /** Null = roles are set in Spotcheck. */
+    roleClaim: string | null;
+    roles: readonly NonNullable<ReturnType<typeof roleRule>>[];
+    provisionDomains: readonly NonNullable<ReturnType<typeof provisionedDomain>>[];
+    linksByEmail: boolean;
+    isOnly: boolean;
+  }> | null;
   queueBoardPassword: string | null;
   /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
@@ -169,6 +188,27 @@ const VARIABLES = z.object({
     ).optional(),
   ),
   MAIL_FROM: variable('an address such as alerts@example.com, or Name <alerts@example.com>', mailAddress).optional(),
+  OIDC_ISSUER: variable(
+    'the https:// URL of the provider as it writes itself (http:// on this machine alone), without /.well-known/',
+    issuerUrl,
+  ).optional(),
+  OIDC_CLIENT_ID: text.optional(),
+  OIDC_CLIENT_SECRET: secret(text.optional()),
+  OIDC_NAME: variable('one line of at most 40 characters', (value) =>
+    value.length <= 40 ? oneLine(value) : null,
+  ).default('OpenID Connect'),
+  OIDC_SCOPES: variable('scopes with a blank between, openid among them', scopesOf).default('openid email profile'),
+  OIDC_ROLE_CLAIM: text.optional(),
+  OIDC_ROLES: variable(
+    'owner=VALUE, editor=VALUE or viewer=VALUE, comma-separated, each once; * stands for any value',
+    listOf(roleRule),
+  ).default([]),
+  OIDC_PROVISION_DOMAINS: variable(
+    'domains such as example.com, or example.com=ten_... with the account to join, comma-separated, each once',
+    listOf(provisionedDomain),
+  ).default([]),
+  OIDC_LINK_BY_EMAIL: boolean.default(false),
+  OIDC_ONLY: boolean.default(false),
   QUEUE_BOARD_PASSWORD: secret(text.optional()),
   METRICS_PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).optional(),
   STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) =>
@@ -243,6 +283,21 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
       values.SMTP_URL === undefined || values.MAIL_FROM === undefined
         ? null
         : Object.freeze({ ...values.SMTP_URL, from: values.MAIL_FROM }),
+    openId:
+      values.OIDC_ISSUER === undefined || values.OIDC_CLIENT_ID === undefined
+        ? null
+        : Object.freeze({
+            issuer: values.OIDC_ISSUER,
+            clientId: values.OIDC_CLIENT_ID,
+            clientSecret: values.OIDC_CLIENT_SECRET ?? null,
+            name: values.OIDC_NAME,
+            scopes: values.OIDC_SCOPES,
+            roleClaim: values.OIDC_ROLE_CLAIM ?? null,
+            roles: Object.freeze(values.OIDC_ROLES),
+            provisionDomains: Object.freeze(values.OIDC_PROVISION_DOMAINS),
+            linksByEmail: values.OIDC_LINK_BY_EMAIL,
+            isOnly: values.OIDC_ONLY,
+          }),
     queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
     metricsPort: values.METRICS_PORT ?? null,
     stopGraceSeconds: values.STOP_GRACE_SECONDS ?? null,
@@ -256,13 +311,31 @@ function missingKeys(given: Record<string, string>): Problem[] {
   return [{ name: 'SECRET_KEYS', expected: 'a key ring (id:base64,...), because DATABASE_URL is set', received: null }];
 }
 
-/** Emails need a server and a sender: half of it is a mistake that would show only with the first alert. */
+/**
+ * What is of no use without another variable: half of it is a mistake that would show only with the first alert or
+ * sign-in. A variable that is switched off needs nothing.
+ */
+const HALVES: readonly [name: string, other: string, what: string][] = [
+  ['SMTP_URL', 'MAIL_FROM', 'the sender of emails'],
+  ['MAIL_FROM', 'SMTP_URL', 'the mail server'],
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'the id of this installation at the provider'],
+  ['OIDC_CLIENT_ID', 'OIDC_ISSUER', 'the URL of the provider'],
+  ['OIDC_CLIENT_SECRET', 'OIDC_ISSUER', 'the URL of the provider'],
+  ['OIDC_PROVISION_DOMAINS', 'OIDC_ISSUER', 'the URL of the provider'],
+  ['OIDC_LINK_BY_EMAIL', 'OIDC_ISSUER', 'the URL of the provider'],
+  ['OIDC_ONLY', 'OIDC_ISSUER', 'the URL of the provider'],
+  ['OIDC_ROLE_CLAIM', 'OIDC_ROLES', 'what its values mean'],
+  ['OIDC_ROLES', 'OIDC_ROLE_CLAIM', 'the claim with these values'],
+  ['OIDC_ROLES', 'OIDC_ISSUER', 'the URL of the provider'],
+];
+
 function missingHalf(given: Record<string, string>): Problem[] {
-  const [hasServer, hasSender] = [given['SMTP_URL'] !== undefined, given['MAIL_FROM'] !== undefined];
-  if (hasServer === hasSender) return [];
-  return hasServer
-    ? [{ name: 'MAIL_FROM', expected: 'the sender of emails, because SMTP_URL is set', received: null }]
-    : [{ name: 'SMTP_URL', expected: 'the mail server, because MAIL_FROM is set', received: null }];
+  const isOn = (name: string) => given[name] !== undefined && flag(given[name]) !== false;
+  return HALVES.filter(([name, other]) => isOn(name) && given[other] === undefined).map(([name, other, what]) => ({
+    name: other,
+    expected: `${what}, because ${name} is set`,
+    received: null,
+  }));
 }
 
 function missing(given: Record<string, string>, required: readonly Required[]): Problem[] {

@@ -201,5 +201,39 @@ export function listenAddressAndPort(text: string): HostAndPort | null {
   return found !== null && listenAddress(found.host) !== null ? found : null;
 }
 
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * The issuer of an OpenID Connect provider, as it writes itself: https, or http on this machine. The slash at its end
+ * belongs to it.
+ */
+export function issuerUrl(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null;
+  if (url.pathname.includes('/.well-known/')) return null;
+  return url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname)) ? text : null;
+}
+
+/** Scopes of OpenID Connect between blanks, `openid` among them. */
+export function scopesOf(text: string): string | null {
+  const scopes = text.split(/ +/);
+  return scopes.includes('openid') && scopes.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope))
+    ? scopes.join(' ')
+    : null;
+}
+
+/** `owner=value` of a role claim, or `viewer=*` for any. */
+export function roleRule(text: string): Readonly<{ role: 'viewer' | 'editor' | 'owner'; value: string }> | null {
+  const [, role, value = ''] = /^(viewer|editor|owner)=(\P{Cc}{1,255})$/u.exec(text) ?? [];
+  return role === 'viewer' || role === 'editor' || role === 'owner' ? Object.freeze({ role, value }) : null;
+}
+
+/** `example.com`, or `example.com=ten_...` with the account that people of the domain join. */
+export function provisionedDomain(text: string): Readonly<{ domain: string; tenantId: string | null }> | null {
+  const [, domain, tenantId = null] =
+    /^([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)(?:=(ten_[a-z0-9]{1,60}))?$/.exec(text.toLowerCase()) ?? [];
+  return domain === undefined ? null : Object.freeze({ domain, tenantId });
+}
+
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

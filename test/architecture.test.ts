@@ -43,8 +43,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** Single files of other folders that a folder may import besides. */
 const MAY_IMPORT_FILES: Readonly<Record<string, readonly string[]>> = {
-  // Which domain a name belongs to is said by a list: nothing goes to the network.
-  api: ['net/registrable-domain.ts'],
+  // Which domain a name belongs to is said by a list: nothing goes to the network. By the other file sign-ins reach the
+  // OpenID Connect provider that the operator named, and nothing else (D-589).
+  api: ['net/registrable-domain.ts', 'net/bounded-fetch.ts'],
 };
 
 /** The same, for their types alone. */
@@ -67,6 +68,8 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['queues/'],
   // 18 MB of memory where it is loaded: what is sealed by models is opened by agents.
   'libsodium-wrappers': ['models/', 'agent/'],
+  'openid-client': ['api/accounts/open-id/'],
+  jose: ['api/accounts/open-id/'],
   '@bull-board/api': ['api/system/queue-board'],
   '@bull-board/express': ['api/system/queue-board'],
   // What builds the console is no part of what browsers load, nor of the service.

@@ -6,8 +6,8 @@ import {
   generateInvitationToken,
   listInvitations,
   MOST_INVITATIONS,
-  MOST_MEMBERS,
 } from '../../models/accounts/invitations.ts';
+import { MOST_MEMBERS } from '../../models/accounts/members.ts';
 import { normalizeEmail } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
@@ -96,10 +96,15 @@ export function findInvitationHandler({ database, now }: Parts<'database' | 'now
 
 /** `POST /invitations/accept`. A password is hashed only for who has a good link: that is work. */
 export function acceptInvitationHandler(
-  dependencies: Parts<'database' | 'now' | 'makeId' | 'config'>,
+  dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'openId'>,
 ): Handler<'acceptInvitation'> {
-  const { database, makeId, now } = dependencies;
+  const { database, makeId, now, openId } = dependencies;
   return async (request, response) => {
+    if (openId?.settings.isOnly === true)
+      throw new ApiError(
+        403,
+        `passwords are not accepted here: open the invitation’s link, and join with ${openId.settings.name}`,
+      );
     const { token, name, password } = request.body;
     const invitation = await findOpenInvitation(database, token, now());
     if (invitation === null) throw isOver();

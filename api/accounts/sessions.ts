@@ -10,11 +10,12 @@ import {
   createSession,
   endSessionOf,
   generateSessionSecret,
+  type NewSession,
   type Session,
 } from '../../models/accounts/sessions.ts';
 import type { User } from '../../models/accounts/user-row.ts';
 import { findUserByEmail, normalizeEmail } from '../../models/accounts/users.ts';
-import { verifyPassword } from '../../models/secrets/password.ts';
+import { NO_PASSWORD_HASH, verifyPassword } from '../../models/secrets/password.ts';
 import { ApiError, CodeRequired, notFound } from '../api-error.ts';
 import type { SessionCaller } from '../caller.ts';
 import type { Parts, ApiConfig } from '../dependencies.ts';
@@ -29,12 +30,14 @@ import { takeCode } from './session/proofs.ts';
 
 /** `POST /session`. Who has gone meanwhile, or has another password by then, is answered as who never was. */
 export function signInHandler(
-  dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'throttle'>,
+  dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'throttle' | 'openId'>,
 ): Handler<'signIn'> {
-  const { database, throttle } = dependencies;
+  const { database, throttle, now, openId } = dependencies;
   return async (request, response) => {
     const { email, password, code } = request.body;
     const user = await findUserByEmail(database, email);
+    if (openId?.settings.isOnly === true && (user?.passwordSignInUntil ?? 0) * 1000 <= now())
+      throw passwordsOff(openId.settings.name);
     // An address without an account is counted like one that has one, or the count would tell them apart.
     const attempt = await throttle.begin(user?.id ?? digestOf(email), { request, response });
     if (!(await attempt.verify(() => verifyPassword(password, user?.passwordHash ?? null))) || user === null)
@@ -67,6 +70,15 @@ function digestOf(email: string): string {
 /** Which of the two it was is shown to nobody. */
 function wrong(): ApiError {
   return new ApiError(401, 'incorrect email or password');
+}
+
+/** Where only the provider's sign-in is accepted (D-588). */
+export function passwordsOff(providerName: string): ApiError {
+  return new ApiError(
+    403,
+    `passwords are not accepted here: sign in with ${providerName}. If that is impossible, an operator lets one user in ` +
+      'for a day by `spotcheck user reset --email ADDRESS`',
+  );
 }
 
 /** `GET /session`. */
@@ -140,6 +152,7 @@ export function presentUser(user: User, recoveryCodesLeft: number): Schemas['Ses
     totp_enabled: user.totpConfirmedAt !== null,
     recovery_codes_left: recoveryCodesLeft,
     password_changed_at: user.passwordChangedAt,
+    has_password: user.passwordHash !== NO_PASSWORD_HASH,
     last_signed_in_at: user.lastSignedInAt,
     created_at: user.createdAt,
   };
@@ -183,14 +196,14 @@ function presentSession(
 const USER_AGENT_LENGTH = 255;
 
 /**
- * Begins a session of a user whose password and code were checked, and ends the one that the request came with. Sets
- * the cookie of the new session, and one by which the browser is recognized later. Null, and no cookie is set, where
- * the user was removed meanwhile or has another password or second factor.
+ * Begins a session of a user whose password and code were checked, or whom a provider vouched for, and ends the one
+ * that the request came with. Sets the cookie of the new session, and one by which the browser is recognized later.
+ * Null, and no cookie is set, where the user was removed meanwhile or has another password or second factor.
  */
 export async function beginSession(
   { database, now, makeId, config }: Parts<'database' | 'now' | 'makeId' | 'config'>,
   { request, response }: Exchange,
-  { user, author }: { user: User } & Authored,
+  { user, provider = null, author }: Pick<NewSession, 'provider'> & { user: User } & Authored,
 ): Promise<SessionCaller | null> {
   const secret = generateSessionSecret();
   const isCreated = await createSession(database, {
@@ -199,6 +212,7 @@ export async function beginSession(
     user,
     address: addressOf(response),
     userAgent: userAgentOf(request),
+    provider,
     nowMs: now(),
     author,
   });

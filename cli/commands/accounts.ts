@@ -59,13 +59,14 @@ function isThere(name: string): Refusal {
 /** `user reset`: a new password for who lost access. */
 export async function resetUser(options: { email: string; json?: boolean }): Promise<void> {
   const email = options.email.trim();
-  const access = await withDatabase(async ({ database, author }) => {
+  const access = await withDatabase(async ({ database, author, nowMs }) => {
     const user = await findUserByEmail(database, email);
     if (user === null) throw unknownUser(email);
     const password = randomBytes(12).toString('base64url');
     const reset = await resetAccess(database, {
       userId: user.id,
       passwordHash: await hashPassword(password),
+      nowMs,
       author: author('member.reset'),
     });
     if (reset === null) throw unknownUser(email);

@@ -8,6 +8,7 @@ import { Button } from '../parts/button.tsx';
 import { TextField, Form, FormError } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
+import { ProviderButton, useSignInMethods } from '../parts/provider-button.tsx';
 import type { PageProps } from '../paths.ts';
 import { OpenFrame } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
@@ -43,6 +44,7 @@ export function InvitationPage({ params }: PageProps) {
 }
 
 function Acceptance({ invitation, token }: { invitation: Invitation; token: string }) {
+  const { password: takesPasswords = true, open_id: provider = null } = useSignInMethods().value.value ?? {};
   const name = useSignal('');
   const password = useSignal('');
   const form = useJudgedForm({
@@ -71,33 +73,50 @@ function Acceptance({ invitation, token }: { invitation: Invitation; token: stri
       title={`Join ${invitation.tenant.name}`}
       lead={`${inviter === undefined ? 'You’re invited' : `${inviter} invites you`} as ${role}.`}
     >
-      <Form class="flex flex-col gap-4" onSubmit={accept}>
-        <TextField label="Email" value={invitation.email} onValue={() => undefined} readOnly autocomplete="username" />
-        <TextField
-          label="Name"
-          value={name.value}
-          autocomplete="name"
-          required
-          autofocus
-          error={form.problem('name')}
-          onValue={(value) => (name.value = value)}
-        />
-        <TextField
-          label="Password"
-          type="password"
-          value={password.value}
-          autocomplete="new-password"
-          required
-          minLength={12}
-          hint="At least 12 characters."
-          error={form.problem('password')}
-          onValue={(value) => (password.value = value)}
-        />
-        <FormError text={form.rest} />
-        <Button type="submit" tone="primary" busy={form.isBusy.value} class="w-full">
-          Join
-        </Button>
-      </Form>
+      <div class="flex flex-col gap-4">
+        {takesPasswords && (
+          <Form class="flex flex-col gap-4" onSubmit={accept}>
+            <TextField
+              label="Email"
+              value={invitation.email}
+              onValue={() => undefined}
+              readOnly
+              autocomplete="username"
+            />
+            <TextField
+              label="Name"
+              value={name.value}
+              autocomplete="name"
+              required
+              autofocus
+              error={form.problem('name')}
+              onValue={(value) => (name.value = value)}
+            />
+            <TextField
+              label="Password"
+              type="password"
+              value={password.value}
+              autocomplete="new-password"
+              required
+              minLength={12}
+              hint="At least 12 characters."
+              error={form.problem('password')}
+              onValue={(value) => (password.value = value)}
+            />
+            <FormError text={form.rest} />
+            <Button type="submit" tone="primary" busy={form.isBusy.value} class="w-full">
+              Join
+            </Button>
+          </Form>
+        )}
+        {provider !== null && (
+          <ProviderButton
+            label={`Join with ${provider.name}`}
+            tone={takesPasswords ? 'plain' : 'primary'}
+            invitation={token}
+          />
+        )}
+      </div>
     </OpenFrame>
   );
 }

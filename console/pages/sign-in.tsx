@@ -8,12 +8,16 @@ import { required, useJudgedForm } from '../parts/action.ts';
 import { Button } from '../parts/button.tsx';
 import { TextField, Form, FormError } from '../parts/field.tsx';
 import { useTitle } from '../parts/page.tsx';
+import { ProviderButton, useSignInMethods } from '../parts/provider-button.tsx';
 import { OpenFrame } from '../shell/open-frame.tsx';
 
 const TEXTS = { email: 'Enter your email', password: 'Enter your password', code: 'Enter a code' } as const;
 
-/** The sign-in page: address and password, then the code if there is a second factor. */
+/** The sign-in page: address and password, then the code if there is a second factor; or the provider's button. */
 export function SignInPage() {
+  const methods = useSignInMethods();
+  const usesPassword = useSignal(false);
+  const { password: takesPasswords = true, open_id: provider = null } = methods.value.value ?? {};
   const email = useSignal('');
   const password = useSignal('');
   const code = useSignal('');
@@ -50,45 +54,57 @@ export function SignInPage() {
       title={asksCode.value ? 'Two-factor authentication' : 'Sign in'}
       lead={asksCode.value ? 'Enter the code from your authenticator app. You can also use a recovery code.' : reason()}
     >
-      <Form class="flex flex-col gap-4" onSubmit={submit}>
-        {asksCode.value ? (
-          <CodeField value={code.value} error={form.problem('code')} onValue={(value) => (code.value = value)} />
-        ) : (
-          <>
-            <TextField
-              label="Email"
-              type="text"
-              inputMode="email"
-              autocomplete="username"
-              autocapitalize="none"
-              spellcheck={false}
-              required
-              autofocus
-              value={email.value}
-              error={form.problem('email')}
-              onValue={(value) => (email.value = value)}
-            />
-            <TextField
-              label="Password"
-              type="password"
-              autocomplete="current-password"
-              required
-              value={password.value}
-              error={form.problem('password')}
-              onValue={(value) => (password.value = value)}
-            />
-          </>
+      <div class="flex flex-col gap-4">
+        {(takesPasswords || usesPassword.value || asksCode.value) && (
+          <Form class="flex flex-col gap-4" onSubmit={submit}>
+            {asksCode.value ? (
+              <CodeField value={code.value} error={form.problem('code')} onValue={(value) => (code.value = value)} />
+            ) : (
+              <>
+                <TextField
+                  label="Email"
+                  type="text"
+                  inputMode="email"
+                  autocomplete="username"
+                  autocapitalize="none"
+                  spellcheck={false}
+                  required
+                  autofocus
+                  value={email.value}
+                  error={form.problem('email')}
+                  onValue={(value) => (email.value = value)}
+                />
+                <TextField
+                  label="Password"
+                  type="password"
+                  autocomplete="current-password"
+                  required
+                  value={password.value}
+                  error={form.problem('password')}
+                  onValue={(value) => (password.value = value)}
+                />
+              </>
+            )}
+            <FormError text={isRefused ? refusal : form.rest} />
+            <Button type="submit" tone="primary" busy={form.isBusy.value} class="w-full">
+              {asksCode.value ? 'Continue' : 'Sign in'}
+            </Button>
+            {asksCode.value && (
+              <Button tone="quiet" onClick={startAnew} class="w-full">
+                Back
+              </Button>
+            )}
+          </Form>
         )}
-        <FormError text={isRefused ? refusal : form.rest} />
-        <Button type="submit" tone="primary" busy={form.isBusy.value} class="w-full">
-          {asksCode.value ? 'Continue' : 'Sign in'}
-        </Button>
-        {asksCode.value && (
-          <Button tone="quiet" onClick={startAnew} class="w-full">
-            Back
+        {provider !== null && !asksCode.value && (
+          <ProviderButton label={`Sign in with ${provider.name}`} tone={takesPasswords ? 'plain' : 'primary'} />
+        )}
+        {!takesPasswords && !usesPassword.value && !asksCode.value && (
+          <Button tone="quiet" onClick={() => (usesPassword.value = true)} class="w-full">
+            Use a password from your operator
           </Button>
         )}
-      </Form>
+      </div>
     </OpenFrame>
   );
 }

@@ -106,7 +106,8 @@ function ConnectionNotice() {
 
 /** A reminder to change the initial password. */
 function PasswordNotice() {
-  if (signedIn().user.password_changed_at !== null || PAGES.settingsSection === undefined) return null;
+  const { password_changed_at: changedAt, has_password: hasPassword } = signedIn().user;
+  if (changedAt !== null || !hasPassword || PAGES.settingsSection === undefined) return null;
   return (
     <aside
       aria-label="Notice"

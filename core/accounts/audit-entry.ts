@@ -64,6 +64,10 @@ export const AUDIT_ACTIONS = [
   'monitor.drilled',
   'account.ping_key_created',
   'account.ping_key_deleted',
+  'member.provisioned',
+  'member.identity_linked',
+  'member.identity_unlinked',
+  'member.signed_out_by_provider',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -17,7 +17,9 @@ export type Recorded = { tenantId: string; object: AuditObject; changes?: FieldC
 export const OPERATOR: AuditActor = { kind: 'operator', id: null, name: 'Operator' };
 
 /** The service itself, or the part of the world that speaks to it. */
-export function systemActor(name: 'Spotcheck' | 'Slack' | 'Telegram' | 'Email' | 'Ping key'): AuditActor {
+export function systemActor(
+  name: 'Spotcheck' | 'Slack' | 'Telegram' | 'Email' | 'Ping key' | 'OpenID Connect',
+): AuditActor {
   return { kind: 'system', id: null, name };
 }
 

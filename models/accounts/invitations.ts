@@ -3,9 +3,12 @@ import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
+import { NO_PASSWORD_HASH } from '../secrets/password.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
+import { insertIdentity, shownOf, type NewIdentity } from './identities.ts';
+import { MOST_MEMBERS } from './members.ts';
 import { personName } from './recorded-fields.ts';
 import type { User } from './user-row.ts';
 import { insertUser, normalizeEmail } from './users.ts';
@@ -41,9 +44,6 @@ const KEPT_SECONDS = 30 * DAY_SECONDS;
 
 /** How many of an account may be open at a time. */
 export const MOST_INVITATIONS = 100;
-
-/** How many people an account can have. */
-export const MOST_MEMBERS = 1000;
 
 /** The columns of an `Invitation`: of `invitations` as `i`, and of who invited as `u`. */
 const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS "invitedBy",
@@ -160,7 +160,11 @@ export async function findOpenInvitation(
   return await readOpen(runOn(database.pool), token, nowMs);
 }
 
-export type Acceptance = { token: string; userId: string; name: string; passwordHash: string; nowMs: number };
+/** `passwordHash` null = the person has none, and signs in by `identity`. */
+export type Acceptance = { token: string; userId: string; name: string; nowMs: number } & (
+  | { passwordHash: string; identity?: never }
+  | { passwordHash: null; identity: NewIdentity }
+);
 
 /**
  * Uses an invitation up and makes its member. Null when it is not good any more, `taken` and nothing is changed when
@@ -168,7 +172,7 @@ export type Acceptance = { token: string; userId: string; name: string; password
  */
 export async function acceptInvitation(
   database: Pick<Database, 'pool'>,
-  { token, userId, name, passwordHash, nowMs, author }: Acceptance & Authored,
+  { token, userId, name, passwordHash, identity, nowMs, author }: Acceptance & Authored,
 ): Promise<User | 'taken' | null> {
   return await inTransaction(database, async (run) => {
     const invitation = await readOpen(run, token, nowMs);
@@ -183,19 +187,24 @@ export async function acceptInvitation(
       email,
       name,
       role,
-      passwordHash,
-      choseThePassword: true,
+      passwordHash: passwordHash ?? NO_PASSWORD_HASH,
+      choseThePassword: passwordHash !== null,
       isOperator: false,
       nowMs,
     });
     if (user === null) return 'taken';
+    if (identity !== undefined && !(await insertIdentity(run, userId, identity)))
+      throw new Error('An identity became another user’s while its invitation was accepted');
     await run('UPDATE invitations SET accepted_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
     const actor = { kind: 'user' as const, id: userId, name: personName(user) };
     await recordChange(run, author, {
       tenantId,
       actor,
       object: { kind: 'invitation', id, name: email },
-      changes: madeWith({ member_id: userId, email, name, role }, { password: passwordHash }),
+      changes: madeWith(
+        { member_id: userId, email, name, role, ...(identity && shownOf(identity)) },
+        { password: passwordHash },
+      ),
     });
     return user;
   });

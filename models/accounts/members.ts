@@ -8,6 +8,9 @@ import { memberObject } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
 import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
 
+/** How many people an account can have. */
+export const MOST_MEMBERS = 1000;
+
 /** Which member of which account. */
 type MemberKey = { tenantId: string; id: string };
 

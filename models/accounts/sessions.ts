@@ -40,26 +40,32 @@ export function generateSessionSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url');
 }
 
-/** `user` is what the password and the second factor were checked against. */
+/**
+ * `user` is what the password and the second factor were checked against. `provider` is there where the person came by
+ * an OpenID Connect provider: by which identity, and what the provider calls its own session (null = nothing).
+ */
 export type NewSession = {
   id: string;
   secret: string;
   user: Pick<User, 'id' | 'passwordHash' | 'totpConfirmedAt'>;
   address: string | null;
   userAgent: string | null;
+  provider?: { identityId: string; issuer: string; sid: string | null } | null;
   nowMs: number;
 };
 
 /**
  * Stores a session and removes the person's old ones. Returns false, and stores nothing, if the person was removed
- * meanwhile or has a new password or second factor: such a change ends sessions, and this one would survive it.
+ * meanwhile or has a new password or second factor: such a change ends sessions, and this one would survive it. The
+ * same where the identity was unlinked.
  */
 export async function createSession(
   database: Pick<Database, 'pool'>,
-  { id, secret, user, address, userAgent, nowMs, author }: NewSession & Authored,
+  { id, secret, user, address, userAgent, provider = null, nowMs, author }: NewSession & Authored,
 ): Promise<boolean> {
   const now = Math.floor(nowMs / 1000);
   const isCreated = await inTransaction(database, async (run) => {
+    if (provider !== null && !(await holdIdentity(run, user.id, { ...provider, now }))) return false;
     const created = await run(
       `WITH signed_in AS (
          UPDATE users SET last_signed_in_at = $4 WHERE id = $2 AND password_hash = $7
@@ -69,8 +75,18 @@ export async function createSession(
        SELECT $1, signed_in.id, $3, $4, $4, $5, $6 FROM signed_in RETURNING id`,
       [id, user.id, fingerprintOf(secret), now, address, userAgent, user.passwordHash, user.totpConfirmedAt],
     );
-    if (created.length > 0) await recordMemberChange(run, author, { userId: user.id });
-    return created.length > 0;
+    if (created.length === 0) return false;
+    if (provider !== null)
+      await run('INSERT INTO open_id_sessions (session_id, identity_id, sid) VALUES ($1, $2, $3)', [
+        id,
+        provider.identityId,
+        provider.sid,
+      ]);
+    await recordMemberChange(run, author, {
+      userId: user.id,
+      ...(provider !== null && { changes: { provider: [null, provider.issuer] } }),
+    });
+    return true;
   });
   // On its own: of two sign-ins at once neither waits for the other's old sessions while it holds the person.
   await runOn(database.pool)(
@@ -80,6 +96,21 @@ export async function createSession(
     [user.id, now - IDLE_SECONDS, now - LIFETIME_SECONDS],
   );
   return isCreated;
+}
+
+/** Records a sign-in by an identity, which is held until the transaction ends; false where it was unlinked meanwhile. */
+async function holdIdentity(
+  run: Run,
+  userId: string,
+  { identityId, now }: { identityId: string; now: number },
+): Promise<boolean> {
+  // The person first, as whatever else changes people.
+  await run('SELECT 1 FROM users WHERE id = $1 FOR NO KEY UPDATE', [userId]);
+  const held = await run(
+    'UPDATE open_id_identities SET last_signed_in_at = $3 WHERE id = $1 AND user_id = $2 RETURNING id',
+    [identityId, userId, now],
+  );
+  return held.length > 0;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
+import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
@@ -168,22 +169,25 @@ export async function changePassword(
 /** What was taken from a person who was given a new password. */
 type AccessReset = { endedSessions: number; secondFactorRemoved: boolean };
 
+/** For how long the password that a reset gives is accepted where only the provider's sign-in is, in seconds. */
+const BREAK_GLASS_SECONDS = DAY_SECONDS;
+
 /**
  * Gives a person another password, takes their second factor away, one that was only begun too, and ends all their
- * sessions, in one transaction. The password counts as one that was handed out. Null when there is no such user any
- * more.
+ * sessions, in one transaction. The password counts as one that was handed out, and is accepted for a day where only
+ * the provider's sign-in is (D-588). Null when there is no such user any more.
  */
 export async function resetAccess(
   database: Pick<Database, 'pool'>,
-  { userId, passwordHash, author }: { userId: string; passwordHash: string } & Authored,
+  { userId, passwordHash, nowMs, author }: { userId: string; passwordHash: string; nowMs: number } & Authored,
 ): Promise<AccessReset | null> {
   return await inTransaction(database, async (run) => {
     const [held] = await run<{ totp_confirmed_at: number | null }>(
       `WITH held AS (SELECT id, totp_confirmed_at FROM users WHERE id = $1 FOR NO KEY UPDATE)
        UPDATE users u SET password_hash = $2, password_changed_at = NULL, sealed_totp_secret = NULL,
-         totp_confirmed_at = NULL, totp_step = NULL
+         totp_confirmed_at = NULL, totp_step = NULL, password_sign_in_until = $3
        FROM held WHERE u.id = held.id RETURNING held.totp_confirmed_at`,
-      [userId, passwordHash],
+      [userId, passwordHash, Math.floor(nowMs / 1000) + BREAK_GLASS_SECONDS],
     );
     if (held === undefined) return null;
     await run('DELETE FROM recovery_codes WHERE user_id = $1', [userId]);

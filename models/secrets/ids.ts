@@ -20,7 +20,8 @@ export type IdPrefix =
   | 'blk'
   | 'mnt'
   | 'drl'
-  | 'pky';
+  | 'pky'
+  | 'idn';
 
 /**
  * Makes ids: a prefix and a ULID in lower case. They sort by the moment of creation, within one process strictly, so

@@ -97,15 +97,15 @@ function formOf(nonce: Buffer, tag: Buffer): string {
   ].join('$');
 }
 
-/** A hash that no password has: its salt and tag are zeros. */
-const UNKNOWN_USER_HASH = formOf(Buffer.alloc(16), Buffer.alloc(PARAMETERS.tagLength));
+/** A hash that no password has: its salt and tag are zeros. People who have no password have it. */
+export const NO_PASSWORD_HASH = formOf(Buffer.alloc(16), Buffer.alloc(PARAMETERS.tagLength));
 
 /**
  * True when the password is the one that was hashed; false also for a hash in an unknown form. Null stands for the hash
  * of an unknown user: the same work is done for it, so that its duration does not show who is one.
  */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
-  const [algorithm, memory, passes, salt = '', tag = ''] = (stored ?? UNKNOWN_USER_HASH).split('$');
+  const [algorithm, memory, passes, salt = '', tag = ''] = (stored ?? NO_PASSWORD_HASH).split('$');
   if (algorithm !== 'argon2id') return false;
   const expected = Buffer.from(tag, 'base64url');
   const actual = await hash({

@@ -137,6 +137,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
         sendTestMessage: async () => null,
         enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),
         enqueueDrill: async (answers) => void enqueuedDrills.push(...answers),
+        openId: null,
         authorizeSlack: null,
         telegramBot: 'bot_of_the_test',
         sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),

@@ -3,6 +3,7 @@ import { MOST_AT_ONCE } from '../../core/monitors/bulk.ts';
 import { buildReport, reportedPeriod, reportMonitor } from '../../core/statistics/reports/build.ts';
 import { periodAround } from '../../core/statistics/reports/periods.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
+import { linkIdentity } from '../../models/accounts/identities.ts';
 import { createInvitation, generateInvitationToken } from '../../models/accounts/invitations.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../models/alerts/deliveries.ts';
@@ -34,7 +35,8 @@ export type Kind =
   | 'member'
   | 'invitation'
   | 'maintenance'
-  | 'bulk_change';
+  | 'bulk_change'
+  | 'identity';
 
 /** An account that has something of every kind. */
 export type Furnished = {
@@ -65,6 +67,7 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
   const apiToken = await addToken(api, account, mark);
   const colleague = await addPerson(api, account.tenantId, { role: 'editor', mark: `colleague-${mark}` });
   const invitation = await addInvitation(api, person, mark);
+  const identity = await addIdentity(api, person, mark);
   const maintenance = await addMaintenance(account, { monitor, mark });
   const bulkChange = await addBulkChange(api, account, { person, mark });
   const { rows } = await api.database.pool.query<{ no: number }>('SELECT no FROM monitors WHERE tenant_id = $1', [
@@ -90,9 +93,17 @@ export async function furnishAccount(api: ApiServer, mark: string): Promise<Furn
       invitation: [invitation],
       maintenance: [maintenance],
       bulk_change: [bulkChange],
+      identity: [identity],
     },
     numbers: { monitor: rows.map(({ no }) => no), agent: [agent.no] },
   };
+}
+
+async function addIdentity(api: ApiServer, { user }: Person, mark: string): Promise<string> {
+  const id = api.makeId('idn');
+  const identity = { id, issuer: `https://${mark}.example`, subject: id, email: '', nowMs: START_MS };
+  await linkIdentity(api.database, { userId: user.id, identity, author: null });
+  return id;
 }
 
 /** The credentials that a member sends with a request for an operation. */

@@ -152,7 +152,7 @@ test('an unknown address is exit 1 with one line, no address is wrong usage, and
   });
   t.is((await reset('--email', 'ada@example')).status, 1);
   t.is((await reset()).status, 2);
-  t.is(await resetAccess(database, { userId: 'usr_none', passwordHash: 'x', author: null }), null);
+  t.is(await resetAccess(database, { userId: 'usr_none', passwordHash: 'x', nowMs: Date.now(), author: null }), null);
   t.is((await listSessions(database, ada.user.id, NOW_MS)).length, 1);
 });
 
@@ -163,9 +163,12 @@ test('a reset that fails half-way has changed nothing', async (t) => {
     `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the disk is full'; END $$`,
   );
   await database.pool.query('CREATE TRIGGER refuse BEFORE DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION refuse()');
-  await t.throwsAsync(resetAccess(database, { userId: ada.user.id, passwordHash: 'new', author: null }), {
-    message: /the disk is full/,
-  });
+  await t.throwsAsync(
+    resetAccess(database, { userId: ada.user.id, passwordHash: 'new', nowMs: Date.now(), author: null }),
+    {
+      message: /the disk is full/,
+    },
+  );
   t.deepEqual(
     await findUserByEmail(database, 'ada@example.org'),
     (await findSessionHolder(database, secret, NOW_MS))?.user,

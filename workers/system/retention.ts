@@ -1,6 +1,7 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { deleteOldAuditEntries } from '../../models/accounts/audit-log.ts';
+import { deleteUsedOnce } from '../../models/accounts/identities.ts';
 import { deletePastInvitations } from '../../models/accounts/invitations.ts';
 import { deleteOverSessions } from '../../models/accounts/sessions.ts';
 import { deleteOldSignInClients } from '../../models/accounts/sign-in-clients.ts';
@@ -84,6 +85,7 @@ type Deleted = {
   telegramUpdates: number;
   vendorPages: number;
   sessions: number;
+  usedOnce: number;
   signInClients: number;
   invitations: number;
   auditEntries: number;
@@ -109,6 +111,7 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
       now() - KEEP_UNWATCHED_MS,
     ),
     sessions: await deleteOverSessions(database, now()),
+    usedOnce: await deleteUsedOnce(database, now()),
     signInClients: await deleteOldSignInClients(database, now()),
     invitations: await deletePastInvitations(database, now()),
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS),

@@ -3,7 +3,12 @@ import { LIFETIME_SECONDS } from '../../../models/accounts/sessions.ts';
 import { KEPT_SECONDS } from '../../../models/accounts/sign-in-clients.ts';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
+/** What `SecretBox.seal` makes, of what fits into a cookie. */
+const SEALED = /^v1\.[\w-]{1,100}\.[\w-]{1,3500}$/;
 const CELL_NAME = /^[a-z][a-z0-9]{0,15}$/;
+
+/** For how long a sign-in at a provider may take, in seconds. */
+export const VISIT_SECONDS = 600;
 
 /** A cookie that holds a secret, or the name of a cell, on one installation. */
 export type SecretCookie = {
@@ -21,6 +26,11 @@ export function sessionCookie(publicUrl: string): SecretCookie {
 /** Makes the cookie that says which cell a browser's pages come from, behind a router; it opens nothing. */
 export function cellCookie(publicUrl: string): SecretCookie {
   return namedCookie(publicUrl, { plainName: 'spotcheck-cell', maxAgeSeconds: KEPT_SECONDS, form: CELL_NAME });
+}
+
+/** Makes the cookie that binds a visit at an OpenID Connect provider to the browser that began it. */
+export function visitCookie(publicUrl: string): SecretCookie {
+  return namedCookie(publicUrl, { plainName: 'spotcheck-open-id', maxAgeSeconds: VISIT_SECONDS, form: SEALED });
 }
 
 /** Makes the cookie by which a browser that signed in is recognized; it opens nothing. */

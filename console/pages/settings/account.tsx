@@ -15,6 +15,7 @@ import { Moment, clock, formatDateTime } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { ZoneField } from '../../parts/zone-field.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
+import { Identities } from './identities.tsx';
 import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
 
@@ -33,16 +34,21 @@ export function AccountSettings() {
           <Profile />
         </Card>
       </Section>
-      <Section title="Password">
-        <Card>
-          <PasswordForm />
-        </Card>
-      </Section>
-      <Section title="Two-factor authentication" lead="Protects your account if your password leaks.">
-        <Card>
-          <SecondFactor />
-        </Card>
-      </Section>
+      {signedIn().user.has_password && (
+        <>
+          <Section title="Password">
+            <Card>
+              <PasswordForm />
+            </Card>
+          </Section>
+          <Section title="Two-factor authentication" lead="Protects your account if your password leaks.">
+            <Card>
+              <SecondFactor />
+            </Card>
+          </Section>
+        </>
+      )}
+      <Identities />
     </>
   );
 }

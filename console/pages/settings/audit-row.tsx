@@ -72,6 +72,10 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'maintenance.deleted': 'deleted the maintenance',
   'account.ping_key_created': 'created a ping key for',
   'account.ping_key_deleted': 'deleted the ping key of',
+  'member.provisioned': 'joined by the sign-in provider as',
+  'member.identity_linked': 'linked a sign-in provider to',
+  'member.identity_unlinked': 'unlinked a sign-in provider from',
+  'member.signed_out_by_provider': 'reported a sign-out at the provider of',
 };
 
 /** The kinds of objects to filter by. */
@@ -130,6 +134,9 @@ const OWN_PHRASES: Partial<Record<Entry['action'], string>> = {
   'member.second_factor_started': 'enabled {own} two-factor authentication',
   'member.second_factor_stopped': 'disabled {own} two-factor authentication',
   'member.recovery_codes_renewed': 'renewed {own} recovery codes',
+  'member.provisioned': 'joined by the sign-in provider',
+  'member.identity_linked': 'linked {own} account at the sign-in provider',
+  'member.identity_unlinked': 'unlinked {own} account at the sign-in provider',
 };
 
 /** What a member did to its own account, as a whole phrase; null for anything else. */

@@ -12,11 +12,12 @@ import { listRows } from '../../attackers/stored-rows.ts';
 import { pingTokenOf } from '../../helpers/api-client.ts';
 import { listOperations, type DescribedOperation, type Document } from '../../helpers/described-operations.ts';
 import { totpCode } from '../../helpers/totp.ts';
-import { isError, send, withApiServer, type Answer, type ApiServer } from '../api-server.ts';
+import { isError, send, type Answer, type ApiServer } from '../api-server.ts';
 import { addPerson, addSession, PASSWORD, type Person } from '../person.ts';
+import { withOpenId } from './open-id/open-id-sign-in.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-withApiServer(test);
+await withOpenId(test);
 
 type Entry = {
   id: string;
@@ -76,6 +77,8 @@ const BODIES: Readonly<Record<string, (stage: Stage) => unknown>> = {
   signIn: ({ person, password }) => ({ email: person.email, password }),
   updateUser: () => ({ name: 'Ada Lovelace', theme: 'dark' }),
   changePassword: ({ password }) => ({ current: password, new: NEW_PASSWORD }),
+  startOpenIdSignIn: () => ({}),
+  startIdentityLink: ({ password }) => ({ password }),
   startTotp: ({ password }) => ({ password }),
   confirmTotp: ({ totpSecret }) => ({ code: totpCode(totpSecret, Math.floor(Date.now() / 30_000)) }),
   removeTotp: ({ password, codes }) => ({ password, code: codes.shift() }),

@@ -29,6 +29,7 @@ function person(role: Role): Caller {
     isOperator: false,
     totpConfirmedAt: null,
     passwordChangedAt: null,
+    passwordSignInUntil: null,
     lastSignedInAt: null,
     createdAt: 1,
   } as const;

@@ -4,9 +4,12 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { serveCellRouter, type CellRouterLimits } from '../../../api/cell-router.ts';
 import { writeToken } from '../../../core/accounts/cells.ts';
+import { deleteUsedOnce } from '../../../models/accounts/identities.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
+import { addProviderUser, Browser, openIdOf } from '../../api/accounts/open-id/open-id-sign-in.ts';
 import { addPerson, addSession } from '../../api/person.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
+import { startOpenIdProvider } from '../../helpers/open-id-provider.ts';
 import { until } from '../../helpers/until.ts';
 import { numberOf, statusesOf, thenRefused, made, type Walker } from './walker.ts';
 
@@ -167,6 +170,40 @@ const auditLog: Walker = async (t) => {
 };
 
 /** The walkers of accounts and who is in them. */
+/** Whoever the provider did not vouch for leaves nothing, and whom it did has one identity. */
+const providerSignIns: Walker = async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const provider = await startOpenIdProvider();
+  t.teardown(() => provider.close());
+  const provisionDomains = [{ domain: 'example.com', tenantId }];
+  const url = await api.another({ openId: openIdOf(provider, { provisionDomains }) });
+  const count = () =>
+    numberOf(
+      api,
+      `SELECT (SELECT count(*) FROM open_id_identities) + (SELECT count(*) FROM open_id_sessions)
+         + (SELECT count(*) FROM open_id_used)`,
+    );
+  const before = await count();
+  const browser = new Browser(url);
+  const address = new URL(await browser.begin());
+  const query = new URLSearchParams({
+    code: 'x',
+    iss: provider.issuer,
+    state: address.searchParams.get('state') ?? '',
+  });
+  t.is((await browser.open(`${url}/connect/open-id?${query}`)).status, 400);
+  const logout = { method: 'POST', body: new URLSearchParams({ logout_token: await provider.sign({ jti: 'x' }) }) };
+  t.is((await fetch(`${url}/connect/open-id/logout`, logout)).status, 400);
+  t.is(await count(), before);
+  const sub = addProviderUser(provider);
+  for (const one of [new Browser(url), new Browser(url)]) t.is((await one.signIn(provider, sub)).status, 303);
+  t.is(await numberOf(api, 'SELECT count(*) FROM open_id_identities WHERE subject = $1', [sub]), 1);
+  t.is(await count(), before + 5);
+  await deleteUsedOnce(api.database, Date.now() + 601_000);
+  t.is(await numberOf(api, 'SELECT count(*) FROM open_id_used'), 0);
+};
+
 export const ACCOUNT_WALKERS: Readonly<Record<string, Walker>> = {
   requests,
   'bodies of requests': bodies,
@@ -174,6 +211,7 @@ export const ACCOUNT_WALKERS: Readonly<Record<string, Walker>> = {
   guessing,
   people,
   sessions,
+  'sign-ins by a provider': providerSignIns,
   'API tokens': tokens,
   agents,
   'audit log': auditLog,

@@ -1,0 +1,84 @@
+import { listIdentities, unlinkIdentity, type Identity } from '../../../models/accounts/identities.ts';
+import { NO_PASSWORD_HASH } from '../../../models/secrets/password.ts';
+import { ApiError, conflict, notFound } from '../../api-error.ts';
+import type { Parts } from '../../dependencies.ts';
+import type { Handler } from '../../handler.ts';
+import { authorOf, idOf, personOf } from '../../request-context.ts';
+import type { components } from '../../schema.generated.ts';
+import { passwordProof, requireProofs, takeCode } from '../session/proofs.ts';
+import { beginVisit } from './visit.ts';
+
+/** `GET /user/identities`. */
+export function listIdentitiesHandler({ database }: Parts<'database'>): Handler<'listIdentities'> {
+  return async (_request, response) => {
+    const identities = await listIdentities(database, personOf(response).user.id);
+    response.json({ identities: identities.map(presentIdentity) });
+  };
+}
+
+/**
+ * `POST /user/identities`: where the browser is to go to link one. A new way in to an account asks for what the old way
+ * asks for, or a stranger at an open browser would make one for good.
+ */
+export function startIdentityLinkHandler(
+  dependencies: Parts<'database' | 'now' | 'config' | 'openId' | 'logger' | 'throttle'>,
+): Handler<'startIdentityLink'> {
+  return async (request, response) => {
+    const { password, code } = request.body;
+    const { user } = personOf(response);
+    if (user.passwordHash === NO_PASSWORD_HASH)
+      throw conflict('you have no password to prove who you are: ask an operator for one (spotcheck user reset)');
+    if (user.totpConfirmedAt !== null && code === undefined)
+      throw new ApiError(400, 'code is required, because two-factor authentication is on');
+    await requireProofs(dependencies.throttle, { request, response }, [
+      passwordProof(response, 'password', password),
+      ...(user.totpConfirmedAt === null
+        ? []
+        : [
+            {
+              field: 'code',
+              wrong: 'is wrong or has already been used: the app shows a new one every 30 seconds',
+              isGiven: () => takeCode(dependencies, user.id, code ?? ''),
+            },
+          ]),
+    ]);
+    const url = await beginVisit(
+      dependencies,
+      { request, response },
+      { returnTo: '/settings/account', linkTo: user.id },
+    );
+    response.json({ url });
+  };
+}
+
+/** `DELETE /user/identities/{id}`. */
+export function unlinkIdentityHandler({ database, openId }: Parts<'database' | 'openId'>): Handler<'unlinkIdentity'> {
+  return async (request, response) => {
+    const { user, sessionId } = personOf(response);
+    const id = idOf(request);
+    if (user.passwordHash === NO_PASSWORD_HASH || openId?.settings.isOnly === true)
+      throw conflict(
+        user.passwordHash === NO_PASSWORD_HASH
+          ? 'you have no password, and could not sign in any more: ask an operator for one first (spotcheck user reset)'
+          : 'passwords are not accepted here, and you could not sign in any more',
+      );
+    const ended = await unlinkIdentity(database, {
+      author: authorOf(response),
+      userId: user.id,
+      id,
+      keepSessionId: sessionId,
+    });
+    if (ended === null) throw notFound('identity', id);
+    response.json({ ended_sessions: ended });
+  };
+}
+
+function presentIdentity({
+  id,
+  issuer,
+  email,
+  createdAt,
+  lastSignedInAt,
+}: Identity): components['schemas']['Identity'] {
+  return { id, issuer, email, created_at: createdAt, last_signed_in_at: lastSignedInAt };
+}

@@ -1,0 +1,126 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import { pino } from 'pino';
+import { OpenIdProvider, type OpenIdSettings } from '../../../../api/accounts/open-id/provider.ts';
+import {
+  startOpenIdProvider,
+  type OpenIdProviderServer,
+  type ProviderUser,
+} from '../../../helpers/open-id-provider.ts';
+import { send, withApiServer, type Answer, type ApiServer } from '../../api-server.ts';
+
+export type OpenIdContext = { api: ApiServer };
+type Test = ExecutionContext<OpenIdContext>;
+
+/** The settings of an operator who only named the provider. */
+export function settingsOf(provider: OpenIdProviderServer, different: Partial<OpenIdSettings> = {}): OpenIdSettings {
+  return {
+    issuer: provider.issuer,
+    clientId: provider.clientId,
+    clientSecret: provider.clientSecret,
+    name: 'Keycloak',
+    scopes: 'openid email profile groups',
+    roleClaim: null,
+    roles: [],
+    provisionDomains: [],
+    linksByEmail: false,
+    isOnly: false,
+    ...different,
+  };
+}
+
+/** Starts a provider and an API that knows it, before the tests of a file. */
+export async function withOpenId(test: TestFn<OpenIdContext>): Promise<OpenIdProviderServer> {
+  const provider = await startOpenIdProvider();
+  withApiServer(test, { openId: openIdOf(provider) });
+  test.after.always(() => provider.close());
+  return provider;
+}
+
+/** What a process of the API speaks to the provider with. */
+export function openIdOf(provider: OpenIdProviderServer, different: Partial<OpenIdSettings> = {}): OpenIdProvider {
+  return new OpenIdProvider(settingsOf(provider, different), { logger: pino({ level: 'silent' }), now: Date.now });
+}
+
+/** A page that a browser got: its status, its text, and where it leads. */
+export type Page = { status: number; html: string; location: string | null };
+
+/** A browser: it keeps the cookies of one process of the API. */
+export class Browser {
+  readonly #base: string;
+  readonly cookies: Map<string, string>;
+
+  constructor(base: string, cookies: ReadonlyMap<string, string> = new Map()) {
+    this.#base = base;
+    this.cookies = new Map(cookies);
+  }
+
+  // oxlint-disable-next-line max-params -- a call reads like the request that it sends
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const answer: Answer = await send(`${this.#base}/v1${path}`, {
+      method,
+      body,
+      headers: { Cookie: this.#header(), ...headers },
+    });
+    this.#keep(answer.headers);
+    return answer;
+  }
+
+  /** Opens an address, of the API whatever host it names: proxies stand in front. */
+  async open(url: string): Promise<Page> {
+    const { pathname, search } = new URL(url);
+    const response = await fetch(`${this.#base}${pathname}${search}`, {
+      redirect: 'manual',
+      headers: { Cookie: this.#header() },
+    });
+    this.#keep(response.headers);
+    return { status: response.status, html: await response.text(), location: response.headers.get('location') };
+  }
+
+  /** Begins a sign-in; returns the address at the provider. */
+  async begin(body: Record<string, unknown> = {}): Promise<string> {
+    const answer = await this.call('POST', '/session/open-id', body);
+    if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+    return String(answer.json['url']);
+  }
+
+  /** Signs in as a person of the provider. */
+  async signIn(provider: OpenIdProviderServer, sub: string, body: Record<string, unknown> = {}): Promise<Page> {
+    return await this.open(await provider.signIn(await this.begin(body), sub));
+  }
+
+  /** Who is signed in, as the console asks. */
+  async session(): Promise<Answer> {
+    return await this.call('GET', '/session');
+  }
+
+  #header(): string {
+    return [...this.cookies].map((pair) => pair.join('=')).join('; ');
+  }
+
+  #keep(headers: Headers): void {
+    for (const cookie of headers.getSetCookie()) {
+      const [, name = '', value = '', rest = ''] = /^([^=]+)=([^;]*)(.*)/.exec(cookie) ?? [];
+      if (/Max-Age=0\b/.test(rest)) this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+  }
+}
+
+let people = 0;
+
+/** Makes a person at the provider; returns their `sub`. */
+export function addProviderUser(provider: OpenIdProviderServer, claims: ProviderUser = {}): string {
+  people += 1;
+  const sub = `sub-${people}`;
+  provider.users.set(sub, { email: `${sub}@example.com`, email_verified: true, name: `Person ${people}`, ...claims });
+  return sub;
+}
+
+/** Actions in an account's audit log, the newest first, and what they changed. */
+export async function auditOf({ context }: Test, tenantId: string): Promise<Record<string, unknown>[]> {
+  const { rows } = await context.api.database.pool.query<Record<string, unknown>>(
+    'SELECT action, actor_kind, object_id, changes, address FROM audit_log WHERE tenant_id = $1 ORDER BY no DESC',
+    [tenantId],
+  );
+  return rows;
+}

@@ -1,0 +1,84 @@
+import anyTest, { type TestFn } from 'ava';
+import { addPerson, PASSWORD } from '../../person.ts';
+import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdContext } from './open-id-sign-in.ts';
+
+const test = anyTest as TestFn<OpenIdContext>;
+const provider = await withOpenId(test);
+
+test('a person of a provisioned domain gets a user at the first sign-in, and the same one at the second', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const url = await api.another({
+    openId: openIdOf(provider, { provisionDomains: [{ domain: 'example.com', tenantId }] }),
+  });
+  const sub = addProviderUser(provider, { name: 'Grace\u0000 Hopper' });
+  const browser = new Browser(url);
+  const page = await browser.signIn(provider, sub, { return_to: '/monitors?tag=a' });
+  t.is(page.status, 303, page.html);
+  t.is(page.location, `${url}/monitors?tag=a`);
+  const first = await browser.session();
+  t.is(first.status, 200, first.text);
+  t.like(first.json['user'], {
+    email: `${sub}@example.com`,
+    name: 'Grace  Hopper',
+    role: 'viewer',
+    is_operator: false,
+    has_password: false,
+  });
+  t.is((first.json['tenant'] as { id: string }).id, tenantId);
+
+  const again = new Browser(url);
+  // Their address may change: `sub` is who they are.
+  provider.users.set(sub, { email: 'somewhere@else.example', email_verified: true });
+  t.is((await again.signIn(provider, sub)).location, `${url}/`);
+  t.is(((await again.session()).json['user'] as { id: string }).id, (first.json['user'] as { id: string }).id);
+  const { rows } = await api.database.pool.query('SELECT * FROM users WHERE tenant_id = $1', [tenantId]);
+  t.is(rows.length, 1);
+  t.deepEqual(
+    (await auditOf(t, tenantId)).map(({ action, actor_kind: kind, address }) => ({ action, kind, address })),
+    [
+      { action: 'member.signed_in', kind: 'user', address: '127.0.0.1' },
+      { action: 'member.signed_in', kind: 'user', address: '127.0.0.1' },
+      { action: 'member.provisioned', kind: 'user', address: '127.0.0.1' },
+    ],
+  );
+});
+
+test('a person links their account at the provider with their password, signs in by it, and unlinks it', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const person = await addPerson(api, tenantId, { role: 'editor' });
+  const sub = addProviderUser(provider, { email: 'private@home.example', email_verified: false });
+  const browser = new Browser(api.url, cookiesOf(person.headers));
+  const csrf = { 'X-CSRF-Token': person.headers['X-CSRF-Token'] ?? '' };
+  t.is((await new Browser(api.url).signIn(provider, sub)).status, 403);
+
+  const wrong = await browser.call('POST', '/user/identities', { password: 'not my password' }, csrf);
+  t.is(wrong.status, 400);
+  t.is(wrong.json['error'], 'password is not your password');
+  const begun = await browser.call('POST', '/user/identities', { password: PASSWORD }, csrf);
+  t.is(begun.status, 200, begun.text);
+  const page = await browser.open(await provider.signIn(String(begun.json['url']), sub));
+  t.is(page.location, `${api.url}/settings/account`, page.html);
+
+  const other = new Browser(api.url);
+  t.is((await other.signIn(provider, sub)).status, 303);
+  t.is(((await other.session()).json['user'] as { id: string }).id, person.user.id);
+  const listed = await browser.call('GET', '/user/identities');
+  const [identity] = listed.json['identities'] as { id: string; issuer: string; email: string }[];
+  t.like(identity, { issuer: provider.issuer, email: 'private@home.example' });
+
+  const unlinked = await browser.call('DELETE', `/user/identities/${identity?.id}`, undefined, csrf);
+  t.deepEqual(unlinked.json, { ended_sessions: 1 });
+  t.is((await other.session()).status, 401);
+  t.is((await browser.session()).status, 200);
+  t.is((await new Browser(api.url).signIn(provider, sub)).status, 403);
+  t.deepEqual(
+    (await auditOf(t, tenantId)).map(({ action }) => action),
+    ['member.identity_unlinked', 'member.signed_in', 'member.identity_linked'],
+  );
+});
+
+function cookiesOf(headers: Record<string, string>): Map<string, string> {
+  return new Map([(headers['Cookie'] ?? '').split('=') as [string, string]]);
+}
