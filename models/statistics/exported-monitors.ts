@@ -44,7 +44,7 @@ export async function listExportedRows(database: Pick<Database, 'pool'>, tenantI
                FROM monitors o JOIN monitor_sources s ON s.monitor_no = o.no JOIN agents a ON a.no = s.agent_no
                WHERE o.tenant_id = $1 AND o.enabled GROUP BY s.monitor_no
              ) s ON s.monitor_no = m.no
-             WHERE m.tenant_id = $1 AND m.target <> '' ORDER BY m.created_at, m.id`,
+             WHERE m.tenant_id = $1 AND (m.target <> '' OR m.type = 'heartbeat') ORDER BY m.created_at, m.id`,
     },
     [tenantId],
   );

@@ -154,6 +154,18 @@ test('tags choose monitors, and what is paused or deleted has no series', async 
   t.deepEqual(after('spotcheck_monitor_info', one), []);
 });
 
+test('a heartbeat, which has no target, has the series of what was decided, and a draft has none', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const heartbeat = { name: 'Backup', type: 'heartbeat', interval_seconds: 60, grace_seconds: 60 };
+  const { id } = (await account.owner('POST', '/v1/monitors', heartbeat)).json;
+  const draft = (await account.owner('POST', '/v1/monitors', { name: 'Later' })).json.id;
+  const found = await scrape(account);
+  t.deepEqual(found('spotcheck_monitor_state', id, 'state="pending"'), [1]);
+  t.deepEqual(found('spotcheck_monitor_info', id, 'type="heartbeat"'), [1]);
+  t.deepEqual(found('spotcheck_monitor_info', draft), []);
+});
+
 test('a scrape costs no query, shows no other account, and what is not understood is refused', async (t) => {
   const { api } = t.context;
   const [account, other] = [await api.account(), await api.account()];
