@@ -27,7 +27,10 @@ export type ExportedRow = {
   sources: { agentNo: number; id: string; name: string }[];
 };
 
-/** The monitors of a tenant, drafts left out, with their sources. One statement, however many they are. */
+/**
+ * The monitors of a tenant, drafts left out, with their sources; a heartbeat has no target and no checks. One
+ * statement, however many they are.
+ */
 export async function listExportedRows(database: Pick<Database, 'pool'>, tenantId: string): Promise<ExportedRow[]> {
   return await runOn(database.pool)<ExportedRow>(
     {
@@ -42,7 +45,7 @@ export async function listExportedRows(database: Pick<Database, 'pool'>, tenantI
                SELECT s.monitor_no, json_agg(json_build_object('agentNo', a.no, 'id', a.id, 'name', a.name)
                         ORDER BY a.no) AS sources
                FROM monitors o JOIN monitor_sources s ON s.monitor_no = o.no JOIN agents a ON a.no = s.agent_no
-               WHERE o.tenant_id = $1 AND o.enabled GROUP BY s.monitor_no
+               WHERE o.tenant_id = $1 AND o.enabled AND o.type <> 'heartbeat' GROUP BY s.monitor_no
              ) s ON s.monitor_no = m.no
              WHERE m.tenant_id = $1 AND (m.target <> '' OR m.type = 'heartbeat') ORDER BY m.created_at, m.id`,
     },

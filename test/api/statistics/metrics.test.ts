@@ -160,9 +160,15 @@ test('a heartbeat, which has no target, has the series of what was decided, and 
   const heartbeat = { name: 'Backup', type: 'heartbeat', interval_seconds: 60, grace_seconds: 60 };
   const { id } = (await account.owner('POST', '/v1/monitors', heartbeat)).json;
   const draft = (await account.owner('POST', '/v1/monitors', { name: 'Later' })).json.id;
+  const [ping] = await runOn(api.database.pool)<{ monitorNo: number; agentId: string }>(
+    `SELECT m.no AS "monitorNo", a.id AS "agentId" FROM monitors m, agents a WHERE m.id = $1 AND a.kind = 'service'`,
+    [id],
+  );
+  if (ping !== undefined) await addSteady(api, { ...ping, dueAtMs: START_MS - 5000, latencyMs: 0 });
   const found = await scrape(account);
   t.deepEqual(found('spotcheck_monitor_state', id, 'state="pending"'), [1]);
   t.deepEqual(found('spotcheck_monitor_info', id, 'type="heartbeat"'), [1]);
+  t.deepEqual(found('probe_success', id), []);
   t.deepEqual(found('spotcheck_monitor_info', draft), []);
 });
 
