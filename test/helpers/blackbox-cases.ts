@@ -417,9 +417,9 @@ export async function blackboxCases(
   for (const name of [...succeeding, ...types, ...kept]) add(true, `dns_${name}`, server.address);
   for (const name of [...failing, ...broken]) add(false, `dns_${name}`, server.address);
   add(true, 'dns_tls', `localhost:${secureDns}`);
-  add(false, 'dns_tls', server.address, `localhost:${ports.otherHost}`);
+  add(false, 'dns_tls', at('banner', ''), `localhost:${ports.otherHost}`);
   add(false, 'dns_www', at('closed', ''), `127.0.0.1:${garbage.port}`);
-  add(false, 'dns_tcp', at('closed', ''), at('banner', ''));
+  add(false, 'dns_tcp', at('closed', ''), at('closing', ''));
 
   add(true, 'icmp', '127.0.0.1', '127.1.2.3');
   add(true, 'icmp_ip4', 'localhost');
