@@ -334,7 +334,7 @@ export async function joinParent(
 export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): string {
   return `freed AS (
       UPDATE parent_holds k SET joined_id = NULL, since = ${nowMs} FROM monitors m, held_deliveries h
-      WHERE k.joined_id IN (${rootIds}) AND m.id = k.monitor_id AND m.sequence = k.sequence
+      WHERE k.joined_id = ANY (ARRAY (${rootIds})) AND m.id = k.monitor_id AND m.sequence = k.sequence
         AND h.delivery_id = k.delivery_id AND NOT (${but})
       RETURNING k.delivery_id
     ), behind AS (
