@@ -106,6 +106,9 @@ test(
       { totpConfirmedAt: null, passwordChangedAt: null, role: 'owner' },
       'it counts as handed out, to be changed',
     );
+    const opensFor = (after?.passwordSignInUntil ?? 0) - Date.now() / 1000;
+    t.true(opensFor > 82_800 && opensFor <= 86_400, 'it is accepted for a day where only a provider’s sign-in is');
+    t.is(bob.user.passwordSignInUntil, null);
     t.true(await verifyPassword(password, after?.passwordHash ?? null));
     t.is(await findSecondFactor(database, ada.user.id), null);
     t.is(await countRecoveryCodes(database, ada.user.id), 0);

@@ -106,6 +106,11 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
   { BOOTSTRAP_TOKEN: 'spk_abc-DEF_123' },
   { LOG_LEVEL: 'silent' },
   { SMTP_URL: 'smtp://localhost', MAIL_FROM: 'alerts@status.example' },
+  { OIDC_ISSUER: 'https://id.example/application/o/spotcheck/', OIDC_CLIENT_ID: 'spotcheck' },
+  { OIDC_ISSUER: 'http://[::1]:8080', OIDC_CLIENT_ID: 'spotcheck', OIDC_CLIENT_SECRET: 's', OIDC_ONLY: 'true' },
+  { OIDC_ISSUER: 'http://localhost:8080', OIDC_CLIENT_ID: 'a', OIDC_PROVISION_DOMAINS: 'a.example=ten_1,b.example' },
+  { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'a', OIDC_ROLE_CLAIM: 'g', OIDC_ROLES: 'owner=A b,viewer=*' },
+  { OIDC_ONLY: 'false', OIDC_LINK_BY_EMAIL: '0' },
   { SMTP_URL: 'smtps://alerts%40status.example:p%40ss@[2001:db8::1]:2465', MAIL_FROM: 'Status <a@status.example>' },
 ];
 for (const env of GOOD) {
@@ -121,6 +126,10 @@ const NEEDED: Readonly<Record<string, NodeJS.ProcessEnv>> = {
   DATABASE_URL: { SECRET_KEYS: `k1:${KEY}` },
   SMTP_URL: { MAIL_FROM: 'alerts@status.example' },
   MAIL_FROM: { SMTP_URL: 'smtp://mail.example' },
+  OIDC_ISSUER: { OIDC_CLIENT_ID: 'spotcheck' },
+  OIDC_PROVISION_DOMAINS: { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'spotcheck' },
+  OIDC_ONLY: { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'spotcheck' },
+  OIDC_ROLES: { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'spotcheck', OIDC_ROLE_CLAIM: 'groups' },
 };
 
 const BAD: readonly [name: string, ...values: string[]][] = [
@@ -229,6 +238,21 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ],
   ['MAIL_FROM', 'alerts', 'a@b, c@d', 'A <a@b> B', 'A\r\nBcc: c@d <a@b>', 'a@b\nBcc: c@d', '<a@b> c@d', 'a b@c'],
   ['LOG_LEVEL', 'loud', 'INFO'],
+  [
+    'OIDC_ISSUER',
+    'id.example',
+    'http://id.example',
+    'http://127.0.0.1.evil.example',
+    'https://u:p@id.example',
+    'https://id.example?a=b',
+    'https://id.example#a',
+    'https://id.example/.well-known/openid-configuration',
+  ],
+  ['OIDC_NAME', 'x'.repeat(41), 'a\nb'],
+  ['OIDC_SCOPES', 'email', 'openid\temail', 'openid "email"'],
+  ['OIDC_ROLES', 'owner', 'boss=a', 'owner=', 'owner=a,owner=a', '=a'],
+  ['OIDC_PROVISION_DOMAINS', '*', '.example', 'a@b.example', 'a.example=default', 'a.example=', 'a.example,a.example'],
+  ['OIDC_ONLY', 'yes'],
 ];
 for (const [name, ...values] of BAD) {
   test(`refuses a ${name} that is not what it should be`, (t) => {
@@ -251,6 +275,29 @@ test('all problems are reported at once, each with its variable, what was expect
       '  SECRET_KEYS: expected a key ring (id:base64,...), because DATABASE_URL is set',
     ].join('\n'),
   );
+});
+
+test('what is of no use without another variable is refused, unless it is switched off', (t) => {
+  const provider = { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'spotcheck' };
+  t.deepEqual(refused({ OIDC_ISSUER: 'https://id.example' }), ['OIDC_CLIENT_ID']);
+  for (const [name, value] of [
+    ['OIDC_CLIENT_ID', 'a'],
+    ['OIDC_CLIENT_SECRET', 'a'],
+    ['OIDC_PROVISION_DOMAINS', 'a.example'],
+    ['OIDC_ONLY', 'true'],
+    ['OIDC_LINK_BY_EMAIL', 'true'],
+  ] as const)
+    t.deepEqual(refused({ [name]: value }), ['OIDC_ISSUER'], name);
+  t.deepEqual(refused({ ...provider, OIDC_ROLE_CLAIM: 'groups' }), ['OIDC_ROLES']);
+  t.deepEqual(refused({ ...provider, OIDC_ROLES: 'viewer=*' }), ['OIDC_ROLE_CLAIM']);
+  t.is(readEnvironment({}).openId, null);
+  t.like(readEnvironment(provider).openId, {
+    name: 'OpenID Connect',
+    scopes: 'openid email profile',
+    clientSecret: null,
+    isOnly: false,
+    linksByEmail: false,
+  });
 });
 
 test('a mail server without a sender is refused, and a sender without a server', (t) => {

@@ -1,4 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
+import { totpCode } from '../../../helpers/totp.ts';
 import { addPerson, PASSWORD } from '../../person.ts';
 import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdContext } from './open-id-sign-in.ts';
 
@@ -77,6 +78,29 @@ test('a person links their account at the provider with their password, signs in
     (await auditOf(t, tenantId)).map(({ action }) => action),
     ['member.identity_unlinked', 'member.signed_in', 'member.identity_linked'],
   );
+});
+
+test('a person with a second factor links with a code too, and signs in at the provider without one', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const person = await addPerson(api, tenantId);
+  const started = await person.call('POST', '/v1/user/totp', { password: PASSWORD });
+  const secret = String(started.json.secret);
+  const step = Math.floor(Date.now() / 30_000);
+  t.is((await person.call('POST', '/v1/user/totp/confirm', { code: totpCode(secret, step) })).status, 200);
+  const sub = addProviderUser(provider);
+  const browser = new Browser(api.url, cookiesOf(person.headers));
+  const link = (body: Record<string, string>) =>
+    browser.call('POST', '/user/identities', body, { 'X-CSRF-Token': person.headers['X-CSRF-Token'] ?? '' });
+  t.is((await link({ password: PASSWORD })).json['error'], 'code is required, because two-factor authentication is on');
+  const used = await link({ password: PASSWORD, code: totpCode(secret, step) });
+  t.regex(String(used.json['error']), /^code is wrong or has already been used/);
+  const begun = await link({ password: PASSWORD, code: totpCode(secret, step + 1) });
+  t.is(begun.status, 200, begun.text);
+  t.is((await browser.open(await provider.signIn(String(begun.json['url']), sub))).status, 303);
+  const other = new Browser(api.url);
+  t.is((await other.signIn(provider, sub)).status, 303);
+  t.like((await other.session()).json['user'], { id: person.user.id, totp_enabled: true });
 });
 
 function cookiesOf(headers: Record<string, string>): Map<string, string> {

@@ -1,0 +1,109 @@
+import test from 'ava';
+import {
+  isOwnPath,
+  lacksClaims,
+  provisionedDomainOf,
+  readPerson,
+  roleOf,
+  type RoleRule,
+} from '../../../core/accounts/open-id.ts';
+
+test('a person is what their claims say in the form that they must have, and nothing where sub is none', (t) => {
+  const claims = {
+    sub: 's',
+    email: ' Ada@Example.com ',
+    email_verified: true,
+    name: 'Ada\u0007 L',
+    sid: 'x',
+    groups: 'a',
+  };
+  t.deepEqual(readPerson(claims, 'groups'), {
+    subject: 's',
+    email: 'ada@example.com',
+    isEmailVerified: true,
+    name: 'Ada  L',
+    sid: 'x',
+    roles: ['a'],
+  });
+  t.deepEqual(
+    readPerson({ sub: 's', email: 7, email_verified: true, name: {}, sid: 'ä', groups: [1, 'a', null] }, 'groups'),
+    {
+      subject: 's',
+      email: '',
+      isEmailVerified: false,
+      name: '',
+      sid: null,
+      roles: ['a'],
+    },
+  );
+  for (const sub of [undefined, null, '', 7, ['s'], 'ä', 'a\u0000', 'x'.repeat(256)])
+    t.is(readPerson({ sub }, null), null);
+});
+
+test('a claim is found by its whole name or along its dots, and nowhere else', (t) => {
+  const rolesIn = (claims: Record<string, unknown>, claim: string) => readPerson({ sub: 's', ...claims }, claim)?.roles;
+  t.deepEqual(rolesIn({ resource_access: { spotcheck: { roles: ['a', 'b'] } } }, 'resource_access.spotcheck.roles'), [
+    'a',
+    'b',
+  ]);
+  t.deepEqual(rolesIn({ 'https://example.com/roles': 'a' }, 'https://example.com/roles'), ['a']);
+  for (const claim of ['constructor', '__proto__', 'toString.name', 'a.b', 'a.length'])
+    t.deepEqual(rolesIn({ a: 'text' }, claim), [], claim);
+  t.is(rolesIn({ groups: Array.from({ length: 5000 }, (_, no) => `g${no}`) }, 'groups')?.length, 1000);
+  t.deepEqual(rolesIn({ groups: ['x'.repeat(256), 'y'] }, 'groups'), ['y']);
+});
+
+test('userinfo is asked where something that is read is missing', (t) => {
+  const whole = { email: 'a', email_verified: false, name: '' };
+  t.false(lacksClaims(whole, null));
+  t.true(lacksClaims(whole, 'groups'));
+  t.false(lacksClaims({ ...whole, groups: [] }, 'groups'));
+  for (const name of ['email', 'email_verified', 'name'])
+    t.true(lacksClaims({ ...whole, [name]: undefined }, null), name);
+});
+
+test('the highest role of the rules that a value meets counts, to the letter; a star meets any and none', (t) => {
+  const rules: readonly RoleRule[] = [
+    { role: 'editor', value: 'dev' },
+    { role: 'owner', value: 'admins' },
+  ];
+  for (const [values, expected] of [
+    [[], null],
+    [['owner', 'Dev', 'dev ', '*'], null],
+    [['dev'], 'editor'],
+    [['dev', 'admins'], 'owner'],
+    [['admins', 'dev'], 'owner'],
+  ] as const)
+    t.is(roleOf(values, rules), expected, String(values));
+  t.is(roleOf([], [...rules, { role: 'viewer', value: '*' }]), 'viewer');
+  t.is(roleOf(['dev'], [...rules, { role: 'viewer', value: '*' }]), 'editor');
+  t.is(roleOf(['anything'], []), null);
+});
+
+test('a domain is the whole of what stands behind the last @', (t) => {
+  const domains = [{ domain: 'example.com', tenantId: null }];
+  t.truthy(provisionedDomainOf('a@example.com', domains));
+  for (const email of ['a@sub.example.com', 'a@example.com.evil', 'example.com@evil', 'a@EXAMPLE.com', 'a@', ''])
+    t.is(provisionedDomainOf(email, domains), null, email);
+});
+
+test('a path of ours stays at our host, whatever stands in front of it', (t) => {
+  for (const path of ['/', '/monitors?tag=a#b', '/a//b', '/a/../b', '/@b', '/:80']) {
+    t.true(isOwnPath(path), path);
+    t.is(new URL(`https://own.example${path}`).host, 'own.example');
+  }
+  for (const path of [
+    '',
+    'a',
+    '//b',
+    '/\\b',
+    '/a\\b',
+    '/ b',
+    '/\tb',
+    '/\u0000',
+    '/ä',
+    'https://b',
+    `/${'a'.repeat(500)}`,
+  ])
+    t.false(isOwnPath(path), path);
+});
