@@ -17,6 +17,7 @@ import type { ChatAttempt } from '../notifications/attempt-result.ts';
 import type { Email } from '../notifications/email/sending.ts';
 import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
 import type { TestedWebhook, TestResult } from '../notifications/webhook/sending.ts';
+import type { TemplateRenderer } from '../notifications/webhook/template/renderer.ts';
 import type { DueAttempt } from '../queues/job-queues.ts';
 import type { QueueDepth } from '../queues/metrics.ts';
 import type { DrillJob, ResultPayload } from '../queues/payloads.ts';
@@ -39,6 +40,8 @@ export type ApiDependencies = {
   onScheduleChange: (change: ScheduleChange) => Promise<void>;
   /** Tries a webhook (D-52). */
   sendTestDelivery: (webhook: TestedWebhook) => Promise<TestResult>;
+  /** Renders templates of webhooks beside the event loop. */
+  templates: Pick<TemplateRenderer, 'render'>;
   /** Sends a chat a short message that its owner asked for; null where nothing is connected. */
   sendTestMessage: (channel: Channel) => Promise<TestResult | null>;
   /** Adds the jobs of attempts whose rows are committed; rejects while the queue is away. */

@@ -49,8 +49,9 @@ import {
   updateChannelHandler,
 } from './alerts/channels.ts';
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';
-import { getDrillHandler, listDrillsHandler, startDrillHandler } from './alerts/drills.ts';
+import { getDrillHandler, listChannelDrillsHandler, listDrillsHandler, startDrillHandler } from './alerts/drills.ts';
 import { resendConfirmationHandler } from './alerts/email.ts';
+import { previewMessagesHandler } from './alerts/message-previews.ts';
 import {
   muteMonitorHandler,
   snoozeIncidentHandler,
@@ -333,6 +334,8 @@ export const ROUTES = {
     records: null,
     handler: previewRulesHandler,
   },
+  previewMessages: { method: 'get', path: '/channels/{id}/previews', handler: previewMessagesHandler },
+  listChannelDrills: { method: 'get', path: '/channels/{id}/drills', handler: listChannelDrillsHandler },
   listDeliveries: { method: 'get', path: '/channels/{id}/deliveries', handler: listDeliveriesHandler },
   replayDeliveries: {
     method: 'post',

@@ -102,6 +102,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
         backend.redis === null ? { kind: 'postgres', pool: database.pool } : { kind: 'redis', client: backend.redis },
       onScheduleChange: createScheduleNotifier(queues, () => listCheckRegions(database)),
       sendTestDelivery: (webhook) => sendTestDelivery(webhook, sending),
+      templates: sending.renderer,
       sendTestMessage: createChatTest({
         database,
         publicUrl: config.publicUrl,

@@ -4,6 +4,7 @@ import {
   findDrill,
   findDrillByKey,
   findDrillRefusal,
+  listChannelDrills,
   listDrills,
   startDrill,
   type Drill,
@@ -19,6 +20,7 @@ import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
+import { getOwnChannel } from './channels.ts';
 
 /** Drills that a list shows. */
 const MOST_LISTED = 20;
@@ -70,6 +72,18 @@ export function listDrillsHandler({ database }: Parts<'database'>): Handler<'lis
     const drills = await listDrills(database, { tenantId: key.tenantId, monitorId: key.id, limit: MOST_LISTED });
     const nextMs = await findNextMonthly(database, { tenantId: key.tenantId, monitorId: key.id });
     response.json({ drills: drills.map(presentDrill), next_at: nextMs && toUnixSeconds(nextMs) });
+  };
+}
+
+/** `GET /channels/{id}/drills`: of each only what it was to this channel. */
+export function listChannelDrillsHandler({ database }: Parts<'database'>): Handler<'listChannelDrills'> {
+  return async (request, response) => {
+    const { id: channelId, tenantId } = await getOwnChannel(
+      { database },
+      { tenantId: callerOf(response).tenantId, id: idOf(request) },
+    );
+    const drills = await listChannelDrills(database, { tenantId, channelId, limit: MOST_LISTED });
+    response.json({ drills: drills.map(presentDrill) });
   };
 }
 

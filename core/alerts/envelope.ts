@@ -187,6 +187,12 @@ export function buildGroupMessage({ version, event, event_at: at, url, ...summar
   };
 }
 
+/** What webhooks are sent of a stored message; null of one that is for chats only. */
+export function webhookMessageOf(message: StoredMessage): EventMessage | GroupMessage | null {
+  if (message.event === 'summary') return buildGroupMessage(message);
+  return isChatOnly(message) ? null : message;
+}
+
 function buildDetail(facts: MonitorEventFacts): MonitorDetail {
   const { change, sequence, incident, culprits, maintenance = null } = facts;
   const latencyMs = latencyBehind(change.to, change.evidence);

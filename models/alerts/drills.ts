@@ -267,6 +267,33 @@ export async function listDrills(
   return await withDeliveries(database, drills);
 }
 
+/** Among so many of the newest drills of a tenant those of a channel are looked for. */
+const MOST_SEARCHED = 500;
+
+/**
+ * The drills of a tenant that were sent to a channel or left it out, newest first, `limit` at most; of each only what
+ * it was to this channel.
+ */
+export async function listChannelDrills(
+  database: Pick<Database, 'pool'>,
+  { tenantId, channelId, limit }: { tenantId: string; channelId: string; limit: number },
+): Promise<DrillRecord[]> {
+  const drills = await runOn(database.pool)<Drill>(
+    `WITH d AS MATERIALIZED (
+       SELECT * FROM drills WHERE tenant_id = $1 ORDER BY started_at DESC, id DESC LIMIT $4)
+     SELECT ${DRILL_COLUMNS} FROM d
+     WHERE d.skipped @> jsonb_build_array(jsonb_build_object('channelId', $2::text))
+       OR EXISTS (SELECT FROM deliveries x WHERE x.monitor_id = d.id AND x.channel_id = $2)
+     ORDER BY d.started_at DESC, d.id DESC LIMIT $3`,
+    [tenantId, channelId, limit, MOST_SEARCHED],
+  );
+  return (await withDeliveries(database, drills)).map((drill) => ({
+    ...drill,
+    deliveries: drill.deliveries.filter((delivery) => delivery.channelId === channelId),
+    skippedDeliveries: drill.skippedDeliveries.filter((skip) => skip.channelId === channelId),
+  }));
+}
+
 async function withDeliveries(database: Pick<Database, 'pool'>, drills: readonly Drill[]): Promise<DrillRecord[]> {
   const run = runOn(database.pool);
   const deliveries = await run<DrillDelivery & { drillId: string }>(

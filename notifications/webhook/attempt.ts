@@ -95,36 +95,49 @@ async function sendInOrder(
   return await sendInOrder(rest, delivery, { ...sending, deadlineMs: Math.max(1, leftMs) });
 }
 
-/** Retries connect anew: a kept connection may have died unnoticed and just stay silent. */
-async function send(
-  { url, method, contentType, body }: PreparedRequest,
-  delivery: WebhookDelivery,
-  { http, agent, deadlineMs, now }: WebhookSending,
-): Promise<HttpExchange> {
-  const sentAtMs = now();
-  const { deliveryId, message, attempt } = delivery;
-  const headers = {
-    ...delivery.headers,
+/** The headers of one request: those of the webhook's owner, which replace none of ours, and the signatures. */
+export function buildHeaders(
+  { contentType, body }: Pick<PreparedRequest, 'contentType' | 'body'>,
+  {
+    headers,
+    deliveryId,
+    message,
+    signingSecret,
+    previousSecret,
+  }: Pick<WebhookDelivery, 'headers' | 'deliveryId' | 'message' | 'signingSecret' | 'previousSecret'>,
+  sentAtMs: number,
+): Record<string, string> {
+  return {
+    ...headers,
     'Content-Type': contentType,
     // Little is stored of the answer, and it shall be readable as it comes.
     'Accept-Encoding': 'identity',
     'User-Agent': 'Spotcheck/1 (webhook)',
     ...signDelivery(
       { body, event: message.event, deliveryId, sentAtSeconds: Math.floor(sentAtMs / 1000) },
-      delivery.signingSecret,
-      delivery.previousSecret,
+      signingSecret,
+      previousSecret,
     ),
   };
+}
+
+/** Retries connect anew: a kept connection may have died unnoticed and just stay silent. */
+async function send(
+  prepared: PreparedRequest,
+  delivery: WebhookDelivery,
+  { http, agent, deadlineMs, now }: WebhookSending,
+): Promise<HttpExchange> {
+  const { url, method, body } = prepared;
   const request = {
     url,
     method,
-    headers,
+    headers: buildHeaders(prepared, delivery, now()),
     body,
     deadlineMs,
     bodyLimit: () => RESPONSE_LIMIT,
     decodes: false,
   };
-  return await http(attempt === 1 ? { ...request, agent } : request);
+  return await http(delivery.attempt === 1 ? { ...request, agent } : request);
 }
 
 type ReadExchange = { outcome: AttemptOutcome; statusCode: number | null; error: string | null; body: Buffer | null };

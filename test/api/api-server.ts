@@ -18,6 +18,7 @@ import { createIdSource } from '../../models/secrets/ids.ts';
 import { NOTHING_MORE } from '../../notifications/attempt-result.ts';
 import type { Email } from '../../notifications/email/sending.ts';
 import type { TestedWebhook } from '../../notifications/webhook/sending.ts';
+import { createTemplateRenderer } from '../../notifications/webhook/template/renderer.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import type { DrillJob, ResultPayload } from '../../queues/payloads.ts';
 import type { AnswerJson, Untyped } from '../helpers/answer-types.ts';
@@ -111,7 +112,8 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
   const enqueuedAttempts: DueAttempt[] = [];
   const enqueuedDrills: DrillJob[] = [];
   const logLines: Record<string, unknown>[] = [];
-  const closers: (() => Promise<void>)[] = [];
+  const templates = createTemplateRenderer();
+  const closers: (() => Promise<void>)[] = [templates.close];
   const servers: Server[] = [];
 
   const listen = async (different: Partial<ApiDependencies> = {}): Promise<string> => {
@@ -134,6 +136,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
             message: buildTestMessage({ nowMs: Date.now(), publicUrl: webhook.publicUrl }),
           };
         },
+        templates,
         sendTestMessage: async () => null,
         enqueueAttempts: async (attempts) => void enqueuedAttempts.push(...attempts),
         enqueueDrill: async (answers) => void enqueuedDrills.push(...answers),

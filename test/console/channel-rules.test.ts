@@ -1,4 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { createChannel, type NewChannel } from '../../models/alerts/channels.ts';
 import { addPerson, type Person } from '../api/person.ts';
 import { findBarriers, findSideways } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
@@ -6,6 +7,8 @@ import { until } from '../helpers/until.ts';
 
 const test = anyTest as TestFn<ConsolePages>;
 const open = withConsolePages(test);
+
+const WHITE = 'rgb(255, 255, 255)';
 
 type Context = ExecutionContext<ConsolePages>;
 
@@ -77,6 +80,71 @@ test('rules are written in fields, judged there, saved, and read as sentences', 
   await page.getByRole('button', { name: 'Remove rule 1' }).click();
   await page.getByRole('button', { name: 'Save rules' }).click();
   await until(async () => (await rulesOf()) === undefined);
+  t.deepEqual(complaints, []);
+});
+
+/** Adds a channel and returns its page of messages. */
+async function messagesOf(t: Context, tenantId: string, channel: Partial<NewChannel> & Pick<NewChannel, 'type'>) {
+  const { api } = t.context;
+  const id = api.makeId('nch');
+  await createChannel(api.database, {
+    id,
+    tenantId,
+    name: 'Pager',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    nowMs: Date.now(),
+    author: null,
+    ...channel,
+  });
+  return `/channels/${id}?tab=messages`;
+}
+
+test('a channel shows each of its messages as it would be sent, and why one is not', async (t) => {
+  const { account, person, channelId } = await prepare(t);
+  const { page, complaints } = await openAt(t, await person('viewer'), `/channels/${channelId}?tab=messages`);
+  const telegram = page.getByLabel('Message in Telegram');
+  await telegram.getByText('Down: Shop').waitFor();
+  t.is(await telegram.locator('b').textContent(), 'Down: Shop');
+  await page.getByText('Every event is sent at once.').waitFor();
+  await page.getByRole('button', { name: 'Unstable', exact: true }).click();
+  await telegram.getByText('Unstable: Shop').waitFor();
+  await page.getByText('At present this channel does not summarize flapping.').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+
+  const email = { type: 'email', address: 'oncall@customer.example', wantsReports: true } as const;
+  await page.goto(await messagesOf(t, account.tenantId, email));
+  await page.getByRole('button', { name: 'Report', exact: true }).click();
+  const html = page.getByLabel('HTML of the email');
+  await html.getByRole('cell', { name: '99.702%' }).waitFor();
+  t.is(await html.evaluate((box) => box.ownerDocument.defaultView?.getComputedStyle(box).backgroundColor), WHITE);
+  await page.getByText('Plain text').click();
+  await page.getByLabel('Plain text of the email').getByText('unsubscribe?token=***').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+
+  const template = { method: 'POST', contentType: 'application/json', body: '{"text": {{ title }} }' } as const;
+  const webhook = {
+    url: 'https://hooks.example/key-of-the-hook',
+    signingSecret: 'whsec_AAAA',
+    headers: { Authorization: 'Bearer key-of-the-header' },
+    format: { template },
+  };
+  await page.goto(await messagesOf(t, account.tenantId, { type: 'webhook', webhook }));
+  await page.getByRole('alert').getByText('does not render valid JSON').waitFor();
+  await page.getByText('POST https://hooks.example/***').waitFor();
+  await page.getByLabel('Body').getByText('"monitor.down"').waitFor();
+  await page.getByText('Headers', { exact: true }).click();
+  await page.getByLabel('Headers').getByText('Authorization: ***').waitFor();
+  t.false((await page.content()).includes('key-of-the'));
+  t.deepEqual(await findBarriers(page), []);
+
+  await page.setViewportSize({ width: 320, height: 800 });
+  await page.goto(await messagesOf(t, account.tenantId, { type: 'slack' }));
+  await page.getByLabel('Message', { exact: true }).selectOption({ label: 'Digest' });
+  await page.getByLabel('Message in Slack').getByText('14 monitors: 14 down').waitFor();
+  t.deepEqual(await findSideways(page), []);
+  t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
 });
 

@@ -65,7 +65,7 @@ async function finish(
 
 test('a drill is started on the page of its monitor, and its stopwatch is read there', async (t) => {
   const prepared = await prepare(t);
-  const { account, monitorId } = prepared;
+  const { account, monitorId, channelId } = prepared;
   const { page, complaints } = await open(t, await addPerson(t.context.api, account.tenantId));
   await page.goto(`/monitors/${monitorId}`);
   await page.getByText('No drills yet.').waitFor();
@@ -80,10 +80,36 @@ test('a drill is started on the page of its monitor, and its stopwatch is read t
   await page.getByText('A channel that was deleted was left out: the monitor is muted').waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(await findSideways(page), []);
-  t.deepEqual(complaints, []);
+
+  await page.goto(`/channels/${channelId}?tab=drills`);
+  const onChannel = page.getByRole('row', { name: /Shop/ });
+  await onChannel.getByText('129 ms').waitFor();
+  await onChannel.getByText('64 ms').waitFor();
+  await page.getByRole('button', { name: 'Start a drill' }).click();
+  await page.getByText('get an alert that says it is a drill').waitFor();
+  t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('dialog').getByRole('button', { name: /Shop/ }).click();
+  await page.getByText('Drill started').waitFor();
+  await page.getByRole('button', { name: 'Start a drill' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: /Shop/ }).click();
+  await page
+    .getByRole('dialog')
+    .getByRole('alert')
+    .filter({ hasText: 'in progress: wait until it has ended' })
+    .waitFor();
+  await page.keyboard.press('Escape');
+  await page.setViewportSize({ width: 320, height: 800 });
+  t.deepEqual(await findSideways(page), []);
+  t.deepEqual(
+    complaints.filter((text) => !text.includes('409')),
+    [],
+  );
 
   const { page: theirs } = await open(t, await addPerson(t.context.api, account.tenantId, { role: 'viewer' }));
   await theirs.goto(`/monitors/${monitorId}`);
-  await theirs.getByRole('row', { name: /Pager/ }).getByText('129 ms').waitFor();
+  await theirs.getByText('129 ms').first().waitFor();
+  t.is(await theirs.getByRole('button', { name: 'Start a drill' }).count(), 0);
+  await theirs.goto(`/channels/${channelId}?tab=drills`);
+  await theirs.getByRole('row', { name: /Shop/ }).getByText('129 ms').waitFor();
   t.is(await theirs.getByRole('button', { name: 'Start a drill' }).count(), 0);
 });

@@ -76,6 +76,12 @@ export const WALK: Record<PageName, WalkedPage> = {
           { title: /^Redeliver failed alerts$/, by: button('Redeliver failed') },
         ],
       },
+      { path: `/channels/${channel}?tab=messages`, shows: /^POST https/ },
+      {
+        path: `/channels/${channel}?tab=drills`,
+        shows: /drill/i,
+        dialogs: [{ title: /^Start a drill/, by: button('Start a drill') }],
+      },
       {
         path: `/channels/${channel}?tab=settings`,
         shows: 'Delete channel',

@@ -8,7 +8,7 @@ import {
   nextResolveDelayMs,
 } from '../../core/alerts/delivery-rates.ts';
 import { identifyEmail } from '../../core/alerts/email.ts';
-import { buildGroupMessage, isChatOnly } from '../../core/alerts/envelope.ts';
+import { webhookMessageOf } from '../../core/alerts/envelope.ts';
 import { isStateful } from '../../core/alerts/webhook-format.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/email.ts';
 import { updateGroupMessage } from '../../models/alerts/alert-groups.ts';
@@ -313,7 +313,7 @@ async function sendToWebhook(
   // The operator can bring the key back, so this is retried.
   if (webhook === null)
     return unsent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
-  const sent = message.event === 'summary' ? buildGroupMessage(message) : isChatOnly(message) ? null : message;
+  const sent = webhookMessageOf(message);
   if (sent === null) return unsent('failed', `${message.event} is sent to chats only`);
   const delivery = { ...webhook, account: tenantId, deliveryId, attempt, message: sent };
   return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };

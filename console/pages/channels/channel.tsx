@@ -15,15 +15,17 @@ import { toast } from '../../parts/toast.tsx';
 import { type PageProps, PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
+import { ChannelDrills } from './channel-drills.tsx';
 import { ChannelSettings } from './channel-settings.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
 import { EmailSteps, ResendConfirmation } from './email-confirmation.tsx';
+import { Messages } from './messages.tsx';
 import { testAlert } from './notified.tsx';
 import { ChannelState, destinationOf, TYPES, type Channel, type ChannelType } from './words.tsx';
 
 const BACK = { label: 'Channels', href: PATHS.channels };
 
-/** The page of one channel: its deliveries and its settings. */
+/** The page of one channel: its deliveries, its messages, its drills and its settings. */
 export function ChannelPage({ params, query }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/channels/{id}', { path: { id }, signal }), [id]);
@@ -43,13 +45,17 @@ export function ChannelPage({ params, query }: PageProps) {
 
 type ShownProps = { channel: Channel; query: PageProps['query']; reload: () => Promise<void> };
 
+const TABS = [
+  { tab: '', label: 'Deliveries' },
+  { tab: 'messages', label: 'Messages' },
+  { tab: 'drills', label: 'Drills' },
+  { tab: 'settings', label: 'Settings' },
+] as const;
+
 function Shown({ channel, query, reload }: ShownProps) {
-  const tab = query['tab'] === 'settings' ? 'settings' : '';
   const base = `/channels/${channel.id}`;
-  const tabs = [
-    { href: base, label: 'Deliveries' },
-    { href: `${base}?tab=settings`, label: 'Settings' },
-  ];
+  const hrefOf = (tab: string) => (tab === '' ? base : `${base}?tab=${tab}`);
+  const current = TABS.find(({ tab }) => tab === query['tab'])?.tab ?? '';
   return (
     <Page
       title={channel.name}
@@ -58,12 +64,15 @@ function Shown({ channel, query, reload }: ShownProps) {
       actions={canWrite() && <Actions channel={channel} reload={reload} />}
     >
       <Trouble channel={channel} />
-      <Tabs label="Channel" tabs={tabs} current={tab === '' ? base : `${base}?tab=settings`} />
-      {tab === '' ? (
-        <DeliveryLog channel={channel} query={query} />
-      ) : (
-        <ChannelSettings channel={channel} onChanged={reload} />
-      )}
+      <Tabs
+        label="Channel"
+        tabs={TABS.map(({ tab, label }) => ({ href: hrefOf(tab), label }))}
+        current={hrefOf(current)}
+      />
+      {current === '' && <DeliveryLog channel={channel} query={query} />}
+      {current === 'messages' && <Messages channel={channel} />}
+      {current === 'drills' && <ChannelDrills channel={channel} />}
+      {current === 'settings' && <ChannelSettings channel={channel} onChanged={reload} />}
     </Page>
   );
 }

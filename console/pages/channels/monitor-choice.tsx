@@ -20,12 +20,30 @@ function findMonitors(text: string): readonly Monitor[] {
   );
 }
 
+type MonitorDialogProps = {
+  onClose: () => void;
+  onChosen: (id: string) => void;
+  title?: string;
+  /** What comes of the choice. */
+  text?: string;
+  isOffered?: (monitor: Monitor) => boolean;
+  error?: string | null;
+};
+
 /** A dialog that chooses one monitor. */
-export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onChosen: (id: string) => void }) {
+export function MonitorDialog({
+  onClose,
+  onChosen,
+  title = 'Choose a monitor',
+  text: about,
+  isOffered = () => true,
+  error = null,
+}: MonitorDialogProps) {
   const text = useSignal('');
-  const found = findMonitors(text.value);
+  const found = findMonitors(text.value).filter(isOffered);
   return (
-    <Dialog title="Choose a monitor" onClose={onClose}>
+    <Dialog title={title} onClose={onClose}>
+      {about !== undefined && <p class="mb-3 text-sm">{about}</p>}
       <form
         onSubmit={(event) => {
           event.preventDefault();
@@ -39,6 +57,7 @@ export function MonitorDialog({ onClose, onChosen }: { onClose: () => void; onCh
           autofocus
           value={text.value}
           onValue={(value) => (text.value = value)}
+          error={error}
         />
       </form>
       <ul class="mt-2 max-h-80 overflow-y-auto">

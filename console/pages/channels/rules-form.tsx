@@ -67,7 +67,8 @@ export function Rules({ channel, onChanged }: { channel: Channel; onChanged: () 
   return canWrite() ? <RulesForm channel={channel} onChanged={onChanged} /> : <Sentences channel={channel} />;
 }
 
-function Sentences({ channel: { rule_sentences: sentences = [] } }: { channel: Channel }) {
+/** The rules of a channel as sentences. */
+export function Sentences({ channel: { rule_sentences: sentences = [] } }: { channel: Channel }) {
   return (
     <Card>
       {sentences.length === 0 ? (

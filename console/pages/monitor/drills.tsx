@@ -18,9 +18,10 @@ type Drills = Schemas['DrillList'];
 type Delivery = Schemas['DrillDelivery'];
 
 /** How often a drill in progress is read, and one whose deliveries are on their way, in milliseconds. */
-const POLL_MS = 1000;
+export const DRILL_POLL_MS = 1000;
 
-const TEXT =
+/** What a drill does. */
+export const DRILL_TEXT =
   'Each location acts as if it had failed, and the monitor’s channels get an alert that says it is a drill. It ends ' +
   'by itself after 30 seconds. Nothing is counted.';
 
@@ -31,7 +32,8 @@ const STATUSES: Record<Drill['status'], { label: string; tone: 'plain' | 'good' 
   failed: { label: 'No alert came of it', tone: 'bad' },
 };
 
-const SKIPS: Record<Schemas['DrillSkip']['reason'], string> = {
+/** Why a channel was left out. */
+export const SKIPS: Record<Schemas['DrillSkip']['reason'], string> = {
   rules: 'no rule lets it through',
   quiet_hours: 'quiet hours',
   mute: 'the monitor is muted',
@@ -42,7 +44,7 @@ const SKIPS: Record<Schemas['DrillSkip']['reason'], string> = {
 /** The drills of a monitor: a button to start one, the stopwatch of the newest, and those before it. */
 export function Drills({ id, isPaused }: { id: string; isPaused: boolean }) {
   const load = useLoad((signal) => api.get('/monitors/{id}/drills', { path: { id }, signal }), [id]);
-  usePoll(load, isUnderWay(load.value.value?.drills[0]), POLL_MS);
+  usePoll(load, isUnderWay(load.value.value?.drills[0]), DRILL_POLL_MS);
   return (
     <Section title="Drills" actions={canWrite() && !isPaused && <StartButton id={id} load={load} />}>
       <Loaded load={load} height="h-20">
@@ -74,7 +76,7 @@ export function Drills({ id, isPaused }: { id: string; isPaused: boolean }) {
 function StartButton({ id, load }: { id: string; load: Load<Drills> }) {
   const { isBusy, run } = useAction();
   const start = async () => {
-    if (!(await confirm({ title: 'Start a drill?', text: TEXT, action: 'Start drill', tone: 'primary' }))) return;
+    if (!(await confirm({ title: 'Start a drill?', text: DRILL_TEXT, action: 'Start drill', tone: 'primary' }))) return;
     await run(async () => {
       await api.post('/monitors/{id}/drill', { path: { id } });
       toast('Drill started');
@@ -88,7 +90,8 @@ function StartButton({ id, load }: { id: string; load: Load<Drills> }) {
   );
 }
 
-function isUnderWay(drill: Drill | undefined): boolean {
+/** Whether a drill goes on, or its messages do. */
+export function isUnderWay(drill: Drill | undefined): boolean {
   return (
     drill !== undefined && (drill.ended_at === null || drill.deliveries.some(({ outcome }) => outcome === 'pending'))
   );
@@ -144,7 +147,8 @@ const EARLIER: readonly Column<Drill>[] = [
   { head: 'Slowest alert', align: 'right', cell: (drill) => timeOf(slowestOf(drill)) },
 ];
 
-function timeOf(ms: number | null): string {
+/** A time of the stopwatch; null is what has not happened. */
+export function timeOf(ms: number | null): string {
   return ms === null ? '–' : formatLatency(ms);
 }
 

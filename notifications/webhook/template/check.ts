@@ -1,12 +1,6 @@
-import { buildAgentMessage } from '../../../core/agents/message.ts';
-import {
-  buildTestMessage,
-  sealEnvelope,
-  type EventMessage,
-  type MonitorMessage,
-} from '../../../core/alerts/envelope.ts';
+import { sealEnvelope, webhookMessageOf, type EventMessage } from '../../../core/alerts/envelope.ts';
+import { sampleMessage, type SampleKind } from '../../../core/alerts/samples.ts';
 import type { WebhookFormat } from '../../../core/alerts/webhook-format.ts';
-import { buildAdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import { renderChecked } from '../prepare.ts';
 import type { TemplateRenderer } from './renderer.ts';
 
@@ -27,29 +21,14 @@ export async function findTemplateProblem(
   return null;
 }
 
-/** An event of each kind; names hold what breaks JSON that is put together by hand. */
+/** Kinds of one shape each; the name holds what breaks JSON that is put together by hand. */
+const CHECKED_KINDS: readonly SampleKind[] = ['down', 'up', 'agent_offline', 'expiry'];
+
 function sampleMessages({ publicUrl, nowMs }: When): EventMessage[] {
-  const up = buildTestMessage({ nowMs, publicUrl });
-  const monitor = { ...up.monitor, name: 'Shop "main" \\ checkout' };
-  const down: MonitorMessage = {
-    ...up,
-    event: 'monitor.down',
-    state: 'down',
-    monitor,
-    reason: 'The response has the status 503, "Service Unavailable"',
-    detail: { ...up.detail, incident_id: 'inc_test', sources_down: ['frankfurt', 'hanoi'], previous_state: 'up' },
-  };
-  const nowSeconds = Math.floor(nowMs / 1000);
-  return [
-    down,
-    { ...up, monitor },
-    buildAgentMessage({
-      agent: { id: 'agt_test', name: monitor.name, region: null },
-      state: 'offline',
-      atMs: nowMs,
-      lastSeenAt: nowSeconds,
-      publicUrl,
-    }),
-    buildAdvisoryMessage({ monitor, subject: 'domain', name: 'example.com', expiresAt: nowSeconds, nowMs, publicUrl }),
-  ];
+  const channel = { id: 'nch_test', type: 'webhook', name: 'Test' } as const;
+  const facts = { channel, name: 'Shop "main" \\ checkout', timezone: null, nowMs, publicUrl };
+  return CHECKED_KINDS.flatMap((kind) => {
+    const message = webhookMessageOf(sampleMessage(kind, facts));
+    return message === null || message.event === 'summary' ? [] : [message];
+  });
 }

@@ -16,12 +16,16 @@ async function prepare(api: ApiServer, account: Account) {
   const body = { name: 'Shop', target: 'https://shop.example', agent_sources: [agent.id] };
   const { json, status, text } = await account.owner('POST', '/v1/monitors', body);
   if (status !== 201) throw new Error(text);
-  const channelId = api.makeId('nch');
+  return { id: json.id, channelId: await addChannel(api, account, 'Pager'), agent };
+}
+
+async function addChannel(api: ApiServer, { tenantId }: Account, name: string): Promise<string> {
+  const id = api.makeId('nch');
   await createChannel(api.database, {
-    id: channelId,
-    tenantId: account.tenantId,
+    id,
+    tenantId,
     type: 'webhook',
-    name: 'Pager',
+    name,
     status: 'connected',
     allMonitors: true,
     monitorIds: [],
@@ -29,7 +33,7 @@ async function prepare(api: ApiServer, account: Account) {
     nowMs: Date.now(),
     author: null,
   });
-  return { id: json.id, channelId, agent };
+  return id;
 }
 
 test('a drill begins with what its locations are to answer, is read by every member, one at a time', async (t) => {
@@ -192,6 +196,20 @@ test('the stopwatch counts from the first failing answer, of the end from the fi
     { ...common, delivery_id: down, event: 'monitor.down', written_ms: 64, begun_ms: 76, delivered_ms: 129 },
     { ...common, delivery_id: up, event: 'monitor.up', written_ms: 40, begun_ms: 50, delivered_ms: 60 },
   ]);
+  t.deepEqual((await account.reader('GET', `/v1/channels/${channelId}/drills`)).json.drills, [
+    { ...json, skipped: [] },
+  ]);
+  const quiet = await addChannel(api, account, 'Quiet');
+  const ofQuiet = async () => (await account.reader('GET', `/v1/channels/${quiet}/drills`)).json.drills;
+  t.deepEqual(await ofQuiet(), []);
+  await database.pool.query('UPDATE drills SET skipped = $2 WHERE id = $1', [
+    begun.id,
+    JSON.stringify([{ channelId: quiet, event: 'monitor.down', reason: 'rules' }]),
+  ]);
+  const left = { channel_id: quiet, channel_name: 'Quiet', event: 'monitor.down', reason: 'rules' } as const;
+  t.deepEqual(await ofQuiet(), [{ ...json, deliveries: [], skipped: [left] }]);
+  const other = await api.account();
+  isError(t, await other.owner('GET', `/v1/channels/${quiet}/drills`), { status: 404, error: /channel/ });
   const log = (await account.reader('GET', `/v1/channels/${channelId}/deliveries`)).json.deliveries;
   t.deepEqual(
     log.map((delivery) => [delivery.id, delivery.drill_id, delivery.incident_id]),

@@ -335,6 +335,25 @@ const emailsInHand: Walker = async (t) => {
 };
 
 /** Drills of many monitors count together; a monitor has one at a time. */
+const messagePreviews: Walker = async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  await fillChannels(api, tenantId, 1);
+  const endless = {
+    template: { method: 'POST', contentType: 'text/plain', body: '{% for i in (1..99999) %}{{ i }}{% endfor %}' },
+  };
+  await api.database.pool.query('UPDATE channels SET format = $2 WHERE tenant_id = $1', [
+    tenantId,
+    JSON.stringify(endless),
+  ]);
+  const path: `/v1/channels/${string}/previews` = `/v1/channels/nch_${tenantId}1/previews`;
+  const read = () => owner('GET', path);
+  const { json } = await read();
+  t.true(json.previews.length <= 19);
+  t.true(json.previews.every(({ requests }) => requests.every(({ body }) => body.length <= 16_384)));
+  t.deepEqual(await statusesOf(20, read), thenRefused(19, 200, 429));
+};
+
 const drills: Walker = async (t) => {
   const { api } = t.context;
   const account = await api.account();
@@ -395,6 +414,7 @@ export const NOTIFYING_WALKERS: Readonly<Record<string, Walker>> = {
   'deliveries sent again': sentAgain,
   'test deliveries': testDeliveries,
   drills,
+  'previews of messages': messagePreviews,
   'previews and own status pages': previews,
   'live streams': liveStreams,
   'tries to connect': triesToConnect,

@@ -1,0 +1,245 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { api } from '../../client/api.ts';
+import type { Schemas } from '../../client/shapes.ts';
+import { Choices, SelectField } from '../../parts/choice-fields.tsx';
+import { FactLine } from '../../parts/facts.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { JsonText } from '../../parts/json-text.tsx';
+import { Loaded, useLoad } from '../../parts/load.tsx';
+import { Card, Section, useWide } from '../../parts/page.tsx';
+import { Badge } from '../../parts/status.tsx';
+import { Sentences } from './rules-form.tsx';
+import { SafeHtml } from './safe-html.ts';
+import type { Channel } from './words.tsx';
+
+type Message = Schemas['MessagePreview'];
+type Kind = Message['kind'];
+
+/** The label of each kind of message, and why a channel may not send it; the rules, where that is left out. */
+const KINDS: Record<Kind, { label: string; off?: string }> = {
+  down: { label: 'Down' },
+  up: { label: 'Recovered' },
+  degraded: { label: 'Degraded' },
+  unknown: { label: 'Unknown' },
+  reminder: { label: 'Reminder', off: 'no rule of this channel repeats alerts.' },
+  behind: { label: 'With dependents' },
+  group: { label: 'Grouped', off: 'this channel does not group alerts.' },
+  summary: { label: 'Digest' },
+  unstable: { label: 'Unstable', off: 'this channel does not summarize flapping.' },
+  stable: { label: 'Stable again', off: 'this channel does not summarize flapping.' },
+  expiry: { label: 'Expires soon' },
+  agent_offline: { label: 'Agent offline' },
+  agent_online: { label: 'Agent online' },
+  channel_failing: { label: 'Channel failing' },
+  channel_disconnected: { label: 'Chat unavailable' },
+  report: { label: 'Report', off: 'reports are not sent to this channel.' },
+  drill: { label: 'Drill' },
+  drill_end: { label: 'End of a drill' },
+  test: { label: 'Test' },
+};
+
+/** When a channel sends, and a sample of each message that it would send, as the service renders it. */
+export function Messages({ channel }: { channel: Channel }) {
+  const load = useLoad(
+    (signal) => api.get('/channels/{id}/previews', { path: { id: channel.id }, signal }),
+    [JSON.stringify(channel)],
+  );
+  return (
+    <>
+      <Section title="Rules" lead="Change them, and try others on the last 30 days, under Settings.">
+        <Sentences channel={channel} />
+      </Section>
+      <Section title="Messages" lead="Samples, written by the code that delivers. Secrets are shown as ***.">
+        <Loaded load={load}>{({ previews }) => <Chooser channel={channel} previews={previews} />}</Loaded>
+      </Section>
+    </>
+  );
+}
+
+function Chooser({ channel, previews }: { channel: Channel; previews: readonly Message[] }) {
+  const kind = useSignal<string>(previews[0]?.kind ?? '');
+  const isWide = useWide();
+  const choices = previews.map((each) => ({ value: each.kind, label: KINDS[each.kind].label }));
+  const shown = previews.find((each) => each.kind === kind.value) ?? previews[0];
+  if (shown === undefined) return null;
+  return (
+    <div class="flex flex-col gap-4">
+      {isWide ? (
+        <Choices<string>
+          label="Message"
+          choices={choices}
+          value={shown.kind}
+          onValue={(value) => (kind.value = value)}
+        />
+      ) : (
+        <SelectField
+          label="Message"
+          hideLabel
+          options={choices}
+          value={shown.kind}
+          onValue={(value) => (kind.value = value)}
+        />
+      )}
+      <Card>
+        <div class="flex flex-col gap-4 text-sm" role="region" aria-label={KINDS[shown.kind].label}>
+          {!shown.sent && (
+            <p class="flex flex-wrap items-baseline gap-x-2">
+              <Badge>Not sent</Badge>
+              <span class="text-soft">At present {KINDS[shown.kind].off ?? 'no rule of this channel matches it.'}</span>
+            </p>
+          )}
+          {shown.problem !== null && (
+            <p class="flex gap-2 text-down" role="alert">
+              <Icon name="warning" class="mt-0.5 size-4" />
+              <span class="min-w-0 wrap-anywhere">{shown.problem}</span>
+            </p>
+          )}
+          <Content channel={channel} message={shown} />
+        </div>
+      </Card>
+    </div>
+  );
+}
+
+function Content({ channel: { type }, message: { email, requests } }: { channel: Channel; message: Message }) {
+  if (email !== null) return <EmailShown email={email} />;
+  if (type === 'webhook')
+    return (
+      <>
+        {requests.map((request, index) => (
+          <RequestShown key={index} request={request} />
+        ))}
+      </>
+    );
+  const [request] = requests;
+  if (request === undefined) return null;
+  return (
+    <>
+      {type === 'slack' ? <SlackShown body={request.body} /> : <TelegramShown body={request.body} />}
+      <Fold title="Request">
+        <RequestShown request={request} />
+      </Fold>
+    </>
+  );
+}
+
+function EmailShown({ email: { to, subject, text, html, attachment } }: { email: NonNullable<Message['email']> }) {
+  return (
+    <>
+      <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[6rem_1fr]">
+        <FactLine name="To">{to}</FactLine>
+        <FactLine name="Subject">{subject}</FactLine>
+        {attachment !== null && <FactLine name="Attachment">{attachment}</FactLine>}
+      </dl>
+      <SafeHtml html={html} label="HTML of the email" class="rounded-md border border-line wrap-anywhere" />
+      <Fold title="Plain text">
+        <Plain text={text} label="Plain text of the email" />
+      </Fold>
+    </>
+  );
+}
+
+/** The parts of a message to Slack that the service makes. */
+type SlackBody = {
+  blocks: readonly (
+    | { type: 'header'; text: { text: string } }
+    | {
+        type: 'rich_text';
+        elements: readonly {
+          elements: readonly { type: 'text' | 'link'; text: string; style?: { bold: true } }[];
+        }[];
+      }
+  )[];
+};
+
+function SlackShown({ body }: { body: string }) {
+  const { blocks }: SlackBody = JSON.parse(body);
+  return (
+    <div class={CHAT} role="group" aria-label="Message in Slack">
+      {blocks.map((block, index) =>
+        block.type === 'header' ? (
+          <p key={index} class="text-base font-bold">
+            {block.text.text}
+          </p>
+        ) : (
+          <p key={index} class="mt-2 whitespace-pre-wrap">
+            {block.elements.flatMap(({ elements }) =>
+              elements.map(({ type, text, style }, at) => (
+                <span
+                  key={at}
+                  class={`${type === 'link' ? 'underline underline-offset-2' : ''} ${style?.bold ? 'font-bold' : ''}`}
+                >
+                  {text}
+                </span>
+              )),
+            )}
+          </p>
+        ),
+      )}
+    </div>
+  );
+}
+
+function TelegramShown({ body }: { body: string }) {
+  const { text }: { text: string } = JSON.parse(body);
+  return <SafeHtml html={text} label="Message in Telegram" class={`${CHAT} whitespace-pre-wrap`} />;
+}
+
+const CHAT = 'rounded-md border border-line bg-sunken px-4 py-3 wrap-anywhere';
+
+function RequestShown({ request: { method, url, headers, body, cut } }: { request: Schemas['PreviewedRequest'] }) {
+  const json = parse(body);
+  return (
+    <div class="flex min-w-0 flex-col gap-2">
+      <p class="font-mono text-[0.8125rem] wrap-anywhere">
+        {method} {url}
+      </p>
+      {json === null ? <Plain text={body} label="Body" /> : <JsonText value={json} label="Body" />}
+      {cut && <p class="text-soft">The first {body.length} characters of it.</p>}
+      <Fold title="Headers">
+        <Plain
+          text={Object.entries(headers)
+            .map(([name, value]) => `${name}: ${value}`)
+            .join('\n')}
+          label="Headers"
+        />
+      </Fold>
+    </div>
+  );
+}
+
+/** The object or list of a JSON text; null where it is none. */
+function parse(body: string): object | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function Plain({ text, label }: { text: string; label: string }) {
+  return (
+    <pre
+      tabIndex={0}
+      role="group"
+      aria-label={label}
+      class="
+        max-h-96 overflow-auto whitespace-pre-wrap rounded-md border border-line bg-sunken px-3 py-2 font-mono text-xs
+        leading-5 wrap-anywhere
+      "
+    >
+      {text}
+    </pre>
+  );
+}
+
+function Fold({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <details>
+      <summary class="heading text-sm">{title}</summary>
+      <div class="mt-2">{children}</div>
+    </details>
+  );
+}

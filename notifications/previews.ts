@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import type { Channel } from '../core/alerts/channel.ts';
+import { buildAlert } from '../core/alerts/chat/alert.ts';
+import { identifyEmail } from '../core/alerts/email.ts';
+import { webhookMessageOf, type StoredMessage } from '../core/alerts/envelope.ts';
+import {
+  isSampleSent,
+  listSampleKinds,
+  sampleMessage,
+  sampleReport,
+  type SampledChannel,
+  type SampleFacts,
+  type SampleKind,
+} from '../core/alerts/samples.ts';
+import { attachReport, buildReportTable } from '../core/statistics/reports/email.ts';
+import { buildEmail, type EmailReport } from './email/alert.ts';
+import { buildUnsubscribeLink } from './email/links.ts';
+import { renderSlackMessage } from './slack/attempt.ts';
+import { renderTelegramMessage } from './telegram/message.ts';
+import { buildHeaders } from './webhook/attempt.ts';
+import { prepareRequests } from './webhook/prepare.ts';
+import { generateSigningSecret } from './webhook/signature.ts';
+import type { TemplateRenderer } from './webhook/template/renderer.ts';
+
+/** What stands for a secret: no preview knows one. */
+const MASK = '***';
+
+/** The longest text of a body that is shown, in characters. */
+const LONGEST_BODY = 16_384;
+
+/** How long the templates of one request are rendered, in milliseconds; what is left is not. */
+const RENDERING_MS = 2000;
+
+const DELIVERY_ID = 'dlv_sample';
+
+export type PreviewedChannel = SampledChannel &
+  Pick<Channel, 'tenantId' | 'urlHost' | 'headerNames' | 'address' | 'reportTimezone'>;
+
+/** One request as it would be sent, its secrets masked. `isCut`: the body is longer than what is shown. */
+export type PreviewedRequest = {
+  method: string;
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  body: string;
+  isCut: boolean;
+};
+
+export type PreviewedEmail = { to: string; subject: string; text: string; html: string; attachment: string | null };
+
+/** A message as a channel would send it now; `problem` is why it is not what its owner wrote, null where it is. */
+export type MessagePreview = {
+  kind: SampleKind;
+  event: StoredMessage['event'];
+  isSent: boolean;
+  requests: readonly PreviewedRequest[];
+  email: PreviewedEmail | null;
+  problem: string | null;
+};
+
+type Parts = { nowMs: number; publicUrl: string; renderer: Pick<TemplateRenderer, 'render'> };
+
+type Rendered = Pick<MessagePreview, 'requests' | 'email' | 'problem'>;
+
+/**
+ * Renders a sample of every kind of message that exists for a channel, by the functions that its deliveries go through.
+ * No secret of the channel is opened: its places hold `***`.
+ */
+export async function previewMessages(channel: PreviewedChannel, parts: Parts): Promise<MessagePreview[]> {
+  const renderer = limitTime(parts.renderer);
+  const previews: MessagePreview[] = [];
+  for (const kind of listSampleKinds(channel)) {
+    const { nowMs, publicUrl } = parts;
+    const facts = { channel, name: 'Shop', timezone: channel.reportTimezone, nowMs, publicUrl };
+    const message = sampleMessage(kind, facts);
+    const rendered =
+      channel.type === 'webhook'
+        ? await renderWebhook(channel, message, { ...parts, renderer })
+        : renderChat({ channel, message, facts });
+    const event = kind === 'test' ? 'test' : message.event;
+    previews.push({ kind, event, isSent: isSampleSent(channel, kind), ...rendered });
+  }
+  return previews;
+}
+
+/** Templates of a whole page of samples take no longer than a few of them may. */
+function limitTime(renderer: Parts['renderer']): Parts['renderer'] {
+  const endsAtMs = performance.now() + RENDERING_MS;
+  return {
+    render: async (task, account) =>
+      performance.now() < endsAtMs
+        ? await renderer.render(task, account)
+        : { ok: false, problem: 'was not rendered for this preview: those before it took too long' },
+  };
+}
+
+async function renderWebhook(
+  channel: PreviewedChannel,
+  stored: StoredMessage,
+  { nowMs, renderer }: Parts,
+): Promise<Rendered> {
+  const message = webhookMessageOf(stored);
+  if (message === null) return { requests: [], email: null, problem: null };
+  const { format, tenantId: account, headerNames } = channel;
+  const delivery = { url: maskedUrlOf(channel), format, account, deliveryId: DELIVERY_ID, message };
+  const { requests, problem } = await prepareRequests(delivery, { now: () => nowMs, renderer });
+  const headers = Object.fromEntries(headerNames.map((name) => [name, MASK]));
+  const signed = { ...delivery, headers, signingSecret: generateSigningSecret(randomBytes) };
+  return {
+    requests: requests.map((request) => ({
+      method: request.method,
+      url: request.url.href,
+      headers: maskSignatures(buildHeaders(request, signed, nowMs)),
+      ...cut(request.body.toString('utf8')),
+    })),
+    email: null,
+    problem,
+  };
+}
+
+/** A URL as presets read theirs: in its path and its query are the keys. */
+function maskedUrlOf({ urlHost, format }: Pick<PreviewedChannel, 'urlHost' | 'format'>): string {
+  const hasKey = format !== null && 'preset' in format && format.preset === 'pagerduty';
+  return `https://${urlHost ?? 'unknown'}/${MASK}${hasKey ? `?routing_key=${MASK}` : ''}`;
+}
+
+/** A signature by a secret that is no one's would not verify. */
+function maskSignatures(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      /signature/i.test(name) ? value.replace(/(?<=^sha256=|^v1,).*/, MASK) : value,
+    ]),
+  );
+}
+
+type Chat = { channel: PreviewedChannel; message: StoredMessage; facts: SampleFacts };
+
+function renderChat({ channel, message: stored, facts }: Chat): Rendered {
+  const message = buildAlert(stored, facts.nowMs);
+  switch (channel.type) {
+    case 'slack':
+      return chatRequest(`https://hooks.slack.com/services/${MASK}`, renderSlackMessage(message));
+    case 'telegram':
+      return chatRequest(`https://api.telegram.org/bot${MASK}/sendMessage`, {
+        ...renderTelegramMessage('0', message),
+        chat_id: MASK,
+      });
+    default: {
+      const { to, subject, text, html, attachment } = buildEmail({
+        ...identifyEmail({ deliveryId: DELIVERY_ID, attemptsBefore: 0, message: stored }),
+        to: channel.address ?? '',
+        message,
+        unsubscribeUrl: buildUnsubscribeLink(channel.id, facts.publicUrl, () => MASK),
+        report: reportOf(stored, facts),
+      });
+      const email = { to, subject, text, html, attachment: attachment?.filename ?? null };
+      return { requests: [], email, problem: null };
+    }
+  }
+}
+
+function chatRequest(url: string, body: object): Rendered {
+  const headers = { 'Content-Type': 'application/json' };
+  return {
+    requests: [{ method: 'POST', url, headers, ...cut(JSON.stringify(body)) }],
+    email: null,
+    problem: null,
+  };
+}
+
+function reportOf(message: StoredMessage, facts: SampleFacts): EmailReport | null {
+  if (message.event !== 'report') return null;
+  const monitors = sampleReport(facts);
+  const { period, period_start: startSeconds, timezone = 'UTC' } = message.report;
+  return { table: buildReportTable(monitors), attachment: attachReport(monitors, { period, startSeconds, timezone }) };
+}
+
+function cut(body: string): Pick<PreviewedRequest, 'body' | 'isCut'> {
+  return { body: body.slice(0, LONGEST_BODY).toWellFormed(), isCut: body.length > LONGEST_BODY };
+}
