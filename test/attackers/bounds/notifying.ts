@@ -337,21 +337,22 @@ const emailsInHand: Walker = async (t) => {
 /** Drills of many monitors count together; a monitor has one at a time. */
 const messagePreviews: Walker = async (t) => {
   const { api } = t.context;
-  const { owner, tenantId } = await api.account();
-  await fillChannels(api, tenantId, 1);
-  const endless = {
-    template: { method: 'POST', contentType: 'text/plain', body: '{% for i in (1..99999) %}{{ i }}{% endfor %}' },
+  const prepare = async () => {
+    const { owner, tenantId } = await api.account();
+    await fillChannels(api, tenantId, 1);
+    const path: `/v1/channels/${string}/previews` = `/v1/channels/nch_${tenantId}1/previews`;
+    return { tenantId, read: () => owner('GET', path) };
   };
+  t.deepEqual(await statusesOf(21, (await prepare()).read), thenRefused(20, 200, 429));
+  const { tenantId, read } = await prepare();
+  const body = '{% for i in (1..99999) %}{{ i }}{% endfor %}';
   await api.database.pool.query('UPDATE channels SET format = $2 WHERE tenant_id = $1', [
     tenantId,
-    JSON.stringify(endless),
+    JSON.stringify({ template: { method: 'POST', contentType: 'text/plain', body } }),
   ]);
-  const path: `/v1/channels/${string}/previews` = `/v1/channels/nch_${tenantId}1/previews`;
-  const read = () => owner('GET', path);
-  const { json } = await read();
-  t.true(json.previews.length <= 19);
-  t.true(json.previews.every(({ requests }) => requests.every(({ body }) => body.length <= 16_384)));
-  t.deepEqual(await statusesOf(20, read), thenRefused(19, 200, 429));
+  const { previews } = (await read()).json;
+  t.true(previews.length <= 19);
+  t.true(previews.every(({ requests }) => requests.every((request) => request.body.length <= 16_384)));
 };
 
 const drills: Walker = async (t) => {
