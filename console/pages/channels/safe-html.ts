@@ -32,6 +32,13 @@ export function SafeHtml({ html, label, class: extra = '' }: { html: string; lab
   );
 }
 
+/** What mail programs do of themselves, and the styles of the page undo. */
+const LOOKS: Readonly<Record<string, string>> = {
+  a: 'underline underline-offset-2',
+  h1: 'font-bold',
+  p: 'my-[1em]',
+};
+
 function childrenOf(element: Element): ComponentChildren[] {
   return [...element.childNodes].map((node) => {
     if (node instanceof Element) return elementOf(node);
@@ -42,13 +49,13 @@ function childrenOf(element: Element): ComponentChildren[] {
 function elementOf(element: Element): ComponentChildren {
   const shownAs = SHOWN_AS[element.localName];
   if (shownAs === undefined) return childrenOf(element);
-  const isLink = element.localName === 'a';
   return h(
     shownAs,
     {
+      class: LOOKS[element.localName] ?? '',
       style: styleOf(element),
       ...(element.getAttribute('role') === 'presentation' && { role: 'presentation' }),
-      ...(isLink && { class: 'underline underline-offset-2', title: element.getAttribute('href') ?? '' }),
+      ...(element.localName === 'a' && { title: element.getAttribute('href') ?? '' }),
     },
     childrenOf(element),
   );

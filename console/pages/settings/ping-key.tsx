@@ -37,10 +37,10 @@ function Shown({ answer: { ping_key: found }, load }: { answer: Answer; load: Lo
       }
       actions={
         canWrite() && (
-          <>
+          <div class="flex flex-wrap gap-2">
             <Replace load={load} isFirst={false} />
             <Remove load={load} />
-          </>
+          </div>
         )
       }
     >
