@@ -33,7 +33,7 @@ export function SafeHtml({ html, label, class: extra = '' }: { html: string; lab
 }
 
 /** What mail programs do of themselves, and the styles of the page undo. */
-const LOOKS: Readonly<Record<string, string>> = {
+const STYLES: Readonly<Record<string, string>> = {
   a: 'underline underline-offset-2',
   h1: 'font-bold',
   p: 'my-[1em]',
@@ -52,7 +52,7 @@ function elementOf(element: Element): ComponentChildren {
   return h(
     shownAs,
     {
-      class: LOOKS[element.localName] ?? '',
+      class: STYLES[element.localName] ?? '',
       style: styleOf(element),
       ...(element.getAttribute('role') === 'presentation' && { role: 'presentation' }),
       ...(element.localName === 'a' && { title: element.getAttribute('href') ?? '' }),

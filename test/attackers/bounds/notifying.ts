@@ -350,9 +350,9 @@ const messagePreviews: Walker = async (t) => {
     tenantId,
     JSON.stringify({ template: { method: 'POST', contentType: 'text/plain', body } }),
   ]);
-  const { previews } = (await read()).json;
-  t.true(previews.length <= 19);
-  t.true(previews.every(({ requests }) => requests.every((request) => request.body.length <= 16_384)));
+  const { json } = await read();
+  t.true(json.previews.length <= 19);
+  t.true(json.previews.every(({ requests }) => requests.every((request) => request.body.length <= 16_384)));
 };
 
 const drills: Walker = async (t) => {
