@@ -1,10 +1,14 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { PasswordsBusy } from '../../models/secrets/password.ts';
+import { sqlStateOf } from '../../models/sql.ts';
 import { isDatabaseAway } from '../../models/system/availability.ts';
 import { ApiError, methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import { contextOf } from '../request-context.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
+
+/** PostgreSQL ended a statement that it had no time for (D-597). */
+const STATEMENT_ENDED = '57014';
 
 /** The path is none of ours. */
 export const unknownRoute: RequestHandler = () => {
@@ -41,7 +45,7 @@ function send(response: Response, { status, message, headers, fields }: ApiError
 /** What a caller is answered instead of what went wrong. */
 export function answerTo(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (isDatabaseAway(error))
+  if (isDatabaseAway(error) || sqlStateOf(error) === STATEMENT_ENDED)
     return new ApiError(503, 'the database is unavailable: try again in a few seconds', { 'Retry-After': '5' });
   if (error instanceof PasswordsBusy)
     return new ApiError(503, 'too many passwords are being verified: try again in a second', { 'Retry-After': '1' });

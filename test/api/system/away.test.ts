@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import anyTest, { type TestFn } from 'ava';
+import { answerTo } from '../../../api/middleware/error-response.ts';
 import { createApiToken, generateToken } from '../../../models/accounts/api-tokens.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
@@ -8,6 +9,7 @@ import { createSecretBox } from '../../../models/secrets/secret-box.ts';
 import { findKeptPort } from '../../../tools/kept-port.ts';
 import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts';
 import { until } from '../../helpers/until.ts';
+import { withClient } from '../../helpers/with-client.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -66,6 +68,15 @@ test('a queue that is away fails no write', async (t) => {
   t.is((await owner('POST', `/v1/monitors/${created.json['id']}/pause`)).status, 200);
   t.is((await owner('DELETE', `/v1/monitors/${created.json['id']}`)).status, 204);
   await until(() => api.logLines.some((line) => line['msg'] === 'schedule.announcement_failed'));
+});
+
+test('a statement that the database has no time for is answered as one that it is away for', async (t) => {
+  const { databaseUrl } = t.context.api;
+  const busy = withClient(databaseUrl, async (client) => {
+    await client.query("SET statement_timeout = '50ms'");
+    await client.query('SELECT pg_sleep(60)');
+  });
+  t.like(answerTo(await t.throwsAsync(busy, { code: '57014' })), { status: 503, headers: { 'Retry-After': '5' } });
 });
 
 test('a database that cannot store is away as well: without room, without connections, or as a standby', async (t) => {
