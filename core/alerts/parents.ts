@@ -61,6 +61,23 @@ export function holdForParents(parents: readonly ParentFacts[], { sinceMs, nowMs
   return last === undefined ? null : holdBy(last.parent, last.untilMs);
 }
 
+/**
+ * Until when an alert that waited and is due goes on waiting, in Unix milliseconds. A parent has failed meanwhile, and
+ * its next check decides; a recheck and a timeout after `sinceMs` at most. Null where it waits no longer.
+ */
+export function extendHold(
+  parents: readonly ParentFacts[],
+  { sinceMs, nowMs }: { sinceMs: number; nowMs: number },
+): number | null {
+  if (parents.some(isHolding)) return null;
+  const failing = parents.filter(({ sources }) => sources.some(({ isFailing }) => isFailing));
+  const hold = holdForParents(failing, { sinceMs, nowMs });
+  if (hold === null) return null;
+  const timeoutMs = Math.max(...failing.map((parent) => parent.timeoutMs));
+  const untilMs = Math.min(hold.untilMs, sinceMs + LONGEST_WAIT_MS + timeoutMs + MARGIN_MS);
+  return untilMs > nowMs ? untilMs : null;
+}
+
 /** The parents that are down: an alert of trouble names them, whatever their mode. */
 export function findDownParents(
   change: { to: MonitorState },

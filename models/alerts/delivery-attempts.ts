@@ -239,7 +239,8 @@ async function claimEach(
               AND h.released_at IS NULL) AS "isHeld",
             q.group_id AS "groupId",
             (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
-            EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL
+            (c.type <> 'webhook' OR c.follows_maintenance)
+              AND EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL
               AND (h.reason = 'parent' OR EXISTS (SELECT FROM monitors m
                 JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
                 WHERE m.id = d.monitor_id))) AS "isBehind",

@@ -174,8 +174,11 @@ export type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
 /** How long what waits for a result of its own is left alone where nothing says that there is one, in milliseconds. */
 export const FALLBACK_MS = 300_000;
 
-/** Alerts that came in the messages of these monitors: all of them, or those of one monitor. */
-type Joined = { parentIds: readonly string[]; monitorId?: string | null };
+/**
+ * Alerts that came in the messages of these monitors: all of them, or those of one monitor. With `wereDown` also those
+ * that were still to come in them.
+ */
+type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
 
 /**
  * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
@@ -184,23 +187,29 @@ type Joined = { parentIds: readonly string[]; monitorId?: string | null };
  */
 export async function awaitOwnResults(
   run: Run,
-  { parentIds, monitorId: ofMonitorId = null }: Joined,
+  { parentIds, monitorId: ofMonitorId = null, wereDown = false }: Joined,
   nowMs: number,
 ): Promise<Rearmed> {
   if (parentIds.length === 0) return { channels: [], monitorIds: [] };
   const rows = await run<DueChannel & { monitorId: string }>(
-    `WITH rearmed AS (
+    `WITH behind AS MATERIALIZED (
+       SELECT delivery_id FROM parent_holds WHERE parent_id = ANY ($1::text[]) AND joined_id IS NOT NULL
+       UNION ALL
+       SELECT h.delivery_id FROM parent_holds h JOIN deliveries w ON w.id = h.delivery_id
+       WHERE $4 AND h.parent_id = ANY ($1::text[]) AND h.joined_id IS NULL AND NOT h.awaits_own
+         AND w.outcome = 'pending' AND w.attempts = w.attempts_before AND coalesce(w.claimed_until, 0) <= $2
+     ), rearmed AS (
        UPDATE parent_holds h SET joined_id = NULL, since = $2, awaits_own = true
-       FROM monitors m
-       WHERE h.parent_id = ANY ($1::text[]) AND h.joined_id IS NOT NULL AND m.id = h.monitor_id
-         AND m.sequence = h.sequence AND ($3::text IS NULL OR m.id = $3)
+       FROM behind b, monitors m
+       WHERE h.delivery_id = b.delivery_id AND m.id = h.monitor_id AND m.sequence = h.sequence
+         AND ($3::text IS NULL OR m.id = $3)
        RETURNING h.delivery_id
      )
      UPDATE deliveries d SET outcome = 'pending', finished_at = NULL, next_attempt_at = $2::bigint + ${FALLBACK_MS}
-     FROM rearmed r WHERE d.id = r.delivery_id AND d.outcome = 'superseded'
+     FROM rearmed r WHERE d.id = r.delivery_id AND d.outcome IN ('superseded', 'pending')
      RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
        d.next_attempt_at AS "dueAtMs"`,
-    [parentIds, nowMs, ofMonitorId],
+    [parentIds, nowMs, ofMonitorId, wereDown],
   );
   return {
     channels: [...new Map(rows.map(({ monitorId: _monitor, ...due }) => [due.channelId, due])).values()],
@@ -210,6 +219,8 @@ export async function awaitOwnResults(
 
 /** What a claimed alert that waited finds of what its monitor depends on. */
 export type ParentStatus = {
+  /** The number of its monitor; null where that is gone. */
+  monitorNo: number | null;
   /** A monitor that it depends on, which is down, and that the channel was sent, or is to be sent, as `rootId`. */
   parent: { no: number; id: string; rootId: string; isSent: boolean } | null;
   /** What the alert itself waits for; null where that is no parent. */
@@ -228,7 +239,8 @@ type ClaimedAlert = { deliveryId: string; channelId: string; monitorId: string }
  */
 export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<ParentStatus> {
   const [row] = await run<ParentStatus>(
-    `SELECT (SELECT json_build_object('awaitsOwn', h.awaits_own, 'sinceMs', h.since) FROM parent_holds h
+    `SELECT (SELECT m.no FROM monitors m WHERE m.id = $3) AS "monitorNo",
+       (SELECT json_build_object('awaitsOwn', h.awaits_own, 'sinceMs', h.since) FROM parent_holds h
              WHERE h.delivery_id = $1 AND h.joined_id IS NULL) AS hold,
        EXISTS (SELECT FROM reminders n WHERE n.delivery_id = $1 AND n.number < 0) AS "isUpdate",
        EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
@@ -250,7 +262,7 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<P
         ORDER BY p.id, o.no LIMIT 1) AS parent`,
     [alert.deliveryId, alert.channelId, alert.monitorId],
   );
-  return row ?? { parent: null, hold: null, isUpdate: false, isOtherWaiting: false };
+  return row ?? { monitorNo: null, parent: null, hold: null, isUpdate: false, isOtherWaiting: false };
 }
 
 /** SQL: whether the monitor `m` failed by itself after a moment. A heartbeat has no results while no ping comes. */
@@ -289,7 +301,8 @@ export type Root = { channelId: string; parentNo: number; parentId: string; root
 /**
  * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed one among
  * them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came
- * in. One statement: a kill leaves all of it or nothing. False where the claimed one was not among them.
+ * in. One statement: a kill leaves all of it or nothing. The parent is locked: after its recovery nothing comes in its
+ * message. False where the claimed one was not among them.
  */
 export async function joinParent(
   run: Run,
@@ -297,7 +310,12 @@ export async function joinParent(
   { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
 ): Promise<boolean> {
   const joined = await run<{ id: string }>(
-    `WITH behind AS MATERIALIZED (
+    `WITH parent AS MATERIALIZED (
+       SELECT id, sequence FROM monitors WHERE no = $2 AND state = 'down' FOR SHARE
+     ), root AS MATERIALIZED (
+       SELECT FROM parent p, deliveries r WHERE r.id = $4 AND r.outcome <> 'failed'
+         AND (r.monitor_id <> p.id OR (r.message #>> '{detail,sequence}')::integer = p.sequence) FOR SHARE OF r
+     ), behind AS MATERIALIZED (
        SELECT d.id, m.id AS monitor_id, (d.message #>> '{detail,sequence}')::integer AS sequence
        FROM monitor_dependencies e JOIN monitors m ON m.no = e.monitor_no
          JOIN deliveries d ON d.channel_id = $1 AND d.monitor_id = m.id AND d.outcome = 'pending'
@@ -305,7 +323,7 @@ export async function joinParent(
        WHERE e.parent_no = $2 AND e.mode = 'hold' AND d.event <> 'monitor.up'
          AND (d.id = $5 OR (h.reason = 'parent' AND d.attempts = d.attempts_before
            AND coalesce(d.claimed_until, 0) <= $6))
-         AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id)
+         AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id) AND EXISTS (SELECT FROM root)
        ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
      ), joined AS (
        UPDATE deliveries d SET outcome = 'superseded', finished_at = $6, claimed_until = NULL,

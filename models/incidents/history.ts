@@ -1,4 +1,5 @@
 import type { MonitorState } from '../../core/incidents/state.ts';
+import { insertResolves } from '../alerts/resolves.ts';
 import type { Database } from '../database.ts';
 import { type Run, runOn } from '../sql.ts';
 
@@ -81,6 +82,7 @@ export async function recordPause(
   paused: { monitorId: string; tenantId: string; sequence: number; from: MonitorState; atMs: number },
 ): Promise<void> {
   await insertTransitions(run, [{ ...paused, ...UNDECIDED, to: 'paused', detectedAtMs: paused.atMs }]);
+  await insertResolves(run, { ...paused, resolution: 'paused' });
   await resolveIncident(run, { monitorId: paused.monitorId, atMs: paused.atMs, resolution: 'paused' });
 }
 
@@ -93,8 +95,12 @@ export async function recordResume(
 }
 
 /** Ends a monitor's open incident because the monitor is deleted. */
-export async function resolveDeleted(run: Run, monitorId: string, atMs: number): Promise<void> {
-  await resolveIncident(run, { monitorId, atMs, resolution: 'deleted' });
+export async function resolveDeleted(
+  run: Run,
+  deleted: { monitorId: string; sequence: number; atMs: number },
+): Promise<void> {
+  await insertResolves(run, { ...deleted, resolution: 'deleted' });
+  await resolveIncident(run, { ...deleted, resolution: 'deleted' });
 }
 
 /**

@@ -204,8 +204,8 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
       before: { fields: monitorFields(monitor, locked, {}).fields },
       after: NOTHING,
     });
-    await resolveDeleted(run, key.id, key.nowMs);
-    await awaitOwnResults(run, { parentIds: [key.id] }, key.nowMs);
+    await resolveDeleted(run, { monitorId: key.id, sequence: row.sequence + 1, atMs: key.nowMs });
+    await awaitOwnResults(run, { parentIds: [key.id], wereDown: row.state === 'down' }, key.nowMs);
     const schedule = await scheduleMonitor(run, {
       monitorNo: row.no,
       agentNos: [],
@@ -261,7 +261,7 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
       sequence: paused.sequence,
       updatedAt: Math.floor(key.nowMs / 1000),
     });
-    if (row.state === 'down') await awaitOwnResults(run, { parentIds: [row.id] }, atMs);
+    if (row.state === 'down') await awaitOwnResults(run, { parentIds: [row.id], wereDown: true }, atMs);
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);

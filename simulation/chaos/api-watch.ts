@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { apiClient, listOf, type ApiClient } from '../../test/helpers/api-client.ts';
+import { apiClient, listOf, type Answer, type ApiClient } from '../../test/helpers/api-client.ts';
+import { isAcknowledged } from './channels.ts';
 
 /** What a client observed of the API during a run. */
 export type ApiAnswers = {
@@ -14,29 +15,39 @@ export type ApiWatch = { answers: ApiAnswers; stop: () => Promise<void> };
 /** The pause between two requests, in milliseconds: a tenth of the token's limit. */
 const PAUSE_MS = 1000;
 
+type Watched = { fleet: { urls: () => string[] }; token: string; monitorIds: readonly string[] };
+
 /**
- * Reads and writes during a run, through all web processes in turn; the writes are drafts, which are not checked. A
- * missing response is no fault when processes are killed.
+ * Reads and writes during a run, through all web processes in turn; the writes are drafts, which are not checked, and
+ * acknowledgements of some of the incidents. A missing response is no fault when processes are killed.
  */
-export function watchApi(urls: () => string[], token: string): ApiWatch {
+export function watchApi({ fleet: { urls }, token, monitorIds }: Watched): ApiWatch {
   const faulty: string[] = [];
   const created: string[] = [];
   const stopping = new AbortController();
   let round = 0;
-  const ask = async (...[method, path, body]: Parameters<ApiClient>): Promise<number> => {
+  const ask = async (...[method, path, body]: Parameters<ApiClient>): Promise<Answer | null> => {
     const choice = urls();
     const url = choice[round % Math.max(1, choice.length)];
-    if (url === undefined) return 0;
+    if (url === undefined) return null;
     const answer = await apiClient(url, token)(method, path, body).catch(() => null);
     const status = answer?.status ?? 0;
     if (status >= 500 && status !== 503) faulty.push(`${method} ${path}: ${status} ${JSON.stringify(answer?.json)}`);
-    return status;
+    return answer;
+  };
+  const acknowledge = async (): Promise<void> => {
+    const open = await ask('GET', '/incidents?status=open&acknowledged=false');
+    if (open?.status !== 200) return;
+    for (const incident of listOf(open))
+      if (isAcknowledged(monitorIds.indexOf(String(incident['monitor_id']))))
+        await ask('POST', `/incidents/${String(incident['id'])}/acknowledge`);
   };
   const watch = async (): Promise<void> => {
     for (; !stopping.signal.aborted; round += 1) {
       const name = `Draft ${round}`;
-      if ((await ask('POST', '/monitors', { name })) === 201) created.push(name);
+      if ((await ask('POST', '/monitors', { name }))?.status === 201) created.push(name);
       await ask('GET', '/overview');
+      await acknowledge();
       await delay(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   };

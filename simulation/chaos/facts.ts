@@ -1,6 +1,7 @@
 import type { Span } from './blindness.ts';
+import type { ChaosChannel } from './channels.ts';
 import type { SufferedFault } from './inject.ts';
-import type { Received } from './receiver.ts';
+import type { ChatReceived, Received } from './receiver.ts';
 import type { WrittenRecord } from './record.ts';
 import type { MonitorScript } from './script.ts';
 import type { TargetRequest } from './targets.ts';
@@ -21,6 +22,10 @@ export type Facts = {
   quiet: Span;
   requests: readonly TargetRequest[];
   received: readonly Received[];
+  chats: readonly (ChatReceived & { channel: string })[];
+  /** The channels beside the first, and when their quiet hours end. */
+  channels: readonly ChaosChannel[];
+  quietUntilMs: number;
   record: WrittenRecord;
   /** Deliveries that are not finished when the run is judged. */
   pendingDeliveries: number;

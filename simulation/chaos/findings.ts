@@ -11,6 +11,8 @@ export const FINDINGS = [
   'events invented',
   'events under two ids',
   'deliveries unfinished',
+  'rules broken',
+  'holds broken',
   'histories broken',
   'incidents inconsistent',
   'schedules missing',

@@ -8,9 +8,10 @@ import { layLink, type Link } from '../../test/helpers/link.ts';
 import { startProgram } from '../../test/helpers/program.ts';
 import { makeSettableClock, type SettableClock } from '../../test/helpers/set-clock.ts';
 import { until } from '../../test/helpers/until.ts';
+import { createChannels, ON_CALL, TAG, type ChaosChannel } from './channels.ts';
 import { linkName, RECEIVER_LINK, type RedisKind } from './faults.ts';
 import { listMembers, startFleet, type Fleet, type FleetSize, type Member } from './fleet.ts';
-import { startReceiver, type Receiver } from './receiver.ts';
+import { BOT_TOKEN, startReceiver, type Receiver } from './receiver.ts';
 import type { MonitorScript } from './script.ts';
 import { startServers, type Servers } from './servers.ts';
 import { serveTargets, SLOW_FROM_MS, type Targets } from './targets.ts';
@@ -31,6 +32,8 @@ export type ChaosHarness = {
   token: string;
   /** The monitors' ids, in the order of their scripts. */
   monitorIds: readonly string[];
+  /** When the quiet hours of channels that have them end, in Unix milliseconds. */
+  quietUntilMs: number;
 };
 
 /** `disk`: PostgreSQL keeps its data in `data` of this folder; null = on the disk of the run's folder. */
@@ -39,6 +42,8 @@ export type ChaosHarnessOptions = {
   size: FleetSize;
   redis: RedisKind;
   scripts: readonly MonitorScript[];
+  /** The channels beside the one that gets everything. */
+  channels: readonly ChaosChannel[];
   disk: BoundedDisk | null;
 };
 
@@ -60,7 +65,7 @@ const CREATED_AT_ONCE = 8;
  */
 export async function startChaosHarness(
   harness: Harness,
-  { folder, size, redis, scripts, disk }: ChaosHarnessOptions,
+  { folder, size, redis, scripts, channels, disk }: ChaosHarnessOptions,
 ): Promise<ChaosHarness> {
   const logs = join(folder, 'logs');
   await mkdir(logs, { recursive: true });
@@ -75,6 +80,7 @@ export async function startChaosHarness(
     disk,
   });
   const receiver = await startReceiver(harness, folder);
+  const toReceiver = await layLink(harness, receiver.url);
   const targets = await serveTargets(harness, scripts);
   const token = `spk_${randomBytes(24).toString('base64url')}`;
   const settings = {
@@ -89,6 +95,9 @@ export async function startChaosHarness(
     DELIVERY_RETRY_SECONDS: RETRY_SECONDS,
     WEBHOOK_TIMEOUT_SECONDS: '4',
     NODE_EXTRA_CA_CERTS: receiver.caFile,
+    TELEGRAM_BOT_TOKEN: BOT_TOKEN,
+    TELEGRAM_BOT_NAME: 'chaos_bot',
+    TELEGRAM_API_URL: new URL(toReceiver.url).origin,
   };
   const migrated = startProgram(harness, ['cli/spotcheck.ts', 'migrate'], {
     ...settings,
@@ -116,7 +125,6 @@ export async function startChaosHarness(
   const clock = members.find(({ name }) => name === 'clock');
   if (clock === undefined) throw new Error('there is no clock in the fleet');
   const fleet = await startFleet(harness, { members, folder: logs });
-  const toReceiver = await layLink(harness, receiver.url);
   links.set(RECEIVER_LINK, toReceiver);
   const call: ApiClient = (...request) => apiClient(fleet.urls()[0] ?? '', token)(...request);
   const monitorIds = await createMonitors(call, {
@@ -128,6 +136,8 @@ export async function startChaosHarness(
     timeoutMs: UP_WITHIN_MS,
     intervalMs: 500,
   });
+  const { databaseUrl } = servers;
+  const quietUntilMs = await createChannels(call, { databaseUrl, hookUrl: toReceiver.url, channels });
   return {
     servers,
     fleet,
@@ -138,6 +148,7 @@ export async function startChaosHarness(
     call,
     token,
     monitorIds,
+    quietUntilMs,
     startSecondClock() {
       const second = startProgram(harness, clock.args, clock.env);
       return async () => void (await second.stop('SIGKILL'));
@@ -163,8 +174,9 @@ async function createMonitors(
   call: ApiClient,
   given: { hookUrl: string; scripts: readonly MonitorScript[]; targets: Targets },
 ): Promise<string[]> {
-  const channel = await call('POST', '/channels', { type: 'webhook', name: 'On call', url: given.hookUrl });
+  const channel = await call('POST', '/channels', { type: 'webhook', name: ON_CALL, url: given.hookUrl });
   if (channel.status !== 201) throw new Error(JSON.stringify(channel.json));
+  const ids: string[] = [];
   const agents = new Map(listOf(await call('GET', '/agents')).map((agent) => [agent['region'], agent['id']]));
   const create = async (script: MonitorScript): Promise<string> => {
     const { status, json } = await call('POST', '/monitors', {
@@ -177,12 +189,18 @@ async function createMonitors(
       down_min_sources: script.quorum,
       agent_sources: script.regions.map((region) => agents.get(region)),
       check_spec: { assertions: [{ source: 'response_time', op: 'lt', value: `${SLOW_FROM_MS}` }] },
+      tags: script.index % 2 === 1 ? [TAG] : [],
+      depends_on: script.parent === null ? [] : [{ id: ids[script.parent], mode: 'hold' }],
     });
     if (status !== 201) throw new Error(JSON.stringify(json));
     return json['id'];
   };
-  const ids: string[] = [];
-  for (let first = 0; first < given.scripts.length; first += CREATED_AT_ONCE)
-    ids.push(...(await Promise.all(given.scripts.slice(first, first + CREATED_AT_ONCE).map(create))));
+  let waiting = given.scripts;
+  while (waiting.length > 0) {
+    const next = waiting.filter(({ parent }) => parent === null || ids[parent] !== undefined).slice(0, CREATED_AT_ONCE);
+    const made = await Promise.all(next.map(create));
+    next.forEach(({ index }, nth) => (ids[index] = made[nth] ?? ''));
+    waiting = waiting.filter(({ index }) => ids[index] === undefined);
+  }
   return ids;
 }

@@ -1,18 +1,23 @@
+import { ON_CALL } from './channels.ts';
 import type { Facts } from './facts.ts';
 import type { Found } from './findings.ts';
 
 /** States whose transitions are reported (D-44). */
-const NOTIFIED_STATES = new Set(['up', 'down', 'degraded', 'unknown']);
+export const NOTIFIED_STATES = new Set(['up', 'down', 'degraded', 'unknown']);
 
 /**
- * Compares what arrived with what was stored: one delivery per reported transition, accepted at least once, and nothing
+ * Compares what arrived at the channel that gets everything with what was stored: one delivery per reported transition, accepted at least once, and nothing
  * else. A delivery may arrive again under its id, if its sender was killed before it could record the first arrival.
  */
-export function judgeAlerts({ record, received, pendingDeliveries }: Facts): Found[] {
+export function judgeAlerts({ record, received: all, pendingDeliveries }: Facts): Found[] {
+  const received = all.filter(({ channel }) => channel === ON_CALL);
   const accepted = new Set(received.filter(({ isAccepted }) => isAccepted).map(({ deliveryId }) => deliveryId));
   const written = new Set(record.transitions.flatMap(({ deliveryIds }) => deliveryIds));
   const lost = record.transitions
-    .filter(({ to, deliveryIds }) => NOTIFIED_STATES.has(to) && !deliveryIds.some((id) => accepted.has(id)))
+    .filter(
+      ({ to, isNotified, deliveryIds }) =>
+        isNotified && NOTIFIED_STATES.has(to) && !deliveryIds.some((id) => accepted.has(id)),
+    )
     .map(({ monitorId, sequence, to }): Found => ({
       finding: 'events lost',
       text: `${to} of ${monitorId} (sequence ${sequence})`,

@@ -1,6 +1,7 @@
 import type { Facts } from './facts.ts';
 import { FINDINGS, OF_TIME, type Finding, type Found } from './findings.ts';
 import { judgeAlerts } from './judge-alerts.ts';
+import { judgeChannels } from './judge-channels.ts';
 import { judgeGroundTruth } from './judge-ground-truth.ts';
 import { judgeHistory } from './judge-history.ts';
 import { judgeResults } from './judge-results.ts';
@@ -20,11 +21,13 @@ export type Sheet = {
 /** Compares a run with the ground truth. */
 export function judgeRun(facts: Facts): Sheet {
   const groundTruth = judgeGroundTruth(facts);
+  const channels = judgeChannels(facts);
   const results = judgeResults(facts);
   const toFound = (finding: Finding, texts: readonly string[]): Found[] => texts.map((text) => ({ finding, text }));
   const found = [
     ...groundTruth.found,
     ...judgeAlerts(facts),
+    ...channels.found,
     ...judgeHistory(facts),
     ...results.found,
     ...toFound('processes ended', facts.ended),
@@ -38,6 +41,7 @@ export function judgeRun(facts: Facts): Sheet {
   const figures = {
     transitions: facts.record.transitions.length,
     events: facts.received.length,
+    ...channels.figures,
     ...groundTruth.figures,
     ...results.figures,
     'ms of a slow machine': facts.machineSlowMs,

@@ -1,4 +1,6 @@
+import type { Client } from 'pg';
 import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import { ON_CALL } from './channels.ts';
 
 /** A stored transition; `voters` are the sources whose vote counted, with their last results. */
 export type Transition = {
@@ -9,6 +11,8 @@ export type Transition = {
   atMs: number;
   detectedAtMs: number;
   deliveryIds: string[];
+  /** False of what our own overload made unknown, and of its end: no channel is notified of that. */
+  isNotified: boolean;
   voters: { vote: string | null; decidedByMs: number[] }[];
 };
 
@@ -20,17 +24,77 @@ export type Incident = {
   resolution: string | null;
 };
 
+/** A stored delivery since the script began. Moments in Unix milliseconds. */
+export type Delivery = {
+  id: string;
+  channel: string;
+  monitorId: string | null;
+  event: string;
+  sequence: number | null;
+  outcome: string;
+  attempts: number;
+  createdAtMs: number;
+  finishedAtMs: number | null;
+  /** When its first attempt began; null where it had none. */
+  startedAtMs: number | null;
+  /** What it waited for, and its rule's word on acknowledged incidents; null = it did not wait. */
+  held: { reason: string; heldBy: string | null; summaryId: string | null; unlessAcknowledged: boolean } | null;
+  /** The delivery in whose message it came. */
+  joinedId: string | null;
+  /** Of a reminder: which delivery it repeats, and its number; below 0 it says that more monitors are behind one. */
+  repeats: { id: string; number: number } | null;
+  incident: { startedAtMs: number; acknowledgedAtMs: number | null } | null;
+  /** What a summary, or the message of a group, says of monitors. */
+  changes: { monitorId: string; sequence: number }[];
+};
+
 export type Source = { monitorId: string; agentNo: number };
 
 /** A stored result; `verdict` in the words of probes, `none` = no vote. */
 export type Result = Source & { dueAtMs: number; verdict: 'none' | 'up' | 'degraded' | 'down' };
 
 /** Everything that the service stored during a run. */
-export type WrittenRecord = { transitions: Transition[]; incidents: Incident[]; sources: Source[]; results: Result[] };
+export type WrittenRecord = {
+  transitions: Transition[];
+  incidents: Incident[];
+  sources: Source[];
+  results: Result[];
+  deliveries: Delivery[];
+};
+
+function isEndOfOurs(
+  { monitorId, to }: Pick<Transition, 'monitorId' | 'to'>,
+  before: TransitionRow | undefined,
+): boolean {
+  return before?.isOurs === true && before.monitorId === monitorId && before.from === to;
+}
+
+async function readDeliveries(client: Client, sinceMs: number): Promise<Delivery[]> {
+  const { rows } = await client.query<Delivery>(
+    `SELECT d.id, c.name AS channel, d.monitor_id AS "monitorId", d.event, d.outcome, d.attempts,
+       (d.message #>> '{detail,sequence}')::int AS sequence, d.created_at::float8 AS "createdAtMs",
+       d.finished_at::float8 AS "finishedAtMs", (SELECT min(a.started_at)::float8 FROM delivery_attempts a
+         WHERE a.delivery_id = d.id) AS "startedAtMs",
+       (SELECT json_build_object('reason', h.reason, 'heldBy', h.held_by, 'summaryId', h.summary_id,
+          'unlessAcknowledged', h.unless_acknowledged) FROM held_deliveries h WHERE h.delivery_id = d.id) AS held,
+       (SELECT p.joined_id FROM parent_holds p WHERE p.delivery_id = d.id) AS "joinedId",
+       (SELECT json_build_object('id', r.follows, 'number', r.number) FROM reminders r WHERE r.delivery_id = d.id)
+         AS repeats,
+       (SELECT json_build_object('startedAtMs', i.started_at, 'acknowledgedAtMs', i.acknowledged_at) FROM incidents i
+        WHERE i.id = d.message #>> '{detail,incident_id}') AS incident,
+       (SELECT coalesce(json_agg(json_build_object('monitorId', s.monitor_id, 'sequence', s.sequence)), '[]')
+        FROM summary_changes s WHERE s.delivery_id = d.id) AS changes
+     FROM deliveries d JOIN channels c ON c.id = d.channel_id WHERE d.created_at >= $1 AND c.name <> $2
+       AND d.event ~ '^(monitor[.]|summary$)' AND d.message ->> 'test' IS NULL ORDER BY d.no`,
+    [sinceMs, ON_CALL],
+  );
+  return rows;
+}
 
 const VERDICTS = ['none', 'up', 'degraded', 'down'] as const;
 
-type TransitionRow = Omit<Transition, 'voters'> & {
+type TransitionRow = Omit<Transition, 'voters' | 'isNotified'> & {
+  isOurs: boolean;
   evidence: { sources: { fresh: boolean; vote: string | null; decidedBy: { atMs: number }[] }[] };
 };
 
@@ -40,9 +104,11 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
     const { rows: transitions } = await client.query<TransitionRow>(
       `SELECT t.monitor_id AS "monitorId", t.sequence, t.from_state AS "from", t.to_state AS "to",
        t.at::float8 AS "atMs", t.detected_at::float8 AS "detectedAtMs", t.evidence,
-              ARRAY(SELECT d.id FROM deliveries d WHERE d.monitor_id = t.monitor_id
-                AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence) AS "deliveryIds"
+              t.to_state = 'unknown' AND coalesce(t.reason, '') LIKE 'Not checked in time:%' AS "isOurs",
+              ARRAY(SELECT d.id FROM deliveries d JOIN channels c ON c.id = d.channel_id AND c.name = $1
+                WHERE d.monitor_id = t.monitor_id AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence) AS "deliveryIds"
        FROM transitions t ORDER BY t.monitor_id, t.sequence`,
+      [ON_CALL],
     );
     const { rows: incidents } = await client.query<Incident>(
       `SELECT monitor_id AS "monitorId", state, started_at::float8 AS "startedAtMs",
@@ -58,20 +124,22 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
       [sinceMs],
     );
     return {
-      transitions: transitions.map(({ evidence, ...transition }) => ({
+      transitions: transitions.map(({ evidence, isOurs, ...transition }, index) => ({
         ...transition,
+        isNotified: !isOurs && !isEndOfOurs(transition, transitions[index - 1]),
         voters: evidence.sources
           .filter(({ fresh }) => fresh)
           .map(({ vote, decidedBy }) => ({ vote, decidedByMs: decidedBy.map(({ atMs }) => atMs) })),
       })),
       incidents,
+      deliveries: await readDeliveries(client, sinceMs),
       sources,
       results: results.map((result) => ({ ...result, verdict: VERDICTS[result.verdict] ?? 'none' })),
     };
   });
 }
 
-/** What has to settle before a run can be judged. */
+/** What has to settle before a run can be judged. What says that a monitor flaps waits longer than any run. */
 export type ServiceStatus = { states: ReadonlyMap<string, string>; pendingDeliveries: number; oldestResultMs: number };
 
 /**
@@ -82,7 +150,8 @@ export async function readServiceStatus(databaseUrl: string, sinceMs: number): P
   return await withClient(databaseUrl, async (client) => {
     const { rows: monitors } = await client.query<{ id: string; state: string }>('SELECT id, state FROM monitors');
     const { rows } = await client.query<{ pending: number; oldest: number }>(
-      `SELECT (SELECT count(*)::int FROM deliveries WHERE outcome = 'pending') AS pending,
+      `SELECT (SELECT count(*)::int FROM deliveries d WHERE outcome = 'pending' AND NOT EXISTS (
+                 SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.reason = 'flapping')) AS pending,
               (SELECT coalesce(min(newest), 0)::float8 FROM (
                  SELECT coalesce((SELECT max(r.due_at) FROM single_results r WHERE r.monitor_no = s.monitor_no
                    AND r.agent_no = s.agent_no AND r.due_at >= $1), 0) AS newest FROM monitor_sources s

@@ -6,6 +6,7 @@ import { listOf } from '../../test/helpers/api-client.ts';
 import { mountBoundedDisk } from '../../test/helpers/bounded-disk.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
 import { listNames, watchApi } from './api-watch.ts';
+import { channelOfChat, CHANNELS, type ChaosChannel } from './channels.ts';
 import type { Facts } from './facts.ts';
 import { KINDS, planFaults, type FaultKind, type RedisKind } from './faults.ts';
 import { listMembers, type FleetSize } from './fleet.ts';
@@ -25,6 +26,8 @@ export type RunOptions = {
   redis?: RedisKind;
   /** The kinds of faults that may occur; by default all. */
   kinds?: readonly FaultKind[];
+  /** The channels beside the one that gets everything; by default all. */
+  channels?: readonly ChaosChannel[];
   /** The longest freeze or disconnection, in milliseconds. */
   longestMs: number;
   /** The time between the starts of two faults, in milliseconds. */
@@ -42,6 +45,9 @@ const DISK_MIB = 640;
 /** The time after the last fault within which everything works again, in milliseconds. */
 const WHOLE_WITHIN_MS = 60_000;
 
+/** What was decided last is on its way for longer: groups gather, alerts wait for parents, reminders for their time. */
+const SENT_WITHIN_MS = 40_000;
+
 /** The time within which results of the quiet time are stored, in milliseconds: batches wait for 3 s. */
 const STORED_WITHIN_MS = 5000;
 
@@ -57,6 +63,7 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
     size,
     redis = 'server',
     kinds = KINDS,
+    channels = CHANNELS,
     longestMs,
     apartMs,
     quietMs,
@@ -82,12 +89,12 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
   const isLeftOut = disk === null && wanted.some(({ fault }) => isOfDisk(fault.kind));
   if (isLeftOut) log('faults of the kind disk are left out: a disk of a bounded size can be mounted by root alone');
   const planned = isLeftOut ? plan(kinds.filter((kind) => !isOfDisk(kind))) : wanted;
-  const chaos = await startChaosHarness(harness, { folder, size, redis, scripts, disk });
+  const chaos = await startChaosHarness(harness, { folder, size, redis, scripts, channels, disk });
   const machine = await watchMachine(harness, chaos.targets.urlOf(-1));
   const beganAtMs = Date.now();
   chaos.targets.begin(beganAtMs);
   log(`the script begins; ${monitors} monitors, ${planned.length} faults`);
-  const api = watchApi(chaos.fleet.urls, chaos.token);
+  const api = watchApi(chaos);
   harness.teardown(api.stop);
   const suffered = await injectFaults(chaos, planned, { beganAtMs, log });
   await delay(Math.max(0, beganAtMs + seconds * 1000 - Date.now()));
@@ -109,6 +116,9 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
     quiet: { fromMs, toMs: fromMs + quietMs },
     requests: [...chaos.targets.requests],
     received: [...chaos.receiver.received],
+    chats: chaos.receiver.chats.map((message) => ({ ...message, channel: channelOfChat(message.chatId) })),
+    channels,
+    quietUntilMs: chaos.quietUntilMs,
     record,
     pendingDeliveries,
     ended: chaos.fleet.ended,
@@ -155,5 +165,5 @@ async function settle(
     );
     return isTrue && pendingDeliveries === 0 && oldestResultMs > overAtMs;
   };
-  while (Date.now() < overAtMs + WHOLE_WITHIN_MS && !(await isWhole())) await delay(1000);
+  while (Date.now() < overAtMs + WHOLE_WITHIN_MS + SENT_WITHIN_MS && !(await isWhole())) await delay(1000);
 }

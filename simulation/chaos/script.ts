@@ -19,6 +19,8 @@ export type MonitorScript = {
   steps: readonly ScriptStep[];
   /** Moments at which the target fails a single request, which must not count as down: that takes two in a row. */
   blipsMs: readonly number[];
+  /** The index of the monitor that this one depends on, which holds its alerts; null = none. */
+  parent: number | null;
 };
 
 export const REGIONS = ['hanoi', 'lima'] as const;
@@ -45,8 +47,31 @@ export function writeScript(
   { monitors, seconds }: { monitors: number; seconds: number },
 ): MonitorScript[] {
   const draws = drawsOf(seed);
-  return Array.from({ length: monitors }, (_, index) => writeMonitor(draws, index, seconds * 1000));
+  const scripts = Array.from({ length: monitors }, (_, index) => writeMonitor(draws, index, seconds * 1000));
+  return scripts.map((script) => dependOn(script, scripts));
 }
+
+/**
+ * In each four monitors the second depends on the first and the fourth on the second, and they fail with it; the third
+ * depends on the first and fails for reasons of its own.
+ */
+function dependOn(script: MonitorScript, scripts: readonly MonitorScript[]): MonitorScript {
+  const behind = PARENT_BEFORE[script.index % PARENT_BEFORE.length] ?? null;
+  const first = scripts[script.index - (script.index % PARENT_BEFORE.length)];
+  if (behind === null || first === undefined) return script;
+  const parent = script.index - behind.by;
+  if (!behind.failsWithFirst) return { ...script, parent };
+  const { intervalSeconds, downAfterFailures, steps, blipsMs } = first;
+  return { ...script, parent, intervalSeconds, downAfterFailures, steps, blipsMs };
+}
+
+/** How far before each of four monitors that is which it depends on; null = on none. */
+const PARENT_BEFORE = [
+  null,
+  { by: 1, failsWithFirst: true },
+  { by: 2, failsWithFirst: false },
+  { by: 2, failsWithFirst: true },
+] as const;
 
 function writeMonitor(draws: Draws, index: number, untilMs: number): MonitorScript {
   const intervalSeconds = draws.pick([2, 3, 5]);
@@ -57,7 +82,7 @@ function writeMonitor(draws: Draws, index: number, untilMs: number): MonitorScri
   const failure = draws.pick(['status', 'status', 'reset', 'hang'] as const);
   const steps = drawSteps(draws, { untilMs, canDegrade: intervalSeconds > 3 });
   const blipsMs = downAfterFailures === 1 ? [] : findBlips(draws, steps, untilMs);
-  return { index, intervalSeconds, downAfterFailures, regions, quorum, failure, steps, blipsMs };
+  return { index, intervalSeconds, downAfterFailures, regions, quorum, failure, steps, blipsMs, parent: null };
 }
 
 function drawSteps(draws: Draws, { untilMs, canDegrade }: { untilMs: number; canDegrade: boolean }): ScriptStep[] {

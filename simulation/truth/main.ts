@@ -1,6 +1,12 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { startEmbeddedPostgres } from '../../cli/embedded-postgres/start.ts';
+import { createHarnesses, type Harness } from '../../test/helpers/harness.ts';
+import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
 import type { Cell } from './cell.ts';
+import { FAMILY_NAMES, simulateFamilies } from './families.ts';
+import { printFamilies } from './family-score.ts';
 import { SCENARIOS, type Scenario, type ScenarioName } from './scenario.ts';
 import { DEFAULT_SETTING, INTERVALS, SETTINGS, type Setting } from './setting.ts';
 import { printFlapping, printTable, TABLES, type Row } from './table.ts';
@@ -11,13 +17,14 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     scale: { type: 'string', default: '1' },
     defaults: { type: 'boolean', default: false },
+    families: { type: 'string', default: '20' },
   },
 });
-const [seed, scale] = [Number(values.seed), Number(values.scale)];
-if (!Number.isSafeInteger(seed) || !(scale > 0)) {
+const [seed, scale, families] = [Number(values.seed), Number(values.scale), Number(values.families)];
+if (!Number.isSafeInteger(seed) || !(scale > 0) || !Number.isSafeInteger(families) || families < 0) {
   process.stderr.write(
     'npm run truth -- --seed <whole number> --scale <factor of the usual hours, such as 0.1> --defaults ' +
-      '(these only)\n',
+      '(these only) --families <of each scenario with dependencies, 0 = none>\n',
   );
   process.exit(2);
 }
@@ -86,6 +93,18 @@ for (const intervalSeconds of INTERVALS) {
 }
 print('## Flapping and successes');
 print(printFlapping(rows.slice(measured.length)));
+if (families > 0) await createHarnesses().withHarness(playFamilies);
+
+/** Plays monitors that depend on others over a PostgreSQL of their own, by the code of the service. */
+async function playFamilies(harness: Harness): Promise<void> {
+  const dataDir = join(await temporaryFolder(harness), 'data');
+  const postgres = await startEmbeddedPostgres({ dataDir, onProgress: () => undefined, isDurable: false });
+  harness.teardown(postgres.stop);
+  process.env['SPOTCHECK_TEST_DATABASE_URL'] = postgres.databaseUrl;
+  const played = await simulateFamilies(harness, { seed, families, names: FAMILY_NAMES });
+  print('## Dependencies');
+  print(printFamilies(played));
+}
 
 /** With one location there is no other one to disagree with. */
 function parseArguments(scenario: ScenarioName, { sources }: Setting): boolean {

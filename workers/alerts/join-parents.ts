@@ -1,5 +1,5 @@
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
-import { areWell, updateDueAtMs } from '../../core/alerts/parents.ts';
+import { areWell, extendHold, updateDueAtMs } from '../../core/alerts/parents.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import {
@@ -18,6 +18,7 @@ import {
   storeMessage,
   undoClaim,
   type DueChannel,
+  type ParentStatus,
   type Root,
 } from '../../models/alerts/parents.ts';
 import type { Database } from '../../models/database.ts';
@@ -33,7 +34,8 @@ type ClaimedAlert = ClaimedAttempt & { monitorId: string };
  * What the parents of its monitor make of a claimed alert that waited. `sent`: it is sent, as far as they are
  * concerned;
  * `joined`: it has come in the message of one that is down, which further `attempts` may update; `quiet`: a reminder
- * that is not sent, because its alert came so or waits; `waiting`: it waits for a result of its own monitor.
+ * that is not sent, because its alert came so or waits; `waiting`: it waits for a result of its own monitor, or goes on
+ * waiting for a parent.
  */
 export type ParentDecision = {
   outcome: 'sent' | 'joined' | 'quiet' | 'waiting';
@@ -53,7 +55,7 @@ export async function decideByParents(
 ): Promise<ParentDecision> {
   if (!isTrouble(claimed)) return SENT;
   const run = runOn(database.pool);
-  const { parent, hold, isUpdate, isOtherWaiting } = await readParentStatus(run, claimed);
+  const { monitorNo, parent, hold, isUpdate, isOtherWaiting } = await readParentStatus(run, claimed);
   if (isUpdate || claimed.message.reminder !== undefined) {
     if (parent === null && !isOtherWaiting) return { ...SENT, isUpdate };
     await undoClaim(run, claimed, { dueAtMs: null, nowMs });
@@ -66,14 +68,30 @@ export async function decideByParents(
     const attempts = isUpdated ? await planUpdate(run, root, { newId, nowMs }) : [];
     return { outcome: 'joined', attempts, isUpdate };
   }
-  if (hold?.awaitsOwn === true && !(await hasOwnFailure(run, { ...claimed, sinceMs: hold.sinceMs, nowMs }))) {
-    const dueAtMs = nowMs + FALLBACK_MS;
+  const dueAtMs = await findLaterMoment(run, { claimed, monitorNo, hold }, nowMs);
+  if (dueAtMs !== null) {
     await undoClaim(run, claimed, { dueAtMs, nowMs });
     const { deliveryId, channelId } = claimed;
     return { outcome: 'waiting', attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs }], isUpdate };
   }
   if (hold !== null) await endParentHold(run, claimed.deliveryId);
   return SENT;
+}
+
+/**
+ * Until when an alert goes on waiting: for a result of its own monitor, or for a parent that is being decided. Null
+ * where it is sent.
+ */
+async function findLaterMoment(
+  run: Run,
+  { claimed, monitorNo, hold }: { claimed: ClaimedAlert } & Pick<ParentStatus, 'monitorNo' | 'hold'>,
+  nowMs: number,
+): Promise<number | null> {
+  if (hold === null || monitorNo === null) return null;
+  const { awaitsOwn, sinceMs } = hold;
+  if (awaitsOwn) return (await hasOwnFailure(run, { ...claimed, sinceMs, nowMs })) ? null : nowMs + FALLBACK_MS;
+  const parents = await readParents(run, { monitorNos: [monitorNo], nowMs });
+  return extendHold(parents.get(monitorNo) ?? [], { sinceMs, nowMs });
 }
 
 function isTrouble(claimed: ClaimedAttempt): claimed is ClaimedAlert & { message: MonitorMessage } {

@@ -112,7 +112,7 @@ async function wakeDependents(
   );
   const { channels, monitorIds } = await awaitOwnResults(
     run,
-    { parentIds: over.map(({ monitor }) => monitor.id) },
+    { parentIds: over.map(({ monitor }) => monitor.id), wereDown: true },
     nowMs,
   );
   return {

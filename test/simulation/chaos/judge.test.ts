@@ -1,10 +1,12 @@
 import test from 'ava';
 import { blindSpans, lossySpans } from '../../../simulation/chaos/blindness.ts';
+import { CHANNELS, ON_CALL } from '../../../simulation/chaos/channels.ts';
 import type { Facts } from '../../../simulation/chaos/facts.ts';
 import { planFaults, type Fault } from '../../../simulation/chaos/faults.ts';
 import { FINDINGS, type Finding } from '../../../simulation/chaos/findings.ts';
 import { judgeRun } from '../../../simulation/chaos/judge.ts';
-import type { Transition } from '../../../simulation/chaos/record.ts';
+import type { Received } from '../../../simulation/chaos/receiver.ts';
+import type { Delivery, Transition } from '../../../simulation/chaos/record.ts';
 import { conditionAt, writeScript, type MonitorScript } from '../../../simulation/chaos/script.ts';
 
 const BEGAN_MS = 1_795_000_000_000;
@@ -24,6 +26,7 @@ const SCRIPT: MonitorScript = {
     { fromMs: 40_000, condition: 'up' },
   ],
   blipsMs: [60_000],
+  parent: null,
 };
 
 const at = (seconds: number): number => BEGAN_MS + seconds * 1000;
@@ -42,10 +45,25 @@ function transition(
     atMs: at(atS),
     detectedAtMs: at(detectedS),
     deliveryIds: [`dlv_${sequence}`],
+    isNotified: true,
     voters: [
       { vote, decidedByMs: [at(atS - 1), at(atS)] },
       { vote, decidedByMs: [at(atS)] },
     ],
+  };
+}
+
+/** A message of a change as it arrives at the channel that gets everything. */
+function arrival(sequence: number): Received {
+  return {
+    atMs: 0,
+    channel: ON_CALL,
+    deliveryId: `dlv_${sequence}`,
+    event: 'monitor',
+    monitorId: 'mon_0',
+    sequence,
+    reminder: 0,
+    isAccepted: true,
   };
 }
 
@@ -74,14 +92,10 @@ function cleanRun(): Facts {
       atMs: dueAtMs + 5,
       met: conditionAt(SCRIPT, dueAtMs - BEGAN_MS),
     })),
-    received: [1, 2, 3].map((sequence) => ({
-      atMs: 0,
-      deliveryId: `dlv_${sequence}`,
-      event: 'monitor',
-      monitorId: 'mon_0',
-      sequence,
-      isAccepted: true,
-    })),
+    received: [1, 2, 3].map(arrival),
+    chats: [],
+    channels: [],
+    quietUntilMs: BEGAN_MS,
     record: {
       transitions: [
         transition(1, ['pending', 'up'], { atS: -5, detectedS: -4 }),
@@ -92,6 +106,7 @@ function cleanRun(): Facts {
         { monitorId: 'mon_0', state: 'down', startedAtMs: at(21), resolvedAtMs: at(41), resolution: 'recovered' },
       ],
       sources: [1, 2].map((agentNo) => ({ monitorId: 'mon_0', agentNo })),
+      deliveries: [],
       results: checks.map((check) => ({ ...check, verdict: conditionAt(SCRIPT, check.dueAtMs - BEGAN_MS) })),
     },
     pendingDeliveries: 0,
@@ -122,17 +137,52 @@ function withTransition(last: Transition): Facts {
   }));
   return {
     ...run,
-    received: [
-      ...run.received,
-      {
-        atMs: 0,
-        deliveryId: `dlv_${last.sequence}`,
-        event: 'monitor',
-        monitorId: 'mon_0',
-        sequence: last.sequence,
-        isAccepted: true,
-      },
-    ],
+    received: [...run.received, arrival(last.sequence)],
+  };
+}
+
+/** The delivery of a change to a channel that is sent it at once. */
+function delivery(sequence: number): Delivery {
+  const atMs = cleanRun().record.transitions.find((each) => each.sequence === sequence)?.detectedAtMs ?? 0;
+  return {
+    id: `dlv_0${sequence}`,
+    channel: '',
+    monitorId: 'mon_0',
+    event: sequence === 2 ? 'monitor.down' : 'monitor.up',
+    sequence,
+    outcome: 'delivered',
+    attempts: 1,
+    createdAtMs: atMs,
+    finishedAtMs: atMs,
+    startedAtMs: atMs,
+    held: null,
+    joinedId: null,
+    repeats: null,
+    incident: null,
+    changes: [],
+  };
+}
+
+const PARENT_HOLD = { reason: 'parent', heldBy: 'mon_1', summaryId: null, unlessAcknowledged: false };
+
+/** The clean run with one more channel, where these deliveries were made; those that were delivered have arrived. */
+function withChannel(name: string, made: readonly Delivery[]): Facts {
+  const run = cleanRun();
+  const deliveries = made.map((each) => ({ ...each, channel: name }));
+  const arrived = deliveries
+    .filter(({ outcome }) => outcome === 'delivered')
+    .map(({ id, sequence, monitorId, repeats }) => ({
+      ...arrival(sequence ?? 0),
+      channel: name,
+      deliveryId: id,
+      monitorId: monitorId ?? '',
+      reminder: repeats?.number ?? 0,
+    }));
+  return {
+    ...run,
+    channels: CHANNELS.filter((channel) => channel.name === name),
+    received: [...run.received, ...arrived],
+    record: { ...run.record, deliveries },
   };
 }
 
@@ -184,14 +234,7 @@ const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
       }));
       return {
         ...run,
-        received: [1, 2, 3, 4, 5].map((sequence) => ({
-          atMs: 0,
-          deliveryId: `dlv_${sequence}`,
-          event: 'monitor',
-          monitorId: 'mon_0',
-          sequence,
-          isAccepted: true,
-        })),
+        received: [1, 2, 3, 4, 5].map(arrival),
       };
     },
   },
@@ -215,10 +258,7 @@ const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
   'events invented': {
     run: () => ({
       ...cleanRun(),
-      received: [
-        ...cleanRun().received,
-        { atMs: 0, deliveryId: 'dlv_9', event: 'monitor', monitorId: 'mon_0', sequence: 4, isAccepted: true },
-      ],
+      received: [...cleanRun().received, { ...arrival(4), deliveryId: 'dlv_9' }],
     }),
   },
   'events under two ids': {
@@ -230,6 +270,21 @@ const WRONG: Record<Finding, { run: () => Facts; alsoShows?: Finding[] }> = {
       })),
   },
   'deliveries unfinished': { run: () => ({ ...cleanRun(), pendingDeliveries: 1 }) },
+  'rules broken': {
+    run: () =>
+      withChannel('Escalation', [
+        { ...delivery(2), startedAtMs: at(25), incident: { startedAtMs: at(21), acknowledgedAtMs: null } },
+        delivery(3),
+      ]),
+  },
+  'holds broken': {
+    run: () =>
+      withChannel('Parents', [
+        delivery(1),
+        { ...delivery(2), startedAtMs: at(70), held: { ...PARENT_HOLD } },
+        delivery(3),
+      ]),
+  },
   'histories broken': {
     run: () =>
       withRecord(({ transitions }) => ({
@@ -287,6 +342,8 @@ test('what a slow machine brings about as well says nothing of the service, what
           'events lost',
           'events invented',
           'events under two ids',
+          'rules broken',
+          'holds broken',
           'histories broken',
           'incidents inconsistent',
           'processes ended',
@@ -468,3 +525,90 @@ test('a blip is so far from every step that no two results in a row can be bad f
       );
   }
 });
+
+const DELAYED = { reason: 'delay', heldBy: null, summaryId: null, unlessAcknowledged: true };
+const ACKNOWLEDGED = { startedAtMs: at(21), acknowledgedAtMs: at(22) };
+const OPEN = { startedAtMs: at(21), acknowledgedAtMs: null };
+
+/** What a channel did with the outage of the clean run, and what the judge finds in it. */
+const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
+  [
+    'Escalation',
+    'sent once it had lasted',
+    () => [{ ...delivery(2), startedAtMs: at(33.1), held: DELAYED, incident: OPEN }, delivery(3)],
+    [],
+  ],
+  [
+    'Escalation',
+    'acknowledged and not sent',
+    () => [{ ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED }],
+    [],
+  ],
+  [
+    'Escalation',
+    'neither sent nor acknowledged',
+    () => [{ ...notSent(delivery(2), 33.1), held: DELAYED, incident: OPEN }],
+    ['events lost'],
+  ],
+  [
+    'Escalation',
+    'its end is sent, itself not',
+    () => [{ ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED }, delivery(3)],
+    ['rules broken'],
+  ],
+  [
+    'Escalation',
+    'over before it was due',
+    () => [{ ...notSent(delivery(2), 41.2), held: DELAYED, incident: OPEN }],
+    [],
+  ],
+  [
+    'Reminders',
+    'its reminders came in time',
+    () => [delivery(2), reminder(1, 31.2), reminder(2, 39.2), delivery(3)],
+    [],
+  ],
+  ['Reminders', 'a reminder came too soon', () => [delivery(2), reminder(1, 25), delivery(3)], ['rules broken']],
+  [
+    'Reminders',
+    'one reminder too many',
+    () => [delivery(2), reminder(1, 31.2), reminder(2, 39.2), reminder(3, 47.2), delivery(3)],
+    ['rules broken'],
+  ],
+  ['Groups', 'gathered in a summary', () => [delivery(2), summary([3])], []],
+  ['Groups', 'by itself and in a summary', () => [delivery(2), delivery(3), summary([3])], ['events under two ids']],
+  ['Groups', 'in none', () => [delivery(1), delivery(2)], ['events lost']],
+  ['Tagged', 'a monitor without its tag', () => [delivery(2)], ['rules broken']],
+  ['Chat', 'a retry that was overtaken', () => [notSent(delivery(2), 41.3), delivery(3)], []],
+  ['Chat', 'dropped before anything newer', () => [notSent(delivery(2), 30)], ['events lost']],
+  [
+    'Calm chat',
+    'said by the message of a monitor that flaps',
+    () => [
+      delivery(2),
+      { ...delivery(3), id: 'dlv_f', outcome: 'pending', startedAtMs: null, held: { ...DELAYED, reason: 'flapping' } },
+    ],
+    [],
+  ],
+];
+
+function notSent(made: Delivery, atS: number): Delivery {
+  return { ...made, outcome: 'superseded', startedAtMs: null, attempts: 0, finishedAtMs: at(atS) };
+}
+
+function reminder(number: number, atS: number): Delivery {
+  return { ...delivery(2), id: `dlv_r${number}`, startedAtMs: at(atS), repeats: { id: 'dlv_02', number } };
+}
+
+function summary(sequences: readonly number[]): Delivery {
+  const changes = sequences.map((sequence) => ({ monitorId: 'mon_0', sequence }));
+  return { ...delivery(3), id: 'dlv_s', monitorId: null, event: 'summary', sequence: null, changes };
+}
+
+for (const [name, what, made, finds] of AT_CHANNELS)
+  test(`at the channel ${name}, ${what}: ${finds.length === 0 ? 'nothing is wrong' : finds.join(', ')}`, (t) => {
+    const run = withChannel(name, made());
+    const arrived = run.record.deliveries.filter(({ outcome }) => outcome === 'delivered');
+    const chats = arrived.map(() => ({ atMs: 0, chatId: '-1', channel: name, isAccepted: true }));
+    t.deepEqual(findingsOf({ ...run, chats }), finds);
+  });

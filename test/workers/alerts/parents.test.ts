@@ -416,3 +416,65 @@ test('many that fail before their parent are no storm: the parent has a message 
     'Down: Router. And 20 behind it: Shop 10, Shop 11, Shop 12, Shop 13, Shop 14 and 15 more',
   ]);
 });
+
+test('the alert of a parent that was dropped before is no message that others could come in', async (t) => {
+  const { change, add, addChannel, deliver, run, at } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  await run(`UPDATE deliveries SET outcome = 'superseded', finished_at = $2 WHERE monitor_id = $1`, [router.id, at(0)]);
+  await change('down', 1, [shop]);
+  t.deepEqual(await deliver(chat, 3), ['Down: Shop']);
+});
+
+test('rules of a webhook that does not follow maintenance have nothing wait for parents', async (t) => {
+  const { change, add, addChannel, deliver, posted, run } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const webhook = await addChannel('webhook');
+  const rules = [{ after_seconds: 10, repeat_seconds: 60, repeat_max: 1 }];
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [webhook, JSON.stringify(rules)]);
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  for (const second of [12, 100]) await deliver(webhook, second);
+  t.deepEqual(
+    posted.map(({ message }) => ('monitor' in message ? message.monitor?.name : null)),
+    ['Router', 'Shop', 'Router', 'Shop'],
+  );
+});
+
+test('what waits while its parent recovers needs a failure of its own, though it came in no message', async (t) => {
+  const { change, add, addChannel, deliver } = await prepare(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  // Nothing is delivered for as long as the router is down.
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  const { rechecks } = await change('up', 20, [router]);
+  t.true(rechecks.some(({ monitorNo }) => monitorNo === shop.no));
+  t.false((await deliver(chat, 22)).some((title) => title.endsWith('Down: Shop')));
+  await change('down', 30, [shop]);
+  t.deepEqual(await deliver(chat, 31), ['Down: Shop']);
+});
+
+test('where the check of the parent fails for the first time the alert waits for the next one', async (t) => {
+  const { change, add, addChannel, deliver } = await prepare(t);
+  const router = await add('Router', [], { downAfterFailures: 2 });
+  const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'hold']])];
+  const chat = await addChannel('telegram');
+  await change('down', 0, [shop]);
+  await change('down', 1, [router]);
+  t.deepEqual(await deliver(chat, 8), []);
+  await change('down', 21, [router]);
+  t.deepEqual(await deliver(chat, 22), ['Down: Router. And 1 behind it: Shop']);
+  await change('up', 60, [router, shop]);
+  await deliver(chat, 60);
+  // It never waits for longer than a recheck and a timeout.
+  await change('down', 120, [blog]);
+  await change('down', 121, [router]);
+  t.deepEqual(await deliver(chat, 128), []);
+  t.deepEqual(await deliver(chat, 146), []);
+  t.deepEqual(await deliver(chat, 148), ['Down: Blog']);
+});

@@ -3,6 +3,9 @@ import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
 import type { WebhookPreset } from '../../../core/alerts/webhook-format.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
+import type { ClaimedAttempt } from '../../../models/alerts/delivery-attempts.ts';
+import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { prepareRequests } from '../../../notifications/webhook/prepare.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
@@ -101,6 +104,39 @@ test('however a monitor flaps beyond its rate, what was opened at a receiver is 
   t.true(rows[0].deliveries <= 6, `${rows[0].deliveries} deliveries`);
 });
 
+for (const [what, end] of [
+  ['paused', pauseMonitor],
+  ['deleted', deleteMonitor],
+] as const)
+  test(`a monitor that is ${what} while it is down leaves no alert open at a receiver`, async (t) => {
+    const { runtime, monitor, change, attempt, claim, record, outcomesOf, pagerduty, discord } = await prepare(t);
+    await change('down', START_MS);
+    const down = await claim(pagerduty, START_MS);
+    await record(down, {});
+    await attempt(discord, START_MS);
+    const key = { tenantId: runtime.tenantId, id: monitor.id, author: null };
+    await end(runtime.database, { ...key, nowMs: START_MS + 5000 });
+    const up = await claim(pagerduty, START_MS + 5000);
+    const [opened, resolved] = [await requestOf(down), await requestOf(up)];
+    t.like(opened, { event_action: 'trigger' });
+    t.like(resolved, { event_action: 'resolve', dedup_key: opened['dedup_key'], routing_key: 'k' });
+    // As any resolve it is tried again, though its monitor is there no more.
+    await record(up, { retryAtMs: START_MS + 10_000 });
+    t.is(await attempt(pagerduty, START_MS + 10_000), 'monitor.up');
+    t.deepEqual(await outcomesOf(pagerduty), ['delivered', 'delivered']);
+    t.deepEqual(await outcomesOf(discord), ['delivered']);
+  });
+
+/** What a receiver is sent of a claimed delivery. */
+async function requestOf(claimed: ClaimedAttempt | null): Promise<Record<string, unknown>> {
+  if (claimed === null || claimed.webhook === null) throw new Error('There is nothing to send');
+  const { webhook, tenantId, deliveryId, message } = claimed;
+  const renderer = { render: () => Promise.reject(new Error('A preset has no template')) };
+  const delivery = { ...webhook, account: tenantId, deliveryId, message: message as MonitorMessage };
+  const { requests } = await prepareRequests(delivery, { now: () => START_MS, renderer });
+  return JSON.parse(requests[0]?.body.toString('utf8') ?? '{}');
+}
+
 /** A monitor that has been up for long, with webhooks of two presets. */
 async function prepare(t: ExecutionContext) {
   const runtime = await openTestRuntime(t);
@@ -149,6 +185,7 @@ async function prepare(t: ExecutionContext) {
   };
   return {
     runtime,
+    monitor,
     change,
     claim,
     record,

@@ -1,0 +1,90 @@
+import { withClient } from '../../cli/embedded-postgres/connection.ts';
+import type { ChannelRule } from '../../core/alerts/rules.ts';
+import { MINUTE_MS } from '../../core/time.ts';
+import type { ApiClient } from '../../test/helpers/api-client.ts';
+
+/** The webhook without rules that gets one delivery of each transition. */
+export const ON_CALL = 'On call';
+
+/** A channel beside that one, and what the judge expects of it. */
+export type ChaosChannel = {
+  name: string;
+  type: 'webhook' | 'telegram';
+  /** What the API takes beside name and type. */
+  settings: Readonly<Record<string, unknown>>;
+  /** Its one rule; null = none. */
+  rule: ChannelRule | null;
+};
+
+/** The tag of every other monitor, by which a channel chooses. */
+export const TAG = 'env:odd';
+
+/** Incidents of every third monitor are acknowledged as soon as they are found. */
+export const isAcknowledged = (index: number): boolean => index % 3 === 0;
+
+/**
+ * Channels with everything that shapes alerts. Their times are shorter than the API takes, which no run would outlast:
+ * rules are written into the database.
+ */
+export const CHANNELS: readonly ChaosChannel[] = [
+  {
+    name: 'Escalation',
+    type: 'webhook',
+    settings: {},
+    rule: { after_seconds: 12, unless_acknowledged: true },
+  },
+  { name: 'Reminders', type: 'webhook', settings: {}, rule: { repeat_seconds: 8, repeat_max: 2 } },
+  { name: 'Tagged', type: 'webhook', settings: {}, rule: { events: ['monitor.down', 'monitor.up'], tags: [TAG] } },
+  {
+    name: 'Quiet hours',
+    type: 'webhook',
+    settings: {},
+    rule: { quiet: { timezone: 'UTC', hours: '', mode: 'defer' } },
+  },
+  { name: 'Groups', type: 'webhook', settings: { group_seconds: 6 }, rule: null },
+  { name: 'Parents', type: 'webhook', settings: { follows_maintenance: true }, rule: null },
+  { name: 'Chat', type: 'telegram', settings: {}, rule: null },
+  { name: 'Group chat', type: 'telegram', settings: { group_seconds: 6 }, rule: null },
+  { name: 'Calm chat', type: 'telegram', settings: { summarize_flapping: true }, rule: null },
+];
+
+/** Quiet hours that began before the run and end within it: at the next full minute but these milliseconds. */
+const QUIET_AT_LEAST_MS = 20_000;
+
+/** Makes the channels; returns when quiet hours end, in Unix milliseconds. */
+export async function createChannels(
+  call: ApiClient,
+  { databaseUrl, hookUrl, channels }: { databaseUrl: string; hookUrl: string; channels: readonly ChaosChannel[] },
+): Promise<number> {
+  const quietUntilMs = Math.ceil((Date.now() + QUIET_AT_LEAST_MS) / MINUTE_MS) * MINUTE_MS;
+  for (const { name, type, settings, rule } of channels) {
+    const url = type === 'webhook' ? { url: `${hookUrl}/${encodeURIComponent(name)}` } : {};
+    const { status, json } = await call('POST', '/channels', { type, name, ...url, ...settings });
+    if (status !== 201) throw new Error(JSON.stringify(json));
+    const rules =
+      rule === null ? null : [rule.quiet === undefined ? rule : { ...rule, quiet: quietUntil(quietUntilMs) }];
+    await withClient(databaseUrl, (client) =>
+      client.query(
+        `UPDATE channels SET rules = $2, status = 'connected',
+           chat_id = CASE type WHEN 'telegram' THEN $3::text END WHERE id = $1`,
+        [json['id'], rules === null ? null : JSON.stringify(rules), chatIdOf(name)],
+      ),
+    );
+  }
+  return quietUntilMs;
+}
+
+function quietUntil(untilMs: number): NonNullable<ChannelRule['quiet']> {
+  const clock = (ms: number) => new Date(ms).toISOString().slice(11, 16);
+  return { timezone: 'UTC', hours: `Mo-Su ${clock(untilMs - 30 * MINUTE_MS)}-${clock(untilMs)}`, mode: 'defer' };
+}
+
+/** The chat of a channel. */
+function chatIdOf(name: string): string {
+  return String(-1000 - CHANNELS.findIndex((channel) => channel.name === name));
+}
+
+/** The name of the channel that a chat is of. */
+export function channelOfChat(chatId: string): string {
+  return CHANNELS.find(({ name }) => chatIdOf(name) === chatId)?.name ?? '';
+}
