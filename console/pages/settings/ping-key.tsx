@@ -66,8 +66,8 @@ function Replace({ load, isFirst = true }: { load: Load<Answer>; isFirst?: boole
     if (!isFirst && !(await confirm({ title: 'Replace the ping key?', text, action: 'Replace key' }))) return;
     await action.run(async () => {
       await api.post('/ping-key');
-      toast(isFirst ? 'Ping key created' : 'Ping key replaced');
       await load.reload();
+      toast(isFirst ? 'Ping key created' : 'Ping key replaced');
     });
   };
   return (
