@@ -195,7 +195,7 @@ function refuse(status: number, refusal: object): void {
     .reply(status, { ok: false, ...refusal });
 }
 
-function sending(apiUrl = 'https://api.telegram.org', deadlineMs = 3000) {
+function sending(apiUrl = 'https://api.telegram.org', deadlineMs = 60_000) {
   return {
     bot: { token: TOKEN, apiUrl, http: createHttpClient({ allowPrivateNetwork: true }) },
     deadlineMs,

@@ -23,7 +23,7 @@ type Alert = { labels: Record<string, string>; annotations: { summary: string };
 if (isInstalled) {
   test('an Alertmanager shows an alert firing, and resolved once the monitor is up', async (t) => {
     const { url, listAlerts } = await startAlertmanager(t);
-    const sending = openWebhookSending({ allowPrivateNetwork: true, deadlineMs: 10_000 });
+    const sending = openWebhookSending({ allowPrivateNetwork: true, deadlineMs: 60_000 });
     t.teardown(sending.close);
     const send = async (message: MonitorMessage) => {
       const signingSecret = generateSigningSecret(randomBytes);

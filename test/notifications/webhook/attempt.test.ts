@@ -110,7 +110,7 @@ test('a receiver that never answers is given up at the deadline and retried', as
   const { port } = await receive(t, () => undefined);
   const result = await attempt(t, port, { sending: { deadlineMs: 150 } });
   t.like(result, { outcome: 'retry', statusCode: null, response: null });
-  t.true(result.durationMs >= 140 && result.durationMs < 30_000, `${result.durationMs} ms`);
+  t.true(result.durationMs >= 140 && result.durationMs < 100_000, `${result.durationMs} ms`);
 });
 
 test('the deadline spans the body: a 200 that dribbles on and on is no success', async (t) => {
@@ -119,15 +119,15 @@ test('the deadline spans the body: a 200 that dribbles on and on is no success',
     const dribble = setInterval(() => response.write('.'), 20);
     response.once('close', () => clearInterval(dribble));
   });
-  const result = await attempt(t, port, { sending: { deadlineMs: 2000 } });
+  const result = await attempt(t, port, { sending: { deadlineMs: 20_000 } });
   t.like(result, { outcome: 'retry', statusCode: 200 });
   t.regex(result.response ?? '', /^\.+$/);
-  t.true(result.durationMs < 30_000, `${result.durationMs} ms`);
+  t.true(result.durationMs < 100_000, `${result.durationMs} ms`);
 });
 
 test('a 404 is final even if its body never ends', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.writeHead(404).write('wait for it'));
-  t.like(await attempt(t, port, { sending: { deadlineMs: 2000 } }), {
+  t.like(await attempt(t, port, { sending: { deadlineMs: 20_000 } }), {
     outcome: 'failed',
     statusCode: 404,
     error: 'The endpoint responded with 404',
@@ -338,14 +338,17 @@ test('a URL that is not https is never asked', async (t) => {
 
 test('first attempts share a connection, a retry has one of its own', async (t) => {
   const { port, connections } = await receive(t, (_request, response) => void response.end());
-  const sending = sendingOf(t);
-  await attempt(t, port, { sending });
-  await untilIdle(sending);
-  await attempt(t, port, { sending });
-  t.is(connections(), 1);
-  await untilIdle(sending);
-  await attempt(t, port, { delivery: { attempt: 2 }, sending });
-  t.is(connections(), 2);
+  // Connections are kept for a second, for which a busy machine may be late, but not each time.
+  const isShared = async () => {
+    const [sending, before] = [sendingOf(t), connections()];
+    await attempt(t, port, { sending });
+    if (!(await isKept(sending))) return false;
+    await attempt(t, port, { sending });
+    if (connections() !== before + 1 || !(await isKept(sending))) return false;
+    await attempt(t, port, { delivery: { attempt: 2 }, sending });
+    return connections() === before + 2;
+  };
+  t.true(await until(isShared));
 });
 
 test('a request that breaks on a kept connection goes out once: whether it was taken is unknown', async (t) => {
@@ -355,18 +358,23 @@ test('a request that breaks on a kept connection goes out once: whether it was t
     else response.end();
     sockets.add(request.socket);
   });
-  const sending = sendingOf(t);
-  await attempt(t, port, { sending });
-  await untilIdle(sending);
-  t.like(await attempt(t, port, { sending }), { outcome: 'retry', statusCode: null });
-  t.is(connections(), 1);
+  const breakOne = async () => {
+    const [sending, before] = [sendingOf(t), connections()];
+    await attempt(t, port, { sending });
+    if (!(await isKept(sending))) return null;
+    const broken = await attempt(t, port, { sending });
+    return connections() === before + 1 ? broken : null;
+  };
+  t.like(await until(breakOne), { outcome: 'retry', statusCode: null });
 });
 
 test('a connection is kept for a second only, which no server is too short for', async (t) => {
   const { port } = await receive(t, (_request, response) => void response.end());
   const sending = sendingOf(t);
-  await attempt(t, port, { sending });
-  await untilIdle(sending);
+  await until(async () => {
+    await attempt(t, port, { sending });
+    return await isKept(sending);
+  });
   await until(() => Object.keys(sending.agent.freeSockets).length === 0);
   t.pass();
 });
@@ -384,7 +392,7 @@ async function attempt(t: ExecutionContext, port: number, { delivery, sending }:
 function sendingOf(t: ExecutionContext): WebhookSending {
   const agent = createWebhookAgent();
   t.teardown(() => agent.destroy());
-  return { http: OPEN, agent, deadlineMs: 5000, now: Date.now, renderer };
+  return { http: OPEN, agent, deadlineMs: 60_000, now: Date.now, renderer };
 }
 
 function receive(t: ExecutionContext, listener: RequestListener) {
@@ -399,7 +407,11 @@ async function assertVerified(
   t.notThrows(() => new Webhook(SECRET).verify(body, headers as Record<string, string>));
 }
 
-/** The agent takes a connection back a moment after the answer's end. */
-async function untilIdle({ agent }: WebhookSending): Promise<void> {
-  await until(() => Object.values(agent.freeSockets).flat().length);
+/** Whether the connection of an attempt that is over is kept, as it is for a second. */
+async function isKept({ agent }: WebhookSending): Promise<boolean> {
+  const isFree = () => Object.values(agent.freeSockets).flat().length;
+  return await until(isFree, { timeoutMs: 900 }).then(
+    () => true,
+    () => false,
+  );
 }

@@ -98,7 +98,7 @@ async function tryReceiver(
   t: ExecutionContext,
   listener: RequestListener,
   {
-    deadlineMs = 5000,
+    deadlineMs = 60_000,
     keyPair = keys,
     format = null,
   }: { deadlineMs?: number; keyPair?: KeyPair; format?: WebhookFormat } = {},
