@@ -14,6 +14,7 @@ import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
 import { confirmEmailHandler, unsubscribeHandler } from './alerts/email.ts';
 import { slackReturnHandler } from './alerts/slack.ts';
 import { createTelegramRouter } from './alerts/telegram.ts';
+import { cutBasePath } from './base-path.ts';
 import { clientAddress } from './client-address.ts';
 import type { ApiDependencies, Parts } from './dependencies.ts';
 import { BASE_PATH, publishDescription, readDescription, getDescriptionHandler } from './description.ts';
@@ -44,6 +45,7 @@ export async function createApp(
   // Paths are as the description writes them: proxies in front may guard them by their spelling.
   app.enable('case sensitive routing');
   app.use(
+    cutBasePath(dependencies.config.publicUrl),
     assignRequestId(dependencies),
     clientAddress(dependencies.config),
     requestLog(dependencies),

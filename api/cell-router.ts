@@ -11,6 +11,7 @@ import { cellOfRequest } from '../core/accounts/cells.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import { cellCookie } from './accounts/session/cookie.ts';
 import { ApiError } from './api-error.ts';
+import { basePathOf, cutBasePath } from './base-path.ts';
 import { clientAddress } from './client-address.ts';
 import { PING_PATH } from './heartbeats/pings.ts';
 import { bearerTokenOf } from './middleware/authentication.ts';
@@ -123,7 +124,7 @@ function createRouterApp(options: CellRouterOptions, router: CellRouter, stoppin
   const app = express();
   app.disable('x-powered-by');
   app.enable('case sensitive routing');
-  app.use(assignRequestId(options), clientAddress(options), requestLog(options), requestForm);
+  app.use(cutBasePath(publicUrl), assignRequestId(options), clientAddress(options), requestLog(options), requestForm);
   const open: Record<string, RequestHandler> = {
     '/healthz': (_request, response) => void response.json({ status: 'ok' }),
     '/readyz': (_request, response) =>
@@ -133,7 +134,7 @@ function createRouterApp(options: CellRouterOptions, router: CellRouter, stoppin
       const name = String(request.params['name']);
       if (!router.has(name)) throw new ApiError(404, 'there is no cell of this name');
       cookie.give(response, name);
-      response.set('Cache-Control', 'no-store').redirect(303, '/');
+      response.set('Cache-Control', 'no-store').redirect(303, `${basePathOf(publicUrl)}/`);
     },
   };
   for (const [path, handler] of Object.entries(open)) app.route(path).get(handler).all(onlyGet);

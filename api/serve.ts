@@ -26,6 +26,7 @@ import { createScheduleNotifier } from '../queues/region-cache.ts';
 import { OpenIdProvider, type OpenIdSettings } from './accounts/open-id/provider.ts';
 import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
+import { basePathOf } from './base-path.ts';
 import type { ApiConfig } from './dependencies.ts';
 import { publishPingAvailability, UnstoredPings } from './heartbeats/ping-availability.ts';
 import type { BulkJobs } from './monitors/bulk-jobs.ts';
@@ -92,7 +93,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
   const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
   const stopping = new AbortController();
   const unstoredPings = new UnstoredPings(Date.now);
-  const built = await readConsole(CONSOLE_FOLDER);
+  const basePath = basePathOf(config.publicUrl);
+  const built = await readConsole(CONSOLE_FOLDER, basePath);
   if (built === null) log.warn({ folder: CONSOLE_FOLDER }, 'console.not_built');
   let jobs: BulkJobs | undefined;
   const app = await createApp(
@@ -142,8 +144,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       jobs = bulkJobs;
       const means = { database, now: Date.now, makeId: options.newId, publicUrl: config.publicUrl };
       const login = queueBoardLogin({ ...means, throttle, password: config.queueBoardPassword });
-      routes.use(QUEUE_BOARD_PATH, login, loadQueueBoard({ database, queues, now: Date.now }));
-      routes.use(consolePages(built));
+      routes.use(QUEUE_BOARD_PATH, login, loadQueueBoard({ basePath, database, queues, now: Date.now }));
+      routes.use(consolePages(built, basePath));
     },
   );
   // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 
 /** How a file can go over the line, the shortest first; '' = as it is. */
 const CODINGS = [
@@ -28,8 +30,11 @@ export type ConsoleFile = { type: string; etag: string; forms: ReadonlyMap<(type
  */
 export type ConsoleFiles = { files: ReadonlyMap<string, ConsoleFile>; index: ConsoleFile; paths: readonly string[] };
 
-/** Reads what `npm run console` made; null where it was not run. It is less than a megabyte. */
-export async function readConsole(folder: string): Promise<ConsoleFiles | null> {
+/**
+ * Reads what `npm run console` made; null where it was not run. It is less than a megabyte. The page gets the path that
+ * the console is served below, which is '' at the root.
+ */
+export async function readConsole(folder: string, basePath: string): Promise<ConsoleFiles | null> {
   const paths = await readFile(join(folder, 'paths.json'), 'utf8').catch(ignoreMissing);
   if (paths === null) return null;
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -41,7 +46,24 @@ export async function readConsole(folder: string): Promise<ConsoleFiles | null> 
   const index = files.get('/index.html');
   if (index === undefined) throw new Error(`${folder} has no index.html: run npm run console`);
   files.delete('/index.html');
-  return { files, index, paths: JSON.parse(paths) };
+  return { files, index: await locate(index, basePath), paths: JSON.parse(paths) };
+}
+
+/** The page with the addresses of its files, which the build writes relative to the page at `/`. */
+async function locate({ type, forms }: ConsoleFile, basePath: string): Promise<ConsoleFile> {
+  const html = (forms.get('') ?? Buffer.alloc(0)).toString();
+  const bytes = Buffer.from(
+    html.replaceAll(/ (src|href)="\.\//g, ` $1="${basePath}/`).replace('<html ', `<html data-base="${basePath}" `),
+  );
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(bytes), promisify(gzip)(bytes)]);
+  return fileOf(
+    type,
+    new Map([
+      ['br', br],
+      ['gzip', gz],
+      ['', bytes],
+    ]),
+  );
 }
 
 async function readForms(folder: string, name: string): Promise<ConsoleFile> {
@@ -50,11 +72,15 @@ async function readForms(folder: string, name: string): Promise<ConsoleFile> {
     const bytes = await readFile(join(folder, `${name}${coding.suffix}`)).catch(ignoreMissing);
     if (bytes !== null) forms.set(coding.name, bytes);
   }
+  return fileOf(TYPES[extname(name)] ?? 'application/octet-stream', forms);
+}
+
+function fileOf(type: string, forms: ConsoleFile['forms']): ConsoleFile {
   const etag = createHash('sha256')
     .update(forms.get('') ?? '')
     .digest('base64url')
     .slice(0, 22);
-  return { type: TYPES[extname(name)] ?? 'application/octet-stream', etag, forms };
+  return { type, etag, forms };
 }
 
 function ignoreMissing(error: unknown): null {

@@ -28,9 +28,9 @@ const OF_MACHINES = /^\/(?:v1|agent|ping|queues|telegram|connect|healthz|readyz|
 /**
  * Serves the console: its files, and its page at every address of a page. A browser that goes anywhere else gets the
  * page as well, with 404; everybody else is left to who comes next. With null, where the console was not built, a page
- * says so.
+ * below `basePath` says so.
  */
-export function consolePages(built: ConsoleFiles | null): RequestHandler {
+export function consolePages(built: ConsoleFiles | null, basePath: string): RequestHandler {
   const isPage = pageTest(built?.paths ?? ['/']);
   return (request, response, next) => {
     const { path, method } = request;
@@ -42,7 +42,7 @@ export function consolePages(built: ConsoleFiles | null): RequestHandler {
     }
     if (file !== undefined) return sendFile(file, { request, response, isForever: path.startsWith(HASHED) });
     if (!isKnown && (OF_MACHINES.test(path) || request.headers.accept?.includes('text/html') !== true)) return next();
-    if (built === null) return sendMissing(response);
+    if (built === null) return sendMissing(response, basePath);
     response.status(isKnown ? 200 : 404).set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
     return sendFile(built.index, { request, response, isForever: false });
   };
@@ -72,7 +72,7 @@ function sendFile(
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-function sendMissing(response: Response): void {
+function sendMissing(response: Response, basePath: string): void {
   sendPlainPage(response, {
     status: 503,
     title: 'The console is not built',
@@ -80,7 +80,7 @@ function sendMissing(response: Response): void {
       'The service and its API are running. To build the console, run "npm run console" in a full install and ' +
         'restart the service.',
     ],
-    link: { label: 'The API’s description', url: '/openapi.json' },
+    link: { label: 'The API’s description', url: `${basePath}/openapi.json` },
   });
 }
 

@@ -179,11 +179,14 @@ function passwordOf(header: string | undefined): string | null {
 }
 
 /** Makes the board at its first admitted request: most processes never show it, and it takes long to load. */
-export function loadQueueBoard(options: Omit<QueueBoardOptions, 'path'>): RequestHandler {
+export function loadQueueBoard({
+  basePath,
+  ...options
+}: Omit<QueueBoardOptions, 'path'> & { basePath: string }): RequestHandler {
   let loading: Promise<Router> | null = null;
   return async (request, response, next) => {
     loading ??= import('./queue-board.ts').then(({ createQueueBoard }) =>
-      createQueueBoard({ path: QUEUE_BOARD_PATH, ...options }),
+      createQueueBoard({ path: `${basePath}${QUEUE_BOARD_PATH}`, ...options }),
     );
     const board = await loading;
     board(request, response, next);

@@ -72,6 +72,8 @@ async function loadBundler(): Promise<((outDir: string) => Promise<unknown>) | n
   return (outDir) =>
     build({
       root: CONSOLE,
+      // The server writes the path that it is served below into the page.
+      base: './',
       configFile: false,
       envDir: false,
       logLevel: 'warn',

@@ -1,3 +1,5 @@
+import { BASE_PATH } from './base-path.ts';
+
 /**
  * The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`; `maintenance` is a window,
  * also when it begins or ends; `bulk` is the progress of a
@@ -61,7 +63,7 @@ export class LiveStream {
 
   #connect(): void {
     this.#disconnect();
-    const source = new EventSource('/v1/live');
+    const source = new EventSource(`${BASE_PATH}/v1/live`);
     this.#source = source;
     const { onLive, onReset, onReceived } = this.#events;
     const listen = (event: string, take: (data: string) => void) =>

@@ -1,3 +1,4 @@
+import { BASE_PATH } from './base-path.ts';
 import { Failure } from './failure.ts';
 import { nextCursor, type Page } from './pages.ts';
 import { csrfToken, loseSession } from './session-state.ts';
@@ -53,7 +54,7 @@ export async function requestPage<T>(
 /** Returns a response with its whole body, because the connection can break in between. */
 async function reach(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
   try {
-    const response = await ((init.method === 'GET' ? takeEarlyAnswer(url) : undefined) ?? fetch(url, init));
+    const response = await ((init.method === 'GET' ? takeEarlyAnswer(url) : undefined) ?? fetch(BASE_PATH + url, init));
     return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;

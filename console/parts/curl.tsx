@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { INSTALLATION_URL } from '../client/base-path.ts';
 import { curlOf, SECRET_PLACEHOLDER, type ApiRequest } from '../client/curl.ts';
 import { Button } from './button.tsx';
 import { CopyText } from './copy.tsx';
@@ -13,7 +14,7 @@ export function CurlButton({ request }: { request: () => ApiRequest }) {
         tone="quiet"
         icon="copy"
         title="Copy as curl"
-        onClick={() => (command.value = curlOf(request(), window.location.origin))}
+        onClick={() => (command.value = curlOf(request(), INSTALLATION_URL))}
         class="md:ml-auto"
       >
         {/* On a phone it would take a line of its own in the bar that stays visible. */}

@@ -1,3 +1,5 @@
+import { BASE_PATH } from '../client/base-path.ts';
+
 /** Paths on a 20 x 20 grid, each drawn as one line. A text or label beside the icon says the same. */
 const LINES = {
   monitors: 'M2.5 10.5h3.2l2-5.5 3.2 10 2.2-6 1 1.5h3.4',
@@ -73,5 +75,5 @@ export function Icon({ name, class: className = 'size-4' }: { name: IconName; cl
 
 /** The logo. */
 export function Logo({ class: className = 'size-6' }: { class?: string }) {
-  return <img src="/favicon.svg" alt="" width="24" height="24" class={className} />;
+  return <img src={`${BASE_PATH}/favicon.svg`} alt="" width="24" height="24" class={className} />;
 }

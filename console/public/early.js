@@ -7,11 +7,12 @@ try {
 }
 
 // What the console asks for first is on its way while its own parts still are; `client/request.ts` takes it.
+const base = document.documentElement.dataset.base ?? '';
 const ofConsole = ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'];
 globalThis.spotcheckEarlyAnswers = new Map(
   // A wallboard has no session.
-  (location.pathname === '/wall' ? [] : ofConsole).map((url) => {
-    const answer = fetch(url, { headers: { Accept: 'application/json' } });
+  (location.pathname === `${base}/wall` ? [] : ofConsole).map((url) => {
+    const answer = fetch(base + url, { headers: { Accept: 'application/json' } });
     // The taker gets a failure; an untaken one is dropped.
     answer.catch(() => undefined);
     return [url, answer];

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import { BASE_PATH, withoutBase } from '../client/base-path.ts';
 import { PATHS, type PageName } from '../paths.ts';
 
 /** The current page (null = unknown), the values of its `:names`, and the query. */
@@ -9,7 +10,12 @@ export type Route = {
   query: Readonly<Record<string, string>>;
 };
 
-const address = signal(window.location.pathname + window.location.search);
+const address = signal(currentAddress());
+
+/** What the browser's address bar says, below the base path. */
+function currentAddress(): string {
+  return (withoutBase(window.location.pathname) ?? '/') + window.location.search;
+}
 
 /** The current route. */
 export const route = computed<Route>(() => {
@@ -47,12 +53,12 @@ export async function askToLeave(): Promise<boolean> {
 
 /** Goes to a page of the console; `replace` replaces the history entry. */
 export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
-  if (to === window.location.pathname + window.location.search) return;
+  if (to === currentAddress()) return;
   if (leaveGuard.value !== null && new URL(to, window.location.origin).pathname !== route.value.path) {
     void leaveGuard.value().then((mayGo) => mayGo && navigate(to, { replace }));
     return;
   }
-  window.history[replace ? 'replaceState' : 'pushState'](null, '', to);
+  window.history[replace ? 'replaceState' : 'pushState'](null, '', BASE_PATH + to);
   cameBack.value = false;
   address.value = to;
 }
@@ -73,14 +79,14 @@ export function setQuery(
 export function followLinks(): void {
   window.history.scrollRestoration = 'manual';
   window.addEventListener('popstate', () => {
-    if (leaveGuard.value !== null && window.location.pathname !== route.value.path) {
+    if (leaveGuard.value !== null && withoutBase(window.location.pathname) !== route.value.path) {
       // The browser has gone back already: undo it until the user has answered.
-      window.history.pushState(null, '', address.value);
+      window.history.pushState(null, '', BASE_PATH + address.value);
       void leaveGuard.value().then((mayGo) => mayGo && window.history.back());
       return;
     }
     cameBack.value = true;
-    address.value = window.location.pathname + window.location.search;
+    address.value = currentAddress();
   });
   window.addEventListener('click', (event) => {
     if (
@@ -101,9 +107,10 @@ export function followLinks(): void {
       !['', '_self'].includes(link.target)
     )
       return;
-    if (findPage(link.pathname).page === null) return;
+    const path = withoutBase(link.pathname);
+    if (path === null || findPage(path).page === null) return;
     event.preventDefault();
-    navigate(link.pathname + link.search);
+    navigate(path + link.search);
   });
 }
 

@@ -24,6 +24,7 @@ import type { DrillJob, ResultPayload } from '../../queues/payloads.ts';
 import type { AnswerJson, Untyped } from '../helpers/answer-types.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 
 /** One answer. */
 export type Answer<Json = Untyped> = { status: number; headers: Headers; text: string; json: Json };
@@ -185,7 +186,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
         now: Date.now,
         makeId,
         config: {
-          publicUrl: url,
+          publicUrl: `${url}${CONSOLE_BASE_PATH}`,
           planCountLimits: true,
           telegramBotName: null,
           slackClientId: null,

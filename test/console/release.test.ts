@@ -7,10 +7,10 @@ import { furnishAccount } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-const built = await readConsole(DIST);
+const built = await readConsole(DIST, '');
 /** The files that are served; a release replaces those with a hash in their names. */
 const files = new Map(built?.files);
-withApiServer(test, {}, (routes) => void routes.use(consolePages(built && { ...built, files })));
+withApiServer(test, {}, (routes) => void routes.use(consolePages(built && { ...built, files }, '')));
 
 test('a tab that is open during an update offers the new version where the old one’s files are gone', async (t) => {
   const { api } = t.context;

@@ -87,6 +87,7 @@ export async function openPage(
   const page = await context.newPage();
   // Two minutes, like every other wait for what must come.
   page.setDefaultTimeout(120_000);
+  hideBasePath(page, new URL(url).pathname.replace(/\/$/, ''));
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   // What the policy refuses is also reported as an error.
   page.on(
@@ -98,6 +99,30 @@ export async function openPage(
     if (protocol !== 'data:' && origin !== new URL(url).origin) complaints.push(`asks another host: ${request.url()}`);
   });
   return { page, complaints };
+}
+
+/**
+ * Lets a test speak of paths as at the root, wherever the console is served: in what it opens, in the page's address
+ * and in those of requests.
+ */
+function hideBasePath(page: Page, basePath: string): void {
+  if (basePath === '') return;
+  const cut = (url: string) => url.replace(new RegExp(`^(\\w+://[^/]+)${basePath}(?=/)`), '$1');
+  const [goto, url, waitForURL] = [page.goto.bind(page), page.url.bind(page), page.waitForURL.bind(page)];
+  const place = (to: string) => (to.startsWith('/') && !to.startsWith(`${basePath}/`) ? basePath + to : to);
+  page.goto = (to, options) => goto(place(to), options);
+  page.url = () => cut(url());
+  page.waitForURL = (wanted, options) => {
+    if (typeof wanted === 'string') return waitForURL(place(wanted), options);
+    return waitForURL((each) => {
+      const shown = cut(each.href);
+      return wanted instanceof RegExp ? wanted.test(shown) : Boolean((wanted as (at: URL) => boolean)(new URL(shown)));
+    }, options);
+  };
+  page.on('request', (request) => {
+    const asked = request.url();
+    request.url = () => cut(asked);
+  });
 }
 
 /** Fills in the sign-in page that is shown, and waits until it is gone. */

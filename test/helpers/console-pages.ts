@@ -7,6 +7,7 @@ import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import type { Person } from '../api/person.ts';
 import { openPage, startBrowser, type OpenPage, type PageOptions } from './browser.ts';
 import { createHarness } from './harness.ts';
+import { CONSOLE_BASE_PATH } from './nginx.ts';
 
 /** The API with the console, over a database that the tests fill themselves. */
 export type ConsolePages = { api: ApiServer };
@@ -18,11 +19,11 @@ export type OpenAs = (
   options?: Omit<PageOptions, 'url'>,
 ) => Promise<OpenPage>;
 
-const built = await readConsole(DIST);
+const built = await readConsole(DIST, CONSOLE_BASE_PATH);
 
 /** Starts one API and one browser before the tests of a file and ends both after them; returns how a page is opened. */
 export function withConsolePages(test: TestFn<ConsolePages>): OpenAs {
-  withApiServer(test, {}, (routes) => void routes.use(consolePages(built)));
+  withApiServer(test, {}, (routes) => void routes.use(consolePages(built, CONSOLE_BASE_PATH)));
   const { harness, close } = createHarness();
   let browser: Browser | null = null;
   test.before(async () => {
@@ -31,7 +32,7 @@ export function withConsolePages(test: TestFn<ConsolePages>): OpenAs {
   test.after.always(close);
   return async (t, person, options = {}) => {
     if (browser === null) throw new Error('The browser did not start');
-    const { url } = t.context.api;
+    const url = `${t.context.api.url}${CONSOLE_BASE_PATH}`;
     const opened = await openPage(t, browser, { ...options, url });
     const [name = '', value = ''] = (person?.headers['Cookie'] ?? '').split('=');
     if (person !== null) await opened.page.context().addCookies([{ name, value, url }]);

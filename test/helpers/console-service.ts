@@ -8,6 +8,7 @@ import { findKeptPort } from '../../tools/kept-port.ts';
 import { openPage, startBrowser, waitForConsole, type OpenPage, type PageOptions } from './browser.ts';
 import { createTestDatabase } from './database.ts';
 import { createHarness, type Harness } from './harness.ts';
+import { CONSOLE_BASE_PATH, startNginx } from './nginx.ts';
 import { startService, type Service } from './running-service.ts';
 import { withClient } from './with-client.ts';
 
@@ -21,6 +22,13 @@ export type ConsoleService = {
   restart: () => Promise<Service>;
 };
 
+/** Starts nginx in front of a service to come, and returns the variables for it. */
+async function placeBehindNginx(t: Harness, path: string, servicePort: number): Promise<Record<string, string>> {
+  const port = await findKeptPort();
+  await startNginx(t, { port, path, upstream: `http://127.0.0.1:${servicePort}` });
+  return { PUBLIC_URL: `http://localhost:${port}${path}` };
+}
+
 /**
  * Starts one service and one browser before the tests of a file and ends both after them; tests open pages of their
  * own. `prepare` starts what the service needs beside it, and returns variables for it.
@@ -28,6 +36,7 @@ export type ConsoleService = {
 export function withConsole(
   test: TestFn<ConsoleService>,
   prepare: (harness: Harness) => Promise<Record<string, string>> = () => Promise.resolve({}),
+  basePath = CONSOLE_BASE_PATH,
 ): void {
   const { harness, close } = createHarness();
   let running: ConsoleService | null = null;
@@ -35,6 +44,7 @@ export function withConsole(
     const { databaseUrl, drop } = await createTestDatabase();
     harness.teardown(drop);
     const password = randomBytes(12).toString('base64url');
+    const port = await findKeptPort();
     const env = {
       DATABASE_URL: databaseUrl,
       SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
@@ -42,7 +52,8 @@ export function withConsole(
       PLAN_COUNT_LIMITS: 'false',
       ALLOW_PRIVATE_NETWORK: 'true',
       LOG_LEVEL: 'warn',
-      PORT: String(await findKeptPort()),
+      PORT: String(port),
+      ...(basePath !== '' && (await placeBehindNginx(harness, basePath, port))),
       ...(await prepare(harness)),
     };
     const start = () => startService(harness, env);
@@ -70,7 +81,7 @@ export async function openSignedIn(
   const value = await startSession(databaseUrl, person.email);
   await opened.page
     .context()
-    .addCookies([{ name: 'spotcheck', value, url: service.url, httpOnly: true, sameSite: 'Lax' }]);
+    .addCookies([{ name: `spotcheck${CONSOLE_BASE_PATH.replaceAll('/', '-')}`, value, url: service.url, httpOnly: true, sameSite: 'Lax' }]);
   await opened.page.goto(path);
   await waitForConsole(opened.page);
   return opened;

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
+import { INSTALLATION_URL } from '../../client/base-path.ts';
 import { usePoll, useReload } from '../../client/reload.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
@@ -108,7 +109,7 @@ function CreatedAgent({ agent }: { agent: Created }) {
 
 /** The command that starts an agent, shown only once because it contains the token. */
 export function AgentCommand({ command, token }: { command: string; token: string }) {
-  const url = /https?:\/\/[^\s']+/.exec(command)?.[0] ?? window.location.origin;
+  const url = /https?:\/\/[^\s']+/.exec(command)?.[0] ?? INSTALLATION_URL;
   return (
     <div class="flex flex-col gap-5">
       <p class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded">

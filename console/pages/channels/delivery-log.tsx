@@ -17,7 +17,7 @@ import { Table } from '../../parts/table.tsx';
 import { Deadline, Moment, timeZone, TimesIn } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
 import { fromWallTime } from '../../parts/wall-time.ts';
-import { setQuery } from '../../shell/router.ts';
+import { route, setQuery } from '../../shell/router.ts';
 import { DeliveryDialog, DeliverySubject } from './delivery.tsx';
 import {
   EventOf,
@@ -288,7 +288,6 @@ function Outcome({
 
 /** The address of this page with a delivery opened. */
 function withDelivery(id: string): string {
-  const query = new URLSearchParams(window.location.search);
-  query.set('delivery', id);
-  return `${window.location.pathname}?${query.toString()}`;
+  const { path, query } = route.value;
+  return `${path}?${new URLSearchParams({ ...query, delivery: id }).toString()}`;
 }

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api } from '../../client/api.ts';
+import { INSTALLATION_URL } from '../../client/base-path.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
@@ -222,7 +223,7 @@ function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
 
 /** The ping URL of a heartbeat monitor, and commands that call it. */
 function PingUrl({ token }: { token: string }) {
-  const url = `${window.location.origin}/ping/${token}`;
+  const url = `${INSTALLATION_URL}/ping/${token}`;
   const curl = 'curl -fsS -m 10 --retry 5';
   return (
     <div class="flex min-w-0 flex-col gap-4 text-sm">

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { countDaysLeft } from '../../../core/checks/domain/facts.ts';
 import { api } from '../../client/api.ts';
+import { INSTALLATION_URL } from '../../client/base-path.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { CopyText, PingLoopbackHint } from '../../parts/copy.tsx';
 import { Code, FactLine } from '../../parts/facts.tsx';
@@ -32,7 +33,7 @@ export function Special(props: SpecialProps) {
 /** The ping address of a heartbeat monitor. */
 function PingAddress({ detail }: SpecialProps) {
   const { token, slug, failEnabled = true } = detail.check_spec.heartbeat ?? {};
-  const address = `${window.location.origin}/ping/${token ?? ''}`;
+  const address = `${INSTALLATION_URL}/ping/${token ?? ''}`;
   return (
     <Section
       title="Ping URL"

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
+import { INSTALLATION_URL } from '../../client/base-path.ts';
 import { signedIn } from '../../client/session-state.ts';
 import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
@@ -75,8 +76,8 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
         <div class="grid grid-cols-1 gap-3 text-sm">
           <p>Anyone with this link sees the names and statuses of your monitors, and nothing else.</p>
           {/* After the #: browsers send it to no server, so that it is in no log. */}
-          <CopyText text={`${window.location.origin}${PATHS.wall}#${created.value}`} label="Wallboard link" />
-          <LoopbackHint url={window.location.origin}>
+          <CopyText text={`${INSTALLATION_URL}${PATHS.wall}#${created.value}`} label="Wallboard link" />
+          <LoopbackHint url={INSTALLATION_URL}>
             Others can’t open this link: it leads to their own computer. Replace {window.location.host} with an address
             they can reach.
           </LoopbackHint>

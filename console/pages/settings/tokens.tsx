@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
+import { INSTALLATION_URL } from '../../client/base-path.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { required, useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
@@ -254,7 +255,7 @@ function Made({ token }: { token: string }) {
       <div>
         <div class="mb-1 text-soft">Example request:</div>
         <CopyText
-          text={`curl -H 'Authorization: Bearer ${token}' ${window.location.origin}/v1/monitors`}
+          text={`curl -H 'Authorization: Bearer ${token}' ${INSTALLATION_URL}/v1/monitors`}
           label="Command to list monitors"
         />
       </div>

@@ -44,7 +44,7 @@ async function serve(t: ExecutionContext, { isBuilt = true } = {}): Promise<Ask>
     }
   }
   const app = express();
-  app.use(consolePages(await readConsole(folder)));
+  app.use(consolePages(await readConsole(folder, ''), ''));
   app.use((_request, response) => void response.status(404).json({ error: 'there is no endpoint at this path' }));
   app.use(errorResponse({ logger: pino({ level: 'silent' }) }));
   const server = createServer(app).listen(0, '127.0.0.1');

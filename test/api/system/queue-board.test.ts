@@ -40,7 +40,7 @@ async function openBoard(
   app.use(
     QUEUE_BOARD_PATH,
     queueBoardLogin({ database, throttle, password, publicUrl: PUBLIC_URL, now, makeId: newId }),
-    loadQueueBoard({ database, queues, now }),
+    loadQueueBoard({ basePath: '', database, queues, now }),
   );
   app.use(errorResponse({ logger: log }));
   const server = createServer(app).listen(0, '127.0.0.1');

@@ -1,0 +1,23 @@
+import { options } from 'preact';
+
+/** The path that the console is served below, '' at the root; the server writes it into the page. */
+export const BASE_PATH = document.documentElement.dataset['base'] ?? '';
+
+/** Where this installation is, as this browser reaches it. */
+export const INSTALLATION_URL = window.location.origin + BASE_PATH;
+
+/** A path of this console, or null for one of another application on this host. */
+export function withoutBase(pathname: string): string | null {
+  return pathname.startsWith(`${BASE_PATH}/`) ? pathname.slice(BASE_PATH.length) : null;
+}
+
+/** Lets all links of the console, which are written as at the root, lead below the base path. */
+export function placeLinks(): void {
+  const { vnode: next } = options;
+  options.vnode = (vnode) => {
+    const { props } = vnode as { props: { href?: unknown } };
+    if (vnode.type === 'a' && typeof props.href === 'string' && props.href.startsWith('/'))
+      props.href = BASE_PATH + props.href;
+    next?.(vnode);
+  };
+}
