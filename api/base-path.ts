@@ -11,9 +11,10 @@ export function basePathOf(publicUrl: string): string {
  */
 export function cutBasePath(publicUrl: string): RequestHandler {
   const basePath = basePathOf(publicUrl);
+  if (basePath === '') return (_request, _response, next) => next();
   return (request, response, next) => {
-    const { url } = request;
-    const rest = basePath !== '' && url.startsWith(basePath) ? url.slice(basePath.length) : url;
+    if (!request.url.startsWith(basePath)) return next();
+    const rest = request.url.slice(basePath.length);
     if (rest === '' || rest.startsWith('?')) return response.redirect(308, `${basePath}/${rest}`);
     if (rest.startsWith('/')) request.url = request.originalUrl = rest;
     next();

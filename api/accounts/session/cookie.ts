@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import { LIFETIME_SECONDS } from '../../../models/accounts/sessions.ts';
 import { KEPT_SECONDS } from '../../../models/accounts/sign-in-clients.ts';
+import { basePathOf } from '../../base-path.ts';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 /** What `SecretBox.seal` makes, of what fits into a cookie. */
@@ -45,14 +46,16 @@ export function secretCookie(publicUrl: string, plainName: string, maxAgeSeconds
 
 /**
  * Makes a cookie of an installation. By https its name begins with `__Host-`: browsers take such a one only from that
- * very host, over TLS, for all of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one.
+ * very host, over TLS, for all of its paths (RFC 6265bis, 4.1.3.2), so that no neighbouring host can plant one. The
+ * path of `PUBLIC_URL` is in the name, for two installations may share a host.
  */
 function namedCookie(
   publicUrl: string,
   { plainName, maxAgeSeconds, form }: { plainName: string; maxAgeSeconds: number; form: RegExp },
 ): SecretCookie {
   const isSecure = publicUrl.startsWith('https:');
-  const name = isSecure ? `__Host-${plainName}` : plainName;
+  const suffix = basePathOf(publicUrl).replaceAll('/', '-');
+  const name = `${isSecure ? '__Host-' : ''}${plainName}${suffix}`;
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   return {
     read({ headers: { cookie = '' } }) {
