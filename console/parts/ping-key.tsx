@@ -1,4 +1,5 @@
 import { api } from '../client/api.ts';
+import { INSTALLATION_URL } from '../client/base-path.ts';
 import type { Schemas } from '../client/shapes.ts';
 import { CopyText, PingLoopbackHint } from './copy.tsx';
 import { Code } from './facts.tsx';
@@ -11,7 +12,7 @@ export function usePingKey(): Load<Schemas['PingKeyRead']> {
 
 /** The address that pings the heartbeat of a slug. */
 export function pingAddress(key: string, slug: string): string {
-  return `${window.location.origin}/ping/${key}/${slug}`;
+  return `${INSTALLATION_URL}/ping/${key}/${slug}`;
 }
 
 /** The command of a job whose first ping creates its heartbeat, and what can be changed of it. */
