@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { placeLinks } from './client/base-path.ts';
+import { prefixLinks } from './client/base-path.ts';
 import { sentenceOf } from './client/failure.ts';
 import { askEarly, startLive } from './client/live.ts';
 import { forgetEarlyAnswers } from './client/request.ts';
@@ -19,7 +19,7 @@ import { applyTheme } from './shell/theme.ts';
 const root = document.querySelector('#app');
 if (root === null) throw new Error('The page has no element for the console');
 
-placeLinks();
+prefixLinks();
 followLinks();
 listenToKeys();
 // The requested page and its data load while the session does.

@@ -12,7 +12,7 @@ export function withoutBase(pathname: string): string | null {
 }
 
 /** Lets all links of the console, which are written as at the root, lead below the base path. */
-export function placeLinks(): void {
+export function prefixLinks(): void {
   const { vnode: next } = options;
   options.vnode = (vnode) => {
     const { props } = vnode as { props: { href?: unknown } };
