@@ -1,4 +1,5 @@
 import { isOwnPath } from '../../core/accounts/open-id.ts';
+import { withoutBase } from '../client/base-path.ts';
 import { sentenceOf } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import type { Schemas } from '../client/shapes.ts';
@@ -32,7 +33,7 @@ export function ProviderButton({
   invitation?: string;
 }) {
   const { isBusy, error, run } = useFormAction();
-  const here = `${location.pathname}${location.search}`;
+  const here = `${withoutBase(location.pathname) ?? '/'}${location.search}`;
   const body = invitation === undefined ? (isOwnPath(here) ? { return_to: here } : {}) : { invitation };
   return (
     <div class="flex flex-col gap-3">
