@@ -6,12 +6,14 @@ import { pino } from 'pino';
 import { readDescription } from '../../api/description.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
 import { findUserByEmail } from '../../models/accounts/users.ts';
+import { openIdOf } from '../api/accounts/open-id/open-id-sign-in.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { addSession } from '../api/person.ts';
 import { furnishAccount, type Furnished } from '../attackers/furnished-account.ts';
 import { createAnswerCheck } from '../helpers/described-answers.ts';
 import { listOperations, type DescribedOperation, type Document } from '../helpers/described-operations.ts';
 import { connectInProcess, type InProcessAnswer, type InProcessRequest } from '../helpers/in-process.ts';
+import { startOpenIdProvider } from '../helpers/open-id-provider.ts';
 import { totpCode } from '../helpers/totp.ts';
 import { storiesOf, type DraftRequest, type Story } from './request-stories.ts';
 import { ID_MARK } from './schema-values.ts';
@@ -23,7 +25,12 @@ const away = new Redis({ lazyConnect: true });
 /** What went wrong inside, for the report of an answer 500. */
 const errors: string[] = [];
 const logger = pino({ level: 'error' }, { write: (line: string) => void errors.push(line) });
-withApiServer(test, { rateLimitStore: { kind: 'redis', client: away }, logger });
+/** Read before the requests: while it is away, the way there is answered with 503. */
+const provider = await startOpenIdProvider();
+const openId = openIdOf(provider);
+await openId.authorizeUrl({ state: 's', nonce: 'n', verifier: 'v'.repeat(43) }, 'http://127.0.0.1/');
+withApiServer(test, { rateLimitStore: { kind: 'redis', client: away }, logger, openId });
+test.after.always(() => provider.close());
 
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 10_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31));

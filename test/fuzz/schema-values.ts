@@ -77,6 +77,7 @@ const MEANT: Readonly<Record<string, readonly unknown[]>> = {
   password: ['@@password:0@@', '@@password:0@@', '@@password:0@@', 'not the password'],
   current: ['@@password:0@@', '@@password:0@@', 'not the password'],
   new: ['@@password:1@@'],
+  return_to: ['/', '/monitors?tag=a', '//other.example'],
   // The first is the app's of now, the others are for when that is lost; each of them is good once.
   code: ['@@code:0@@', '@@code:0@@', '@@code:0@@', '@@code:1@@', '@@code:2@@', '@@code:3@@', '@@code:4@@', '123456'],
   expected_status: ['200', '2xx,301', ' 2XX , 404 ,'],
