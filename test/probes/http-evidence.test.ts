@@ -13,7 +13,7 @@ const probe = createHttpProbe({ allowPrivateNetwork: true });
 const search = (): boolean => false;
 
 async function check(port: number, overrides: Partial<CheckTarget> = {}) {
-  const target = httpTarget({ target: `http://127.0.0.1:${port}/`, ...overrides });
+  const target = httpTarget({ target: `http://127.0.0.1:${port}/`, timeoutMs: 60_000, ...overrides });
   const startedAt = performance.now();
   const observation = await probe(target);
   const tookMs = performance.now() - startedAt;
@@ -83,7 +83,7 @@ test('a body that drips after a bad status neither slows the answer nor holds th
     const timer = setInterval(() => response.write('.'), 100);
     response.on('close', () => clearInterval(timer));
   });
-  const { judgement, answer, observation, tookMs } = await check(port, { timeoutMs: 60_000 });
+  const { judgement, answer, observation, tookMs } = await check(port);
   t.is(judgement.cause, 'status_500');
   t.true(answer?.body?.startsWith('first '));
   t.true(

@@ -69,12 +69,12 @@ test('a program that waits in vain is interrupted at the deadline and tells what
   const { path } = await startProgram(t, () => WAITS_IN_SILENCE);
   const means = await open(t, path);
   const startedAtMs = performance.now();
-  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 1500 }), {
+  t.deepEqual(await means.measure({ address: '192.0.2.1', count: 3, deadlineMs: 6000 }), {
     outcome: 'measured',
     sent: 3,
     roundTripsMs: [],
   });
-  t.true(performance.now() - startedAtMs >= 1499);
+  t.true(performance.now() - startedAtMs >= 5999);
 });
 
 test('a program that cannot send says nothing of the target', async (t) => {

@@ -7,7 +7,7 @@ import { startEchoTarget, type EchoAnswer } from '../../helpers/echo-target.ts';
 
 /** A deadline that only silence reaches, and one for silence; in milliseconds. */
 const AMPLE_MS = 10_000;
-const SHORT_MS = 1500;
+const SHORT_MS = 5000;
 
 async function startTarget(t: ExecutionContext, answer: (request: Buffer, index: number) => readonly EchoAnswer[]) {
   const { address, socket, requests } = await startEchoTarget(t, answer);
