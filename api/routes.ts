@@ -122,8 +122,9 @@ type Served<Id extends OperationId> = {
 
 /**
  * A route; where it can change something, `records` is what the audit log calls that. Null where nothing is stored that
- * a customer could ask about later (previews, tests, and the way to a provider, from where the person has yet to return), for giving up a region, which is recorded in the accounts that
- * it watched for, and for bulk changes, which record the change of each monitor.
+ * a customer could ask about later (previews, tests, and the way to a provider, from where the person has yet to
+ * return), for giving up a region, which is recorded in the accounts that it watched for, and for bulk changes, which
+ * record the change of each monitor.
  */
 type Route<Id extends OperationId> = Served<Id> &
   ({ method: 'get'; records?: never } | { method: 'post' | 'patch' | 'delete'; records: AuditAction | null });

@@ -11,8 +11,8 @@ import { openPingProgram } from './icmp/ping-program.ts';
 import { measureOverSocket } from './icmp/socket-round.ts';
 
 /**
- * What an icmp probe may do where it runs, and whom it tells with what it sends. `ttl` is how many hops its requests may
- * take, the system's default without one; the ping program sends none with it.
+ * What an icmp probe may do where it runs, and whom it tells with what it sends. `ttl` is how many hops its requests
+ * may take, the system's default without one; the ping program sends none with it.
  */
 export type IcmpEnvironment = ProbeEnvironment & { onEchoNotice?: (notice: EchoNotice) => void; ttl?: number };
 

@@ -15,8 +15,8 @@ const MOST_FILE_BYTES = 1024 * 1024;
 const PROBES_END_WITHIN_MS = 12_000;
 
 /**
- * Begins to answer `/probe` and returns how to end that. Throws with what is wrong with the file of modules, or with the
- * address.
+ * Begins to answer `/probe` and returns how to end that. Throws with what is wrong with the file of modules, or with
+ * the address.
  */
 export async function startProbe(start: ProbeStart): Promise<() => Promise<void>> {
   const { listen, configFile, log } = start;

@@ -76,8 +76,8 @@ function wrong(): ApiError {
 export function passwordsOff(providerName: string): ApiError {
   return new ApiError(
     403,
-    `passwords are not accepted here: sign in with ${providerName}. If that is impossible, an operator lets one user in ` +
-      'for a day by `spotcheck user reset --email ADDRESS`',
+    `passwords are not accepted here: sign in with ${providerName}. If that is impossible, an operator lets one user ` +
+      'in for a day by `spotcheck user reset --email ADDRESS`',
   );
 }
 
@@ -196,8 +196,8 @@ function presentSession(
 const USER_AGENT_LENGTH = 255;
 
 /**
- * Begins a session of a user whose password and code were checked, or whom a provider vouched for, and ends the one
- * that the request came with. Sets the cookie of the new session, and one by which the browser is recognized later.
+ * Begins a session of a user whom a password and code, or a provider, vouched for, and ends the one that the request
+ * came with. Sets the cookie of the new session, and one by which the browser is recognized later.
  * Null, and no cookie is set, where the user was removed meanwhile or has another password or second factor.
  */
 export async function beginSession(

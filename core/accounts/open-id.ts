@@ -103,7 +103,7 @@ export function provisionedDomainOf(email: string, domains: readonly Provisioned
 /** A path travels in a cookie, which holds 4 kB. */
 const MOST_PATH = 500;
 
-/** Whether a path is one of our own console's: a redirect there leads to no other site, whatever a browser makes of it. */
+/** Whether a path is our own console's: a redirect there leads to no other site, whatever a browser makes of it. */
 export function isOwnPath(path: string): boolean {
   return path.length <= MOST_PATH && /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(path);
 }

@@ -92,9 +92,9 @@ export type ProvisionedUser = {
 };
 
 /**
- * Makes a user without a password, and their identity. Nothing is changed where a user of any account has the address,
- * or the identity is somebody's (`taken`), the account has `MOST_MEMBERS` (`full`), or there is no such account, or none
- * was named and there are several (`no_account`).
+ * Makes a user without a password, and their identity. Nothing changes where a user of any account has the address or
+ * the identity has an owner (`taken`), the account has `MOST_MEMBERS` (`full`), there is no such account, or none was
+ * named and there are several (`no_account`).
  */
 export async function provisionUser(
   database: Pick<Database, 'pool'>,

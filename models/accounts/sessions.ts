@@ -98,7 +98,7 @@ export async function createSession(
   return isCreated;
 }
 
-/** Records a sign-in by an identity, which is held until the transaction ends; false where it was unlinked meanwhile. */
+/** Records a sign-in by an identity, locked until the transaction ends; false where it was unlinked meanwhile. */
 async function holdIdentity(
   run: Run,
   userId: string,

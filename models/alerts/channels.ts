@@ -326,7 +326,8 @@ export async function listReportChannels(run: Run, tenantId: string): Promise<st
 /** Throws `TooManyGrouping` where a tenant whose row is locked has too many. */
 async function requireFewGrouping(run: Run, tenantId: string): Promise<void> {
   const [row] = await run<{ channels: number }>(
-    'SELECT count(*)::int AS channels FROM channels WHERE tenant_id = $1 AND (group_seconds > 0 OR summarizes_flapping)',
+    `SELECT count(*)::int AS channels FROM channels
+     WHERE tenant_id = $1 AND (group_seconds > 0 OR summarizes_flapping)`,
     [tenantId],
   );
   if ((row?.channels ?? 0) > MOST_GROUPING) throw new TooManyGrouping();

@@ -271,8 +271,8 @@ export async function listDrills(
 const MOST_SEARCHED = 500;
 
 /**
- * The drills of a tenant that were sent to a channel or left it out, newest first, `limit` at most; of each only what
- * it was to this channel.
+ * The drills of a tenant that were sent to a channel or left it out, newest first, `limit` at most. Of each only what
+ * it was to this channel is read.
  */
 export async function listChannelDrills(
   database: Pick<Database, 'pool'>,

@@ -24,8 +24,8 @@ const REASONS = {
 } as const satisfies Record<EndedMonitor['resolution'], string>;
 
 /**
- * Writes the end of a monitor's open incident for receivers that keep its alert open until then (D-573), where they
- * were sent it or are about to be, unless the rules of the channel leave every `monitor.up` out. Run it before the
+ * Writes the end of a monitor's open incident for receivers that keep its alert open until then (D-573). They must have
+ * been sent it or be about to be, and the rules of the channel not leave every `monitor.up` out. Run it before the
  * incident is resolved, in the same transaction. The deliveries are found as due by whoever looks for overdue ones.
  */
 export async function insertResolves(run: Run, { monitorId, sequence, atMs, resolution }: EndedMonitor): Promise<void> {

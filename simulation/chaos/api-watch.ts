@@ -18,7 +18,7 @@ const PAUSE_MS = 1000;
 type Watched = { fleet: { urls: () => string[] }; token: string; monitorIds: readonly string[] };
 
 /**
- * Reads and writes during a run, through all web processes in turn; the writes are drafts, which are not checked, and
+ * Reads and writes during a run, through all web processes in turn. The writes are drafts, which are not checked, and
  * acknowledgements of some of the incidents. A missing response is no fault when processes are killed.
  */
 export function watchApi({ fleet: { urls }, token, monitorIds }: Watched): ApiWatch {

@@ -89,7 +89,7 @@ class ChannelJudge {
     return [history];
   }
 
-  /** What arrived is what was sent: each under its own id, nothing else, and nothing that only seems to have arrived. */
+  /** What arrived is what was sent: each under its own id, nothing else, and nothing that only seems to be there. */
   #judgeArrivals(): Found[] {
     const { name, type } = this.#channel;
     const delivered = this.#deliveries.filter(({ outcome }) => outcome === 'delivered');
@@ -156,7 +156,7 @@ class ChannelJudge {
     return type === 'telegram' || rule !== null || settings['follows_maintenance'] === true;
   }
 
-  /** Whether the channel was notified of trouble since the monitor was up last, or of this monitor by a message to come. */
+  /** Whether the channel was notified of trouble since the monitor was up last, or a message to come does so. */
   #wasNotified(earlier: readonly Reported[]): boolean {
     const lastUp = earlier.findLastIndex(({ to }) => to === 'up');
     return earlier
@@ -176,7 +176,7 @@ class ChannelJudge {
     return said || this.#isSaidByFlapping({ monitorId, sequence });
   }
 
-  /** What a monitor that flaps does is said by a message that waits, or was sent, and that is about its newest state. */
+  /** What a monitor that flaps does is said by a message about its newest state, which waits or was sent. */
   #isSaidByFlapping({ monitorId, sequence }: { monitorId: string; sequence: number }): boolean {
     return this.#deliveries.some(
       (each) =>

@@ -106,7 +106,8 @@ export async function readRecord(databaseUrl: string, sinceMs: number): Promise<
        t.at::float8 AS "atMs", t.detected_at::float8 AS "detectedAtMs", t.evidence,
               t.to_state = 'unknown' AND coalesce(t.reason, '') LIKE 'Not checked in time:%' AS "isOurs",
               ARRAY(SELECT d.id FROM deliveries d JOIN channels c ON c.id = d.channel_id AND c.name = $1
-                WHERE d.monitor_id = t.monitor_id AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence) AS "deliveryIds"
+                WHERE d.monitor_id = t.monitor_id
+                  AND (d.message -> 'detail' ->> 'sequence')::int = t.sequence) AS "deliveryIds"
        FROM transitions t ORDER BY t.monitor_id, t.sequence`,
       [ON_CALL],
     );

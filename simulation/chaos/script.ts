@@ -52,7 +52,7 @@ export function writeScript(
 }
 
 /**
- * In each four monitors the second depends on the first and the fourth on the second, and they fail with it; the third
+ * Of each four monitors the second depends on the first and the fourth on the second, and they fail with it. The third
  * depends on the first and fails for reasons of its own.
  */
 function dependOn(script: MonitorScript, scripts: readonly MonitorScript[]): MonitorScript {

@@ -98,8 +98,8 @@ function addAlert(score: FamilyScore, { id, child, ...alert }: FamilyAlert, { re
 }
 
 /**
- * Whether an outage of a child's own came in no alert: by itself, or in a message of the parent while that was down, and
- * by itself once the parent was up for long enough.
+ * Whether an outage of a child's own came in no alert. While the parent was down a message of that will do; once it was
+ * up for long enough, only one of the child itself.
  */
 function isMissed(
   child: number,

@@ -37,7 +37,7 @@ export type FamilyAlert = {
   isNewest: boolean;
 };
 
-/** What a family's chat was sent, and the record of it. `parentUpAtMs`: when its parent was decided to be down no more. */
+/** What a family's chat was sent, and the record of it. `parentUpAtMs`: when its parent was decided to be up again. */
 export type FamilyRecord = {
   messages: { atMs: number; title: string }[];
   alerts: FamilyAlert[];
@@ -61,8 +61,8 @@ type Seat = { location: Location; monitor: Monitor; agent: Agent; child: number 
 type Arriving = Check & { seat: Seat };
 
 /**
- * Plays a family of monitors by the evaluator, the watch and the deliverer of the service, over a real database, with a
- * clock of its own. Nothing is skipped: each check is a result that is evaluated.
+ * Plays a family of monitors by the service's evaluator, watch and deliverer over a real database. The clock is its
+ * own; nothing is skipped: each check is a result that is evaluated.
  */
 export async function simulateFamily(
   ground: FamilyGround,

@@ -30,7 +30,7 @@ test('whether a proxy cuts the path off or passes it on, the same is answered, a
   }
 });
 
-test('the bare path leads to the one with a slash; what only begins like it, or has it twice, is no path of ours', async (t) => {
+test('the bare path leads to the one with a slash; what only begins like it, or has it twice, is not', async (t) => {
   const { url } = t.context.api;
   const bare = await fetch(`${url}/a/b?from=mail`, { redirect: 'manual' });
   t.deepEqual([bare.status, bare.headers.get('location')], [308, '/a/b/?from=mail']);

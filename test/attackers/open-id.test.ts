@@ -186,7 +186,7 @@ test('an account at the provider with the address of a user is not that user', a
   t.is(rows.length, 0);
 });
 
-test('where the operator lets addresses decide, only verified ones do, and each user is one person there', async (t) => {
+test('where the operator lets addresses decide, only verified ones do, and each user is one person', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const { user } = await addPerson(api, tenantId);
@@ -228,7 +228,7 @@ test('nobody gets a user by an address that is not verified, or only looks like 
   t.deepEqual(await membersOf(t, tenantId), []);
 });
 
-test('the role claim gives what the rules say of its values, and a value that is called like a role gives none', async (t) => {
+test('the role claim gives what the rules say of its values; a value called like a role gives none', async (t) => {
   const roles = [
     { role: 'owner', value: 'spotcheck-admins' },
     { role: 'editor', value: 'developers' },
@@ -319,7 +319,7 @@ test('a sign-in leads to our own pages alone', async (t) => {
   );
 });
 
-test('another site’s page begins no sign-in, and nobody links an identity to a person who did not ask for it', async (t) => {
+test('another site’s page begins no sign-in, and links no identity to a person who did not ask for it', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const [attacker, victim] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];

@@ -102,8 +102,8 @@ export async function openPage(
 }
 
 /**
- * Lets a test speak of paths as at the root, wherever the console is served: in what it opens, in the page's address
- * and in those of requests.
+ * Lets a test speak of paths as at the root, wherever the console is served. That goes for what it opens, the page's
+ * address and those of requests.
  */
 function hideBasePath(page: Page, basePath: string): void {
   if (basePath === '') return;

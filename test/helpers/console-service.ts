@@ -79,17 +79,15 @@ export async function openSignedIn(
   const { browser, databaseUrl, service } = t.context;
   const opened = await openPage(t, browser, { url: service.url, ...options });
   const value = await startSession(databaseUrl, person.email);
-  await opened.page
-    .context()
-    .addCookies([
-      {
-        name: `spotcheck${CONSOLE_BASE_PATH.replaceAll('/', '-')}`,
-        value,
-        url: service.url,
-        httpOnly: true,
-        sameSite: 'Lax',
-      },
-    ]);
+  await opened.page.context().addCookies([
+    {
+      name: `spotcheck${CONSOLE_BASE_PATH.replaceAll('/', '-')}`,
+      value,
+      url: service.url,
+      httpOnly: true,
+      sameSite: 'Lax',
+    },
+  ]);
   await opened.page.goto(path);
   await waitForConsole(opened.page);
   return opened;

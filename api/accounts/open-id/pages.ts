@@ -67,8 +67,8 @@ const REFUSALS = {
     title: 'There is no user for you here',
     sentences: [
       `${name} knows you, but no user of Spotcheck is linked to your account there.`,
-      `If you have a user: sign in with your password, and link ${name} under Settings, Profile. If not, ask an owner ` +
-        'of the account to invite you.',
+      `If you have a user: sign in with your password, and link ${name} under Settings, Profile. If not, ask an ` +
+        'owner of the account to invite you.',
     ],
   }),
   unverified: (name: string) => ({

@@ -67,8 +67,8 @@ const ALGORITHMS = [
 type Discovered = { config: client.Configuration; keys: JWTVerifyGetKey; atMs: number };
 
 /**
- * The OpenID Connect provider of an installation. What it says of itself is read at the first sign-in and kept; while it
- * is away nothing but its own sign-ins waits, and those for seconds.
+ * The OpenID Connect provider of an installation. What it says of itself is read at the first sign-in and kept; while
+ * it is away nothing but its own sign-ins waits, and those for seconds.
  */
 export class OpenIdProvider {
   readonly settings: OpenIdSettings;
@@ -136,7 +136,7 @@ export class OpenIdProvider {
     return readPerson({ ...more, ...claims, email, email_verified: isVerified }, roleClaim);
   }
 
-  /** Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6); that it is good once is the caller's to see to. */
+  /** Reads a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6). The caller sees to it that it is good once. */
   async readLogout(token: string): Promise<LogoutReading> {
     try {
       const { config, keys } = await this.#discover();

@@ -74,7 +74,7 @@ export async function beginVisit(
   }
 }
 
-/** The visit that a browser returns from: `unknown` = it began none here, or another one since; `expired` = too long ago. */
+/** The visit that a browser returns from; `unknown` = it began none here, or another since, `expired` = long ago. */
 export function readVisit(
   { database, now, config }: Parts<'database' | 'now' | 'config'>,
   request: Request,

@@ -1,7 +1,7 @@
 import { h, type ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 
-/** Elements of messages, and what each is shown as: a heading would be one of the page, a link would lead to nothing. */
+/** Elements of messages, and what each is shown as: a heading would be the page's own, a link would lead nowhere. */
 const SHOWN_AS: Readonly<Record<string, string>> = {
   a: 'span',
   b: 'b',

@@ -174,7 +174,7 @@ test('set back, no empty column is filled, and what is planned comes as much nea
   t.deepEqual(await rowsOf(runtime, 'SELECT held_until FROM registry_turns'), [{ held_until: realMs + 1000 }]);
 });
 
-test('set back, a group of alerts closes in its own time, and what waits for a result takes the next one', async (t) => {
+test('set back, a group of alerts closes in its own time, and what waits for a result takes the next', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const delivery = { id: 'dlv_1', tenantId: runtime.tenantId, monitorId: null, createdAtMs: serviceMs };
   const channelId = runtime.newId('nch');

@@ -312,7 +312,7 @@ test('what came behind a parent that comes in a summary after a delay is sent by
 });
 
 for (const isItsOwn of [true, false])
-  test(`an acknowledged parent ${isItsOwn ? 'keeps an escalation' : 'keeps no other alert'} behind it quiet`, async (t) => {
+  test(`an acknowledged parent keeps ${isItsOwn ? 'an escalation' : 'no other alert'} behind it quiet`, async (t) => {
     const { change, add, addChannel, deliver, run } = await prepare(t);
     const router = await add('Router', [], { tags: ['network'] });
     const shop = await add('Shop', [[router, 'hold']]);

@@ -59,7 +59,7 @@ test('a resolve is retried whatever comes after it; where nothing stays open the
   t.deepEqual(await outcomesOf(discord), ['delivered', 'superseded', 'delivered']);
 });
 
-test('the end of an incident that was reopened meanwhile is not retried: it has the key of the alert that is open', async (t) => {
+test('the end of an incident that was reopened meanwhile is not retried: the open alert has its key', async (t) => {
   const { runtime, change, attempt, claim, record, outcomesOf, pagerduty } = await prepare(t);
   await runtime.database.pool.query('UPDATE monitors SET reopen_seconds = 300');
   const ids = new Set<string | null>();

@@ -13,7 +13,7 @@ import { startTarget } from '../../helpers/target.ts';
 import { until } from '../../helpers/until.ts';
 
 /**
- * An hour: a test that waits for a tick would time out, and so would one whose check was no vote, because the machine
+ * An hour. A test that waits for a tick would time out, and so would one whose check was no vote, because the machine
  * held it up for all of its timeout.
  */
 const RARELY = { intervalSeconds: 3600, timeoutMs: 30_000 };

@@ -8,7 +8,7 @@ import { addProviderUser, auditOf, Browser, openIdOf, withOpenId, type OpenIdCon
 const { serial: test } = anyTest as TestFn<OpenIdContext>;
 const provider = await withOpenId(anyTest as TestFn<OpenIdContext>);
 
-test('the sign-in page learns what it may offer, of an installation with a provider, with it alone, and without', async (t) => {
+test('the sign-in page learns what to offer: with a provider, with it alone, and without one', async (t) => {
   const { api } = t.context;
   for (const [openId, expected] of [
     [openIdOf(provider), { password: true, open_id: { name: 'Keycloak' } }],
@@ -29,7 +29,7 @@ test('without a provider nothing of it can be begun, returned from, or ended', a
   t.is((await fetch(`${url}/connect/open-id/logout`)).status, 405);
 });
 
-test('where passwords are not accepted a right one is refused with what to do, and a reset lets one user in for a day', async (t) => {
+test('where passwords are off a right one is refused with what to do, and a reset lets one user in', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const [ada, grace] = [await addPerson(api, tenantId), await addPerson(api, tenantId)];
@@ -42,8 +42,8 @@ test('where passwords are not accepted a right one is refused with what to do, a
   t.is(refused.status, 403);
   t.is(
     refused.json['error'],
-    'passwords are not accepted here: sign in with Keycloak. If that is impossible, an operator lets one user in for a ' +
-      'day by `spotcheck user reset --email ADDRESS`',
+    'passwords are not accepted here: sign in with Keycloak. If that is impossible, an operator lets one user in for ' +
+      'a day by `spotcheck user reset --email ADDRESS`',
   );
   await resetAccess(api.database, {
     userId: ada.user.id,
@@ -58,7 +58,7 @@ test('where passwords are not accepted a right one is refused with what to do, a
   t.is((await signIn(ada.email)).status, 403);
 });
 
-test('an invitation is accepted with an account at the provider, and with nothing else where that alone is accepted', async (t) => {
+test('an invitation is accepted with an account at the provider, by that alone where passwords are off', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const inviter = await addPerson(api, tenantId);
