@@ -213,7 +213,8 @@ test(
     const call: ApiClient = (...request) => installation.service.call(...request);
     const settings = {
       target: target.url,
-      interval_seconds: 1,
+      // A start may take longer than results of a shorter interval are fresh: it would be unknown meanwhile.
+      interval_seconds: 20,
       down_after_failures: 1,
       agent_sources: [agent.id],
       check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },
