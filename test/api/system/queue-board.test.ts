@@ -97,12 +97,12 @@ for (const backend of listQueueBackends()) {
       };
       return queues.find(({ name }) => name === 'check-local')?.jobs ?? [];
     };
-    const [done] = await until(async () => {
-      const jobs = await jobsOf('completed');
-      return jobs.length > 0 && jobs;
-    });
-    t.deepEqual(done?.data.monitors, ['Front page']);
-    t.deepEqual(done?.returnValue?.monitors, ['Front page: up']);
+    // A check that a busy machine held up for its whole timeout is not among the results of its tick.
+    const done = await until(async () =>
+      (await jobsOf('completed')).find(({ returnValue }) => (returnValue?.monitors.length ?? 0) > 0),
+    );
+    t.deepEqual(done.data.monitors, ['Front page']);
+    t.deepEqual(done.returnValue?.monitors, ['Front page: up']);
   });
 }
 
