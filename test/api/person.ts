@@ -3,6 +3,7 @@ import type { Role } from '../../core/accounts/roles.ts';
 import { createSession, generateSessionSecret } from '../../models/accounts/sessions.ts';
 import type { User } from '../../models/accounts/user-row.ts';
 import { createUser } from '../../models/accounts/users.ts';
+import { SESSION_COOKIE } from '../helpers/nginx.ts';
 import { send, type Answer, type ApiServer, type Call } from './api-server.ts';
 
 /** Where people are made. */
@@ -66,7 +67,7 @@ export async function addSession(
     author: null,
   });
   if (!isCreated) throw new Error(`${user.email} could not sign in`);
-  return { sessionId, headers: { Cookie: `spotcheck=${secret}`, 'X-CSRF-Token': csrfTokenOf(secret) } };
+  return { sessionId, headers: { Cookie: `${SESSION_COOKIE}=${secret}`, 'X-CSRF-Token': csrfTokenOf(secret) } };
 }
 
 /** Calls with headers of one's own. */

@@ -7,6 +7,7 @@ import { searchFor } from '../attackers/canary-search.ts';
 import { furnishAccount, type Kind } from '../attackers/furnished-account.ts';
 import { findBarriers, findSideways } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { totpCode } from '../helpers/totp.ts';
 import { until } from '../helpers/until.ts';
 import { WALK, type PageView, type WalkedDialog } from './page-walk.ts';
@@ -124,9 +125,10 @@ async function visit(
   const sections = await page
     .locator('nav[aria-label="Settings"] a')
     .evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
+  const paths = sections.map((section) => section.slice(CONSOLE_BASE_PATH.length));
   const walked = new Set(WALK.settingsSection.views({} as never).map((section) => section.path));
   problems.push(
-    ...sections.filter((section) => !walked.has(section)).map((section) => `${section} has no row in page-walk.ts`),
+    ...paths.filter((section) => !walked.has(section)).map((section) => `${section} has no row in page-walk.ts`),
   );
   return problems.map((problem) => `${path}: ${problem}`);
 }

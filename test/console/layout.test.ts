@@ -113,7 +113,7 @@ test('the overview has four figures, the last check, columns that sort, dense ro
   await figure('Alerts, 24 h').filter({ hasText: /^1$/ }).waitFor();
   await figure('Response time (p50), 24 h').waitFor();
   await page
-    .locator(`a[href="/monitors/${shop}"]`)
+    .locator(`a[href$="/monitors/${shop}"]`)
     .getByText(/^(just now|\d+ s ago)$/)
     .waitFor();
 

@@ -2,6 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import type { Answer } from '../helpers/api-client.ts';
 import { findBarriers, openPage, signIn } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { until } from '../helpers/until.ts';
 import { withClient } from '../helpers/with-client.ts';
 
@@ -114,7 +115,7 @@ test.serial(
     await page.keyboard.press('j');
     await page.keyboard.press('j');
     await page.keyboard.press('k');
-    t.is(await page.evaluate('document.activeElement.getAttribute("href")'), `/monitors/${ids[7]}`);
+    t.is(await page.evaluate('document.activeElement.getAttribute("href")'), `${CONSOLE_BASE_PATH}/monitors/${ids[7]}`);
     for (let presses = 0; presses < 60; presses += 1) await page.keyboard.press('j');
     const focused = page.locator('main a:focus');
     await focused.waitFor();

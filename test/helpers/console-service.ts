@@ -8,7 +8,7 @@ import { findKeptPort } from '../../tools/kept-port.ts';
 import { openPage, startBrowser, waitForConsole, type OpenPage, type PageOptions } from './browser.ts';
 import { createTestDatabase } from './database.ts';
 import { createHarness, type Harness } from './harness.ts';
-import { CONSOLE_BASE_PATH, startNginx } from './nginx.ts';
+import { CONSOLE_BASE_PATH, SESSION_COOKIE, startNginx } from './nginx.ts';
 import { startService, type Service } from './running-service.ts';
 import { withClient } from './with-client.ts';
 
@@ -81,7 +81,7 @@ export async function openSignedIn(
   const value = await startSession(databaseUrl, person.email);
   await opened.page.context().addCookies([
     {
-      name: `spotcheck${CONSOLE_BASE_PATH.replaceAll('/', '-')}`,
+      name: SESSION_COOKIE,
       value,
       url: service.url,
       httpOnly: true,

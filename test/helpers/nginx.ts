@@ -9,6 +9,9 @@ import { until } from './until.ts';
 /** The path that the console is served below in a second run of its tests: `npm run test:base-path`. */
 export const CONSOLE_BASE_PATH = process.env['CONSOLE_BASE_PATH'] ?? '';
 
+/** The name of a session's cookie by http, which has the path in it. */
+export const SESSION_COOKIE = `spotcheck${CONSOLE_BASE_PATH.replaceAll('/', '-')}`;
+
 /** Debian's; where it is not installed nothing is tried behind it. */
 const PROGRAM = '/usr/sbin/nginx';
 
