@@ -35,7 +35,7 @@ export function withConsolePages(test: TestFn<ConsolePages>): OpenAs {
     const url = `${t.context.api.url}${CONSOLE_BASE_PATH}`;
     const opened = await openPage(t, browser, { ...options, url });
     const [name = '', value = ''] = (person?.headers['Cookie'] ?? '').split('=');
-    if (person !== null) await opened.page.context().addCookies([{ name, value, url }]);
+    if (person !== null) await opened.page.context().addCookies([{ name, value, url: new URL(url).origin }]);
     return opened;
   };
 }

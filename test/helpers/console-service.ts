@@ -83,7 +83,8 @@ export async function openSignedIn(
     {
       name: SESSION_COOKIE,
       value,
-      url: service.url,
+      // As the service sets it: for the whole host.
+      url: new URL(service.url).origin,
       httpOnly: true,
       sameSite: 'Lax',
     },

@@ -41,9 +41,9 @@ test('whatever is too long, too late, broken, failed or too much at once counts 
   for (const path of ['/long', '/broken', '/500', '/503', '/429'])
     await t.throwsAsync(fetchBounded(`${url}${path}`, {}), { instanceOf: PeerAway }, path);
   t.is((await fetchBounded(`${url}/404`, {})).status, 404);
-  const hurried = createBoundedFetch({ ...BOUNDS, deadlineMs: 200 }, 'test');
-  const held = [hurried(`${url}/never`, {}), hurried(`${url}/never`, {})];
-  await t.throwsAsync(hurried(`${url}/404`, {}), { message: 'too many requests to it are under way' });
+  const impatient = createBoundedFetch({ ...BOUNDS, deadlineMs: 200 }, 'test');
+  const held = [impatient(`${url}/never`, {}), impatient(`${url}/never`, {})];
+  await t.throwsAsync(impatient(`${url}/404`, {}), { message: 'too many requests to it are under way' });
   for (const one of held) await t.throwsAsync(one, { instanceOf: PeerAway });
-  t.is((await hurried(`${url}/404`, {})).status, 404);
+  t.is((await impatient(`${url}/404`, {})).status, 404);
 });

@@ -5,12 +5,12 @@ import type { Schemas } from '../../client/shapes.ts';
 import { required, useAction, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
-import { TextField } from '../../parts/field.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { useSignInMethods } from '../../parts/provider-button.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { CodeField, PasswordField } from './proof-fields.tsx';
 
 type Identity = Schemas['Identity'];
 
@@ -98,28 +98,8 @@ function LinkDialog({ name, onClose }: { name: string; onClose: () => void }) {
       onClose={onClose}
     >
       <p class="text-sm text-soft">Sign in there next. From then on that account signs you in here.</p>
-      <TextField
-        label="Your password"
-        type="password"
-        autocomplete="current-password"
-        required
-        autofocus
-        value={password.value}
-        error={form.problem('password')}
-        onValue={(value) => (password.value = value)}
-      />
-      {hasCode && (
-        <TextField
-          label="Code"
-          hint="From your authenticator app, or a recovery code."
-          autocomplete="one-time-code"
-          required
-          maxLength={64}
-          value={code.value}
-          error={form.problem('code')}
-          onValue={(value) => (code.value = value)}
-        />
-      )}
+      <PasswordField value={password} error={form.problem('password')} />
+      {hasCode && <CodeField value={code} error={form.problem('code')} />}
     </FormDialog>
   );
 }

@@ -6,9 +6,9 @@ import { loadSession } from '../../client/session.ts';
 import { required, useJudgedForm } from '../../parts/action.ts';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
-import { TextField } from '../../parts/field.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { CodeField, PasswordField } from './proof-fields.tsx';
 import { RecoveryCodes, StartSecondFactor } from './start-second-factor.tsx';
 
 const TITLE = 'New recovery codes';
@@ -116,26 +116,8 @@ function ProofDialog({ onProof, children, ...dialog }: ProofDialogProps) {
   return (
     <FormDialog {...dialog} isBusy={form.isBusy.value} error={form.rest} onSubmit={() => void submit()}>
       {children}
-      <TextField
-        label="Your password"
-        type="password"
-        autocomplete="current-password"
-        required
-        autofocus
-        value={password.value}
-        error={form.problem('password')}
-        onValue={(value) => (password.value = value)}
-      />
-      <TextField
-        label="Code"
-        hint="From your authenticator app, or a recovery code."
-        autocomplete="one-time-code"
-        required
-        maxLength={64}
-        value={code.value}
-        error={form.problem('code')}
-        onValue={(value) => (code.value = value)}
-      />
+      <PasswordField value={password} error={form.problem('password')} />
+      <CodeField value={code} error={form.problem('code')} />
     </FormDialog>
   );
 }

@@ -8,6 +8,7 @@ import { FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { toast } from '../../parts/toast.tsx';
+import { PasswordField } from './proof-fields.tsx';
 
 type Started = Schemas['TotpDraft'];
 
@@ -45,17 +46,7 @@ export function StartSecondFactor({ onClose }: { onClose: () => void }) {
       onClose={onClose}
     >
       {started.value === null ? (
-        <TextField
-          key="password"
-          label="Your password"
-          type="password"
-          autocomplete="current-password"
-          required
-          autofocus
-          value={password.value}
-          error={form.problem('password')}
-          onValue={(value) => (password.value = value)}
-        />
+        <PasswordField key="password" value={password} error={form.problem('password')} />
       ) : (
         <>
           <Picture started={started.value} />
