@@ -2,6 +2,7 @@ import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { findBarriers } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
+import { CONSOLE_BASE_PATH } from '../helpers/nginx.ts';
 import { startStatusPage } from '../helpers/status-page.ts';
 import { until } from '../helpers/until.ts';
 
@@ -98,7 +99,8 @@ test.serial('an edit keeps secrets unless they are replaced, is saved once, and 
     patches.push(patch);
   });
   // There is a way back within the console then.
-  await page.evaluate(`history.pushState(null, '', '${path}/edit'); dispatchEvent(new PopStateEvent('popstate'))`);
+  const edit = `${CONSOLE_BASE_PATH}${path}/edit`;
+  await page.evaluate(`history.pushState(null, '', '${edit}'); dispatchEvent(new PopStateEvent('popstate'))`);
   await page.getByLabel('Name', { exact: true }).fill('Till 1');
   t.false((await page.content()).includes('s3cret'));
 
