@@ -1,6 +1,6 @@
 import type { AlertGroup } from '../../core/alerts/group.ts';
 import type { Run } from '../sql.ts';
-import { releaseBehind } from './parents.ts';
+import { releaseBehind } from './parent-holds.ts';
 
 /** A group of alerts of a channel that takes what follows; `isNewestOpen`: its newest message is not begun yet. */
 export type OpenGroup = AlertGroup & {

@@ -6,7 +6,7 @@ import { readSummary } from '../incidents/storms.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { ENDS_INCIDENT } from './deliveries.ts';
-import { releaseBehind } from './parents.ts';
+import { releaseBehind } from './parent-holds.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
 /** One claimed attempt, which only its holder may send. */

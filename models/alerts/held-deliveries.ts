@@ -3,7 +3,7 @@ import type { EventState } from '../../core/alerts/event.ts';
 import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { Run } from '../sql.ts';
 import type { NewDelivery } from './deliveries.ts';
-import { CAN_BE_GATHERED, releaseBehind } from './parents.ts';
+import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
 /** An alert that waited for the end of maintenance and is due; `eventAt` is in Unix seconds, when it became true. */
 export type DueHeld = {

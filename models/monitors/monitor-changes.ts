@@ -12,7 +12,7 @@ import {
 } from '../../core/monitors/monitor.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { monitorFields, NOTHING } from '../accounts/recorded-fields.ts';
-import { awaitOwnResults } from '../alerts/parents.ts';
+import { awaitOwnResults } from '../alerts/parent-holds.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';

@@ -12,7 +12,6 @@ import {
   FALLBACK_MS,
   makeDue,
   readBehind,
-  readParents,
   readSentRoot,
   readParentStatus,
   storeMessage,
@@ -20,7 +19,8 @@ import {
   type DueChannel,
   type ParentStatus,
   type Root,
-} from '../../models/alerts/parents.ts';
+} from '../../models/alerts/parent-holds.ts';
+import { readParents } from '../../models/alerts/parents.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn, type Run } from '../../models/sql.ts';

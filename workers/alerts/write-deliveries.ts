@@ -5,7 +5,6 @@ import type { Hold } from '../../core/alerts/hold.ts';
 import { longerHold, planDelivery, QUIET_AHEAD_MS, type DeliveryPlan } from '../../core/alerts/rules.ts';
 import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
-import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
 import { chooseMaintenance, type AlertMaintenance } from '../../core/maintenance/window.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
 import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
@@ -22,16 +21,9 @@ import {
 import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import { listAwaitedRecoveries } from '../../models/alerts/notified-chats.ts';
-import { insertParentHolds, type ParentHold } from '../../models/alerts/parents.ts';
+import { insertParentHolds, type ParentHold } from '../../models/alerts/parent-holds.ts';
 import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
-import {
-  addToSummaries,
-  countChangedMonitors,
-  holdSummaries,
-  listNewestSummaries,
-  upsertSummaries,
-  type NewestSummary,
-} from '../../models/incidents/storms.ts';
+import { holdSummaries } from '../../models/incidents/storms.ts';
 import type { WithIncident } from '../../models/incidents/transitions.ts';
 import { listAlertMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
@@ -39,6 +31,7 @@ import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
 import { takeFlapping } from './write-flapping.ts';
 import { writeGroups } from './write-groups.ts';
+import { writeInStorm } from './write-summaries.ts';
 
 /** A change of a monitor that channels are to be notified of, whose transition is written already. */
 export type NotifiedChange = WithIncident & {
@@ -233,27 +226,9 @@ async function writeChatDeliveries(
   const written = [
     ...waiting,
     ...(await writeGroups(run, grouping, { ...parts, nowMs })),
-    ...(await writeAtStormRate(run, others, { ...parts, nowMs })),
+    ...(await writeInStorm(run, others, { ...parts, nowMs })),
   ];
   return [...held, ...written, ...(await writeReminders(run, known, parts.newId))];
-}
-
-/** Writes a delivery for each change, or in a storm a summary of all. */
-async function writeAtStormRate(
-  run: Run,
-  current: readonly RoutedDelivery[],
-  { nowMs, ...parts }: DeliveryParts & { nowMs: number },
-): Promise<NewDelivery[]> {
-  if (current.length === 0) return [];
-  const tenantIds = unique(current.map(({ tenantId }) => tenantId));
-  const changed = await countChangedMonitors(run, tenantIds, nowMs - STORM_WINDOW_MS);
-  const newest = await listNewestSummaries(run, unique(current.map(({ channelId }) => channelId)));
-  const { gathered = [], single = [] } = Object.groupBy(current, ({ tenantId, channelId }) =>
-    newest.get(channelId)?.isOpen === true || isStorm(changed.get(tenantId) ?? 0) ? 'gathered' : 'single',
-  );
-  const written = await insertAtRate(run, single);
-  const opened = await writeSummaries(run, gathered, { newest, nowMs, ...parts });
-  return [...written, ...opened];
 }
 
 /**
@@ -363,31 +338,6 @@ function parentHoldOf({ id, monitorId, message, hold, sinceMs }: RoutedDelivery)
   return [{ deliveryId: id, monitorId, sequence: message.detail.sequence, parentId: hold.heldBy, sinceMs }];
 }
 
-type Gathering = DeliveryParts & { newest: ReadonlyMap<string, NewestSummary>; nowMs: number };
-
-/** Adds changes to the summaries of their chats, and returns the summaries that it opened. */
-async function writeSummaries(run: Run, gathered: readonly RoutedDelivery[], given: Gathering): Promise<NewDelivery[]> {
-  const opened = openSummaries(gathered, given);
-  const deliveries = [...opened.values()];
-  await insertDeliveries(run, deliveries);
-  await upsertSummaries(
-    run,
-    deliveries.map(({ id, channelId, dueAtMs }) => ({ channelId, deliveryId: id, dueAtMs })),
-  );
-  await addToSummaries(
-    run,
-    gathered.map(({ channelId, monitorId, message, createdAtMs }) => ({
-      deliveryId: opened.get(channelId)?.id ?? given.newest.get(channelId)?.deliveryId ?? '',
-      monitorId,
-      name: message.monitor.name,
-      state: message.state,
-      sequence: message.detail.sequence,
-      atMs: createdAtMs,
-    })),
-  );
-  return deliveries;
-}
-
 /**
  * Without each `up` that ends what its chat was not notified of (D-44): one that was made, connected, enabled or routed
  * while it was down.
@@ -413,29 +363,6 @@ async function dropUnawaited(
   const awaited = new Set([...known.awaited, ...found.map(pairOf)]);
   const old = new Set(changed.filter((change) => !awaited.has(pairOf(change))));
   return changes.filter((change) => !old.has(change));
-}
-
-/** A summary, by channel, for each channel that gathers and has none open. */
-function openSummaries(
-  gathered: readonly RoutedDelivery[],
-  { newest, newId, publicUrl, nowMs }: Gathering,
-): Map<string, NewDelivery & { dueAtMs: number }> {
-  const opened = new Map<string, NewDelivery & { dueAtMs: number }>();
-  for (const { tenantId, channelId } of gathered) {
-    const last = newest.get(channelId) ?? null;
-    if (last?.isOpen === true || opened.has(channelId)) continue;
-    const dueAtMs = summaryDueAtMs(nowMs, last?.dueAtMs ?? null);
-    opened.set(channelId, {
-      id: newId('dlv'),
-      tenantId,
-      channelId,
-      monitorId: null,
-      message: openSummary({ openedAtMs: nowMs, publicUrl }),
-      createdAtMs: nowMs,
-      dueAtMs,
-    });
-  }
-  return opened;
 }
 
 function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {

@@ -5,7 +5,8 @@ import { blame, findCulprits, type Dependency, type FailingDependency } from '..
 import type { Change } from '../../core/incidents/change.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { listRoutes, type Route } from '../../models/alerts/channels.ts';
-import { awaitOwnResults, readParents, recheckDependents, releaseToParents } from '../../models/alerts/parents.ts';
+import { awaitOwnResults, releaseToParents } from '../../models/alerts/parent-holds.ts';
+import { readParents, recheckDependents } from '../../models/alerts/parents.ts';
 import type { PlannedRecheck } from '../../models/checks/schedule.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
 import { insertEvidence, type NewEvidence } from '../../models/incidents/evidence.ts';

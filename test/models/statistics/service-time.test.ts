@@ -4,7 +4,7 @@ import { BELIEVED_AFTER_MS } from '../../../core/system/service-clock.ts';
 import { upsertGroups } from '../../../models/alerts/alert-groups.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
-import { insertParentHolds } from '../../../models/alerts/parents.ts';
+import { insertParentHolds } from '../../../models/alerts/parent-holds.ts';
 import { takePings } from '../../../models/heartbeats/heartbeats.ts';
 import { recordPingAvailability } from '../../../models/heartbeats/ping-availability.ts';
 import { takeMissed } from '../../../models/heartbeats/watch.ts';

@@ -1,0 +1,372 @@
+import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import { JOINS_AFTER_MS, MOST_BEHIND_NAMED, type Behind } from '../../core/alerts/parents.ts';
+import { VERDICT_CODES } from '../../core/checks/verdict.ts';
+import type { Run } from '../sql.ts';
+
+/** An alert that waits for a parent: by which transition it came about, and what it waits for. */
+export type ParentHold = {
+  deliveryId: string;
+  monitorId: string;
+  sequence: number;
+  parentId: string;
+  sinceMs: number;
+};
+
+/** Records what alerts wait for, which are written already. */
+export async function insertParentHolds(run: Run, holds: readonly ParentHold[]): Promise<void> {
+  if (holds.length === 0) return;
+  await run(
+    `INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, since, awaits_own)
+     SELECT k."deliveryId", k."monitorId", k.sequence, k."parentId", k."sinceMs", false
+     FROM json_to_recordset($1::json) AS k ("deliveryId" text, "monitorId" text, sequence integer, "parentId" text,
+       "sinceMs" bigint)`,
+    [JSON.stringify(holds)],
+  );
+}
+
+/** A channel that has something due. */
+export type DueChannel = { channelId: string; deliveryId: string; dueAtMs: number };
+
+/** SQL: of rows `id, channel_id` one for each channel, as what a job is added for. */
+const ONE_A_CHANNEL = 'SELECT DISTINCT ON (channel_id) channel_id AS "channelId", id AS "deliveryId"';
+
+/**
+ * Makes alerts due that wait for these parents, which have gone down: they come in the messages of those. What a worker
+ * is claiming is left out: it looks by itself.
+ */
+export async function releaseToParents(run: Run, parentNos: readonly number[], nowMs: number): Promise<DueChannel[]> {
+  if (parentNos.length === 0) return [];
+  return await run<DueChannel>(
+    `WITH waiting AS MATERIALIZED (
+       SELECT d.id FROM monitor_dependencies e JOIN monitors m ON m.no = e.monitor_no
+         JOIN parent_holds h ON h.monitor_id = m.id AND h.sequence = m.sequence AND h.joined_id IS NULL
+         JOIN deliveries d ON d.id = h.delivery_id
+       WHERE e.parent_no = ANY ($1::int[]) AND e.mode = 'hold' AND d.outcome = 'pending' AND d.attempts = 0
+         AND d.next_attempt_at > $2
+       ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
+     ), due AS (
+       UPDATE deliveries d SET next_attempt_at = $2 FROM waiting w WHERE d.id = w.id RETURNING d.id, d.channel_id
+     )
+     ${ONE_A_CHANNEL}, $2::bigint AS "dueAtMs" FROM due ORDER BY channel_id, id`,
+    [parentNos, nowMs + JOINS_AFTER_MS],
+  );
+}
+
+/** What waits again for results of its own monitor: the channels that it waits for, and the monitors. */
+export type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
+
+/** How long what waits for a result of its own is left alone where nothing says that there is one, in milliseconds. */
+export const FALLBACK_MS = 300_000;
+
+/**
+ * Alerts that came in the messages of these monitors: all of them, or those of one monitor. With `wereDown` also those
+ * that were still to come in them.
+ */
+type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
+
+/**
+ * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
+ * monitors are not down any more, or theirs depend on them no more. Alerts of which there is a newer change are left as
+ * they are.
+ */
+export async function awaitOwnResults(
+  run: Run,
+  { parentIds, monitorId: ofMonitorId = null, wereDown = false }: Joined,
+  nowMs: number,
+): Promise<Rearmed> {
+  if (parentIds.length === 0) return { channels: [], monitorIds: [] };
+  const rows = await run<DueChannel & { monitorId: string }>(
+    `WITH behind AS MATERIALIZED (
+       SELECT delivery_id FROM parent_holds WHERE parent_id = ANY ($1::text[]) AND joined_id IS NOT NULL
+       UNION ALL
+       SELECT h.delivery_id FROM parent_holds h JOIN deliveries w ON w.id = h.delivery_id
+       WHERE $4 AND h.parent_id = ANY ($1::text[]) AND h.joined_id IS NULL AND NOT h.awaits_own
+         AND w.outcome = 'pending' AND w.attempts = w.attempts_before AND coalesce(w.claimed_until, 0) <= $2
+     ), rearmed AS (
+       UPDATE parent_holds h SET joined_id = NULL, since = $2, awaits_own = true
+       FROM behind b, monitors m
+       WHERE h.delivery_id = b.delivery_id AND m.id = h.monitor_id AND m.sequence = h.sequence
+         AND ($3::text IS NULL OR m.id = $3)
+       RETURNING h.delivery_id
+     )
+     UPDATE deliveries d SET outcome = 'pending', finished_at = NULL, next_attempt_at = $2::bigint + ${FALLBACK_MS}
+     FROM rearmed r WHERE d.id = r.delivery_id AND d.outcome IN ('superseded', 'pending')
+     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
+       d.next_attempt_at AS "dueAtMs"`,
+    [parentIds, nowMs, ofMonitorId, wereDown],
+  );
+  return {
+    channels: [...new Map(rows.map(({ monitorId: _monitor, ...due }) => [due.channelId, due])).values()],
+    monitorIds: [...new Set(rows.map(({ monitorId }) => monitorId))],
+  };
+}
+
+/** What a claimed alert that waited finds of what its monitor depends on. */
+export type ParentStatus = {
+  /** The number of its monitor; null where that is gone. */
+  monitorNo: number | null;
+  /** A monitor that it depends on, which is down, and that the channel was sent, or is to be sent, as `rootId`. */
+  parent: { no: number; id: string; rootId: string; isSent: boolean } | null;
+  /** What the alert itself waits for; null where that is no parent. */
+  hold: { awaitsOwn: boolean; sinceMs: number } | null;
+  /** Whether the alert says that more monitors are behind its own. */
+  isUpdate: boolean;
+  /** Whether another alert of the monitor to the channel waits for a result of its own. */
+  isOtherWaiting: boolean;
+};
+
+type ClaimedAlert = { deliveryId: string; channelId: string; monitorId: string };
+
+/**
+ * Reads what a claimed alert finds. Of several parents that are down the one with the lowest id counts. One whose
+ * message is not sent holds nothing, unless it was acknowledged and both rules go by that (D-580).
+ */
+export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<ParentStatus> {
+  const [row] = await run<ParentStatus>(
+    `SELECT (SELECT m.no FROM monitors m WHERE m.id = $3) AS "monitorNo",
+       (SELECT json_build_object('awaitsOwn', h.awaits_own, 'sinceMs', h.since) FROM parent_holds h
+             WHERE h.delivery_id = $1 AND h.joined_id IS NULL) AS hold,
+       EXISTS (SELECT FROM reminders n WHERE n.delivery_id = $1 AND n.number < 0) AS "isUpdate",
+       EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
+         WHERE h.monitor_id = $3 AND h.joined_id IS NULL AND h.awaits_own AND o.channel_id = $2
+           AND o.outcome = 'pending' AND o.id <> $1) AS "isOtherWaiting",
+       (SELECT json_build_object('no', p.no, 'id', p.id, 'rootId', r.id, 'isSent', r.attempts > 0)
+        FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
+          JOIN monitors p ON p.no = e.parent_no AND p.state = 'down'
+          JOIN deliveries o ON o.channel_id = $2 AND o.monitor_id = p.id AND o.event = 'monitor.down'
+            AND o.message ->> 'drill' IS NULL AND (o.message #>> '{detail,sequence}')::integer = p.sequence
+            AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = o.id)
+          LEFT JOIN parent_holds j ON j.delivery_id = o.id
+          JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id)
+        WHERE m.id = $3 AND (r.outcome IN ('pending', 'delivered') OR EXISTS (
+          SELECT FROM held_deliveries g JOIN incidents i ON i.id = r.message #>> '{detail,incident_id}'
+            JOIN held_deliveries a ON a.delivery_id = $1
+          WHERE g.delivery_id = r.id AND r.outcome = 'superseded' AND i.acknowledged_at IS NOT NULL
+            AND g.summary_id IS NULL AND g.unless_acknowledged AND a.unless_acknowledged))
+        ORDER BY p.id, o.no LIMIT 1) AS parent`,
+    [alert.deliveryId, alert.channelId, alert.monitorId],
+  );
+  return row ?? { monitorNo: null, parent: null, hold: null, isUpdate: false, isOtherWaiting: false };
+}
+
+/** SQL: whether the monitor `m` failed by itself after a moment. A heartbeat has no results while no ping comes. */
+const OWN_FAILURE = (m: string, since: string, now: string) => `CASE ${m}.type WHEN 'heartbeat'
+  THEN ${now}::bigint - ${since}::bigint >= (${m}.interval_seconds + coalesce(${m}.heartbeat_grace_seconds, 0)) * 1000
+  ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = ${m}.no AND r.due_at > ${since}
+    AND r.verdict IN (${VERDICT_CODES.degraded}, ${VERDICT_CODES.down})) END`;
+
+/**
+ * Whether a monitor has a bad result that is newer than a moment, or is a heartbeat that was not pinged for so long.
+ */
+export async function hasOwnFailure(
+  run: Run,
+  { monitorId, sinceMs, nowMs }: { monitorId: string; sinceMs: number; nowMs: number },
+): Promise<boolean> {
+  const [row] = await run<{ has: boolean }>(
+    `SELECT ${OWN_FAILURE('m', '$2', '$3')} AS has FROM monitors m WHERE m.id = $1`,
+    [monitorId, sinceMs, nowMs],
+  );
+  return row?.has === true;
+}
+
+/**
+ * SQL: whether a delivery `d` that waited can come in a summary. It is no update, no monitor that its own depends on is
+ * down, and it waits for no result of its own.
+ */
+export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id AND n.number < 0)
+  AND NOT EXISTS (SELECT FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
+    JOIN monitors p ON p.no = e.parent_no AND p.state = 'down' WHERE m.id = d.monitor_id AND d.event <> 'monitor.up')
+  AND NOT EXISTS (SELECT FROM parent_holds k JOIN monitors m ON m.id = k.monitor_id
+    WHERE k.delivery_id = d.id AND k.awaits_own AND NOT ${OWN_FAILURE('m', 'k.since', '$3')})`;
+
+/** A parent and the delivery in whose message what is behind it comes. */
+export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string };
+
+/**
+ * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed one among
+ * them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came
+ * in. One statement: a kill leaves all of it or nothing. The parent is locked: after its recovery nothing comes in its
+ * message. False where the claimed one was not among them.
+ */
+export async function joinParent(
+  run: Run,
+  { channelId, parentNo, parentId, rootId }: Root,
+  { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
+): Promise<boolean> {
+  const joined = await run<{ id: string }>(
+    `WITH parent AS MATERIALIZED (
+       SELECT id, sequence FROM monitors WHERE no = $2 AND state = 'down' FOR SHARE
+     ), root AS MATERIALIZED (
+       SELECT FROM parent p, deliveries r WHERE r.id = $4 AND r.outcome <> 'failed'
+         AND (r.monitor_id <> p.id OR (r.message #>> '{detail,sequence}')::integer = p.sequence) FOR SHARE OF r
+     ), behind AS MATERIALIZED (
+       SELECT d.id, m.id AS monitor_id, (d.message #>> '{detail,sequence}')::integer AS sequence
+       FROM monitor_dependencies e JOIN monitors m ON m.no = e.monitor_no
+         JOIN deliveries d ON d.channel_id = $1 AND d.monitor_id = m.id AND d.outcome = 'pending'
+         JOIN held_deliveries h ON h.delivery_id = d.id AND h.summary_id IS NULL AND h.released_at IS NULL
+       WHERE e.parent_no = $2 AND e.mode = 'hold' AND d.event <> 'monitor.up'
+         AND (d.id = $5 OR (h.reason = 'parent' AND d.attempts = d.attempts_before
+           AND coalesce(d.claimed_until, 0) <= $6))
+         AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id) AND EXISTS (SELECT FROM root)
+       ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
+     ), joined AS (
+       UPDATE deliveries d SET outcome = 'superseded', finished_at = $6, claimed_until = NULL,
+         attempts = d.attempts_before
+       FROM behind b WHERE d.id = b.id
+     ), unmade AS (
+       DELETE FROM delivery_attempts a USING deliveries d
+       WHERE d.id = $5 AND d.id IN (SELECT id FROM behind) AND a.delivery_id = d.id AND a.attempt > d.attempts_before
+     ), named AS (
+       UPDATE held_deliveries h SET reason = 'parent', held_by = $3 FROM behind b WHERE h.delivery_id = b.id
+     ), moved AS (
+       UPDATE parent_holds h SET joined_id = $4, parent_id = $3 WHERE h.joined_id IN (SELECT id FROM behind)
+     )
+     INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, joined_id, since, awaits_own)
+     SELECT id, monitor_id, sequence, $3, $4, $6, false FROM behind
+     ON CONFLICT (delivery_id) DO UPDATE SET parent_id = $3, joined_id = $4 RETURNING delivery_id AS id`,
+    [channelId, parentNo, parentId, rootId, claimedId, nowMs],
+  );
+  return joined.some(({ id }) => id === claimedId);
+}
+
+/**
+ * SQL, expressions of a statement: what came in the messages of these deliveries, which are not sent after all, is due
+ * itself. `but` says which alerts of `held_deliveries` h are left as they are.
+ */
+export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): string {
+  return `freed AS (
+      UPDATE parent_holds k SET joined_id = NULL, since = ${nowMs} FROM monitors m, held_deliveries h
+      WHERE k.joined_id = ANY (ARRAY (${rootIds})) AND m.id = k.monitor_id AND m.sequence = k.sequence
+        AND h.delivery_id = k.delivery_id AND NOT (${but})
+      RETURNING k.delivery_id
+    ), behind AS (
+      UPDATE deliveries SET outcome = 'pending', finished_at = NULL, next_attempt_at = ${nowMs}
+      WHERE id = ANY (ARRAY (SELECT delivery_id FROM freed)) AND outcome = 'superseded'
+    )`;
+}
+
+/** What has come in the message of a delivery so far, and is still true; null where that is nothing. */
+export async function readBehind(run: Run, rootId: string): Promise<Behind | null> {
+  const rows = await run<{ name: string; total: number }>(
+    `SELECT m.name, count(*) OVER () AS total FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id
+       AND m.sequence = h.sequence
+     WHERE h.joined_id = $1 ORDER BY m.name, m.id LIMIT ${MOST_BEHIND_NAMED}`,
+    [rootId],
+  );
+  const [first] = rows;
+  return first === undefined ? null : { monitors: first.total, names: rows.map(({ name }) => name) };
+}
+
+/** Stores the message of a claimed delivery as it is sent. */
+export async function storeMessage(run: Run, deliveryId: string, message: StoredMessage): Promise<void> {
+  await run('UPDATE deliveries SET message = $2 WHERE id = $1', [deliveryId, JSON.stringify(message)]);
+}
+
+/** The delivery in whose message others came: what an update of it needs. */
+export type SentRoot = {
+  tenantId: string;
+  channelId: string;
+  monitorId: string;
+  message: StoredMessage;
+  updates: number;
+};
+
+/**
+ * Reads a delivery whose message is to be updated, and how many updates it has; null where one of them is to be sent
+ * yet.
+ */
+export async function readSentRoot(run: Run, rootId: string): Promise<SentRoot | null> {
+  const [root] = await run<SentRoot & { isPlanned: boolean }>(
+    `SELECT d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.message,
+       coalesce(-min(n.number), 0) AS updates,
+       coalesce(bool_or(u.outcome = 'pending' AND u.attempts = 0), false) AS "isPlanned"
+     FROM deliveries d LEFT JOIN reminders n ON n.follows = d.id AND n.number < 0
+       LEFT JOIN deliveries u ON u.id = n.delivery_id
+     WHERE d.id = $1 GROUP BY d.id`,
+    [rootId],
+  );
+  if (root === undefined || root.isPlanned) return null;
+  const { isPlanned: _planned, ...sent } = root;
+  return sent;
+}
+
+/** Which delivery a claimed one repeats: as an update, or as a reminder. Null where it is none. */
+export async function findFollowed(
+  run: Run,
+  deliveryId: string,
+): Promise<{ rootId: string; isUpdate: boolean } | null> {
+  const [row] = await run<{ rootId: string; isUpdate: boolean }>(
+    'SELECT follows AS "rootId", number < 0 AS "isUpdate" FROM reminders WHERE delivery_id = $1',
+    [deliveryId],
+  );
+  return row ?? null;
+}
+
+/** An alert waits for its parents no longer: it is sent. */
+export async function endParentHold(run: Run, deliveryId: string): Promise<void> {
+  await run('DELETE FROM parent_holds WHERE delivery_id = $1 AND joined_id IS NULL', [deliveryId]);
+}
+
+/** Takes a claim back, whose attempt was not made: it is due again at another moment, or `superseded`. */
+export async function undoClaim(
+  run: Run,
+  { deliveryId, attempt }: { deliveryId: string; attempt: number },
+  { dueAtMs, nowMs }: { dueAtMs: number | null; nowMs: number },
+): Promise<void> {
+  await run(
+    `WITH unmade AS (DELETE FROM delivery_attempts WHERE delivery_id = $1 AND attempt = $2)
+     UPDATE deliveries SET claimed_until = NULL, attempts = attempts - 1,
+       next_attempt_at = coalesce($3::bigint, next_attempt_at),
+       outcome = CASE WHEN $3::bigint IS NULL THEN 'superseded' ELSE outcome END,
+       finished_at = CASE WHEN $3::bigint IS NULL THEN $4::bigint ELSE finished_at END
+     WHERE id = $1 AND attempts = $2 AND outcome = 'pending'`,
+    [deliveryId, attempt, dueAtMs, nowMs],
+  );
+}
+
+/** An alert that waits for parents or for a result of its own, and is not due. */
+export type WaitingAlert = {
+  deliveryId: string;
+  channelId: string;
+  monitorNo: number;
+  sinceMs: number;
+  awaitsOwn: boolean;
+};
+
+/**
+ * Alerts that wait and are not due, `limit` at most; those whose monitor failed by itself meanwhile are due with it.
+ */
+export async function listWaiting(run: Run, nowMs: number, limit: number): Promise<WaitingAlert[]> {
+  return await run<WaitingAlert>(
+    `SELECT h.delivery_id AS "deliveryId", d.channel_id AS "channelId", m.no AS "monitorNo", h.since AS "sinceMs",
+       h.awaits_own AS "awaitsOwn"
+     FROM parent_holds h JOIN deliveries d ON d.id = h.delivery_id JOIN monitors m ON m.id = h.monitor_id
+     WHERE h.joined_id IS NULL AND d.outcome = 'pending' AND d.attempts = d.attempts_before AND d.next_attempt_at > $1
+       AND NOT (h.awaits_own AND NOT ${OWN_FAILURE('m', 'h.since', '$1')})
+     ORDER BY h.delivery_id LIMIT $2`,
+    [nowMs, limit],
+  );
+}
+
+/** Makes alerts due now, where nobody has claimed them. */
+export async function makeDue(run: Run, deliveryIds: readonly string[], nowMs: number): Promise<DueChannel[]> {
+  if (deliveryIds.length === 0) return [];
+  return await run<DueChannel>(
+    `WITH due AS (
+       UPDATE deliveries SET next_attempt_at = $2
+       WHERE id IN (SELECT id FROM deliveries WHERE id = ANY ($1::text[]) ORDER BY no FOR NO KEY UPDATE SKIP LOCKED)
+         AND outcome = 'pending' AND attempts = attempts_before AND next_attempt_at > $2
+       RETURNING id, channel_id
+     )
+     ${ONE_A_CHANNEL}, $2::bigint AS "dueAtMs" FROM due ORDER BY channel_id, id`,
+    [deliveryIds, nowMs],
+  );
+}
+
+/** Deletes what was recorded of waits that ended otherwise, such as by a recovery; returns how many. */
+export async function deleteEndedHolds(run: Run): Promise<void> {
+  await run(
+    `DELETE FROM parent_holds h USING deliveries d
+     WHERE h.joined_id IS NULL AND d.id = h.delivery_id AND d.outcome <> 'pending'`,
+  );
+}
