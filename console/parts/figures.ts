@@ -31,9 +31,11 @@ export function joinWords(words: readonly string[]): string {
   return LIST.format(words);
 }
 
+const NUMBER = new Intl.NumberFormat(LANGUAGE);
+
 /** Formats a number in the language of the page: `6,048`. */
 export function formatNumber(number: number): string {
-  return number.toLocaleString(LANGUAGE);
+  return NUMBER.format(number);
 }
 
 /** `1 check`, `2 checks` */

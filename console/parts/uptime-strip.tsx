@@ -1,4 +1,4 @@
-import { Component, type ComponentType, type VNode } from 'preact';
+import { Component, createElement, type ComponentType, type VNode } from 'preact';
 import { DAY_SECONDS } from '../../core/time.ts';
 import type { Schemas } from '../client/shapes.ts';
 import { PATHS } from '../paths.ts';
@@ -176,7 +176,7 @@ function classOf(state: WorstState): DayClass {
   return state === null ? 'absent' : CLASS_OF[state];
 }
 
-/** Renders a component again only if one of its properties has changed. */
+/** Renders a component again only if one of its properties, or a signal that it reads, has changed. */
 export function memo<Props extends object>(part: (props: Props) => VNode | null): ComponentType<Props> {
   return class Memo extends Component<Props> {
     override shouldComponentUpdate(next: Readonly<Props>): boolean {
@@ -188,7 +188,7 @@ export function memo<Props extends object>(part: (props: Props) => VNode | null)
     }
 
     override render(props: Props) {
-      return part(props);
+      return createElement(part, props);
     }
   };
 }

@@ -98,7 +98,8 @@ function useRange(
   box: RefObject<HTMLElement | null>,
   { count, rowHeight, onRange }: { count: number; rowHeight: number; onRange: (from: number, to: number) => void },
 ): void {
-  useLayoutEffect(() => {
+  // After a paint: the page around the list and its first rows would be one long frame (D-627).
+  useEffect(() => {
     const list = box.current;
     const scroller = list === null ? null : scrollerOf(list);
     if (list === null || scroller === null) return;

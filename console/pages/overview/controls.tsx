@@ -214,9 +214,8 @@ export function useListLayout(box: RefObject<HTMLElement | null>): ListLayout {
   useLayoutEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
-    const measure = () => (layout.value = layoutFor(current.clientWidth));
-    measure();
-    const observer = new ResizeObserver(measure);
+    // Its first call comes before the first paint, when the browser has measured everything.
+    const observer = new ResizeObserver(() => (layout.value = layoutFor(current.clientWidth)));
     observer.observe(current);
     return () => observer.disconnect();
   }, []);

@@ -94,7 +94,7 @@ type FolderButtonsProps = {
 
 /** Switches between a list and folders, and closes or opens all of these where there is room for it. */
 export function FolderButtons({ view, lines, monitors, hasRoom }: FolderButtonsProps) {
-  const isAnyOpen = lines.some((line) => 'folder' in line && line.folder.isOpen);
+  const isAnyOpen = view.isOn && lines.some((line) => 'folder' in line && line.folder.isOpen);
   const [icon, label]: [IconName, string] = isAnyOpen
     ? ['foldAll', 'Close all folders']
     : ['unfoldAll', 'Open all folders'];

@@ -65,7 +65,7 @@ const groups = new WeakMap<Monitor, readonly string[]>();
 export function listLines(monitors: readonly Monitor[], before: readonly Line[]): readonly Line[] {
   return monitors.map((monitor, index) => {
     const same = before[index];
-    const isKept = same !== undefined && 'monitor' in same && same.monitor === monitor && same.key === monitor.id;
+    const isKept = same !== undefined && 'monitor' in same && same.monitor === monitor && same.depth === 0;
     return isKept ? same : { key: monitor.id, depth: 0, monitor };
   });
 }
@@ -179,7 +179,8 @@ function lineOf(monitor: Monitor, path: string, depth: number): MonitorLine {
   const known = monitorLines.get(monitor);
   const same = known?.find((each) => each.path === path);
   if (same !== undefined) return same.line;
-  const line = { key: `${monitor.id} ${path}`, depth, monitor };
+  // One in no folder has the key that it has in a list.
+  const line = { key: path === '' ? monitor.id : `${monitor.id} ${path}`, depth, monitor };
   if (known === undefined) monitorLines.set(monitor, [{ path, line }]);
   else known.push({ path, line });
   return line;

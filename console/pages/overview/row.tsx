@@ -109,7 +109,16 @@ export function indentOf(depth: number): Record<string, number> | undefined {
  * One monitor of the overview: status, reason, uptime, response time and last check. The list handles its events: a row
  * has no functions of its own.
  */
-export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, depth, isSelectable, ...row }: RowProps) {
+export const MonitorRow = memo(function MonitorRow({
+  monitor,
+  incident,
+  history,
+  isDense,
+  isAtCursor,
+  depth,
+  isSelectable,
+  ...row
+}: RowProps) {
   const link = useRowFocus<HTMLAnchorElement>(isAtCursor);
   const days = useComputed(() => daysOf(history.value));
   const { value: past } = history;
@@ -158,7 +167,7 @@ export function MonitorRow({ monitor, incident, history, isDense, isAtCursor, de
       </a>
     </>
   );
-}
+});
 
 /** That the monitor is in maintenance, and until when; the row may be older than its end. */
 function InMaintenance({ maintenance }: Pick<Monitor, 'maintenance'>) {

@@ -189,7 +189,9 @@ export function filtersOf({ id, status }: Monitor, overdue: ReadonlySet<string>)
 
 /** Where the worst filter of a monitor stands in their order. */
 function rankOf(monitor: Monitor, overdue: ReadonlySet<string>): number {
-  return Math.min(...filtersOf(monitor, overdue).map((filter) => RANK.get(filter) ?? 0));
+  let rank: number = STATUS_FILTERS.length;
+  for (const filter of filtersOf(monitor, overdue)) rank = Math.min(rank, RANK.get(filter) ?? rank);
+  return rank;
 }
 
 function isSort(name: string): name is SortName {
