@@ -67,6 +67,7 @@ await withHarness(async (harness) => {
       await page.goto(path(ids));
       await page.locator(shows).first().waitFor();
       await page.waitForLoadState('load');
+      if (!isOpen) await page.locator('nav').getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
       await settle(page);
       if (complaints.length > 0) throw new Error(`${picture}: ${complaints.join('; ')}`);
       const bytes = await take(page);

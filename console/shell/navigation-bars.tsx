@@ -125,7 +125,7 @@ function LiveSign() {
     <div class="flex flex-wrap items-center gap-x-2 whitespace-nowrap px-2 text-xs text-soft">
       <span class={`size-2 rounded-full ${dot}`} />
       <span role="status">{text}</span>
-      {updatedAtMs.value !== null && (
+      {updatedAtMs.value !== null && liveState.value !== 'connecting' && (
         <span class="ml-auto text-2xs tabular-nums">Updated {formatTime(updatedAtMs.value)}</span>
       )}
     </div>

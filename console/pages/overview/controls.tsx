@@ -78,7 +78,7 @@ export function Controls({ selection, counts, types, tags, layout, onChange, chi
         )}
         <Select
           label="Order"
-          class={layout === 'narrow' ? 'max-w-28' : 'max-w-36'}
+          class={layout === 'narrow' ? 'max-w-32' : 'max-w-36'}
           value={selection.sort}
           options={SORT_OPTIONS}
           onValue={(sort) => onChange({ sort })}
