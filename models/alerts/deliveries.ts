@@ -160,21 +160,6 @@ export async function listOverdueChannels(
   );
 }
 
-/**
- * How many deliveries are not finished, and when the oldest was made (Unix milliseconds; null = there is none). Those
- * that are held are not late.
- */
-export async function countPendingDeliveries(
-  database: Database,
-): Promise<{ pending: number; oldestCreatedAtMs: number | null }> {
-  const [counted] = await runOn(database.pool)<{ pending: number; oldestCreatedAtMs: number | null }>(
-    `SELECT count(*) AS pending, min(created_at) FILTER (WHERE NOT EXISTS (
-       SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL)) AS "oldestCreatedAtMs"
-     FROM deliveries d WHERE outcome = 'pending'`,
-  );
-  return counted ?? { pending: 0, oldestCreatedAtMs: null };
-}
-
 /** Deliveries of one channel that are kept, beside those that are not finished. */
 const MOST_OF_CHANNEL = 10_000;
 

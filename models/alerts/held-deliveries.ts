@@ -39,16 +39,20 @@ export async function hasOtherHeld(run: Run, { deliveryId, channelId }: ClaimedH
 const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incidents i
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.acknowledged_at IS NOT NULL))`;
 
+/** What became of a claimed alert that waited; `open` where more than its own row decides. */
+export type SettledHeld = 'dropped' | 'released' | 'open';
+
 /**
- * Drops claimed alerts that waited and are no longer true, or are acknowledged where their rule goes by that. True of
- * each that it did. After maintenance a chat is notified of what is overtaken: it says so itself.
+ * Drops claimed alerts that waited and are no longer true, or are acknowledged where their rule goes by that. Releases
+ * those of the others that are `alone`: no parent and no summary concerns them, and no reminder follows them. After
+ * maintenance a chat is notified of what is overtaken: it says so itself.
  */
-export async function dropObsolete(
+export async function settleHeld(
   run: Run,
-  claimed: readonly { deliveryId: string; attempt: number }[],
+  claimed: readonly { deliveryId: string; attempt: number; isAlone: boolean }[],
   nowMs: number,
-): Promise<boolean[]> {
-  const dropped = await run<{ id: string }>(
+): Promise<SettledHeld[]> {
+  const settled = await run<{ id: string; outcome: SettledHeld }>(
     `WITH obsolete AS (
        SELECT d.id, d.attempts FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
          JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt JOIN held_deliveries h ON h.delivery_id = d.id
@@ -56,13 +60,25 @@ export async function dropObsolete(
          OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
-     ), ${releaseBehind('SELECT id FROM obsolete', '$3', 'h.unless_acknowledged')}
-     UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
-     WHERE id IN (SELECT id FROM obsolete) RETURNING id`,
-    [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
+     ), ${releaseBehind('SELECT id FROM obsolete', '$3', 'h.unless_acknowledged')}, dropped AS (
+       UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
+       WHERE id IN (SELECT id FROM obsolete) RETURNING id
+     ), released AS (
+       UPDATE held_deliveries h SET released_at = $3
+       WHERE delivery_id = ANY ($4::text[]) AND summary_id IS NULL AND delivery_id NOT IN (SELECT id FROM obsolete)
+         AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = h.delivery_id)
+       RETURNING delivery_id
+     )
+     SELECT id, 'dropped' AS outcome FROM dropped UNION ALL SELECT delivery_id, 'released' FROM released`,
+    [
+      claimed.map(({ deliveryId }) => deliveryId),
+      claimed.map(({ attempt }) => attempt),
+      nowMs,
+      claimed.flatMap(({ deliveryId, isAlone }) => (isAlone ? [deliveryId] : [])),
+    ],
   );
-  const ids = new Set(dropped.map(({ id }) => id));
-  return claimed.map(({ deliveryId }) => ids.has(deliveryId));
+  const outcomes = new Map(settled.map(({ id, outcome }) => [id, outcome]));
+  return claimed.map(({ deliveryId }) => outcomes.get(deliveryId) ?? 'open');
 }
 
 /** Alerts that waited are like any others from now on; what they waited for stays in their record. */

@@ -2,14 +2,15 @@ import { openSummary, releasedSummaryDueAtMs } from '../../core/incidents/storm.
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import {
-  dropObsolete,
   hasOtherHeld,
   insertReminders,
   listFollowedReminders,
   lockDueHeld,
   moveToSummary,
   releaseHeld,
+  settleHeld,
   type DueHeld,
+  type SettledHeld,
 } from '../../models/alerts/held-deliveries.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
@@ -33,7 +34,7 @@ export type GatheringParts = {
  */
 export class HeldAlerts {
   readonly #parts: GatheringParts;
-  readonly #drop: Batched<ClaimedAttempt, boolean>;
+  readonly #settle: Batched<ClaimedAttempt & { isAlone: boolean }, SettledHeld>;
   readonly #planReminders: Batched<string, DueAttempt[]>;
   readonly #release: Batched<string, void>;
 
@@ -41,7 +42,7 @@ export class HeldAlerts {
     const { database, newId, now } = parts;
     const run = runOn(database.pool);
     this.#parts = parts;
-    this.#drop = createBatched((claimed) => dropObsolete(run, claimed, now()));
+    this.#settle = createBatched((claimed) => settleHeld(run, claimed, now()));
     this.#planReminders = createBatched((ids) => planReminders(run, ids, { newId, nowMs: now() }));
     this.#release = createBatched(async (ids) => {
       await releaseHeld(run, ids, now());
@@ -54,7 +55,9 @@ export class HeldAlerts {
    * those to be enqueued.
    */
   async release(claimed: ClaimedAttempt): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
-    if (await this.#drop(claimed)) return { isSent: false, attempts: [] };
+    const isAlone = claimed.channelType === 'webhook' && !claimed.isBehind;
+    const settled = await this.#settle({ ...claimed, isAlone });
+    if (settled !== 'open') return { isSent: settled === 'released', attempts: [] };
     const decided = claimed.isBehind ? await decideByParents(claimed, this.#parts, this.#parts.now()) : SENT;
     if (decided.outcome === 'quiet') return { isSent: false, attempts: await this.#planReminders(claimed.deliveryId) };
     if (decided.outcome !== 'sent') return { isSent: false, attempts: decided.attempts };

@@ -3,7 +3,6 @@ import test from 'ava';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createChannel, deleteChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import {
-  countPendingDeliveries,
   deleteOldDeliveries,
   insertDeliveries,
   listOverdueChannels,
@@ -34,17 +33,6 @@ test.before(async () => {
 test.after.always(async () => {
   await closeDatabase(database);
   await testDatabase.drop();
-});
-
-// Serial, and so before the tests that fill the table.
-test.serial('pending deliveries are counted with the age of the oldest', async (t) => {
-  t.deepEqual(await countPendingDeliveries(database), { pending: 0, oldestCreatedAtMs: null });
-  const [oldest] = [await addDelivery({ createdAtMs: NOW_MS - 7 }), await addDelivery()];
-  t.deepEqual(await countPendingDeliveries(database), { pending: 2, oldestCreatedAtMs: NOW_MS - 7 });
-  await claimNextDelivery(database, oldest.channelId, CLAIM);
-  t.is((await countPendingDeliveries(database)).pending, 2);
-  await recordAttempt(database, attemptOf(oldest.id, { outcome: 'failed' }));
-  t.deepEqual(await countPendingDeliveries(database), { pending: 1, oldestCreatedAtMs: NOW_MS });
 });
 
 // Serial and on one connection, so that next to nothing but this test is counted: a few reads of the test before may be
