@@ -32,8 +32,8 @@ export default {
   extensions: ['ts'],
   workerThreads: false,
   require: ['./test/helpers/test-process.ts'],
-  // Of silence in the whole run. The runner (tools/test.ts) ends one earlier and names its files. No test asks for more
-  // by `t.timeout`.
+  // Of silence in the whole run. The runner (tools/test.ts) ends one earlier and names its files. No test has a bound of
+  // its own: how long one takes depends on what else the machine does.
   timeout: '300s',
   sortTestFiles: (a, b) => placeOf(a) - placeOf(b) || compareTexts(basename(a), basename(b)) || compareTexts(a, b),
 };

@@ -402,7 +402,6 @@ test.serial(
   'two thousand clients that say nothing, or one header a while, or half a body, or read nothing, hold nobody ' +
     'up, and those who never come to a request are cut off',
   async (t) => {
-    t.timeout(100_000);
     const silent = await openMany(1200, '');
     const slow = await openMany(500, 'GET /v1/overview HTTP/1.1\r\nHost: a\r\n');
     const garbled = await openMany(200, 'NOT HTTP AT ALL\r\n\r\n');

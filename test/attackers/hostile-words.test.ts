@@ -76,7 +76,6 @@ test(
   'whatever monitors are called and targets and receivers answer, a log line is one object of ours, and the board ' +
     'shows text',
   async (t) => {
-    t.timeout(240_000);
     const [port, receiver, { databaseUrl, drop }] = await Promise.all([
       startTarget(t),
       startReceiver(t),

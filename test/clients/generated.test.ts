@@ -64,7 +64,6 @@ test('our types of the API and openapi-fetch manage a monitor and a channel', as
 });
 
 test(`generated clients come without a warning, compile, and manage a monitor and a channel: ${named}`, async (t) => {
-  t.timeout(300_000);
   const access = await startAccess(t);
   for (const [, generator] of installed) await manageByGenerated(t, generator, access);
   t.pass();

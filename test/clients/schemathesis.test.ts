@@ -19,7 +19,6 @@ if (isInstalled('schemathesis')) {
     'schemathesis runs all its checks on the running service, but for those that are excepted by name, and finds ' +
       'nothing',
     async (t) => {
-      t.timeout(300_000);
       const { databaseUrl, drop } = await createTestDatabase();
       t.teardown(drop);
       const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;

@@ -36,7 +36,6 @@ const CONTROLS =
   'select:enabled, textarea:enabled, summary, [tabindex="0"]';
 
 test('every page and dialog is accessible, and nothing that was secret is shown again', async (t) => {
-  t.timeout(300_000);
   const { api } = t.context;
   const account = await furnishAccount(api, 'walk');
   const person = await addPerson(api, account.account.tenantId, { isOperator: true, mark: 'walker' });
@@ -71,7 +70,6 @@ test('every page and dialog is accessible, and nothing that was secret is shown 
 });
 
 test('two accounts never see each other: not in lists, not by an address, and not live', async (t) => {
-  t.timeout(300_000);
   const { api } = t.context;
   const [own, foreign] = [await furnishAccount(api, 'ownmark'), await furnishAccount(api, 'foreignmark')];
   const { page, complaints } = await openAs(t, own.person, FORMS[0]);

@@ -36,7 +36,6 @@ const press = (page: Page, name: string) => page.getByRole('button', { name, exa
 const namesOf = async (page: Page) => (await listOf(page).getByRole('checkbox', { checked: true }).all()).length;
 
 test('monitors are selected one by one, by ranges, by keys and by filters, and stay so', async (t) => {
-  t.timeout(120_000);
   const account = await t.context.api.account();
   await addMonitors(t, account, [['a'], ['a'], ['b'], ['b'], ['b'], []]);
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.tenantId));
@@ -217,7 +216,6 @@ test('many monitors are deleted only once their number is typed, and only those 
 });
 
 test('who may only look sees no checkboxes, and the bar fits every width', async (t) => {
-  t.timeout(120_000);
   const { api } = t.context;
   const account = await api.account();
   await addMonitors(t, account, [['group:shop'], ['group:shop/cart']]);
@@ -254,7 +252,6 @@ test('who may only look sees no checkboxes, and the bar fits every width', async
 });
 
 test('a job shows its progress, also after a reload, and each failure with its reason', async (t) => {
-  t.timeout(120_000);
   const { api } = t.context;
   const account = await api.account();
   const full = Array.from({ length: 20 }, (_, n) => `tag-${n}`);

@@ -112,7 +112,6 @@ for (const language of Object.keys(LANGUAGES) as Language[]) {
   test.serial(
     `the samples in ${LANGUAGES[language]} run as they are: one reads, one creates, one has a path`,
     async (t) => {
-      t.timeout(180_000);
       const { service } = t.context;
       const folder = await mkdtemp(join(tmpdir(), 'spotcheck-samples-'));
       t.teardown(() => rm(folder, { recursive: true, force: true }));

@@ -13,7 +13,6 @@ type Story = { page: Page; service: Service; receiver: Receiver; databaseUrl: st
 const PERSON = { email: 'admin@localhost', password: randomBytes(12).toString('base64url') };
 
 test('a new account is led to its first alert, and a webhook moves to another address', async (t) => {
-  t.timeout(180_000);
   const [{ databaseUrl, drop }, receiver, browser] = await Promise.all([
     createTestDatabase(),
     startReceiver(t),

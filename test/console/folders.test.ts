@@ -74,7 +74,6 @@ test('a closed folder keeps what is inside to itself, and lines that stay the sa
 });
 
 test('monitors are listed in folders that keep open and closed, by mouse and keys, at all widths', async (t) => {
-  t.timeout(180_000);
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   const create = async (name: string, tags: string[]) => {

@@ -17,7 +17,6 @@ test(
   'a webhook is connected, a monitor goes down, its incident is read, acknowledged and noted, a delivery is sent ' +
     'again, and an agent is made',
   async (t) => {
-    t.timeout(180_000);
     const [{ databaseUrl, drop }, receiver, target, browser] = await Promise.all([
       createTestDatabase(),
       startReceiver(t),

@@ -19,7 +19,6 @@ const WIDTHS = [320, 390, 768, 820, 1024, 1280, 1440, 1920, 2560];
 const HEIGHT = 800;
 
 test('nothing scrolls sideways at any width, however long names, URLs and reasons are', async (t) => {
-  t.timeout(300_000);
   const account = await furnishAccount(t.context.api, 'long');
   await lengthenTexts(t.context.api, account);
   const { page, complaints } = await openAs(t, await addPerson(t.context.api, account.account.tenantId));

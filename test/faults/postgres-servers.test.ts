@@ -49,7 +49,6 @@ if (debianPrograms() === null) {
   test("Debian's PostgreSQL is not installed here, so no standby was promoted and no TLS tried", (t) => t.pass());
 } else {
   test('a standby is promoted after the primary died: with both in DATABASE_URL the service goes on', async (t) => {
-    t.timeout(240_000);
     const primary = await startPrimary(t);
     const standby = await startStandby(t, primary);
     const url = urlOf([standby, primary], '?target_session_attrs=read-write');
@@ -84,7 +83,6 @@ if (debianPrograms() === null) {
     "TLS with a certificate authority of one's own: by sslrootcert or NODE_EXTRA_CA_CERTS, and refused without, or " +
       'for another host',
     async (t) => {
-      t.timeout(120_000);
       const authority = await TestAuthority.create();
       const server = await startPrimary(t, await authority.issue({ hosts: ['127.0.0.1'] }));
       const caFile = join(server.folder, 'ca.pem');
@@ -113,7 +111,6 @@ if (debianPrograms() === null || !isPgBouncerInstalled()) {
   test('PgBouncer is not installed here, so it was not tried', (t) => t.pass());
 } else {
   test('through PgBouncer with pool_mode = session everything works', async (t) => {
-    t.timeout(120_000);
     const bouncer = await startPgBouncer(t, await startPrimary(t), 'session');
     await runStory(t, urlOf([bouncer]));
   });

@@ -71,9 +71,12 @@ if (isRedisInstalled) {
     test.serial(`a service on rediss:// that trusts ${whom} is not ready, and its log says what to do`, async (t) => {
       const { env, token } = await prepare(t, await issueFiles(t));
       const { program, url } = await startService(t, { ...env, ...(await trust(t)) }, token);
+      const readings = async () => (await (await fetch(`${url}/readyz`)).json()) as { database: boolean };
+      // On a busy machine the database may take longer to answer than such a request waits.
+      await until(async () => (await readings()).database);
       const readiness = await fetch(`${url}/readyz`);
       t.is(readiness.status, 503);
-      t.like(await readiness.json(), { status: 'not ready', database: true, queue: false });
+      t.like(await readiness.json(), { status: 'not ready', queue: false });
       await until(() => NOT_TRUSTED.test(program.output()));
       t.is(await program.stop(), 0, program.output());
     });

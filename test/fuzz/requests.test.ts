@@ -86,7 +86,6 @@ for (let start = 0; start < REQUESTS / STORY; start += STORIES_PER_PART) {
     'no request made from the description, good or broken, has a fault for an answer, and each answer is as ' +
       `described: from ${start * STORY} of FUZZ_SEED=${SEED}`,
     async (t) => {
-      t.timeout(110_000);
       const { api } = t.context;
       // Wrong passwords are counted by address too: each account has one of its own, another one in each part.
       const connections = Array.from({ length: AT_ONCE }, (_, lane) =>

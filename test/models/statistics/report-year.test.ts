@@ -61,7 +61,6 @@ type Maintenance = { startMs: number; endMs: number; lateMs: number; isExcluded:
 type Gap = { kind: string; startMs: number; endMs: number };
 
 test('every weekly and monthly report of a generated year says what a second-by-second count of it says', async (t) => {
-  t.timeout(300_000);
   const runtime = await openTestRuntime(t);
   const random = seeded(20_250_101);
   const gaps = inventGaps(random);
