@@ -116,6 +116,7 @@ test(
         name: path,
         target: `http://127.0.0.1:${target.port}${path}`,
         interval_seconds: 1,
+        timeout_ms: 999,
         check_spec: { request: { secretHeaders: { 'X-Key': 'first' } } },
         ...more,
       });

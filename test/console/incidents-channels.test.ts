@@ -107,6 +107,7 @@ async function watchItGoDown(t: ExecutionContext, { page, service, target, recei
     name: 'Shop',
     target: target.url(),
     interval_seconds: 1,
+    timeout_ms: 999,
     down_after_failures: 1,
   });
   t.is(status, 201);

@@ -14,7 +14,7 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   const create = async (name: string, url = '') => {
     const { json } = await service.call('POST', '/monitors', {
       name,
-      ...(url !== '' && { target: url, interval_seconds: 1, down_after_failures: 1 }),
+      ...(url !== '' && { target: url, interval_seconds: 1, timeout_ms: 999, down_after_failures: 1 }),
     });
     return String(json['id']);
   };

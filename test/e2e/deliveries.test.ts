@@ -27,6 +27,7 @@ test(
       name: 'Shop',
       target: `http://127.0.0.1:${port}/`,
       interval_seconds: 1,
+      timeout_ms: 999,
       down_after_failures: 1,
     });
     await until(async () => (await recordOf('?outcome=delivered')).length === 1);

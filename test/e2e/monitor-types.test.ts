@@ -27,7 +27,7 @@ type Watched = {
 /** How long a machine that runs other tests may take to see a change, in milliseconds. */
 const SEEN_WITHIN_MS = 120_000;
 
-const EVERY_SECOND = { interval_seconds: 1, down_after_failures: 1 };
+const EVERY_SECOND = { interval_seconds: 1, timeout_ms: 999, down_after_failures: 1 };
 
 async function watchHttp(t: ExecutionContext): Promise<Watched> {
   const { url, health } = await startTarget(t);

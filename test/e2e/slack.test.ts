@@ -56,6 +56,7 @@ test(
       name: 'Shop <!channel>',
       target: target.url(),
       interval_seconds: 1,
+      timeout_ms: 999,
     });
     await until(
       async () => (await call('GET', `/monitors/${String(monitor.json['id'])}`)).json['status'] === 'up',

@@ -288,6 +288,7 @@ test.serial(
       name: 'Shop',
       target: target.url(),
       interval_seconds: 1,
+      timeout_ms: 999,
       down_min_sources: 2,
     });
     const monitor = async () => (await call('GET', `/monitors/${json['id']}`)).json;

@@ -39,6 +39,7 @@ test(
       name: 'Shop <1>',
       target: `http://127.0.0.1:${port}/`,
       interval_seconds: 1,
+      timeout_ms: 999,
     });
     await until(async () => (await call('GET', `/monitors/${monitor.json['id']}`)).json['status'] === 'up', TIMEOUT);
     health.status = 503;

@@ -39,6 +39,7 @@ async function watchGuarded(call: ApiClient, { receiver, url }: { receiver: Rece
     name: 'Shop',
     target: url,
     interval_seconds: 1,
+    timeout_ms: 999,
     down_after_failures: 1,
     check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },
   });
@@ -214,6 +215,7 @@ test(
     const settings = {
       target: target.url,
       interval_seconds: 1,
+      timeout_ms: 999,
       down_after_failures: 1,
       agent_sources: [agent.id],
       check_spec: { request: { secretHeaders: { 'X-Secret': SECRET } } },

@@ -47,6 +47,7 @@ test(
         name: `Shop ${index}`,
         target: `http://127.0.0.1:${port}/${index}`,
         interval_seconds: 1,
+        timeout_ms: 999,
         down_after_failures: 1,
       });
       t.is(monitor.status, 201, JSON.stringify(monitor.json));

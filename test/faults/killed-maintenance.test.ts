@@ -75,7 +75,7 @@ async function runThroughMaintenance(t: ExecutionContext, { backend, interrupt }
   await connectChat(databaseUrl);
   const targets = { Shop: lasting, Database: lasting, Queue: passing };
   for (const [name, target] of Object.entries(targets))
-    await send('/monitors', { name, target: target.url(), interval_seconds: 1 });
+    await send('/monitors', { name, target: target.url(), interval_seconds: 2, timeout_ms: 1999 });
   const heard = () => alertsAt(receiver);
   const waitFor = (condition: () => unknown) => until(condition, { timeoutMs: DELAY_MS, intervalMs: 100 });
   await waitFor(() => heard().length === 3);

@@ -46,6 +46,7 @@ for (const backend of listQueueBackends()) {
         name: `Shop ${made}`,
         target: target.url(`/${made}`),
         interval_seconds: 1,
+        timeout_ms: 999,
       });
 
     receiver.answer.isHeld = true;

@@ -54,7 +54,12 @@ test.serial(
   withRedis(async (t, redis) => {
     const target = await startTarget(t);
     const { program, url, call } = await startOnRedis(t, redis);
-    await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
+    await call('POST', '/monitors', {
+      name: 'Before',
+      target: target.url('/before'),
+      interval_seconds: 1,
+      timeout_ms: 999,
+    });
     await target.nextHit('/before');
 
     await redis.stop();
@@ -63,6 +68,7 @@ test.serial(
       name: 'Meanwhile',
       target: target.url('/meanwhile'),
       interval_seconds: 1,
+      timeout_ms: 999,
     });
     const path = `/monitors/${created.json['id']}`;
     const answers = [
@@ -97,13 +103,23 @@ test.serial(
   withRedis(async (t, redis) => {
     const target = await startTarget(t);
     const { program, url, call } = await startOnRedis(t, redis);
-    await call('POST', '/monitors', { name: 'Before', target: target.url('/before'), interval_seconds: 1 });
+    await call('POST', '/monitors', {
+      name: 'Before',
+      target: target.url('/before'),
+      interval_seconds: 1,
+      timeout_ms: 999,
+    });
     await target.nextHit('/before');
 
     redis.freeze();
     const answers = await Promise.all([
       call('GET', '/monitors'),
-      call('POST', '/monitors', { name: 'Meanwhile', target: target.url('/meanwhile'), interval_seconds: 1 }),
+      call('POST', '/monitors', {
+        name: 'Meanwhile',
+        target: target.url('/meanwhile'),
+        interval_seconds: 1,
+        timeout_ms: 999,
+      }),
     ]);
     t.deepEqual(
       answers.map(({ status }) => status),

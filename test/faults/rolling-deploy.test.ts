@@ -113,7 +113,8 @@ test(
       const { json } = await call('POST', '/monitors', {
         name: `Shop ${made}`,
         target: target.url(`/${made}`),
-        interval_seconds: 1,
+        interval_seconds: 2,
+        timeout_ms: 1999,
         down_after_failures: 1,
       });
       ids.push(json['id']);
