@@ -113,7 +113,7 @@ test('the overview has four figures, the last check, columns that sort, dense ro
   await figure('Response time (p50), 24 h').waitFor();
   await page
     .locator(`a[href$="/monitors/${shop}"]`)
-    .getByText(/^(just now|\d+ s ago)$/)
+    .getByText(/^(just now|\d+ (?:s|min) ago)$/)
     .waitFor();
 
   const sortBy = (name: RegExp) => page.getByRole('group', { name: 'Sort by' }).getByRole('button', { name }).click();
@@ -147,7 +147,8 @@ test('a selected row is clear of what stands at the bottom, and one that is cut 
   const { api } = t.context;
   const account = await api.account();
   for (let n = 10; n < 40; n += 1) {
-    const settings = n === 10 ? { type: 'heartbeat' } : { type: 'tcp', target: `127.0.0.1:${n}` };
+    const settings =
+      n === 10 ? { type: 'heartbeat' } : { type: 'tcp', target: `127.0.0.1:${n}`, interval_seconds: 3600 };
     t.is((await account.owner('POST', '/v1/monitors', { name: `Row ${n}`, ...settings })).status, 201);
   }
   const { page, complaints } = await openAs(t, await addPerson(api, account.tenantId), { locale: 'en-US' });

@@ -91,12 +91,12 @@ test('a window in progress is extended and ended, and its monitor says so on its
   await press(page, 'Maintenance');
   await page.getByLabel('From now, for').selectOption({ label: '30 min' });
   await press(page, 'Start maintenance');
-  const banner = page.getByRole('status').filter({ hasText: /^In maintenance until \d/ });
+  const banner = page.getByRole('status').filter({ hasText: /^In maintenance until / });
   await banner.waitFor();
   t.deepEqual(await findBarriers(page), []);
   await page.goto('/');
   await page
-    .getByRole('link', { name: /Shop.*Maintenance until \d/ })
+    .getByRole('link', { name: /Shop.*Maintenance until / })
     .first()
     .waitFor();
   t.deepEqual(await findBarriers(page), []);
@@ -132,7 +132,7 @@ test('rows and lists say that maintenance has begun and ended, without a request
   const startsAt = Math.ceil(Date.now() / 1000) + 20;
   const id = await plan(prepared, { starts_at: startsAt });
   await status.getByText('Scheduled').waitFor();
-  const row = page.getByRole('link', { name: /Shop.*Maintenance until \d/ }).first();
+  const row = page.getByRole('link', { name: /Shop.*Maintenance until / }).first();
   t.is(await row.count(), 0);
   const asked: string[] = [];
   // The figures and the history above the list are read by the clock, now and then.

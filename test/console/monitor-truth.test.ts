@@ -137,7 +137,7 @@ test.serial(
       200,
     );
     await page.getByRole('button', { name: /Reported a failure: disk full: \/dev\/sda1/ }).waitFor();
-    await page.getByText(/^Last ping (just now|\d+ s ago)\./).waitFor();
+    await page.getByText(/^Last ping (just now|\d+ (?:s|min) ago)\./).waitFor();
 
     const nightly = await create(t, { name: 'Nightly', type: 'heartbeat', interval_seconds: 3600 });
     await page.goto(`/monitors/${nightly}`);
@@ -158,7 +158,7 @@ test.serial(
     const id = await create(t, { name: 'Search', target: target.url(), interval_seconds: 3600, sla_target: 99.9 });
     await until(async () => (await service.call('GET', `/monitors/${id}`)).json['status'] === 'up');
     const { page, complaints } = await openSignedIn(t, `/monitors/${id}`, { timezoneId: 'Asia/Tokyo' });
-    await page.getByText(/^Times in Asia\/Tokyo\. Created (just now|\d+ s ago)\.$/).waitFor();
+    await page.getByText(/^Times in Asia\/Tokyo\. Created (just now|\d+ (?:s|min) ago)\.$/).waitFor();
 
     await withClient(databaseUrl, async (client) => {
       await client.query(`UPDATE service_marks SET at = at - 172800000 WHERE name = 'rollups'`);
@@ -278,7 +278,7 @@ test.serial(
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('link', { name: 'Monitors' }).first().click();
     await page.getByRole('searchbox').fill('Warehouse');
-    await row.getByText(/^(just now|\d+ s ago)$/).waitFor();
+    await row.getByText(/^(just now|\d+ (?:s|min) ago)$/).waitFor();
     await warning.waitFor({ state: 'detached' });
     t.is(await row.getByText(/Overdue|No checks/).count(), 0);
     t.deepEqual(complaints, []);

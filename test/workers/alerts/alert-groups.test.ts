@@ -6,25 +6,15 @@ import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
-import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import { attemptTelegram } from '../../../notifications/telegram/sending.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { Deliverer } from '../../../workers/alerts/deliver.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 import { startTelegramServer } from '../../helpers/telegram-server.ts';
+import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const START_MS = Math.floor(Date.now() / 1000) * 1000 + 600_000;
-
-const DELIVERED = {
-  ...NOTHING_MORE,
-  outcome: 'delivered' as const,
-  statusCode: 200,
-  durationMs: 1,
-  error: null,
-  response: null,
-};
 
 /**
  * Monitors that have been up for long, and channels that group for ten seconds. Telegram chats of the ids given, at a
@@ -92,7 +82,7 @@ async function prepare(
   };
   const deliver = async (second: number) => {
     const nowMs = START_MS + second * 1000;
-    const deliverer = new Deliverer({
+    const deliverer = createDeliverer({
       database,
       newId,
       publicUrl,
@@ -107,19 +97,11 @@ async function prepare(
           now: Date.now,
           ...(typeof editedId === 'number' && { editedId }),
         }),
-      sendSlack: () => Promise.reject(new Error('There is no Slack here')),
       sendEmail: ({ message }) => {
         emails.push(message);
         return Promise.resolve(DELIVERED);
       },
-      deadlineMs: 8000,
-      retrySeconds: [5, 25, 125],
-      channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
-      queues: { enqueueAttempts: () => Promise.resolve() },
-      metrics: { deliveryAttempted: () => {} },
-      log: { info: () => {}, warn: () => {} },
       now: () => nowMs,
-      random: Math.random,
     });
     const lanes = new ChannelLanes(deliverer);
     for (const channelId of [...chats, email, webhook]) await lanes.run(channelId);

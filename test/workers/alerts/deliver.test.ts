@@ -22,12 +22,13 @@ import { createTemplateRenderer } from '../../../notifications/webhook/template/
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { Deliverer, type DelivererParts } from '../../../workers/alerts/deliver.ts';
+import type { DelivererParts } from '../../../workers/alerts/deliver.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { until } from '../../helpers/until.ts';
+import { createDeliverer } from './create-deliverer.ts';
 
 const DEADLINE_MS = 8000;
 const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
@@ -481,19 +482,12 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
     log: { warn: writeLine },
   });
   const renderer = createTemplateRenderer();
-  const deliverer = new Deliverer({
+  const deliverer = createDeliverer({
     database,
-    newId: createIdSource(),
     sendWebhook: (delivery) =>
       attemptWebhook(delivery, { http, agent, deadlineMs: DEADLINE_MS, now: clock.now, renderer }),
-    sendTelegram: null,
-    sendSlack: () => Promise.reject(new Error('Nothing is sent to Slack here')),
-    sendEmail: null,
-    publicUrl: 'https://spotcheck.example',
     deadlineMs: DEADLINE_MS,
-    retrySeconds: [5, 25, 125],
     now: clock.now,
-    random: Math.random,
     channelHealth,
     queues,
     metrics: { deliveryAttempted: (outcome) => void outcomes.push(outcome) },

@@ -3,23 +3,13 @@ import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { Deliverer } from '../../../workers/alerts/deliver.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 import { seeded } from '../../helpers/seeded.ts';
+import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const START_MS = Math.floor(Date.now() / 60_000) * 60_000 + 600_000;
-
-const DELIVERED = {
-  ...NOTHING_MORE,
-  outcome: 'delivered' as const,
-  statusCode: 200,
-  durationMs: 1,
-  error: null,
-  response: null,
-};
 
 /** Monitors that have been up for long, a chat that summarizes flapping, and a webhook that is sent everything. */
 async function prepare(t: ExecutionContext, count: number) {
@@ -58,7 +48,7 @@ async function prepare(t: ExecutionContext, count: number) {
   const sent: { minute: number; message: ChatMessage }[] = [];
   let requests = 0;
   const deliver = async (minute: number) => {
-    const deliverer = new Deliverer({
+    const deliverer = createDeliverer({
       database,
       newId,
       publicUrl,
@@ -70,16 +60,7 @@ async function prepare(t: ExecutionContext, count: number) {
         sent.push({ minute, message });
         return Promise.resolve(DELIVERED);
       },
-      sendSlack: () => Promise.reject(new Error('There is no Slack here')),
-      sendEmail: null,
-      deadlineMs: 8000,
-      retrySeconds: [5, 25, 125],
-      channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
-      queues: { enqueueAttempts: () => Promise.resolve() },
-      metrics: { deliveryAttempted: () => {} },
-      log: { info: () => {}, warn: () => {} },
       now: () => START_MS + minute * 60_000,
-      random: Math.random,
     });
     const lanes = new ChannelLanes(deliverer);
     for (const channelId of [chat, webhook]) await lanes.run(channelId);

@@ -4,13 +4,12 @@ import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import { createWindow } from '../../../models/maintenance/windows.ts';
-import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { Deliverer } from '../../../workers/alerts/deliver.ts';
 import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const MINUTE = 60_000;
 
@@ -19,15 +18,6 @@ const START_MS = Math.floor(Date.now() / MINUTE) * MINUTE + 120 * MINUTE;
 
 /** The end of the maintenance with the time to settle, in minutes after its start. */
 const DUE = 65;
-
-const DELIVERED = {
-  ...NOTHING_MORE,
-  outcome: 'delivered' as const,
-  statusCode: 200,
-  durationMs: 1,
-  error: null,
-  response: null,
-};
 
 /** Monitors that are up, a chat and a webhook for all of them, and an hour of maintenance of the first. */
 async function prepare(t: ExecutionContext, count: number, maintained = count) {
@@ -83,31 +73,21 @@ async function prepare(t: ExecutionContext, count: number, maintained = count) {
     nowMs: START_MS,
   });
   const sent: ChatMessage[] = [];
-  const createDeliverer = (minute: number) => {
+  const delivererAt = (minute: number) => {
     const nowMs = START_MS + minute * MINUTE;
-    return new Deliverer({
+    return createDeliverer({
       database,
       newId,
       publicUrl,
-      sendWebhook: () => Promise.resolve(DELIVERED),
       sendTelegram: (_chatId, message) => {
         sent.push(message);
         return Promise.resolve(DELIVERED);
       },
-      sendSlack: () => Promise.reject(new Error('There is no Slack here')),
-      sendEmail: null,
-      deadlineMs: 8000,
-      retrySeconds: [5, 25, 125],
-      channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
-      queues: { enqueueAttempts: () => Promise.resolve() },
-      metrics: { deliveryAttempted: () => {} },
-      log: { info: () => {}, warn: () => {} },
       now: () => nowMs,
-      random: Math.random,
     });
   };
-  const deliverer = (minute: number) => new ChannelLanes(createDeliverer(minute));
-  const claim = (minute: number) => createDeliverer(minute).claim(chat);
+  const deliverer = (minute: number) => new ChannelLanes(delivererAt(minute));
+  const claim = (minute: number) => delivererAt(minute).claim(chat);
   /** What a channel gets at a minute: the titles in its chat, and the number of deliveries. */
   const deliver = async (channelId: string, minute: number) => {
     const { outcomes } = await deliverer(minute).run(channelId);

@@ -8,27 +8,17 @@ import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../../models/sql.ts';
-import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { Deliverer } from '../../../workers/alerts/deliver.ts';
 import { watchParents } from '../../../workers/alerts/join-parents.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const SECOND = 1000;
 
 /** A whole minute of tomorrow. */
 const START_MS = Math.floor(Date.now() / 60_000) * 60_000 + 24 * 3_600_000;
-
-const DELIVERED = {
-  ...NOTHING_MORE,
-  outcome: 'delivered' as const,
-  statusCode: 200,
-  durationMs: 1,
-  error: null,
-  response: null,
-};
 
 /** A router that is up, monitors behind it, and channels, by a clock of the test in seconds. */
 async function prepare(t: ExecutionContext) {
@@ -78,7 +68,7 @@ async function prepare(t: ExecutionContext) {
   /** What a chat gets in a second, with what its messages say of monitors behind others. */
   const deliver = async (channelId: string, second: number) => {
     await watchParents(runtime, at(second));
-    const deliverer = new Deliverer({
+    const deliverer = createDeliverer({
       database,
       newId,
       publicUrl,
@@ -91,16 +81,7 @@ async function prepare(t: ExecutionContext) {
         sent.push(message);
         return Promise.resolve(DELIVERED);
       },
-      sendSlack: () => Promise.reject(new Error('There is no Slack here')),
-      sendEmail: null,
-      deadlineMs: 8000,
-      retrySeconds: [5, 25, 125],
-      channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
-      queues: { enqueueAttempts: () => Promise.resolve() },
-      metrics: { deliveryAttempted: () => {} },
-      log: { info: () => {}, warn: () => {} },
       now: () => at(second),
-      random: Math.random,
     });
     await new ChannelLanes(deliverer).run(channelId);
     return sent.splice(0).map(({ title, facts }) => {

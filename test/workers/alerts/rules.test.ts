@@ -9,27 +9,17 @@ import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
 import { listPastChanges } from '../../../models/alerts/past-changes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
 import { runOn } from '../../../models/sql.ts';
-import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { Deliverer } from '../../../workers/alerts/deliver.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const MINUTE = 60_000;
 
 /** Noon of tomorrow in UTC. */
 const START_MS = Math.floor(Date.now() / (24 * 60 * MINUTE)) * 24 * 60 * MINUTE + 36 * 60 * MINUTE;
-
-const DELIVERED = {
-  ...NOTHING_MORE,
-  outcome: 'delivered' as const,
-  statusCode: 200,
-  durationMs: 1,
-  error: null,
-  response: null,
-};
 
 /** Monitors that are up, and what channels with rules get at each minute of a clock of the test. */
 async function prepare(t: ExecutionContext, count = 1) {
@@ -68,7 +58,7 @@ async function prepare(t: ExecutionContext, count = 1) {
   const enqueued: DueAttempt[] = [];
   const deliverer = (minute: number) =>
     new ChannelLanes(
-      new Deliverer({
+      createDeliverer({
         database,
         newId,
         publicUrl,
@@ -80,16 +70,8 @@ async function prepare(t: ExecutionContext, count = 1) {
           sent.push(message);
           return Promise.resolve(DELIVERED);
         },
-        sendSlack: () => Promise.reject(new Error('There is no Slack here')),
-        sendEmail: null,
-        deadlineMs: 8000,
-        retrySeconds: [5, 25, 125],
-        channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
         queues: { enqueueAttempts: async (attempts) => void enqueued.push(...attempts) },
-        metrics: { deliveryAttempted: () => {} },
-        log: { info: () => {}, warn: () => {} },
         now: () => at(minute),
-        random: Math.random,
       }),
     );
   /** The titles that a chat, or the events that a webhook, gets at a minute. */

@@ -15,8 +15,9 @@ import { openSlackSending } from '../../../notifications/slack/sending.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { Deliverer, type DelivererParts } from '../../../workers/alerts/deliver.ts';
+import type { DelivererParts } from '../../../workers/alerts/deliver.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createDeliverer } from './create-deliverer.ts';
 
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());
@@ -143,20 +144,11 @@ function prepare(overrides: Partial<DelivererParts> = {}) {
   const queues = {
     enqueueAttempts: (attempts: readonly DueAttempt[]) => Promise.resolve(void retries.push(...attempts)),
   };
-  const deliverer = new Deliverer({
+  const deliverer = createDeliverer({
     database,
-    newId: createIdSource(),
-    publicUrl: 'https://spotcheck.example',
     sendWebhook: () => Promise.reject(new Error('There is no webhook here')),
-    sendTelegram: null,
     sendSlack,
-    sendEmail: null,
-    deadlineMs: 8000,
-    retrySeconds: [5, 25, 125],
     queues,
-    metrics: { deliveryAttempted: () => {} },
-    now: Date.now,
-    random: Math.random,
     channelHealth: new ChannelHealth({
       database,
       queues,

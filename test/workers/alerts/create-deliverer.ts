@@ -1,0 +1,34 @@
+import { createIdSource } from '../../../models/secrets/ids.ts';
+import { NOTHING_MORE } from '../../../notifications/attempt-result.ts';
+import { Deliverer, type DelivererParts } from '../../../workers/alerts/deliver.ts';
+
+/** What a sender says of a message that its receiver took. */
+export const DELIVERED = {
+  ...NOTHING_MORE,
+  outcome: 'delivered',
+  statusCode: 200,
+  durationMs: 1,
+  error: null,
+  response: null,
+} as const;
+
+/** A deliverer of a test, which gives its database and whatever matters to it; webhooks take everything. */
+export function createDeliverer(given: Pick<DelivererParts, 'database'> & Partial<DelivererParts>): Deliverer {
+  return new Deliverer({
+    newId: createIdSource(),
+    publicUrl: 'https://spotcheck.example',
+    sendWebhook: () => Promise.resolve(DELIVERED),
+    sendTelegram: null,
+    sendSlack: () => Promise.reject(new Error('There is no Slack here')),
+    sendEmail: null,
+    deadlineMs: 8000,
+    retrySeconds: [5, 25, 125],
+    channelHealth: { recordFailure: () => Promise.resolve(), recordLoss: () => Promise.resolve() },
+    queues: { enqueueAttempts: () => Promise.resolve() },
+    metrics: { deliveryAttempted: () => {} },
+    log: { info: () => {}, warn: () => {} },
+    now: Date.now,
+    random: Math.random,
+    ...given,
+  });
+}
