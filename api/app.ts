@@ -1,5 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import helmet from 'helmet';
+import { CANARY_PATH } from '../core/system/canary.ts';
 import { keepAccountChecks } from '../models/monitors/monitor-overview.ts';
 import { isTimeSettled } from '../models/system/service-clock.ts';
 import { createWriteProof } from '../models/system/write-proof.ts';
@@ -30,6 +31,8 @@ import { BulkJobs } from './monitors/bulk-jobs.ts';
 import { BulkSteps } from './monitors/bulk-steps.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './router.ts';
+import { getCanaryHandler } from './system/canary.ts';
+import { createPeerRouter, PEER_PATH } from './system/peers.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),
@@ -58,6 +61,7 @@ export async function createApp(
     '/healthz': getHealth,
     '/readyz': getReadinessHandler(dependencies),
     '/metrics': getMetricsHandler(dependencies),
+    [CANARY_PATH]: getCanaryHandler(dependencies),
     '/openapi.json': getDescription,
     [`${BASE_PATH}/openapi.json`]: getDescription,
   };
@@ -69,6 +73,7 @@ export async function createApp(
   app.all(OPEN_ID_LOGOUT_PATH, openIdLogoutHandler({ ...dependencies, rateLimits }));
   app.all(EMAIL_CONFIRM_PATH, confirmEmailHandler({ ...dependencies, rateLimits }));
   app.all(EMAIL_UNSUBSCRIBE_PATH, unsubscribeHandler(dependencies));
+  app.use(PEER_PATH, createPeerRouter({ ...dependencies, rateLimits }));
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   // One for the API and agents: both are the account's.
   const concurrency = limitAccountConcurrency(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);

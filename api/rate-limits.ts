@@ -85,6 +85,8 @@ const RATE_LIMITS = {
   openId: { counter: 'open-id', points: 120, seconds: MINUTE, what: 'sign-ins by a provider from this network' },
   /** Of one network, which a provider is: each is a signature to verify. */
   logout: { counter: 'logout', points: 600, seconds: MINUTE, what: 'logout tokens from this network' },
+  /** Of one network: each opens what is sealed. */
+  watch: { counter: 'watch', points: 30, seconds: MINUTE, what: 'requests of other installations from this network' },
   /** Of one account: each is an email to an address that the caller names. */
   confirmation: {
     counter: 'confirmation',

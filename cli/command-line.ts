@@ -16,6 +16,7 @@ export function addCommands(program: Command): void {
   addAgentCommands(program);
   addKeyCommands(program);
   addMaintenanceCommands(program);
+  addWatchCommands(program);
 }
 
 function addServiceCommands(program: Command): void {
@@ -228,6 +229,45 @@ function addMaintenanceCommands(program: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', `\n${SERVICE}`)
     .action(async (options) => (await import('./commands/maintenance.ts')).endMaintenance(options, process.env));
+}
+
+const WATCHED = 'Everything about it: docs/watching.md';
+
+function addWatchCommands(program: Command): void {
+  const watch = program.command('watch').description('have another installation watch this one');
+  watch
+    .command('invite')
+    .description('print an invitation for another installation, valid for an hour')
+    .option('--tenant <id>', 'account that watches it (default: the only one)')
+    .option('--json', 'print JSON')
+    .action(async (options) => (await import('./commands/watch.ts')).invite(options));
+  watch
+    .command('join')
+    .description('have the installation that printed the invitation and this one watch each other')
+    .argument('<invitation>', 'what spotcheck watch invite printed there')
+    .option('--tenant <id>', 'account that watches the other one (default: the only one)')
+    .option('--no-wait', 'do not wait for the first pings')
+    .option('--json', 'print JSON')
+    .addHelpText('after', `\n${WATCHED}`)
+    .action(async (invitation, options) => (await import('./commands/watch.ts')).join(invitation, options));
+  watch
+    .command('add')
+    .description('ping an address while every part of this installation works')
+    .argument('<url>', 'http:// or https:// URL, such as that of a heartbeat elsewhere')
+    .option('--no-wait', 'do not wait for the first ping')
+    .option('--json', 'print JSON')
+    .action(async (url, options) => (await import('./commands/watch.ts')).add(url, options));
+  watch
+    .command('list')
+    .description('list the addresses that are pinged, without their secrets, and when pings last arrived')
+    .option('--json', 'print JSON')
+    .action(async (options) => (await import('./commands/watch.ts')).list(options));
+  watch
+    .command('remove')
+    .description('stop pinging an address; with another installation, end both directions')
+    .argument('<name>', 'its name in spotcheck watch list')
+    .option('--json', 'print JSON')
+    .action(async (name, options) => (await import('./commands/watch.ts')).remove(name, options));
 }
 
 function collect(value: string, before: readonly string[] = []): string[] {

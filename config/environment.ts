@@ -21,6 +21,7 @@ import {
   scopesOf,
   smtpUrl,
   urlOf,
+  watchUrl,
   wholeNumber,
   type HostAndPort,
   type SmtpServer,
@@ -86,6 +87,8 @@ export type Environment = Readonly<{
     linksByEmail: boolean;
     isOnly: boolean;
   }> | null;
+  /** The canary's addresses, and how often it is checked; a null target is `publicUrl` (docs/watching.md). */
+  canary: Readonly<{ urls: readonly string[]; target: string | null; seconds: number }>;
   queueBoardPassword: string | null;
   /** The port, on `host`, where a worker process shows its metrics and health; null = nowhere. */
   metricsPort: number | null;
@@ -106,6 +109,9 @@ const STOP_GRACE_MAX_SECONDS = 600;
 /** Two that disagree prove nothing (D-26); each more costs one more query for every record. */
 const MIN_DNS_RESOLVERS = 3;
 const MAX_DNS_RESOLVERS = 10;
+/** How often the canary is checked, and the addresses that it pings, at the most. */
+const CANARY_SECONDS = { default: 30, min: 5, max: 300 } as const;
+const MOST_WATCH_URLS = 10;
 /** The router keeps connections of its own to each. */
 const MOST_CELLS = 100;
 
@@ -209,6 +215,17 @@ const VARIABLES = z.object({
   ).default([]),
   OIDC_LINK_BY_EMAIL: boolean.default(false),
   OIDC_ONLY: boolean.default(false),
+  WATCH_URLS: secret(
+    variable(
+      `up to ${MOST_WATCH_URLS} http:// or https:// URLs without user and password, comma-separated, each once`,
+      watchUrls,
+    ).default([]),
+  ),
+  WATCH_TARGET: httpUrl.optional(),
+  WATCH_SECONDS: variable(
+    `seconds from ${CANARY_SECONDS.min} to ${CANARY_SECONDS.max}`,
+    wholeNumber(CANARY_SECONDS.min, CANARY_SECONDS.max),
+  ).default(CANARY_SECONDS.default),
   QUEUE_BOARD_PASSWORD: secret(text.optional()),
   METRICS_PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).optional(),
   STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) =>
@@ -298,6 +315,11 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
             linksByEmail: values.OIDC_LINK_BY_EMAIL,
             isOnly: values.OIDC_ONLY,
           }),
+    canary: Object.freeze({
+      urls: Object.freeze(values.WATCH_URLS),
+      target: values.WATCH_TARGET ?? null,
+      seconds: values.WATCH_SECONDS,
+    }),
     queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
     metricsPort: values.METRICS_PORT ?? null,
     stopGraceSeconds: values.STOP_GRACE_SECONDS ?? null,
@@ -370,6 +392,11 @@ function dnsResolvers(value: string): readonly string[] | null {
   return resolvers !== null && resolvers.length >= MIN_DNS_RESOLVERS && resolvers.length <= MAX_DNS_RESOLVERS
     ? resolvers
     : null;
+}
+
+function watchUrls(value: string): readonly string[] | null {
+  const urls = listOf(watchUrl)(value);
+  return urls !== null && urls.length <= MOST_WATCH_URLS ? urls : null;
 }
 
 function retrySeconds(value: string): readonly number[] | null {

@@ -75,6 +75,13 @@ export function urlOf(...protocols: readonly string[]): (text: string) => string
   };
 }
 
+/** An address that is pinged: absolute http or https, without user, password and fragment; a query is accepted. */
+export function watchUrl(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return null;
+  return url.username === '' && url.password === '' && url.hash === '' ? text : null;
+}
+
 /** A mail server: where it is, whether TLS comes first, and the sign-in where there is one. */
 export type SmtpServer = Readonly<{
   host: string;

@@ -5,6 +5,7 @@ import type { Judgement, Verdict } from '../core/checks/verdict.ts';
 import { extractAnswerEvidence, isFirstFailure } from '../core/incidents/answer-evidence.ts';
 import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
+import { CANARY } from '../core/system/canary.ts';
 import { holdingBodies, OutOfBodyMemory } from '../net/body-budget.ts';
 import type { Judge } from './judging/judge.ts';
 import type { Probe } from './probe.ts';
@@ -43,6 +44,8 @@ const CRASHED = 'The check could not be run here';
 
 export type CheckerParts = {
   probe: Probe;
+  /** Probes the canary, whose target the operator has chosen; default: as all others are. */
+  probeCanary?: Probe | undefined;
   judge: Pick<Judge, 'judge'>;
   stallWatch: Pick<StallWatch, 'watch'>;
   /** Null = bad results are never suspect. */
@@ -89,7 +92,8 @@ export class Checker {
     const { selfCheck } = this.#parts;
     const { observation } = measured;
     const judgement =
-      selfCheck === null || monitorId === null || target === null
+      // The canary turns bad by itself.
+      selfCheck === null || monitorId === null || monitorId === CANARY.monitorId || target === null
         ? measured.judgement
         : await selfCheck.apply({ monitor: monitorId, type: target.type }, measured.judgement);
     const isEvidence = target !== null && observation !== null && isFirstFailure(judgement.verdict, badVote);
@@ -97,12 +101,14 @@ export class Checker {
   }
 
   async #probeAndJudge(account: string, request: CheckRequest): Promise<Measured> {
-    const { probe, judge, stallWatch, now, aheadMs, onCrash } = this.#parts;
+    const { probe, probeCanary = probe, judge, stallWatch, now, aheadMs, onCrash } = this.#parts;
     const startedAtMs = now();
     const { target, inability, monitorId, identity } = request;
     if (target === null || inability !== null) return noVote(startedAtMs, inability ?? '');
     try {
-      const { result: observation, ownTime } = await stallWatch.watch(() => probe(target));
+      const { result: observation, ownTime } = await stallWatch.watch(() =>
+        monitorId === CANARY.monitorId ? probeCanary(target) : probe(target),
+      );
       const { judgement, conditions } = await judge.judge({ target, observation, account, check: identity });
       const counted = discountClock(discountStall(judgement, observation, ownTime), aheadMs());
       return { startedAtMs, observation, judgement: counted, conditions };

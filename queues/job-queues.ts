@@ -32,6 +32,7 @@ export const CHORES = [
   'reports',
   'maintenance',
   'drills',
+  'canary',
 ] as const;
 export type Chore = (typeof CHORES)[number];
 

@@ -1,7 +1,7 @@
-import { text } from 'node:stream/consumers';
 import { urlOf } from '../../config/formats.ts';
 import { LONGEST_SECONDS, SHORTEST_SECONDS } from '../../core/maintenance/window.ts';
 import { print, Refusal } from '../output.ts';
+import { callService } from '../service-call.ts';
 
 type StartOptions = {
   tag?: readonly string[];
@@ -61,13 +61,7 @@ function summaryOf({ id, name, key, status, current }: Record<string, unknown>):
   return { id, name, key, status, ends_at: endsAt };
 }
 
-/** How long an answer is waited for, in milliseconds. */
-const DEADLINE_MS = 30_000;
-
-/**
- * Calls the API of a service that may be anywhere: deploy scripts run beside no database. Throws a `Refusal` with what
- * the service said.
- */
+/** Calls the API of a service that may be anywhere: deploy scripts run beside no database. */
 // oxlint-disable-next-line max-params -- a call reads like the request that it sends
 async function call(
   env: NodeJS.ProcessEnv,
@@ -79,33 +73,5 @@ async function call(
   const base = urlOf('http:', 'https:')(url);
   if (base === null) throw new Refusal('SPOTCHECK_URL must be an http:// or https:// URL without query');
   if (token === '') throw new Refusal('SPOTCHECK_TOKEN is missing: an API token with the scope write');
-  const response = await fetch(`${base}/v1${path}`, {
-    method,
-    headers: { Authorization: `Bearer ${token}`, ...(body && { 'Content-Type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-    // A redirect could lead the token elsewhere.
-    redirect: 'manual',
-    signal: AbortSignal.timeout(DEADLINE_MS),
-  }).catch((error: unknown) => {
-    throw new Refusal(`${base} does not answer: ${causeOf(error)}`);
-  });
-  const answer = parse(response.body === null ? '' : await text(response.body));
-  if (response.ok) return answer;
-  throw new Refusal(
-    typeof answer['error'] === 'string' ? answer['error'] : `${base} answered with status ${response.status}`,
-  );
-}
-
-function parse(json: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
-}
-
-function causeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
+  return await callService({ method, url: `${base}/v1${path}`, token, ...(body && { body }) });
 }

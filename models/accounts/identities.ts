@@ -1,5 +1,6 @@
 import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
+import { CANARY } from '../../core/system/canary.ts';
 import { notifySessionsEnded } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { NO_PASSWORD_HASH } from '../secrets/password.ts';
@@ -102,8 +103,8 @@ export async function provisionUser(
 ): Promise<User | 'taken' | 'full' | 'no_account'> {
   return await inTransaction(database, async (run) => {
     const tenants = await run<{ id: string }>(
-      'SELECT id FROM tenants WHERE $1::text IS NULL OR id = $1 ORDER BY id LIMIT 2 FOR NO KEY UPDATE',
-      [wanted.tenantId],
+      'SELECT id FROM tenants WHERE ($1::text IS NULL OR id = $1) AND id <> $2 ORDER BY id LIMIT 2 FOR NO KEY UPDATE',
+      [wanted.tenantId, CANARY.tenantId],
     );
     const [tenant] = tenants;
     if (tenant === undefined || tenants.length > 1) return 'no_account';

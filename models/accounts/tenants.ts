@@ -1,5 +1,7 @@
+import { Op } from 'sequelize';
 import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
+import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, sqlStateOf } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
@@ -30,15 +32,17 @@ export async function createTenant(
   return isCreated ? await findTenant(database, id) : null;
 }
 
-/** A tenant by id; null when there is none. */
+/** A tenant by id; null when there is none, or it is that of the service itself. */
 export async function findTenant(database: Database, id: string): Promise<Tenant | null> {
+  if (id === CANARY.tenantId) return null;
   const record = await database.records.tenants.findByPk(id);
   return record === null ? null : record.get({ plain: true });
 }
 
-/** Every tenant, by creation. */
+/** Every tenant but that of the service itself, by creation. */
 export async function listTenants(database: Database): Promise<Tenant[]> {
   const records = await database.records.tenants.findAll({
+    where: { id: { [Op.ne]: CANARY.tenantId } },
     order: [
       ['createdAt', 'ASC'],
       ['id', 'ASC'],

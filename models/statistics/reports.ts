@@ -1,5 +1,6 @@
 import type { ReportContent, ReportDetails } from '../../core/statistics/reports/content.ts';
 import type { ReportPeriod, ReportWindow } from '../../core/statistics/reports/periods.ts';
+import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
@@ -62,7 +63,7 @@ export async function listTenantsWithout(
 ): Promise<{ id: string; createdAt: number }[]> {
   return await runOn(database.pool)<{ id: string; createdAt: number }>(
     `SELECT t.id, t.created_at AS "createdAt" FROM tenants t
-     WHERE EXISTS (SELECT FROM missing_reports(t.id, t.created_at, $1, $2, $3))
+     WHERE t.id <> '${CANARY.tenantId}' AND EXISTS (SELECT FROM missing_reports(t.id, t.created_at, $1, $2, $3))
      ORDER BY t.created_at, t.id`,
     columnsOf(newest),
   );

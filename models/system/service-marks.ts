@@ -1,3 +1,4 @@
+import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
 
@@ -39,7 +40,7 @@ const FIRST_START = 'first start';
 export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const { rows } = await database.pool.query<{ is_over: boolean }>(
     `INSERT INTO service_marks (name, at, resumed_at) SELECT $1, CASE WHEN EXISTS (SELECT 1
-     FROM tenants) THEN $2::bigint ELSE 0 END, $2
+     FROM tenants WHERE id <> '${CANARY.tenantId}') THEN $2::bigint ELSE 0 END, $2
      ON CONFLICT (name) DO UPDATE SET name = excluded.name
      RETURNING at > 0 AS is_over`,
     [FIRST_START, nowMs],

@@ -12,11 +12,13 @@ import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
 import { createAgent } from '../../models/agents/agents.ts';
 import { restoreRegion, retireRegion } from '../../models/agents/retired-regions.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
+import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { apiClient } from '../helpers/api-client.ts';
 import { hostCommands, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { openTestDatabase } from '../helpers/database.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 
 type Json = Record<string, unknown>;
@@ -103,6 +105,17 @@ function printsJson(command: string, makeArgs: (ground: Ground) => Promise<strin
       .map((line) => line.slice(0, line.indexOf(': ')));
     t.deepEqual(printed.slice(0, expected.length), expected, command);
   };
+}
+
+/** Another installation that takes any invitation, or refuses all of them; gives back where it takes them. */
+async function startPeer(t: ExecutionContext, status = 201): Promise<string> {
+  const { port } = await startHttpServer(t, (_request, response) => {
+    const pingUrl = `http://127.0.0.1:${port}/ping/mon_there.x`;
+    const answer = { ping_url: pingUrl, monitor_id: 'mon_there', is_notified: true };
+    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(status === 201 ? answer : { error: 'invitation is not valid' }));
+  });
+  return `http://127.0.0.1:${port}/connect/watch`;
 }
 
 const ofTenant = async ({ tenant }: Ground) => ['--tenant', tenant];
@@ -377,6 +390,65 @@ const CHECKS: Record<string, Record<string, Check>> = {
     '--json': printsJson('maintenance end', async ({ json }) => {
       return ['--id', String((await json('maintenance', 'start', '--all', '--for', '30m'))['id'])];
     }),
+  },
+  'watch invite': {
+    '--tenant': async ({ t, json, run, tenant, url }) => {
+      const { invitation } = await json('watch', 'invite', '--tenant', tenant);
+      t.true(String(invitation).startsWith(`http://localhost:${new URL(url).port}/connect/watch#v1.`));
+      t.regex((await run('watch', 'invite')).stderr, /several accounts: .+--tenant/);
+      t.is((await run('watch', 'invite', '--tenant', 'ten_service')).status, 1);
+    },
+    '--json': printsJson('watch invite', ofTenant),
+  },
+  'watch join': {
+    '--tenant': async (ground) => {
+      const { t, run, json } = ground;
+      const peer = await startPeer(t);
+      t.regex((await run('watch', 'join', `${peer}#v1.x`)).stderr, /several accounts: .+--tenant/);
+      const tenant = await newTenant(ground);
+      const { monitor_id: id } = await json('watch', 'join', `${peer}#v1.x`, '--no-wait', '--tenant', tenant);
+      t.deepEqual((await listOwnMonitorIds(ground.database, tenant, [String(id)])).length, 1);
+    },
+    '--no-wait': async ({ t, json, run, tenant }) => {
+      const peer = await startPeer(t);
+      const joined = await json('watch', 'join', `${peer}#v1.x`, '--no-wait', '--tenant', tenant);
+      t.like(joined, { watched_by: new URL(peer).origin, monitor_id_there: 'mon_there', first_ping_sent: undefined });
+      const again = await json('watch', 'join', `${peer}#v1.x`, '--no-wait', '--tenant', tenant);
+      t.deepEqual(again, joined);
+      // What came of nothing leaves nothing behind.
+      const refused = await run('watch', 'join', `${await startPeer(t, 400)}#v1.x`, '--no-wait', '--tenant', tenant);
+      t.deepEqual([refused.status, refused.stderr], [1, 'invitation is not valid\n']);
+      const away = await run('watch', 'join', 'http://127.0.0.1:9/connect/watch#v1.x', '--tenant', tenant);
+      t.regex(away.stderr, /^http:\/\/127\.0\.0\.1:9 does not answer: /);
+      t.regex((await run('watch', 'join', 'spk_token')).stderr, /what spotcheck watch invite printed/);
+      const own = (await json('watch', 'invite', '--tenant', tenant))['invitation'];
+      t.regex((await run('watch', 'join', String(own))).stderr, /cannot watch itself/);
+      await run('watch', 'remove', new URL(peer).origin);
+    },
+    '--json': async ({ t, run, tenant }) => {
+      const peer = await startPeer(t);
+      const { stdout } = await run('watch', 'join', `${peer}#v1.x`, '--no-wait', '--tenant', tenant);
+      t.regex(stdout, new RegExp(`^watches: ${new URL(peer).origin}\n`));
+    },
+  },
+  'watch add': {
+    '--no-wait': async ({ t, json, run }) => {
+      t.regex(
+        String((await json('watch', 'add', 'http://127.0.0.1:9/a', '--no-wait'))['name']),
+        /^127\.0\.0\.1:9#\w{8}$/,
+      );
+      t.is((await run('watch', 'add', 'ftp://127.0.0.1/')).status, 1);
+    },
+    '--json': async ({ t, run }) =>
+      t.regex((await run('watch', 'add', 'http://127.0.0.1:9/b', '--no-wait')).stdout, /^name: 127\.0\.0\.1:9#/),
+  },
+  'watch list': { '--json': printsJson('watch list') },
+  'watch remove': {
+    '--json': async ({ t, json, run }) => {
+      const { name } = await json('watch', 'add', 'http://127.0.0.1:9/c', '--no-wait');
+      t.deepEqual(await json('watch', 'remove', String(name)), { removed: name });
+      t.regex((await run('watch', 'remove', String(name))).stderr, /spotcheck watch list shows them/);
+    },
   },
 };
 

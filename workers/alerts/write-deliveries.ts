@@ -7,6 +7,7 @@ import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts
 import type { Change } from '../../core/incidents/change.ts';
 import { chooseMaintenance, type AlertMaintenance } from '../../core/maintenance/window.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
+import { CANARY, isCanaryTurn } from '../../core/system/canary.ts';
 import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
 import type { Route } from '../../models/alerts/channels.ts';
 import {
@@ -119,6 +120,8 @@ function deliveriesOf(
   const event = eventOf(change);
   if (event === null) return [];
   const { id, name, type, target, tenantId } = monitor;
+  // A ping says that everything works.
+  if (id === CANARY.monitorId && !isCanaryTurn(change)) return [];
   const during = chooseMaintenance(maintenance.get(monitor.no) ?? []);
   // People are not paged for trouble; of its end they hear where they were notified of the trouble.
   const waits = change.to === 'up' || during?.alerts === 'send' ? null : during;

@@ -8,6 +8,7 @@ import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-address.ts';
 import { Checker } from '../../probes/checker.ts';
+import { createHttpProbe } from '../../probes/http.ts';
 import type { Probe } from '../../probes/index.ts';
 import { SelfCheck } from '../../probes/self-check.ts';
 import { StallWatch } from '../../probes/stall-watch.ts';
@@ -154,6 +155,7 @@ function openChecker(runtime: Runtime, probe: Probe, selfCheckHosts: readonly Ho
   const { judge, log, now } = runtime;
   return new Checker({
     probe,
+    probeCanary: createHttpProbe({ allowPrivateNetwork: true }),
     judge,
     stallWatch: new StallWatch(),
     selfCheck: openSelfCheckOf(runtime, selfCheckHosts),

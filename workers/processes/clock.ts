@@ -17,6 +17,7 @@ const TIMETABLE = {
   reports: '40 */5 * * * *',
   maintenance: '27 * * * * *',
   drills: '2-59/10 * * * * *',
+  canary: '3-59/5 * * * * *',
 } as const satisfies Record<Chore, string>;
 
 /** Starts the clock, which only enqueues; every chore also runs once at the start. */

@@ -1,9 +1,11 @@
+import { CANARY } from '../../core/system/canary.ts';
 import { buildEmail } from '../../notifications/email/alert.ts';
 import { openMailSending, type MailSettings } from '../../notifications/email/sending.ts';
 import { attemptSlack } from '../../notifications/slack/attempt.ts';
 import { openSlackSending } from '../../notifications/slack/sending.ts';
 import { openTelegramSending, type TelegramSettings } from '../../notifications/telegram/sending.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
+import { openPingSending } from '../../notifications/webhook/ping.ts';
 import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { giveJobBack, postponeJob } from '../../queues/job-queues.ts';
 import { QUEUES, type DeliverJob } from '../../queues/payloads.ts';
@@ -36,6 +38,7 @@ const LOCK_MS = 15_000;
 export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): RunningProcess {
   const { database, backend, queues, log, metrics, newId, now, publicUrl } = runtime;
   const sending = openWebhookSending(options);
+  const sendPing = openPingSending({ ...options, publicUrl, now });
   const slackSending = openSlackSending({ ...options, apiUrl: options.slackApiUrl });
   const mail =
     options.mail &&
@@ -50,7 +53,8 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     database,
     newId,
     publicUrl,
-    sendWebhook: (delivery) => attemptWebhook(delivery, sending),
+    sendWebhook: (delivery) =>
+      delivery.account === CANARY.tenantId ? sendPing(delivery) : attemptWebhook(delivery, sending),
     sendTelegram: openTelegramSending(options.telegram, options.deadlineMs),
     sendSlack: (webhookUrl, message) => attemptSlack(webhookUrl, message, slackSending),
     sendEmail: mail && ((alert) => mail.send(buildEmail(alert))),

@@ -12,6 +12,7 @@ import { planMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 import { makeReports } from '../statistics/reports.ts';
 import { rollUp } from '../statistics/rollups.ts';
+import { createCanaryKeeper, type CanaryOptions } from '../system/canary.ts';
 import { reconcile } from '../system/reconcile.ts';
 import { maintainPartitions, retainHistory } from '../system/retention.ts';
 import { sweep } from '../system/sweep.ts';
@@ -33,6 +34,8 @@ export type MaintainOptions = {
   allowPrivateNetwork: boolean;
   whoisServer: { host: string; port: number };
   rdapBootstrapUrl: string;
+  /** Default: no addresses but those that commands have set. */
+  canary?: CanaryOptions;
 };
 
 /** Starts doing chores; what each did is logged and counted. */
@@ -85,11 +88,14 @@ export function startMaintain(runtime: Runtime, options: MaintainOptions): Runni
 }
 
 /** `signal` is aborted when the process stops: chores of many steps begin no other one. */
-type ChoreTools = Pick<MaintainOptions, 'rdapBootstrapUrl'> & { knowDomain: KnowDomain; signal: AbortSignal };
+type ChoreTools = Pick<MaintainOptions, 'rdapBootstrapUrl' | 'canary'> & {
+  knowDomain: KnowDomain;
+  signal: AbortSignal;
+};
 
 function openChores(
   runtime: Runtime,
-  { rdapBootstrapUrl, knowDomain, signal }: ChoreTools,
+  { rdapBootstrapUrl, canary, knowDomain, signal }: ChoreTools,
 ): Record<Chore, () => Promise<object>> {
   // The operator has chosen this one address (D-30); the guard is for what others name.
   const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'chores' });
@@ -103,6 +109,7 @@ function openChores(
     rollups: () => rollUp(runtime, { signal }),
     reports: () => makeReports(runtime, { signal }),
     maintenance: () => planMaintenance(runtime),
+    canary: createCanaryKeeper(runtime, canary),
     drills: async () => ({ ...(await mendDrills(runtime)), ...(await beginMonthlyDrills(runtime)) }),
   };
 }

@@ -198,6 +198,29 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
   };
 }
 
+/** When a ping last arrived at each address of the canary, in Unix milliseconds; null = never. */
+type CanaryPings = () => Promise<readonly { name: string; pingedAtMs: number | null }[]>;
+
+/** Registers when pings of the canary last arrived, read with each scrape: that alone is stale where they stop. */
+export function registerCanaryMetric(registry: Registry, read: CanaryPings): void {
+  let known: Awaited<ReturnType<CanaryPings>> = [];
+  const gauge = new Gauge({
+    name: 'spotcheck_canary_last_success_timestamp_seconds',
+    help: 'When a ping of the canary last arrived at an address, in Unix seconds; 0 = never',
+    labelNames: ['address'],
+    registers: [registry],
+    async collect() {
+      known = await within(
+        LAG_WAIT_MS,
+        read().catch(() => known),
+        known,
+      );
+      gauge.reset();
+      for (const { name, pingedAtMs } of known) gauge.set({ address: name }, (pingedAtMs ?? 0) / 1000);
+    },
+  });
+}
+
 /** A scrape waits no longer for PostgreSQL, in milliseconds: what was known last grows meanwhile. */
 const LAG_WAIT_MS = 1000;
 

@@ -6,6 +6,7 @@ import { createIdSource } from '../../models/secrets/ids.ts';
 import { createSecretBox, type SecretKey } from '../../models/secrets/secret-box.ts';
 import { runOn } from '../../models/sql.ts';
 import { unrolledSinceMs } from '../../models/statistics/rollups.ts';
+import { listCanaryAddresses } from '../../models/system/canary-addresses.ts';
 import type { ClockName } from '../../models/system/service-clock.ts';
 import { upsertActivity, type Activity } from '../../models/system/service-marks.ts';
 import { Judge } from '../../probes/judging/judge.ts';
@@ -13,7 +14,7 @@ import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
 import { registerQueueMetrics } from '../../queues/metrics.ts';
 import type { Runtime } from '../runtime.ts';
-import { createWorkerMetrics } from './metrics.ts';
+import { createWorkerMetrics, registerCanaryMetric } from './metrics.ts';
 import { ThrottledRecorder } from './throttled-recorder.ts';
 
 export type RuntimeOptions = {
@@ -46,6 +47,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
   });
   const metrics = createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool)));
+  registerCanaryMetric(registry, () => listCanaryAddresses(database));
   const backend = openQueueBackend({
     databaseUrl,
     redisUrl,

@@ -3,7 +3,9 @@ import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { serveCellRouter, type CellRouterLimits } from '../../../api/cell-router.ts';
+import { sealInvitation } from '../../../api/system/peer-heartbeats.ts';
 import { writeToken } from '../../../core/accounts/cells.ts';
+import { CANARY, MOST_ADDRESSES } from '../../../core/system/canary.ts';
 import { deleteUsedOnce } from '../../../models/accounts/identities.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { addProviderUser, Browser, openIdOf } from '../../api/accounts/open-id/open-id-sign-in.ts';
@@ -204,7 +206,30 @@ const providerSignIns: Walker = async (t) => {
   t.is(await numberOf(api, 'SELECT count(*) FROM open_id_used'), 0);
 };
 
+/** Whoever has an invitation makes ten addresses with it, and asks no more often than 30 times a minute. */
+const ownWatch: Walker = async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const expiresAt = Math.floor(Date.now() / 1000) + 60;
+  const invitation = sealInvitation({ tenantId, expiresAt }, api.database);
+  const join = (no: number) => {
+    const peer = `https://peer-${no}.example`;
+    return api.anonymous('POST', '/connect/watch', {
+      invitation,
+      peer_url: peer,
+      ping_url: `${peer}/ping/mon_1.x`,
+      every_seconds: 30,
+    });
+  };
+  t.deepEqual(await statusesOf(MOST_ADDRESSES + 1, join), thenRefused(MOST_ADDRESSES, 201, 400));
+  t.is(await numberOf(api, 'SELECT count(*) FROM channels WHERE tenant_id = $1', [CANARY.tenantId]), MOST_ADDRESSES);
+  t.is(await numberOf(api, 'SELECT count(*) FROM monitors WHERE tenant_id = $1', [tenantId]), MOST_ADDRESSES);
+  const rest = await Promise.all(Array.from({ length: 31 }, (_, no) => join(no)));
+  t.true(rest.some(({ status }) => status === 429));
+};
+
 export const ACCOUNT_WALKERS: Readonly<Record<string, Walker>> = {
+  'what watches the service itself': ownWatch,
   requests,
   'bodies of requests': bodies,
   'requests through a router': routedRequests,

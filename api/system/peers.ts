@@ -1,0 +1,109 @@
+import { Router, type RequestHandler } from 'express';
+import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import { MOST_ADDRESSES, readPeerRequest } from '../../core/system/canary.ts';
+import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { findTenant } from '../../models/accounts/tenants.ts';
+import { deleteCanaryAddress, listCanaryAddresses, storeCanaryAddress } from '../../models/system/canary-addresses.ts';
+import { findPeerHeartbeat, isTokenOf } from '../../models/system/peers.ts';
+import { ApiError, badRequest } from '../api-error.ts';
+import { networkOf } from '../client-address.ts';
+import type { Parts } from '../dependencies.ts';
+import { unknownRoute } from '../middleware/error-response.ts';
+import { readJson } from '../middleware/json-body.ts';
+import { removeMonitor } from '../monitors/changes.ts';
+import { addressOf } from '../request-context.ts';
+import { findPeer, keepPeerHeartbeat, openInvitation } from './peer-heartbeats.ts';
+
+/** Where other installations come with an invitation. */
+export const PEER_PATH = '/connect/watch';
+
+const MAX_BYTES = 8192;
+
+type PeerParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'logger' | 'rateLimits' | 'onScheduleChange'>;
+
+/**
+ * `POST /connect/watch`: another installation, which has an invitation, gets a heartbeat here and is pinged from here.
+ * `DELETE` ends both; the token of its heartbeat proves which installation it is.
+ */
+export function createPeerRouter(dependencies: PeerParts): Router {
+  const router = Router({ caseSensitive: true });
+  const limit: RequestHandler = async (_request, response, next) => {
+    await dependencies.rateLimits.take('watch', networkOf(addressOf(response) ?? ''));
+    next();
+  };
+  router.post('/', limit, ...readJson(MAX_BYTES), joinHandler(dependencies));
+  router.delete('/', limit, ...readJson(MAX_BYTES), leaveHandler(dependencies));
+  router.use(unknownRoute);
+  return router;
+}
+
+function joinHandler({ database, now, makeId, config, logger }: PeerParts): RequestHandler {
+  return async (request, response) => {
+    const nowMs = now();
+    const invitation = openInvitation(String(Object(request.body).invitation), database, nowMs);
+    if (invitation === null)
+      throw badRequest(
+        'invitation is not valid: it was made for another installation, or more than an hour ago. Make another one ' +
+          'with spotcheck watch invite',
+      );
+    const peer = readPeerRequest(request.body);
+    if (typeof peer === 'string') throw badRequest(peer);
+    const { peerUrl, pingUrl, everySeconds } = peer;
+    if (peerUrl === config.publicUrl) throw badRequest('peer_url is this installation: it cannot watch itself');
+    const tenant = await findTenant(database, invitation.tenantId);
+    if (tenant === null) throw badRequest('the account that was to watch no longer exists');
+    const isKnown = (await findPeer(database, peerUrl)) !== null;
+    if (!isKnown && (await listCanaryAddresses(database)).length >= MOST_ADDRESSES) throw tooMany();
+    const kept = await keepPeerHeartbeat(
+      {
+        database,
+        newId: makeId,
+        nowMs,
+        author: (action) => ({
+          ...authorOf(systemActor('Spotcheck'), action, { newId: makeId, nowMs }),
+          address: addressOf(response),
+        }),
+        config,
+      },
+      { tenant, peerUrl, everySeconds },
+    );
+    if (kept === null)
+      throw badRequest(
+        `the ${tenant.plan} plan of the account that was to watch allows at most ${PLAN_LIMITS[tenant.plan].monitors} ` +
+          'monitors, and it has reached the limit: delete one first',
+      );
+    const address = { origin: 'peer', name: peerUrl, monitorId: kept.monitorId, url: pingUrl } as const;
+    if (!(await storeCanaryAddress(database, address, { newId: makeId, nowMs }))) throw tooMany();
+    logger.info({ peer: peerUrl, tenant_id: kept.tenantId, monitor_id: kept.monitorId }, 'watch.joined');
+    response.status(201).json({ ping_url: kept.pingUrl, monitor_id: kept.monitorId, is_notified: kept.isNotified });
+  };
+}
+
+function tooMany(): ApiError {
+  return badRequest(
+    `this installation pings ${MOST_ADDRESSES} addresses already: remove one with spotcheck watch remove`,
+  );
+}
+
+function leaveHandler(dependencies: PeerParts): RequestHandler {
+  const { database, now, makeId, logger } = dependencies;
+  return async (request, response) => {
+    const { peer_url: peerUrl, token } = Object(request.body);
+    const peer = await findPeer(database, String(peerUrl));
+    const monitorId = peer?.monitorId ?? '';
+    if (peer === null || !(await isTokenOf(database, monitorId, String(token))))
+      throw new ApiError(404, 'no installation of this peer_url has a heartbeat with this token here');
+    const heartbeat = await findPeerHeartbeat(database, monitorId);
+    await deleteCanaryAddress(database, peer.channelId);
+    if (heartbeat !== null) {
+      const author = authorOf(systemActor('Spotcheck'), 'monitor.deleted', { newId: makeId, nowMs: now() });
+      await removeMonitor(dependencies, {
+        account: { tenantId: heartbeat.tenantId, plan: 'free' },
+        author: { ...author, address: addressOf(response) },
+        monitorId,
+      });
+    }
+    logger.info({ peer: peerUrl, monitor_id: monitorId }, 'watch.left');
+    response.status(204).end();
+  };
+}

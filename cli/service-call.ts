@@ -1,0 +1,45 @@
+import { text } from 'node:stream/consumers';
+import { Refusal } from './output.ts';
+
+/** A call of a service that may be anywhere; `token` is an API token, absent = none is needed. */
+export type ServiceCall = { method: string; url: string; token?: string; body?: object };
+
+/** How long an answer is waited for, in milliseconds. */
+const DEADLINE_MS = 30_000;
+
+/** Calls a service by HTTP. Throws a `Refusal` with what the service said, or why it does not answer. */
+export async function callService({ method, url, token, body }: ServiceCall): Promise<Record<string, unknown>> {
+  const { origin } = new URL(url);
+  const response = await fetch(url, {
+    method,
+    headers: {
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...(body && { 'Content-Type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    // A redirect could lead the token elsewhere.
+    redirect: 'manual',
+    signal: AbortSignal.timeout(DEADLINE_MS),
+  }).catch((error: unknown) => {
+    throw new Refusal(`${origin} does not answer: ${causeOf(error)}`);
+  });
+  const answer = parse(response.body === null ? '' : await text(response.body));
+  if (response.ok) return answer;
+  throw new Refusal(
+    typeof answer['error'] === 'string' ? answer['error'] : `${origin} answered with status ${response.status}`,
+  );
+}
+
+function parse(json: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message;
+}

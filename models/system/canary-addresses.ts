@@ -1,0 +1,126 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { CANARY, MOST_ADDRESSES } from '../../core/system/canary.ts';
+import { createChannel, deleteChannel } from '../alerts/channels.ts';
+import { findWebhook, openWebhook } from '../alerts/webhook-secrets.ts';
+import type { Database } from '../database.ts';
+import type { IdPrefix } from '../secrets/ids.ts';
+import { runOn } from '../sql.ts';
+
+/** Who set an address: a variable of the service, a command with this URL, or another installation, by its base. */
+export type AddressOrigin = 'environment' | 'command' | 'peer';
+
+/**
+ * An address that is pinged. `name` tells it from the others of its origin and has no secret; `host` is that of its
+ * URL. A peer has the monitor here that watches it in turn. Unix milliseconds; null = never.
+ */
+export type CanaryAddress = {
+  channelId: string;
+  origin: AddressOrigin;
+  name: string;
+  monitorId: string | null;
+  host: string;
+  pingedAtMs: number | null;
+  failedAtMs: number | null;
+  error: string | null;
+};
+
+/** How origin, monitor and name are written as the name of the channel. */
+const NAME = /^(environment|command|peer) (?:(mon_\w+) )?(.*)$/s;
+
+/** An address to store; a peer's has the monitor that watches the peer. */
+export type NewAddress = { origin: AddressOrigin; name: string; monitorId?: string; url: string };
+
+type Time = { newId: (prefix: IdPrefix) => string; nowMs: number };
+
+/** The name of an address that has no base of a peer: the host, and what tells it from others there. */
+export function nameAddress(url: string): string {
+  return `${new URL(url).host}#${createHash('sha256').update(url).digest('hex').slice(0, 8)}`;
+}
+
+/** The addresses, those of peers by their base, in the order in which they came. */
+export async function listCanaryAddresses(database: Pick<Database, 'pool'>): Promise<CanaryAddress[]> {
+  const rows = await runOn(database.pool)<Omit<CanaryAddress, 'origin' | 'monitorId'>>(
+    `SELECT c.id AS "channelId", c.name, c.url_host AS host, d.finished_at AS "pingedAtMs",
+       a.started_at AS "failedAtMs", a.error
+     FROM channels c
+     LEFT JOIN LATERAL (SELECT finished_at FROM deliveries WHERE channel_id = c.id AND outcome = 'delivered'
+       ORDER BY created_at DESC, id DESC LIMIT 1) d ON true
+     LEFT JOIN LATERAL (SELECT t.started_at, t.error FROM deliveries f JOIN delivery_attempts t ON t.delivery_id = f.id
+       WHERE f.channel_id = c.id AND f.outcome = 'failed' ORDER BY f.created_at DESC, f.id DESC LIMIT 1) a ON true
+     WHERE c.tenant_id = $1 ORDER BY c.created_at, c.id`,
+    [CANARY.tenantId],
+  );
+  return rows.map(({ name, ...row }) => {
+    const [, origin = 'command', monitorId = null, rest = name] = NAME.exec(name) ?? [];
+    return { ...row, origin: origin as AddressOrigin, name: rest, monitorId };
+  });
+}
+
+/**
+ * Stores an address under a name, in place of the one that the origin has under it; false where there are
+ * `MOST_ADDRESSES` others.
+ */
+export async function storeCanaryAddress(
+  database: Database,
+  { origin, name, monitorId, url }: NewAddress,
+  { newId, nowMs }: Time,
+): Promise<boolean> {
+  const now = Math.floor(nowMs / 1000);
+  // Nobody sees its name, which must not be one that a customer takes.
+  await runOn(database.pool)(
+    `INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, 'pro', $3) ON CONFLICT (id) DO NOTHING`,
+    [CANARY.tenantId, `${CANARY.tenantId} ${randomBytes(16).toString('hex')}`, now],
+  );
+  const addresses = await listCanaryAddresses(database);
+  const before = addresses.find((each) => each.origin === origin && each.name === name);
+  if (before === undefined && addresses.length >= MOST_ADDRESSES) return false;
+  if (before !== undefined) {
+    const isSame = before.monitorId === (monitorId ?? null);
+    if (isSame && (await openCanaryAddress(database, before.channelId)) === url) return true;
+    await deleteCanaryAddress(database, before.channelId);
+  }
+  await createChannel(database, {
+    id: newId('nch'),
+    tenantId: CANARY.tenantId,
+    type: 'webhook',
+    name: [origin, ...(monitorId === undefined ? [] : [monitorId]), name].join(' '),
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    webhook: { url, signingSecret: randomBytes(24).toString('base64url') },
+    nowMs,
+    author: null,
+  });
+  return true;
+}
+
+/** The URL of an address; null where it is gone or no key of the ring opens it. */
+export async function openCanaryAddress(database: Database, channelId: string): Promise<string | null> {
+  const sealed = await findWebhook(database, { tenantId: CANARY.tenantId, id: channelId }, 0);
+  try {
+    return sealed && openWebhook(database, sealed).url;
+  } catch {
+    return null;
+  }
+}
+
+/** Takes an address away; false where it is gone. */
+export async function deleteCanaryAddress(database: Database, channelId: string): Promise<boolean> {
+  return await deleteChannel(database, { tenantId: CANARY.tenantId, id: channelId, author: null });
+}
+
+/** Makes the addresses of a variable those that it has now; false where there were too many. */
+export async function replaceEnvironmentAddresses(
+  database: Database,
+  urls: readonly string[],
+  time: Time,
+): Promise<boolean> {
+  const wanted = new Map(urls.map((url) => [nameAddress(url), url]));
+  const known = (await listCanaryAddresses(database)).filter(({ origin }) => origin === 'environment');
+  for (const { name, channelId } of known) if (!wanted.has(name)) await deleteCanaryAddress(database, channelId);
+  let fits = true;
+  for (const [name, url] of wanted)
+    if (!known.some((each) => each.name === name))
+      fits = (await storeCanaryAddress(database, { origin: 'environment', name, url }, time)) && fits;
+  return fits;
+}

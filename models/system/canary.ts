@@ -1,0 +1,108 @@
+import { isDeepStrictEqual } from 'node:util';
+import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
+import type { MonitorState } from '../../core/incidents/state.ts';
+import { listAliveAgents } from '../../core/monitors/defaults.ts';
+import { CANARY, canarySettings } from '../../core/system/canary.ts';
+import type { Database } from '../database.ts';
+import { createMonitor, lockMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../monitors/monitor-changes.ts';
+import { inTransaction, runOn } from '../sql.ts';
+
+const KEY = { tenantId: CANARY.tenantId, id: CANARY.monitorId, author: null } as const;
+
+/** Of the mark that `maintain` makes. */
+const MARK = 'canary';
+
+/** The canary as its target and its keeper need it. Unix milliseconds; null = it was never marked. */
+export type CanaryState = {
+  state: MonitorState;
+  stateSinceMs: number;
+  markedAtMs: number | null;
+  reason: string | null;
+};
+
+/** The canary; null where no address was ever set. */
+export async function findCanary(database: Pick<Database, 'pool'>): Promise<CanaryState | null> {
+  const [found] = await runOn(database.pool)<CanaryState>(
+    {
+      name: 'find-canary',
+      text: `SELECT m.state, m.state_since AS "stateSinceMs", s.at AS "markedAtMs", t.reason FROM monitors m
+             LEFT JOIN service_marks s ON s.name = $2
+             LEFT JOIN transitions t ON t.monitor_id = m.id AND t.sequence = m.sequence
+             WHERE m.id = $1`,
+    },
+    [CANARY.monitorId, MARK],
+  );
+  return found ?? null;
+}
+
+/** Lets the canary change once more. */
+export async function markCanary(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
+  await runOn(database.pool)(
+    `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2)
+     ON CONFLICT (name) DO UPDATE SET at = excluded.at`,
+    [MARK, nowMs],
+  );
+}
+
+/**
+ * Makes the canary, or makes it what it is to be: checked at every running shared region, and at those that it was
+ * checked at before, until they are retired. Returns what the queue must learn.
+ */
+export async function arrangeCanary(
+  database: Database,
+  wanted: { target: string; intervalSeconds: number; nowMs: number },
+): Promise<ScheduleChange> {
+  const { nowMs } = wanted;
+  const shared = await database.records.agents.findAll({ where: { kind: 'first_party', revokedAt: null } });
+  const alive = listAliveAgents(shared, nowMs);
+  if (alive.length === 0) return noScheduleChange();
+  const changed = await inTransaction(database, async (run) => {
+    const locked = await lockMonitor(database, run, KEY);
+    if (locked === null) return null;
+    const kept = locked.agentIds.filter((id) => shared.some((agent) => agent.id === id));
+    const agentIds = [...new Set([...kept, ...alive])].toSorted();
+    const settings = canarySettings({ ...wanted, sources: agentIds.length });
+    const { monitor } = locked;
+    const isSame =
+      isDeepStrictEqual(agentIds, locked.agentIds.toSorted()) &&
+      Object.entries(settings).every(([name, value]) =>
+        isDeepStrictEqual(value, monitor[name as keyof typeof settings]),
+      );
+    if (isSame) return { schedule: noScheduleChange(), isPaused: !monitor.enabled };
+    const change = { settings, secrets: {}, agentIds };
+    const { schedule } = await updateMonitor({ database, run, nowMs, author: null }, locked, change);
+    return { schedule, isPaused: !monitor.enabled };
+  });
+  if (changed !== null && !changed.isPaused) return changed.schedule;
+  const settings = canarySettings({ ...wanted, sources: alive.length });
+  const made =
+    changed === null
+      ? await createMonitor(database, { ...KEY, settings, secrets: {}, agentIds: alive, nowMs }, null)
+      : await resumeMonitor(database, { ...KEY, nowMs });
+  return made?.schedule ?? noScheduleChange();
+}
+
+/** Stops the canary where it runs. Returns what the queue must learn. */
+export async function pauseCanary(database: Database, nowMs: number): Promise<ScheduleChange> {
+  return (await pauseMonitor(database, { ...KEY, nowMs }))?.schedule ?? noScheduleChange();
+}
+
+/**
+ * Deletes what the canary left behind before a moment (Unix milliseconds): of transitions all but the newest, of each
+ * address all pings but the newest that arrived.
+ */
+export async function deleteOldCanaryHistory(database: Pick<Database, 'pool'>, beforeMs: number): Promise<void> {
+  const run = runOn(database.pool);
+  await run(
+    `DELETE FROM transitions t USING monitors m
+     WHERE t.monitor_id = $1 AND m.id = $1 AND t.sequence < m.sequence AND t.detected_at < $2`,
+    [CANARY.monitorId, beforeMs],
+  );
+  await run('DELETE FROM incidents WHERE monitor_id = $1 AND resolved_at < $2', [CANARY.monitorId, beforeMs]);
+  await run(
+    `DELETE FROM deliveries d WHERE d.monitor_id = $1 AND d.created_at < $2 AND d.id NOT IN (
+       SELECT DISTINCT ON (n.channel_id) n.id FROM deliveries n WHERE n.monitor_id = $1 AND n.outcome = 'delivered'
+       ORDER BY n.channel_id, n.created_at DESC, n.id DESC)`,
+    [CANARY.monitorId, beforeMs],
+  );
+}

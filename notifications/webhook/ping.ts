@@ -1,0 +1,43 @@
+import { PING_EXPIRES_MS } from '../../core/system/canary.ts';
+import { createHttpClient } from '../../net/http-client.ts';
+import type { AttemptResult } from '../attempt-result.ts';
+import type { WebhookDelivery } from './attempt.ts';
+
+type PingSending = { deadlineMs: number; publicUrl: string; now: () => number };
+
+type Ping = Pick<WebhookDelivery, 'url' | 'message'>;
+
+/** How much of a response is read, in bytes: its status says all. */
+const RESPONSE_LIMIT = 1024;
+
+/**
+ * Opens what the addresses of the canary are pinged with: one POST, at private addresses as well, which the operator
+ * has chosen. It is never retried, for the next change brings the next ping, and one that has waited too long is not
+ * sent: it would prove what is true no more.
+ */
+export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (ping: Ping) => Promise<AttemptResult> {
+  const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'notifications' });
+  return async ({ url, message }) => {
+    const startedAtMs = now();
+    const ageMs = startedAtMs - message.event_at * 1000;
+    if (ageMs > PING_EXPIRES_MS) return unsent(`The ping was ${Math.round(ageMs / 1000)} s late, and was not sent`);
+    const exchange = await http({
+      url: new URL(url),
+      method: 'POST',
+      headers: { 'Content-Type': 'text/plain', 'User-Agent': 'Spotcheck/1 (ping)', 'Accept-Encoding': 'identity' },
+      body: `Spotcheck at ${publicUrl}: schedules, probes, decisions and deliveries work\n`,
+      deadlineMs,
+      bodyLimit: () => RESPONSE_LIMIT,
+    });
+    const durationMs = Math.max(0, Math.round(now() - startedAtMs));
+    if (exchange.outcome === 'failed') return { ...unsent(exchange.reason), durationMs };
+    const { status } = exchange;
+    return status >= 200 && status < 300
+      ? { outcome: 'delivered', statusCode: status, durationMs, error: null, response: null }
+      : { ...unsent(`The address responded with ${status}`), statusCode: status, durationMs };
+  };
+}
+
+function unsent(error: string): AttemptResult {
+  return { outcome: 'failed', statusCode: null, durationMs: 0, error, response: null };
+}

@@ -1,0 +1,101 @@
+import anyTest, { type TestFn } from 'ava';
+import { sealInvitation } from '../../../api/system/peer-heartbeats.ts';
+import { MOST_ADDRESSES } from '../../../core/system/canary.ts';
+import { listCanaryAddresses, openCanaryAddress, storeCanaryAddress } from '../../../models/system/canary-addresses.ts';
+import { withApiServer, type ApiServer } from '../api-server.ts';
+
+const test = anyTest as TestFn<{ api: ApiServer }>;
+withApiServer(test);
+
+const PATH = '/connect/watch';
+
+function invitationOf(api: ApiServer, tenantId: string, seconds = 3600): string {
+  return sealInvitation({ tenantId, expiresAt: Math.floor(Date.now() / 1000) + seconds }, api.database);
+}
+
+function requestOf(name: string, invitation: string) {
+  const peer = `https://${name}.example`;
+  return { invitation, peer_url: peer, ping_url: `${peer}/ping/mon_1.secret-of-the-peer`, every_seconds: 30 };
+}
+
+test('/canary says what state the canary is to have, to anyone, and 503 while there is none', async (t) => {
+  const { anonymous } = t.context.api;
+  t.like(await anonymous('GET', '/canary'), { status: 503, text: 'The canary keeps its state' });
+  t.is((await anonymous('POST', '/canary')).status, 405);
+});
+
+test('an invited installation gets a heartbeat and is pinged; again it gets the same one', async (t) => {
+  const { api } = t.context;
+  const { tenantId, owner } = await api.account();
+  const joined = await api.anonymous('POST', PATH, requestOf('first', invitationOf(api, tenantId)));
+  t.is(joined.status, 201, joined.text);
+  t.false(joined.json['is_notified']);
+  const shown = await owner('GET', `/v1/monitors/${joined.json['monitor_id']}`);
+  t.like(shown.json, {
+    name: 'Spotcheck at https://first.example',
+    type: 'heartbeat',
+    interval_seconds: 60,
+    heartbeat_grace_seconds: 20,
+  });
+  const token = String(joined.json['ping_url']).split('/ping/').at(-1);
+  t.is((await api.anonymous('POST', `/ping/${token}`)).status, 200);
+  const [address] = await listCanaryAddresses(api.database);
+  t.like(address, { origin: 'peer', name: 'https://first.example', monitorId: joined.json['monitor_id'] });
+
+  const again = { ...requestOf('first', invitationOf(api, tenantId)), ping_url: 'https://first.example/ping/new' };
+  t.like((await api.anonymous('POST', PATH, again)).json, joined.json);
+  const addresses = await listCanaryAddresses(api.database);
+  const same = addresses.filter(({ name }) => name === 'https://first.example');
+  t.is(same.length, 1);
+  t.is(await openCanaryAddress(api.database, same[0]?.channelId ?? ''), again.ping_url);
+
+  const left = await api.anonymous('DELETE', PATH, { peer_url: 'https://first.example', token });
+  t.is(left.status, 204, left.text);
+  t.is((await owner('GET', `/v1/monitors/${joined.json['monitor_id']}`)).status, 404);
+  t.false((await listCanaryAddresses(api.database)).some(({ name }) => name === 'https://first.example'));
+});
+
+test('without a good invitation nothing is set up', async (t) => {
+  const { api } = t.context;
+  const { tenantId, owner } = await api.account();
+  for (const invitation of ['', 'v1.k1.AAAA', invitationOf(api, tenantId, -1), tenantId]) {
+    const { status, json } = await api.anonymous('POST', PATH, requestOf('bad', invitation));
+    t.is(status, 400);
+    t.regex(String(json['error']), /invitation is not valid/);
+  }
+  const gone = await api.anonymous('POST', PATH, requestOf('bad', invitationOf(api, 'ten_gone')));
+  t.regex(gone.text, /account that was to watch no longer exists/);
+  const own = { ...requestOf('bad', invitationOf(api, tenantId)), peer_url: 'nonsense' };
+  t.regex((await api.anonymous('POST', PATH, own)).text, /peer_url must be/);
+  t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
+  t.false((await listCanaryAddresses(api.database)).some(({ name }) => name.includes('bad')));
+});
+
+test('only the token of its heartbeat takes an installation away, not that of another one of that name', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const joined = await api.anonymous('POST', PATH, requestOf('kept', invitationOf(api, tenantId)));
+  const mallory = await api.account();
+  const name = 'Spotcheck at https://kept.example';
+  const { json } = await mallory.owner('POST', '/v1/monitors', { name, type: 'heartbeat' });
+  const foreign = (await mallory.owner('GET', `/v1/monitors/${json['id']}`)).json;
+  const token = JSON.parse(JSON.stringify(foreign)).check_spec.heartbeat.token;
+  for (const wrong of [token, 'x', null, joined.json['monitor_id']])
+    t.is((await api.anonymous('DELETE', PATH, { peer_url: 'https://kept.example', token: wrong })).status, 404);
+  t.is((await api.anonymous('DELETE', PATH, { token })).status, 404);
+  t.true((await listCanaryAddresses(api.database)).some(({ name: each }) => each === 'https://kept.example'));
+});
+
+test.serial('beyond the addresses that are kept none is added, and no heartbeat made', async (t) => {
+  const { api } = t.context;
+  const { tenantId, owner } = await api.account();
+  t.teardown(async () => void (await api.database.pool.query('DELETE FROM channels')));
+  for (let number = 0; number < MOST_ADDRESSES; number += 1) {
+    const address = { origin: 'command', name: String(number), url: `https://a.example/${number}` } as const;
+    await storeCanaryAddress(api.database, address, { newId: api.makeId, nowMs: Date.now() });
+  }
+  const { status, text } = await api.anonymous('POST', PATH, requestOf('late', invitationOf(api, tenantId)));
+  t.is(status, 400);
+  t.regex(text, /pings 10 addresses already/);
+  t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
+});
