@@ -27,8 +27,8 @@ export function CreatingCommand({ pingKey }: { pingKey: string }) {
       <CopyText text={`curl -fsS -m 10 --retry 5 "${address}?create=1"`} label="Command that creates a heartbeat" />
       <PingLoopbackHint url={pingAddress(pingKey, 'backup')} />
       <p class="text-sm text-soft">
-        That part has up to 64 lowercase letters, digits, <Code>-</Code> and <Code>_</Code>. Without{' '}
-        <Code>?create=1</Code> the ping counts for a heartbeat that is already there.
+        It can have up to 64 lowercase letters, digits, <Code>-</Code> and <Code>_</Code>. Without{' '}
+        <Code>?create=1</Code> the ping only counts for an existing heartbeat.
       </p>
     </div>
   );

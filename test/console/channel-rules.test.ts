@@ -40,8 +40,8 @@ test('rules are written in fields, judged there, saved, and read as sentences', 
   await rule.getByLabel('Hours', { exact: true }).fill('at night');
   await page.getByRole('button', { name: 'Save rules' }).click();
   await rule.getByText('A whole number, 1 to 20').waitFor();
-  await rule.getByText('Needs a delay or a repetition').waitFor();
-  await rule.getByText('Write hours as in Mo-Su 22:00-07:00').waitFor();
+  await rule.getByText('Requires a delay or a repeat interval').waitFor();
+  await rule.getByText('Use a format like Mo-Su 22:00-07:00').waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.is(await rulesOf(), undefined);
 
@@ -110,17 +110,17 @@ test('a channel shows each of its messages as it would be sent, and why one is n
   await page.getByText('Every event is sent at once.').waitFor();
   await page.getByRole('button', { name: 'Unstable', exact: true }).click();
   await telegram.getByText('Unstable: Shop').waitFor();
-  await page.getByText('At present this channel does not summarize flapping.').waitFor();
+  await page.getByText('Currently, this channel does not summarize flapping.').waitFor();
   t.deepEqual(await findBarriers(page), []);
 
   const email = { type: 'email', address: 'oncall@customer.example', wantsReports: true } as const;
   await page.goto(await messagesOf(t, account.tenantId, email));
   await page.getByRole('button', { name: 'Report', exact: true }).click();
-  const html = page.getByLabel('HTML of the email');
+  const html = page.getByLabel('Email HTML');
   await html.getByRole('cell', { name: '99.702%' }).waitFor();
   t.is(await html.evaluate((box) => box.ownerDocument.defaultView?.getComputedStyle(box).backgroundColor), WHITE);
   await page.getByText('Plain text').click();
-  await page.getByLabel('Plain text of the email').getByText('unsubscribe?token=***').waitFor();
+  await page.getByLabel('Email plain text').getByText('unsubscribe?token=***').waitFor();
   t.deepEqual(await findBarriers(page), []);
 
   const template = { method: 'POST', contentType: 'application/json', body: '{"text": {{ title }} }' } as const;

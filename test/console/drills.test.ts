@@ -70,14 +70,14 @@ test('a drill is started on the page of its monitor, and its stopwatch is read t
   await page.goto(`/monitors/${monitorId}`);
   await page.getByText('No drills yet.').waitFor();
   await page.getByRole('button', { name: 'Start a drill' }).click();
-  await page.getByText('get an alert that says it is a drill').waitFor();
+  await page.getByText('get an alert marked as a drill').waitFor();
   await page.getByRole('button', { name: 'Start drill', exact: true }).click();
-  await page.getByText('Locations answer').waitFor();
+  await page.getByText('Waiting for locations').waitFor();
   await finish(t, prepared);
   const row = page.getByRole('row', { name: /Pager/ });
   await row.getByText('129 ms').waitFor();
   await page.getByText('decided 64 ms after the first failing answer').waitFor();
-  await page.getByText('A channel that was deleted was left out: the monitor is muted').waitFor();
+  await page.getByText('A channel that was deleted was skipped: the monitor is muted').waitFor();
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(await findSideways(page), []);
 
@@ -86,7 +86,7 @@ test('a drill is started on the page of its monitor, and its stopwatch is read t
   await onChannel.getByText('129 ms').waitFor();
   await onChannel.getByText('64 ms').waitFor();
   await page.getByRole('button', { name: 'Start a drill' }).click();
-  await page.getByText('get an alert that says it is a drill').waitFor();
+  await page.getByText('get an alert marked as a drill').waitFor();
   t.deepEqual(await findBarriers(page), []);
   await page.getByRole('dialog').getByRole('button', { name: /Shop/ }).click();
   await page.getByText('Drill started').waitFor();

@@ -35,7 +35,7 @@ const KINDS: Record<Kind, { label: string; off?: string }> = {
   channel_disconnected: { label: 'Chat unavailable' },
   report: { label: 'Report', off: 'reports are not sent to this channel.' },
   drill: { label: 'Drill' },
-  drill_end: { label: 'End of a drill' },
+  drill_end: { label: 'Drill ended' },
   test: { label: 'Test' },
 };
 
@@ -47,10 +47,10 @@ export function Messages({ channel }: { channel: Channel }) {
   );
   return (
     <>
-      <Section title="Rules" lead="Change them, and try others on the last 30 days, under Settings.">
+      <Section title="Rules" lead="Edit rules and test them on the last 30 days under Settings.">
         <Sentences channel={channel} />
       </Section>
-      <Section title="Messages" lead="Samples, written by the code that delivers. Secrets are shown as ***.">
+      <Section title="Messages" lead="Samples, rendered as they are delivered. Secrets are shown as ***.">
         <Loaded load={load}>{({ previews }) => <Chooser channel={channel} previews={previews} />}</Loaded>
       </Section>
     </>
@@ -86,7 +86,7 @@ function Chooser({ channel, previews }: { channel: Channel; previews: readonly M
           {!shown.sent && (
             <p class="flex flex-wrap items-baseline gap-x-2">
               <Badge>Not sent</Badge>
-              <span class="text-soft">At present {KINDS[shown.kind].off ?? 'no rule of this channel matches it.'}</span>
+              <span class="text-soft">Currently, {KINDS[shown.kind].off ?? 'no rule of this channel matches.'}</span>
             </p>
           )}
           {shown.problem !== null && (
@@ -132,9 +132,9 @@ function EmailShown({ email: { to, subject, text, html, attachment } }: { email:
         <FactLine name="Subject">{subject}</FactLine>
         {attachment !== null && <FactLine name="Attachment">{attachment}</FactLine>}
       </dl>
-      <SafeHtml html={html} label="HTML of the email" class="rounded-md border border-line wrap-anywhere" />
+      <SafeHtml html={html} label="Email HTML" class="rounded-md border border-line wrap-anywhere" />
       <Fold title="Plain text">
-        <Plain text={text} label="Plain text of the email" />
+        <Plain text={text} label="Email plain text" />
       </Fold>
     </>
   );
@@ -196,7 +196,7 @@ function RequestShown({ request: { method, url, headers, body, cut } }: { reques
         {method} {url}
       </p>
       {json === null ? <Plain text={body} label="Body" /> : <JsonText value={json} label="Body" />}
-      {cut && <p class="text-soft">The first {body.length} characters of it.</p>}
+      {cut && <p class="text-soft">First {body.length} characters only.</p>}
       <Fold title="Headers">
         <Plain
           text={Object.entries(headers)

@@ -54,12 +54,12 @@ const NEW_RULE: Draft = {
 /** What the fields say where a rule cannot be saved, by their names in the API. */
 const TEXTS: Readonly<Record<string, string>> = {
   '': 'Never used: an earlier rule matches the same events and tags. Move it up or remove it.',
-  after_seconds: 'Only trouble can wait: choose another event as well',
-  repeat_seconds: 'Only trouble is repeated: choose another event as well',
-  repeat_max: 'Enter how often it repeats',
-  unless_acknowledged: 'Needs a delay or a repetition',
+  after_seconds: 'Recoveries are never delayed. Choose another event as well',
+  repeat_seconds: 'Recoveries are never repeated. Choose another event as well',
+  repeat_max: 'Enter a repeat interval',
+  unless_acknowledged: 'Requires a delay or a repeat interval',
   'quiet.timezone': 'Choose a time zone',
-  'quiet.hours': 'Write hours as in Mo-Su 22:00-07:00, and leave some time of the week',
+  'quiet.hours': 'Use a format like Mo-Su 22:00-07:00, and leave part of the week free',
 };
 
 /** The rules of a channel: as sentences for who reads, as a form for who may change them. */

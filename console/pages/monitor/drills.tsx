@@ -22,23 +22,23 @@ export const DRILL_POLL_MS = 1000;
 
 /** What a drill does. */
 export const DRILL_TEXT =
-  'Each location acts as if it had failed, and the monitor’s channels get an alert that says it is a drill. It ends ' +
-  'by itself after 30 seconds. Nothing is counted.';
+  'Each location simulates a failure, and the monitor’s channels get an alert marked as a drill. It ends after 30 ' +
+  'seconds, and doesn’t count toward uptime.';
 
 const STATUSES: Record<Drill['status'], { label: string; tone: 'plain' | 'good' | 'bad' }> = {
-  failing: { label: 'Locations answer', tone: 'plain' },
+  failing: { label: 'Waiting for locations', tone: 'plain' },
   alerted: { label: 'In progress', tone: 'plain' },
   ended: { label: 'Ended', tone: 'good' },
-  failed: { label: 'No alert came of it', tone: 'bad' },
+  failed: { label: 'No alert sent', tone: 'bad' },
 };
 
-/** Why a channel was left out. */
+/** Why a channel was skipped. */
 export const SKIPS: Record<Schemas['DrillSkip']['reason'], string> = {
-  rules: 'no rule lets it through',
+  rules: 'no rule matches',
   quiet_hours: 'quiet hours',
   mute: 'the monitor is muted',
   maintenance: 'maintenance',
-  outage: 'the monitor really fails, so it got no end of the drill',
+  outage: 'the monitor is really failing, so no end of the drill was sent',
 };
 
 /** The drills of a monitor: a button to start one, the stopwatch of the newest, and those before it. */
@@ -109,10 +109,10 @@ function Stopwatch({ drill }: { drill: Drill }) {
           <span class="text-soft">decided {formatLatency(decidedMs)} after the first failing answer</span>
         )}
       </p>
-      {silent.length > 0 && status !== 'failing' && <p class="text-sm">No answer from {silent.join(', ')}</p>}
+      {silent.length > 0 && status !== 'failing' && <p class="text-sm">No response from {silent.join(', ')}</p>}
       {deliveries.length > 0 && (
         <Table
-          caption="Deliveries of the newest drill, with the time since the first failing answer"
+          caption="Deliveries of the newest drill, with the time since the first failing response"
           columns={DELIVERIES}
           rows={deliveries}
           keyOf={(delivery) => delivery.delivery_id}
@@ -121,7 +121,7 @@ function Stopwatch({ drill }: { drill: Drill }) {
       )}
       {skipped.map(({ channel_id: channelId, channel_name: name, event, reason }) => (
         <p key={`${channelId} ${event}`} class="text-sm text-soft">
-          {name ?? 'A channel that was deleted'} was left out: {SKIPS[reason]}
+          {name ?? 'A channel that was deleted'} was skipped: {SKIPS[reason]}
         </p>
       ))}
     </div>
@@ -139,7 +139,7 @@ const DELIVERIES: readonly Column<Delivery>[] = [
 
 const EARLIER: readonly Column<Drill>[] = [
   { head: 'Started', class: 'whitespace-nowrap', cell: ({ started_at: at }) => formatShort(at) },
-  { head: 'By', cell: ({ trigger }) => (trigger === 'monthly' ? 'Each month' : 'Request') },
+  { head: 'Trigger', cell: ({ trigger }) => (trigger === 'monthly' ? 'Monthly' : 'Manual') },
   {
     head: 'Result',
     cell: ({ status }) => <Badge tone={STATUSES[status].tone}>{STATUSES[status].label}</Badge>,

@@ -97,7 +97,7 @@ function LinkDialog({ name, onClose }: { name: string; onClose: () => void }) {
       onSubmit={() => void submit()}
       onClose={onClose}
     >
-      <p class="text-sm text-soft">Sign in there next. From then on that account signs you in here.</p>
+      <p class="text-sm text-soft">Next, sign in there. From then on, that account signs you in here.</p>
       <PasswordField value={password} error={form.problem('password')} />
       {hasCode && <CodeField value={code} error={form.problem('code')} />}
     </FormDialog>

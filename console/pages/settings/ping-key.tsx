@@ -23,7 +23,7 @@ function Shown({ answer: { ping_key: found }, load }: { answer: Answer; load: Lo
   if (found === null)
     return (
       <Empty icon="key" title="No ping key yet" action={canWrite() && <Replace load={load} />}>
-        With a ping key jobs create their heartbeat monitors by their first ping.
+        With a ping key, a job’s first ping creates its heartbeat monitor.
       </Empty>
     );
   return (
@@ -61,8 +61,7 @@ function Shown({ answer: { ping_key: found }, load }: { answer: Answer; load: Lo
 function Replace({ load, isFirst = true }: { load: Load<Answer>; isFirst?: boolean }) {
   const action = useAction();
   const replace = async () => {
-    const text =
-      'Jobs that use the present key are refused at once, until they have the new one. Heartbeats stay as they are.';
+    const text = 'Pings with the current key are rejected immediately. Heartbeats are kept.';
     if (!isFirst && !(await confirm({ title: 'Replace the ping key?', text, action: 'Replace key' }))) return;
     await action.run(async () => {
       await api.post('/ping-key');
@@ -84,7 +83,8 @@ function Replace({ load, isFirst = true }: { load: Load<Answer>; isFirst?: boole
 function Remove({ load }: { load: Load<Answer> }) {
   const action = useAction();
   const remove = async () => {
-    const text = 'Jobs that use it are refused at once. Heartbeats stay, and can be pinged by their own URLs.';
+    const text =
+      'Pings with this key are rejected immediately. Heartbeats are kept, and still accept pings at their own URLs.';
     if (!(await confirm({ title: 'Delete the ping key?', text, action: 'Delete key' }))) return;
     await action.run(async () => {
       await api.delete('/ping-key');
