@@ -23,7 +23,7 @@ import type { QueueBackend } from '../queues/connection.ts';
 import type { DueAttempt, JobQueues } from '../queues/job-queues.ts';
 import { createAwayReading, createQueueReading } from '../queues/metrics.ts';
 import { createScheduleNotifier } from '../queues/region-cache.ts';
-import { OpenIdProvider, type OpenIdSettings } from './accounts/open-id/provider.ts';
+import type { OpenIdProvider, OpenIdSettings } from './accounts/open-id/provider.ts';
 import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
 import { basePathOf } from './base-path.ts';
@@ -118,7 +118,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       }),
       enqueueAttempts,
       enqueueDrill: async (answers) => queues.enqueueDrill(answers, await listCheckRegions(database)),
-      openId: options.openId && new OpenIdProvider(options.openId, { logger: log, now: Date.now }),
+      openId: options.openId && (await openProvider(options.openId, log)),
       authorizeSlack: slackApp === null ? null : (code) => authorizeSlack(code, slackApp, slackSending),
       telegramBot: nameBot(telegram.botToken),
       sendSlack,
@@ -185,6 +185,12 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
  */
 function partWith(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');
+}
+
+/** Opens the provider of sign-ins; its packages are loaded only where there is one. */
+async function openProvider(settings: OpenIdSettings, logger: Logger): Promise<OpenIdProvider> {
+  const { OpenIdProvider } = await import('./accounts/open-id/provider.ts');
+  return new OpenIdProvider(settings, { logger, now: Date.now });
 }
 
 /** Half an app is none: its links open, and what comes back cannot be exchanged. */

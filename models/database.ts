@@ -16,15 +16,15 @@ import { ormOn } from './orm.ts';
 import type { SecretBox } from './secrets/secret-box.ts';
 
 /**
- * One PostgreSQL: `orm` for records that people edit and `pool` for plain SQL, on the same connections; `Client` for a
- * connection of one's own.
+ * One PostgreSQL: `records` on `orm` for what people edit and `pool` for plain SQL, on the same connections; `Client`
+ * for a connection of one's own. The ORM is loaded by the first use of either.
  */
 export type Database = {
-  orm: Sequelize;
   pool: Pool;
   Client: ClientClass;
   secrets: SecretBox;
-  records: Records;
+  readonly orm: Sequelize;
+  readonly records: Records;
 };
 
 /** The mapped tables of one connection. */
@@ -82,18 +82,31 @@ export function openDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 30_000,
   });
   pool.on('error', (error) => options.onError?.(error));
-  const orm = ormOn(pool);
-  return { orm, pool, Client, secrets: options.secrets, records: defineRecords(orm) };
+  let mapped: Pick<Database, 'orm' | 'records'> | null = null;
+  const map = () => (mapped ??= mapRecords(pool));
+  return {
+    pool,
+    Client,
+    secrets: options.secrets,
+    get orm() {
+      return map().orm;
+    },
+    get records() {
+      return map().records;
+    },
+  };
 }
 
-function defineRecords(orm: Sequelize): Records {
-  return {
+function mapRecords(pool: Pool): Pick<Database, 'orm' | 'records'> {
+  const orm = ormOn(pool);
+  const records = {
     tenants: defineTenantRecord(orm),
     apiTokens: defineApiTokenRecord(orm),
     agents: defineAgentRecord(orm),
     monitors: defineMonitorRecord(orm),
     channels: defineChannelRecord(orm),
   };
+  return { orm, records };
 }
 
 /**

@@ -1,5 +1,8 @@
+import { createRequire } from 'node:module';
 import { domainToASCII } from 'node:url';
-import { parse } from 'tldts';
+import type * as Tldts from 'tldts';
+
+const require = createRequire(import.meta.url);
 
 /**
  * The domain that a host name belongs to at its registry, in ASCII, by the ICANN part of the public suffix list. What
@@ -8,6 +11,8 @@ import { parse } from 'tldts';
  * and a name without a dot.
  */
 export function findRegistrableDomain(host: string): string | null {
+  // The list takes 13 MB, and many a process never asks.
+  const { parse } = require('tldts') as typeof Tldts;
   const { domain, isIp } = parse(domainToASCII(host.replace(/\.$/, '')));
   return isIp === true ? null : domain;
 }

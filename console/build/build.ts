@@ -44,7 +44,7 @@ export type Built = { files: readonly FileSize[]; firstLoad: readonly FileSize[]
 export async function buildConsole(): Promise<Built | null> {
   const bundle = await loadBundler();
   if (bundle === null) return null;
-  const stamp = await stampSources();
+  const stamp = stampSources();
   const outDir = await mkdtemp(join(CONSOLE, '.dist-'));
   try {
     // The server may run as another user.

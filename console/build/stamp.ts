@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { glob, readFile } from 'node:fs/promises';
+import { globSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -26,19 +27,18 @@ const MADE = ['console/dist/**', 'console/.dist-*/**'];
 
 /** Whether the console was built from the present sources. */
 export async function isConsoleBuilt(): Promise<boolean> {
-  const [built, current] = await Promise.all([readFile(join(DIST, 'stamp'), 'utf8').catch(() => null), stampSources()]);
-  return built === current;
+  const built = await readFile(join(DIST, 'stamp'), 'utf8').catch(() => null);
+  return built === stampSources();
 }
 
-/** Returns a hash of all sources of the console. */
-export async function stampSources(): Promise<string> {
-  const paths: string[] = [];
-  for await (const path of glob(SOURCES, { cwd: ROOT, exclude: MADE })) paths.push(path);
+/** Returns a hash of all sources of the console. Every start makes one: read one by one they take half the time. */
+export function stampSources(): string {
+  const paths = globSync(SOURCES, { cwd: ROOT, exclude: MADE });
   const hash = createHash('sha256');
   for (const path of paths.toSorted())
     hash
       .update(`${path}\0`)
-      .update(await readFile(join(ROOT, path)))
+      .update(readFileSync(join(ROOT, path)))
       .update('\0');
   return hash.digest('hex');
 }

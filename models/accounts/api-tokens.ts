@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { Op, type InferAttributes, type WhereOptions } from 'sequelize';
+import type { InferAttributes, WhereOptions } from 'sequelize';
 import { writeToken } from '../../core/accounts/cells.ts';
 import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { TokenScope } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
-import { transactionOn } from '../orm.ts';
+import { sequelize, transactionOn } from '../orm.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
@@ -158,6 +158,7 @@ export async function revokeTenantToken(
   database: Database,
   { tenantId, ...revocation }: { tenantId: string } & Revocation,
 ): Promise<boolean> {
+  const { Op } = sequelize();
   const isGood = { revokedAt: null, expiresAt: { [Op.or]: [null, { [Op.gt]: Math.floor(revocation.nowMs / 1000) }] } };
   return await revoke(database, { tenantId, id: revocation.id, ...isGood }, revocation);
 }
@@ -193,6 +194,7 @@ export async function listApiTokens(database: Database, tenantId: string): Promi
 
 /** Those of a tenant's tokens that are good, or were so after this moment. */
 export async function listRecentTokens(database: Database, tenantId: string, sinceMs: number): Promise<ApiToken[]> {
+  const { Op } = sequelize();
   const after = { [Op.or]: [null, { [Op.gt]: Math.floor(sinceMs / 1000) }] };
   return await readTokens(database, { tenantId, revokedAt: after, expiresAt: after });
 }

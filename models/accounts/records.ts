@@ -1,14 +1,14 @@
-import {
-  DataTypes,
-  type CreationOptional,
-  type InferAttributes,
-  type InferCreationAttributes,
-  type Model,
-  type ModelStatic,
-  type Sequelize,
+import type {
+  CreationOptional,
+  InferAttributes,
+  InferCreationAttributes,
+  Model,
+  ModelStatic,
+  Sequelize,
 } from 'sequelize';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { TokenScope } from '../../core/accounts/roles.ts';
+import { sequelize } from '../orm.ts';
 
 /** A row of `tenants`: the account that owns everything else. */
 export interface TenantRecord extends Model<InferAttributes<TenantRecord>, InferCreationAttributes<TenantRecord>> {
@@ -36,6 +36,7 @@ export interface ApiTokenRecord extends Model<
 
 /** Maps `tenants` on one connection. */
 export function defineTenantRecord(orm: Sequelize): ModelStatic<TenantRecord> {
+  const { DataTypes } = sequelize();
   return orm.define<TenantRecord>('tenants', {
     id: { type: DataTypes.TEXT, primaryKey: true },
     name: { type: DataTypes.TEXT, allowNull: false },
@@ -46,6 +47,7 @@ export function defineTenantRecord(orm: Sequelize): ModelStatic<TenantRecord> {
 
 /** Maps `api_tokens` on one connection. */
 export function defineApiTokenRecord(orm: Sequelize): ModelStatic<ApiTokenRecord> {
+  const { DataTypes } = sequelize();
   return orm.define<ApiTokenRecord>('api_tokens', {
     id: { type: DataTypes.TEXT, primaryKey: true },
     tenantId: { type: DataTypes.TEXT, allowNull: false },

@@ -1,4 +1,4 @@
-import { Op, type InferAttributes, type Transaction, type WhereOptions } from 'sequelize';
+import type { InferAttributes, Transaction, WhereOptions } from 'sequelize';
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import {
   compareFields,
@@ -10,7 +10,7 @@ import {
 import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { behind, transactionOn } from '../orm.ts';
+import { behind, sequelize, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { AgentKind, AgentRecord } from './record.ts';
 
@@ -37,6 +37,7 @@ export async function listAgents(
   database: Database,
   query: { tenantId: string; filter?: AgentFilter; after?: { createdAt: number; id: string }; limit?: number },
 ): Promise<Agent[]> {
+  const { Op } = sequelize();
   const { after, limit } = query;
   const records = await database.records.agents.findAll({
     where: {
@@ -53,6 +54,7 @@ export async function listAgents(
 
 /** One agent that the tenant may use; null when there is none of that id. */
 export async function findAgent(database: Database, key: { tenantId: string; id: string }): Promise<Agent | null> {
+  const { Op } = sequelize();
   const record = await database.records.agents.findOne({
     where: { [Op.and]: [{ id: key.id }, visibleTo(key.tenantId)] },
   });
@@ -232,6 +234,7 @@ function agentFields({ name, region, tags }: Pick<Agent, 'name' | 'region' | 'ta
 }
 
 function visibleTo(tenantId: string): WhereOptions<InferAttributes<AgentRecord>> {
+  const { Op } = sequelize();
   return {
     [Op.or]: [
       { tenantId, kind: 'tenant' },

@@ -1,12 +1,12 @@
-import {
-  DataTypes,
-  type CreationOptional,
-  type InferAttributes,
-  type InferCreationAttributes,
-  type Model,
-  type ModelStatic,
-  type Sequelize,
+import type {
+  CreationOptional,
+  InferAttributes,
+  InferCreationAttributes,
+  Model,
+  ModelStatic,
+  Sequelize,
 } from 'sequelize';
+import { sequelize } from '../orm.ts';
 
 export type AgentKind = 'tenant' | 'first_party' | 'service';
 
@@ -34,6 +34,7 @@ export interface AgentRecord extends Model<InferAttributes<AgentRecord>, InferCr
 
 /** Maps `agents` on one connection. */
 export function defineAgentRecord(orm: Sequelize): ModelStatic<AgentRecord> {
+  const { DataTypes } = sequelize();
   return orm.define<AgentRecord>('agents', {
     no: { type: DataTypes.INTEGER, autoIncrement: true },
     id: { type: DataTypes.TEXT, primaryKey: true },

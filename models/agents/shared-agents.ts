@@ -59,8 +59,10 @@ export async function updateBehindAt(database: Database, agentNo: number, nowMs:
  * queues are named by it.
  */
 export async function listCheckRegions(database: Database): Promise<Map<number, string>> {
-  const records = await database.records.agents.findAll({ where: { kind: ['first_party', 'service'] } });
-  return new Map(records.map((record) => [record.no, record.region ?? record.name]));
+  const rows = await runOn(database.pool)<{ no: number; region: string }>(
+    `SELECT no, coalesce(region, name) AS region FROM agents WHERE kind IN ('first_party', 'service')`,
+  );
+  return new Map(rows.map(({ no, region }) => [no, region]));
 }
 
 /** Gives the default sources to agent-checked monitors that were made before the first shared agent came. */
@@ -69,7 +71,9 @@ export async function assignMissingSources(
   { choose, nowMs }: { choose: (monitorId: string, sharedAgentIds: string[]) => string[]; nowMs: number },
 ): Promise<ScheduleChange> {
   const change = noScheduleChange();
-  const shared = await database.records.agents.findAll({ where: { kind: 'first_party', revokedAt: null } });
+  const shared = await runOn(database.pool)<{ no: number; id: string; lastSeenAt: number | null }>(
+    `SELECT no, id, last_seen_at AS "lastSeenAt" FROM agents WHERE kind = 'first_party' AND revoked_at IS NULL`,
+  );
   if (shared.length === 0) return change;
   const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
   const alive = listAliveAgents(shared, nowMs);

@@ -1,15 +1,15 @@
-import {
-  DataTypes,
-  type CreationOptional,
-  type InferAttributes,
-  type InferCreationAttributes,
-  type Model,
-  type ModelStatic,
-  type Sequelize,
+import type {
+  CreationOptional,
+  InferAttributes,
+  InferCreationAttributes,
+  Model,
+  ModelStatic,
+  Sequelize,
 } from 'sequelize';
 import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
+import { sequelize } from '../orm.ts';
 
 /** A row of `channels`. */
 export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, InferCreationAttributes<ChannelRecord>> {
@@ -45,6 +45,7 @@ export interface ChannelRecord extends Model<InferAttributes<ChannelRecord>, Inf
 
 /** Maps `channels` on one connection. */
 export function defineChannelRecord(orm: Sequelize): ModelStatic<ChannelRecord> {
+  const { DataTypes } = sequelize();
   return orm.define<ChannelRecord>('channels', {
     id: { type: DataTypes.TEXT, primaryKey: true },
     tenantId: { type: DataTypes.TEXT, allowNull: false },

@@ -1,4 +1,3 @@
-import { Op } from 'sequelize';
 import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
@@ -7,7 +6,7 @@ import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { channelFields } from '../accounts/recorded-fields.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { behind, transactionOn } from '../orm.ts';
+import { behind, sequelize, transactionOn } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { ChannelRecord } from './channel-record.ts';
 import { insertConnectCode, type StoredConnectCode } from './chat-connections.ts';
@@ -191,6 +190,7 @@ export async function listChannels(
   database: Database,
   query: { tenantId: string; type?: ChannelType; after?: { createdAt: number; id: string }; limit?: number },
 ): Promise<Channel[]> {
+  const { Op } = sequelize();
   const { tenantId, type, after, limit } = query;
   const records = await database.records.channels.findAll({
     attributes: SHOWN,

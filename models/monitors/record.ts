@@ -1,5 +1,6 @@
-import { DataTypes, type Model, type ModelStatic, type Optional, type Sequelize } from 'sequelize';
+import type { Model, ModelStatic, Optional, Sequelize } from 'sequelize';
 import type { Monitor } from '../../core/monitors/monitor.ts';
+import { sequelize } from '../orm.ts';
 
 /** The columns of `monitors`; `stateSince` is in Unix milliseconds, `sequence` that of the newest transition. */
 export type MonitorColumns = Omit<Monitor, 'stateSinceMs'> & {
@@ -18,6 +19,7 @@ export type MonitorRecord = Model<
 
 /** Maps `monitors` on one connection; the table itself is made by the migrations. */
 export function defineMonitorRecord(orm: Sequelize): ModelStatic<MonitorRecord> {
+  const { DataTypes } = sequelize();
   return orm.define<MonitorRecord>('monitors', {
     no: { type: DataTypes.INTEGER, autoIncrement: true },
     id: { type: DataTypes.TEXT, primaryKey: true },

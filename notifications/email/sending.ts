@@ -1,5 +1,3 @@
-import { createTransport } from 'nodemailer';
-import MailComposer from 'nodemailer/lib/mail-composer';
 import type { EmailAttachment } from '../../core/statistics/reports/email.ts';
 import { NOTHING_MORE, strikeOut, type ChatAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
@@ -68,9 +66,11 @@ export type MailSendingOptions = {
  */
 export function openMailSending(options: MailSendingOptions): MailSending {
   const { settings, onTrouble, deadlineMs = MAIL_DEADLINE_MS } = options;
-  const transport = createTransport(transportOptions(options));
+  // Begun now, so that a package that is missing ends the start; only installations with a mail server hold it.
+  const loading = loadTransport(options);
   const domain = settings.from.address.slice(settings.from.address.lastIndexOf('@') + 1);
   const attempt = async (email: Email): Promise<ChatAttempt> => {
+    const { transport, MailComposer } = await loading;
     const startedAtMs = performance.now();
     // Written before it is sent: nodemailer throws what goes wrong with a message on its way where nothing catches it.
     const raw = await new MailComposer(messageOf(email, settings.from, domain)).compile().build();
@@ -93,8 +93,16 @@ export function openMailSending(options: MailSendingOptions): MailSending {
       inHand += 1;
       return await attempt(email).finally(() => (inHand -= 1));
     },
-    close: () => transport.close({ force: true }),
+    close: () => void loading.then(({ transport }) => transport.close({ force: true })),
   };
+}
+
+async function loadTransport(options: MailSendingOptions) {
+  const [{ createTransport }, { default: MailComposer }] = await Promise.all([
+    import('nodemailer'),
+    import('nodemailer/lib/mail-composer'),
+  ]);
+  return { transport: createTransport(transportOptions(options)), MailComposer };
 }
 
 function failed(error: SmtpFailure, { signIn }: MailSettings, onTrouble: MailSendingOptions['onTrouble']): MailOutcome {

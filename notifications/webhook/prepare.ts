@@ -3,7 +3,7 @@ import { sealEnvelope, type Envelope, type EventMessage, type GroupMessage } fro
 import { isJson, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook-format.ts';
 import { dedupKeyOf, plainText, presetAlertsOf } from './presets/alert.ts';
 import { PRESETS } from './presets/index.ts';
-import type { Rendered } from './template/engine.ts';
+import type { Rendered } from './template/rendered.ts';
 import type { TemplateRenderer } from './template/renderer.ts';
 
 /** One request to a webhook, without the headers of its channel and the signatures. */

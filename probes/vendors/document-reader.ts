@@ -12,7 +12,6 @@ import { refused, type Parsed } from '../../core/foreign-text.ts';
 import { SharedCalls } from '../../core/shared-calls.ts';
 import { ComputeThread } from '../../threads/compute-thread.ts';
 import type { FetchDocument } from './fetch-document.ts';
-import { parseVendorDocument } from './parse-document.ts';
 import type { ParsingTask } from './parse-thread.ts';
 
 export type DocumentReaderOptions = {
@@ -197,7 +196,11 @@ const TOO_BUSY: Parsed<VendorSnapshot> = refused(
 export function createDocumentParser(): DocumentParser {
   const thread = new ComputeThread<ParsingTask, Parsed<VendorSnapshot>>(new URL('./parse-thread.ts', import.meta.url));
   return async (body, document, nowMs) => {
-    if (body.length <= ON_THE_LOOP_BYTES) return parseVendorDocument(body, document, nowMs);
+    if (body.length <= ON_THE_LOOP_BYTES) {
+      // Where no vendor is watched, no parser of theirs is loaded.
+      const { parseVendorDocument } = await import('./parse-document.ts');
+      return parseVendorDocument(body, document, nowMs);
+    }
     const computed = await thread.run(
       { body, document, nowMs },
       { account: new URL(document.url).host, bytes: body.length, takesLong: true },

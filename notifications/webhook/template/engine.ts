@@ -1,17 +1,9 @@
 import { CaptureTag, Liquid, LiquidError, type Context } from 'liquidjs';
 import { MOST_RENDERED_BYTES, MOST_TEMPLATE_LENGTH } from '../../../core/alerts/webhook-format.ts';
-
-/** What came of rendering; `problem` continues a sentence that begins with what was rendered. */
-export type Rendered = { ok: true; text: string } | { ok: false; problem: string };
+import { TOO_MUCH, type Rendered } from './rendered.ts';
 
 /** Tags that read files, or whose work is not bounded by what they print. */
 const LEFT_OUT = ['include', 'render', 'layout', 'block', 'tablerow'];
-
-/**
- * The processor time of one template, in milliseconds, which its thread bounds. Liquid's own limit goes by the wall's
- * clock: on a busy machine it would refuse what takes no time.
- */
-export const RENDER_MS = 250;
 
 /** Characters that filters and captures may make. */
 const MOST_MADE = 4 * MOST_RENDERED_BYTES;
@@ -51,12 +43,6 @@ export function renderTemplate(template: string, variables: object): Rendered {
       : { ok: false, problem: describe(error) };
   }
 }
-
-/** The answer to a template that does not end in time. */
-export const TOO_MUCH: Rendered = {
-  ok: false,
-  problem: `renders too much: at most ${RENDER_MS} ms of processor time and ${MOST_RENDERED_BYTES} bytes are allowed`,
-};
 
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'cannot be rendered';
