@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { IngestAnswer } from '../core/agents/wire.ts';
+import { traceOf } from '../core/checks/trace-context.ts';
 import type { Vote } from '../core/checks/verdict.ts';
 import { HOUR_MS, within } from '../core/time.ts';
 import { Checker } from '../probes/checker.ts';
@@ -145,9 +147,10 @@ export class Agent {
   }
 
   async #run(assignment: Assignment, plannedAtMs: number): Promise<void> {
-    const { monitorId } = assignment;
+    const { monitorId, sourceKey } = assignment;
     // All monitors are one customer's: here each has a share of its own.
-    const checked = await this.#checker.check(monitorId, { ...assignment, badVote: null });
+    const traceAt = (startedAtMs: number) => traceOf({ monitorId, sourceId: sourceKey, dueAtMs: startedAtMs }, sha256);
+    const checked = await this.#checker.check(monitorId, { ...assignment, badVote: null, traceAt });
     const measurement = { monitorId, ...checked };
     // Its monitor is gone by now, or another one.
     if (!this.#clock.isCurrent(assignment)) return;
@@ -289,6 +292,11 @@ export class Agent {
   #logWorkFileError(error: unknown): void {
     this.#parts.log.warn({ err: error }, 'work.not_saved');
   }
+}
+
+/** SHA-256 in hex. */
+function sha256(text: string): string {
+  return hash('sha256', text);
 }
 
 /** A result for the log, without what a target sent. */

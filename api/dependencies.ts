@@ -9,6 +9,7 @@ import type { VendorReading } from '../core/checks/vendor/document.ts';
 import type { VendorPage } from '../core/checks/vendor/page.ts';
 import type { BulkResult, BulkTask } from '../core/monitors/bulk.ts';
 import type { KeptCalls } from '../core/shared-calls.ts';
+import type { FailedCheck } from '../core/system/otlp-spans.ts';
 import type { Database } from '../models/database.ts';
 import type { BulkChange, Selected } from '../models/monitors/bulk-changes.ts';
 import type { AccountChecks } from '../models/monitors/monitor-overview.ts';
@@ -77,6 +78,8 @@ export type ApiDependencies = {
   readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
   /** Names of queues that cannot be written to; empty when all can. */
   findAwayQueues: () => Promise<readonly string[]>;
+  /** Sends the span of an agent's failed check to the operator's collector; null where none is. */
+  recordFailedCheck: ((check: FailedCheck) => void) | null;
   /** Knows which pings that came to this process are not stored. */
   unstoredPings: UnstoredPings;
   /** Aborted once this process is to stop: it goes on serving for a while, but must not be given new work. */
@@ -138,6 +141,8 @@ export type ApiConfig = {
   slackClientId: string | null;
   /** Whether a mail server is set up; absent = none is. */
   sendsEmail?: boolean;
+  /** The page of a trace, with `{trace_id}` in it; null or absent = there is none. */
+  traceUrl?: string | null;
   /** The proxies that are believed about a client's address: addresses, ranges, `loopback`, `private`. */
   trustedProxies: readonly string[];
 };

@@ -54,7 +54,18 @@ async function main(): Promise<void> {
   });
   const queues = new JobQueues(backend);
   registerQueueMetrics(registry, queues, () => listCheckRegions(database));
-  const { telegram, slack, mail, openId, ...config } = environment;
+  const { telegram, slack, mail, openId, openTelemetry: settings, ...config } = environment;
+  // Loaded only where something is sent.
+  const telemetry =
+    settings === null
+      ? null
+      : (await import('../telemetry/start.ts')).startTelemetry({
+          settings,
+          role: 'web',
+          version: packageJson.version,
+          registry,
+          log,
+        });
   const api = await serveApi({
     port: environment.port,
     host: environment.host,
@@ -68,6 +79,7 @@ async function main(): Promise<void> {
     slack,
     mail,
     openId,
+    recordFailedCheck: telemetry?.recordFailedCheck ?? null,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId, sendsEmail: mail !== null },
   }).catch((error) => refuseToListen(error, { variable: 'PORT', ...environment }));
   const processRecord = recordProcess(database, {
@@ -80,6 +92,7 @@ async function main(): Promise<void> {
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
     await api.stop((environment.stopGraceSeconds ?? STOP_GRACE_SECONDS) * 1000);
+    await telemetry?.stop();
     await processRecord.stop();
     await clock.stop();
     await queues.close();

@@ -27,7 +27,7 @@ import type { OpenIdProvider, OpenIdSettings } from './accounts/open-id/provider
 import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
 import { basePathOf } from './base-path.ts';
-import type { ApiConfig } from './dependencies.ts';
+import type { ApiConfig, ApiDependencies } from './dependencies.ts';
 import { publishPingAvailability, UnstoredPings } from './heartbeats/ping-availability.ts';
 import type { BulkJobs } from './monitors/bulk-jobs.ts';
 import { createPreviewRun } from './monitors/preview-run.ts';
@@ -51,6 +51,8 @@ export type ServeOptions = {
   slack: { clientId: string | null; clientSecret: string | null; apiUrl: string };
   mail: MailSettings | null;
   openId: OpenIdSettings | null;
+  /** Sends the span of a failed check to the operator's collector; null where none is. */
+  recordFailedCheck: ApiDependencies['recordFailedCheck'];
   config: ApiConfig & {
     allowPrivateNetwork: boolean;
     webhookTimeoutSeconds: number;
@@ -133,6 +135,7 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       readQueues: createQueueReading(queues, () => listCheckRegions(database)),
       findAwayQueues: createAwayReading(queues, () => listCheckRegions(database)),
       unstoredPings,
+      recordFailedCheck: options.recordFailedCheck,
       stopping: stopping.signal,
       metrics: options.registry,
       logger: log,

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { serveApi, type RunningApi, openApiDatabase } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
@@ -10,6 +11,7 @@ import { migrate } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { migrateQueues } from '../queues/migrate.ts';
+import type { Telemetry } from '../telemetry/start.ts';
 import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
@@ -53,6 +55,8 @@ export async function startService(environment: Environment, say: (text: string)
     const log = createLogger({ process: 'spotcheck', level: environment.logLevel });
     const registry = new Registry();
     collectProcessMetrics(registry);
+    const telemetry = await openTelemetry(environment, { registry, log });
+    if (telemetry !== null) closing.push(telemetry.stop);
     const { runtime, close: closeRuntime } = openRuntime({
       databaseUrl,
       redisUrl: environment.redisUrl,
@@ -60,6 +64,7 @@ export async function startService(environment: Environment, say: (text: string)
       publicUrl: environment.publicUrl,
       log,
       registry,
+      recordFailedCheck: telemetry?.recordFailedCheck ?? null,
     });
     closing.push(closeRuntime);
     const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: true });
@@ -99,6 +104,16 @@ export async function startService(environment: Environment, say: (text: string)
     await close();
     throw error;
   }
+}
+
+/** What sends metrics and spans is loaded only where they are sent. */
+async function openTelemetry(
+  { openTelemetry: settings }: Environment,
+  { registry, log }: { registry: Registry; log: Logger },
+): Promise<Telemetry | null> {
+  if (settings === null) return null;
+  const { startTelemetry } = await import('../telemetry/start.ts');
+  return startTelemetry({ settings, role: 'all', version: packageJson.version, registry, log });
 }
 
 async function startDatabase(
@@ -160,7 +175,7 @@ async function listen({
   environment: Environment;
 }): Promise<RunningApi> {
   const { telegram, slack, mail, openId, port, host, ...config } = environment;
-  const { database, backend, queues, log, newId } = runtime;
+  const { database, backend, queues, log, newId, recordFailedCheck } = runtime;
   return await serveApi({
     port,
     host,
@@ -174,6 +189,7 @@ async function listen({
     slack,
     mail,
     openId,
+    recordFailedCheck,
     config: { ...config, telegramBotName: telegram.botName, slackClientId: slack.clientId, sendsEmail: mail !== null },
   });
 }

@@ -28,7 +28,9 @@ import {
   LOG_LEVELS,
   type LogLevel,
 } from './formats.ts';
+import { openTelemetryOf, OPEN_TELEMETRY, type OpenTelemetry } from './open-telemetry.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
+import { problemsOf, secret, variable } from './variables.ts';
 
 /**
  * The configuration of every process of the service; null = not set, and then the part is off or chooses for itself.
@@ -96,6 +98,10 @@ export type Environment = Readonly<{
    * How long a stopping web process continues to serve after `/readyz` reports it. Null = the default of its process.
    */
   stopGraceSeconds: number | null;
+  /** Where metrics and spans of failed checks are sent (docs/opentelemetry.md); null = nowhere. */
+  openTelemetry: OpenTelemetry | null;
+  /** The page of a trace, with `{trace_id}` in it; null = incidents have no link to theirs. */
+  traceUrl: string | null;
   logLevel: LogLevel;
 }>;
 
@@ -231,6 +237,7 @@ const VARIABLES = z.object({
   STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) =>
     atMost(nonNegativeNumber(value), STOP_GRACE_MAX_SECONDS),
   ).optional(),
+  ...OPEN_TELEMETRY,
   LOG_LEVEL: logLevel.default('info'),
 });
 
@@ -323,6 +330,8 @@ function environmentOf(values: z.infer<typeof VARIABLES>): Environment {
     queueBoardPassword: values.QUEUE_BOARD_PASSWORD ?? null,
     metricsPort: values.METRICS_PORT ?? null,
     stopGraceSeconds: values.STOP_GRACE_SECONDS ?? null,
+    openTelemetry: openTelemetryOf(values),
+    traceUrl: values.TRACE_URL ?? null,
     logLevel: values.LOG_LEVEL,
   });
 }
@@ -411,30 +420,4 @@ function webhookTimeout(value: string): number | null {
 
 function atMost(value: number | null, max: number): number | null {
   return value !== null && value <= max ? value : null;
-}
-
-/**
- * A variable's schema from a parser that returns null for text it does not accept; `expected` completes "expected ...".
- */
-function variable<T>(expected: string, parse: (written: string) => T | null) {
-  return z.string(expected).transform((written, context) => {
-    const value = parse(written);
-    if (value !== null) return value;
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
-  });
-}
-
-/** Marks a schema whose value must not be repeated in messages. */
-function secret<T extends z.ZodType>(schema: T): T {
-  return schema.meta({ secret: true });
-}
-
-/** Turns what a schema of variables has against an environment into problems; none without an error. */
-function problemsOf(error: z.ZodError | undefined, shape: z.ZodRawShape, env: Record<string, string>): Problem[] {
-  return (error?.issues ?? []).map((issue) => {
-    const name = String(issue.path[0]);
-    const hidden = z.globalRegistry.get(shape[name] as z.ZodType)?.['secret'] === true;
-    return { name, expected: issue.message, received: hidden ? null : (env[name] ?? null) };
-  });
 }

@@ -1,6 +1,7 @@
 import type { HeldCondition } from '../core/checks/judging.ts';
 import type { Observation } from '../core/checks/observation.ts';
 import { discountClock, discountStall } from '../core/checks/own-stall.ts';
+import { traceparentOf, type TraceIds } from '../core/checks/trace-context.ts';
 import type { Judgement, Verdict } from '../core/checks/verdict.ts';
 import { extractAnswerEvidence, isFirstFailure } from '../core/incidents/answer-evidence.ts';
 import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
@@ -22,6 +23,8 @@ export type CheckRequest = {
   identity: string | null;
   /** How the monitor's source is known to be bad; null = not at all. The answer is evidence where it is news. */
   badVote: Verdict | null;
+  /** The ids of the check's trace, by the moment at which it starts; absent for a preview, which has none. */
+  traceAt?: (startedAtMs: number) => TraceIds;
 };
 
 /**
@@ -106,8 +109,9 @@ export class Checker {
     const { target, inability, monitorId, identity } = request;
     if (target === null || inability !== null) return noVote(startedAtMs, inability ?? '');
     try {
+      const traced = withTrace(target, request, startedAtMs);
       const { result: observation, ownTime } = await stallWatch.watch(() =>
-        monitorId === CANARY.monitorId ? probeCanary(target) : probe(target),
+        monitorId === CANARY.monitorId ? probeCanary(traced) : probe(traced),
       );
       const { judgement, conditions } = await judge.judge({ target, observation, account, check: identity });
       const counted = discountClock(discountStall(judgement, observation, ownTime), aheadMs());
@@ -118,6 +122,12 @@ export class Checker {
       return noVote(startedAtMs, CRASHED);
     }
   }
+}
+
+/** The target whose request carries the ids of this check, where its monitor asks for that. */
+function withTrace(target: CheckTarget, { traceAt }: CheckRequest, startedAtMs: number): CheckTarget {
+  if (target.checkSpec.request?.traceparent !== true || traceAt === undefined) return target;
+  return { ...target, traceparent: traceparentOf(traceAt(startedAtMs)) };
 }
 
 function noVote(startedAtMs: number, reason: string): Measured {

@@ -14,9 +14,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   postgres: ['core'],
   probes: ['core', 'net', 'threads'],
   notifications: ['core', 'net', 'threads'],
+  telemetry: ['core', 'net'],
   models: ['core', 'postgres'],
   queues: ['core', 'postgres'],
-  workers: ['core', 'models', 'queues', 'probes', 'notifications', 'net'],
+  workers: ['core', 'models', 'queues', 'probes', 'notifications', 'net', 'telemetry'],
   api: ['core', 'models', 'queues', 'notifications'],
   agent: ['core', 'probes', 'net', 'config'],
   console: ['core'],
@@ -28,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'threads',
     'probes',
     'notifications',
+    'telemetry',
     'models',
     'queues',
     'workers',
@@ -44,8 +46,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Single files of other folders that a folder may import besides. */
 const MAY_IMPORT_FILES: Readonly<Record<string, readonly string[]>> = {
   // Which domain a name belongs to is said by a list: nothing goes to the network. By the other file sign-ins reach the
-  // OpenID Connect provider that the operator named, and nothing else (D-589).
-  api: ['net/registrable-domain.ts', 'net/bounded-fetch.ts'],
+  // OpenID Connect provider that the operator named, and nothing else (D-589). The third is loaded by the entry alone.
+  api: ['net/registrable-domain.ts', 'net/bounded-fetch.ts', 'telemetry/start.ts'],
 };
 
 /** The same, for their types alone. */

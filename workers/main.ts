@@ -1,4 +1,5 @@
 import '../config/thread-pool.ts';
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { readFleetEnvironment, type Environment } from '../config/environment.ts';
 import { describeFailure, refuseToListen } from '../config/failures.ts';
@@ -8,6 +9,7 @@ import type { WorkerName } from '../config/processes.ts';
 import { requireSchema } from '../models/schema-state.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
+import type { Telemetry } from '../telemetry/start.ts';
 import { startProcessRecord, startServiceClock } from './processes/every-process.ts';
 import { type RunningProcess, type Runtime, stopAll } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
@@ -84,6 +86,7 @@ async function main(name: string): Promise<void> {
   const registry = new Registry();
   collectProcessMetrics(registry);
   const log = createLogger({ process: name, level: environment.logLevel });
+  const telemetry = await openTelemetry(name, { environment, registry, log });
   const { runtime, close } = openRuntime({
     databaseUrl: environment.databaseUrl,
     redisUrl: environment.redisUrl,
@@ -91,6 +94,7 @@ async function main(name: string): Promise<void> {
     publicUrl: environment.publicUrl,
     log,
     registry,
+    recordFailedCheck: telemetry?.recordFailedCheck ?? null,
   });
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again
   // without a pause.
@@ -116,6 +120,7 @@ async function main(name: string): Promise<void> {
         refuseToListen(error, { variable: 'METRICS_PORT', port: metricsPort, host }),
       ),
     );
+  if (telemetry !== null) running.push(telemetry);
   log.info({}, 'process.started');
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
@@ -126,6 +131,18 @@ async function main(name: string): Promise<void> {
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(signal));
+}
+
+/** What sends metrics and spans is loaded only where they are sent. */
+async function openTelemetry(
+  role: WorkerName,
+  { environment, registry, log }: { environment: Environment; registry: Registry; log: Logger },
+): Promise<Telemetry | null> {
+  const { openTelemetry: settings, agentRegion } = environment;
+  if (settings === null) return null;
+  const { startTelemetry } = await import('../telemetry/start.ts');
+  const region = role === 'check' ? agentRegion : null;
+  return startTelemetry({ settings, role, region, version: packageJson.version, registry, log });
 }
 
 function isWorker(name: string): name is WorkerName {

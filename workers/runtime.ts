@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { FailedCheck } from '../core/system/otlp-spans.ts';
 import { within } from '../core/time.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
@@ -19,6 +20,8 @@ export type Runtime = {
   metrics: WorkerMetrics;
   /** Records that a check, or a batch of results, was completed; never rejects, and mostly does nothing. */
   recordActivity: (name: Activity, nowMs: number) => Promise<void>;
+  /** Sends the span of a failed check to the operator's collector; null where none is. */
+  recordFailedCheck: ((check: FailedCheck) => void) | null;
   newId: (prefix: IdPrefix) => string;
   now: () => number;
   publicUrl: string;

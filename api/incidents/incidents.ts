@@ -101,7 +101,13 @@ function readNote(field: string, written: string): string {
 const MOST_SHOWN = 500;
 
 /** `GET /incidents/{id}` */
-export function getIncidentHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getIncident'> {
+export function getIncidentHandler({
+  database,
+  now,
+  config,
+  recordFailedCheck,
+}: Parts<'database' | 'now' | 'config' | 'recordFailedCheck'>): Handler<'getIncident'> {
+  const traces = { areSent: recordFailedCheck !== null, urlTemplate: config.traceUrl ?? null };
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const incident = await findIncident(database, key);
@@ -118,7 +124,7 @@ export function getIncidentHandler({ database, now }: Parts<'database' | 'now'>)
     response.json(
       presentIncidentDetail(
         { incident, transitions, evidence, deliveries, notes },
-        { nowMs: now(), mostShown: MOST_SHOWN },
+        { nowMs: now(), mostShown: MOST_SHOWN, traces },
       ),
     );
   };

@@ -1,6 +1,7 @@
 import type { SourceEvidence } from '../../core/incidents/change.ts';
 import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
 import { toUnixSeconds } from '../../core/time.ts';
+import { traceIdsOf } from '../../models/checks/trace-ids.ts';
 import type { IncidentEvidence } from '../../models/incidents/evidence.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
 import type { IncidentDelivery, IncidentTransition } from '../../models/incidents/incidents.ts';
@@ -35,6 +36,9 @@ export function presentIncident(incident: ListedIncident, nowMs: number): compon
 
 type Wire = components['schemas'];
 
+/** Whether spans of failed checks are sent, and the page of a trace, with `{trace_id}` in it; null = there is none. */
+export type Traces = { areSent: boolean; urlTemplate: string | null };
+
 /** Everything of an incident; of each list one entry more than is shown tells that there are more. */
 export type IncidentRecord = {
   incident: ListedIncident;
@@ -47,14 +51,18 @@ export type IncidentRecord = {
 /** An incident with all that belongs to it. */
 export function presentIncidentDetail(
   { incident, transitions, evidence, deliveries, notes }: IncidentRecord,
-  { nowMs, mostShown }: { nowMs: number; mostShown: number },
+  { nowMs, mostShown, traces }: { nowMs: number; mostShown: number; traces: Traces },
 ): Wire['IncidentDetail'] {
+  const shown = evidence.slice(0, mostShown).map((seen) => presentEvidence(incident.monitorId, seen, traces));
+  const opening = shown.find(({ trace_id: traceId }) => traceId !== undefined);
   const lists = { timeline: transitions, evidence, deliveries };
   return {
     ...presentIncident(incident, nowMs),
+    ...(opening?.trace_id !== undefined && { trace_id: opening.trace_id }),
+    ...(opening?.trace_url !== undefined && { trace_url: opening.trace_url }),
     notes: notes.map(presentNote),
     timeline: transitions.slice(0, mostShown).map(presentTransition),
-    evidence: evidence.slice(0, mostShown).map(presentEvidence),
+    evidence: shown,
     deliveries: deliveries.slice(0, mostShown).map(presentDelivery),
     truncated: (['timeline', 'evidence', 'deliveries'] as const).filter((name) => lists[name].length > mostShown),
   };
@@ -99,17 +107,8 @@ function presentStatement({
   };
 }
 
-function presentEvidence({
-  sourceId,
-  sourceName,
-  atMs,
-  verdict,
-  cause,
-  reason,
-  httpStatus,
-  latencyMs,
-  evidence,
-}: IncidentEvidence): Wire['IncidentEvidence'] {
+function presentEvidence(monitorId: string, seen: IncidentEvidence, traces: Traces): Wire['IncidentEvidence'] {
+  const { sourceId, sourceName, atMs, verdict, cause, reason, httpStatus, latencyMs, evidence } = seen;
   const timings = evidence?.phases ?? null;
   const answer = evidence?.answer ?? null;
   return {
@@ -122,6 +121,21 @@ function presentEvidence({
     latency_ms: latencyMs,
     phases: timings && presentTimings(timings),
     answer: answer && presentAnswerEvidence(answer),
+    ...presentTrace(monitorId, seen, traces),
+  };
+}
+
+/** The trace of the check, where there may be one: a missed ping is no check (D-607). */
+function presentTrace(
+  monitorId: string,
+  { sourceId, atMs, cause, sendsTraceparent }: IncidentEvidence,
+  { areSent, urlTemplate }: Traces,
+): Pick<Wire['IncidentEvidence'], 'trace_id' | 'trace_url'> {
+  if (!(areSent || sendsTraceparent) || cause?.startsWith('heartbeat_')) return {};
+  const { traceId } = traceIdsOf({ monitorId, sourceId, dueAtMs: atMs });
+  return {
+    trace_id: traceId,
+    ...(urlTemplate !== null && { trace_url: urlTemplate.replaceAll('{trace_id}', traceId) }),
   };
 }
 

@@ -62,6 +62,8 @@ export type WorkCheckSpec = {
     body?: string;
     bodySecret?: boolean;
     contentType?: string;
+    /** Whether requests carry a `traceparent`, whose ids follow from the check (docs/agents.md). */
+    traceparent?: true;
   };
   assertions?: Assertion[];
   /**

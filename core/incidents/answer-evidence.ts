@@ -152,7 +152,7 @@ function oneValue(value: unknown): string | undefined {
 }
 
 /** A URL up to the end of its path, without a user. */
-function withoutQuery(url: string): string {
+export function withoutQuery(url: string): string {
   return url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:)?\/\/[^/@]*@/i, '$1//');
 }
 

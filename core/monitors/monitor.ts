@@ -44,6 +44,8 @@ export type RequestSpec = {
   body?: string;
   bodySecret?: boolean;
   contentType?: string;
+  /** Whether each request carries the id of its check's trace (W3C Trace Context). */
+  traceparent?: true;
 };
 
 export type TransportSpec = {
@@ -96,11 +98,13 @@ export type CheckTarget = {
   secrets: MonitorSecrets;
   /** Whether people will look at the answer also where it is good: then its start is kept. */
   isShown?: true;
+  /** The header that ties the request to the trace of this one check. */
+  traceparent?: string;
 };
 
 /** What a probe needs of a monitor's settings, with the secrets that are kept apart from them. */
 export function checkTargetOf(
-  settings: Omit<CheckTarget, 'secrets' | 'isShown'>,
+  settings: Omit<CheckTarget, 'secrets' | 'isShown' | 'traceparent'>,
   secrets: MonitorSecrets,
 ): CheckTarget {
   const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec } = settings;

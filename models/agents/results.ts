@@ -8,8 +8,10 @@ import type { Database } from '../database.ts';
 export type ReportedMonitor = {
   no: number;
   id: string;
+  name: string;
   type: MonitorType;
   target: string;
+  method: string | null;
   hasSecrets: boolean;
   intervalSeconds: number;
   timeoutMs: number;
@@ -40,7 +42,7 @@ export async function listReportedMonitors(
 ): Promise<Map<string, ReportedMonitor>> {
   const { rows } = await database.pool.query<MonitorRow>({
     name: 'list-reported-monitors',
-    text: `SELECT m.no, m.id, m.type, m.target, m.sealed_secrets IS NOT NULL AS "hasSecrets",
+    text: `SELECT m.no, m.id, m.name, m.type, m.target, m.method, m.sealed_secrets IS NOT NULL AS "hasSecrets",
              m.interval_seconds AS "intervalSeconds", m.timeout_ms AS "timeoutMs",
              m.down_after_failures AS "downAfterFailures", m.checks_version AS "checksVersion",
              m.created_at * 1000 AS "createdAtMs", s.given_version AS "givenVersion", s.given_at AS "givenAtMs",

@@ -18,6 +18,8 @@ export type IncidentEvidence = {
   httpStatus: number | null;
   latencyMs: number | null;
   evidence: FailureEvidence | null;
+  /** Whether the monitor asks for `traceparent`; false where it is deleted. */
+  sendsTraceparent: boolean;
 };
 
 /**
@@ -65,10 +67,11 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
 /** What each source saw at its first failures in an incident, in the order of these. */
 export async function listEvidence(database: Database, incidentId: string): Promise<IncidentEvidence[]> {
   return await runOn(database.pool)<IncidentEvidence>(
-    `SELECT agent_no AS "agentNo", source_id AS "sourceId", source_name AS "sourceName", at AS "atMs", verdict, cause,
-     reason, http_status AS "httpStatus",
-            latency_ms AS "latencyMs", seen AS evidence
-     FROM incident_evidence WHERE incident_id = $1 ORDER BY at, agent_no`,
+    `SELECT e.agent_no AS "agentNo", e.source_id AS "sourceId", e.source_name AS "sourceName", e.at AS "atMs", e.verdict,
+       e.cause, e.reason, e.http_status AS "httpStatus", e.latency_ms AS "latencyMs", e.seen AS evidence,
+       coalesce(m.check_spec #> '{request,traceparent}' = 'true', false) AS "sendsTraceparent"
+     FROM incident_evidence e JOIN incidents i ON i.id = e.incident_id LEFT JOIN monitors m ON m.id = i.monitor_id
+     WHERE e.incident_id = $1 ORDER BY e.at, e.agent_no`,
     [incidentId],
   );
 }

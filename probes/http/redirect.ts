@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isHttp, type Hop } from './request.ts';
+import { isHttp, type Hop, type RequestHeader } from './request.ts';
 
 /** D-21: no check follows more than this many redirects. */
 export const MAX_REDIRECTS = 10;
@@ -25,8 +25,8 @@ export function redirectTarget(
 
 /**
  * Makes the request that follows a redirect of `status` to `to` (D-21): 303 asks with GET, as do 301 and 302 after a
- * POST. A hop that leaves the first host and its subdomains, or its port, loses all secrets (D-69), and what is lost on
- * one hop stays lost.
+ * POST. A hop that leaves the first host and its subdomains, or its port, loses all secrets (D-69) and our `traceparent`,
+ * and what is lost on one hop stays lost.
  */
 export function followRedirect({ hop, status, to }: { hop: Hop; status: number; to: URL }, first: URL): Hop {
   const next = asGet(hop, status)
@@ -42,16 +42,16 @@ function asGet({ method }: Hop, status: number): boolean {
 }
 
 function dropSecrets(hop: Hop): Hop {
-  const headers = without(hop, (_, isSecret) => isSecret);
+  const headers = without(hop, (_, { isSecret, isOurs }) => isSecret || isOurs === true);
   if (hop.body?.isSecret !== true) return { ...hop, headers };
   return { ...hop, body: null, headers: without({ headers }, (name) => BODY_HEADERS.has(name)) };
 }
 
 function without(
   { headers }: Pick<Hop, 'headers'>,
-  leavesOut: (name: string, isSecret: boolean) => boolean,
+  leavesOut: (name: string, header: RequestHeader) => boolean,
 ): Hop['headers'] {
-  return new Map([...headers].filter(([name, { isSecret }]) => !leavesOut(name, isSecret)));
+  return new Map([...headers].filter(([name, header]) => !leavesOut(name, header)));
 }
 
 /** True for the same port, and for https' own after http's own: that is how sites move their visitors to TLS. */

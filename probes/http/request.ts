@@ -3,9 +3,9 @@ import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 
 /**
  * A header as it is sent; a secret one is for the target's own host and its subdomains, and its port, only (D-21,
- * D-69).
+ * D-69), and so is one of ours that says whose request it is.
  */
-export type RequestHeader = { name: string; value: string; isSecret: boolean };
+export type RequestHeader = { name: string; value: string; isSecret: boolean; isOurs?: true };
 
 /** One request on the way to the final answer. Headers are keyed by lower-case name, so that each is sent once. */
 export type Hop = {
@@ -33,12 +33,14 @@ const CREDENTIAL_HEADERS = new Set(['authorization', 'proxy-authorization', 'coo
  * The first request of a check; null when its target is no http or https URL. A user and password in the URL become
  * basic credentials; what is set later here wins: plain headers, secret headers, `auth`.
  */
-export function buildFirstHop({ target, method, checkSpec, secrets }: CheckTarget): Hop | null {
+export function buildFirstHop({ target, method, checkSpec, secrets, traceparent }: CheckTarget): Hop | null {
   const url = URL.parse(target);
   if (url === null || !isHttp(url)) return null;
 
   const spec = checkSpec.request ?? {};
   const headers = new Map(DEFAULTS);
+  if (traceparent !== undefined)
+    headers.set('traceparent', { name: 'traceparent', value: traceparent, isSecret: false, isOurs: true });
   if (url.username !== '' || url.password !== '') {
     addSecret(headers, basicCredentials(percentDecode(url.username), percentDecode(url.password)));
   }

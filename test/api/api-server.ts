@@ -179,6 +179,7 @@ async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount
           oldestResultsAtMs: Date.now() - 3000,
         }),
         findAwayQueues: async () => [],
+        recordFailedCheck: null,
         unstoredPings: new UnstoredPings(Date.now),
         stopping: new AbortController().signal,
         metrics: new Registry(),

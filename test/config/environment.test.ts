@@ -75,6 +75,30 @@ test('the configuration cannot be changed by its readers', (t) => {
     t.true(Object.isFrozen(value));
 });
 
+test('nothing is sent by OTLP unless an endpoint is set, and each signal can have its own or be off', (t) => {
+  const read = (env: NodeJS.ProcessEnv) => readEnvironment(env).openTelemetry;
+  t.is(read({}), null);
+  t.is(read({ OTEL_SERVICE_NAME: 'x', OTEL_EXPORTER_OTLP_HEADERS: 'a=b' }), null);
+  const base = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/otlp/', OTEL_EXPORTER_OTLP_HEADERS: 'a=b%20c' };
+  const both = read(base);
+  t.deepEqual(both?.traces, { url: 'http://collector:4318/otlp/v1/traces', headers: { a: 'b c' } });
+  t.deepEqual(both?.metrics, { url: 'http://collector:4318/otlp/v1/metrics', headers: { a: 'b c' } });
+  t.like(both, { protocol: 'http/protobuf', compression: 'none', timeoutMs: 10_000, metricIntervalMs: 60_000 });
+  t.deepEqual(both?.resource, { 'service.name': 'spotcheck' });
+  t.true(Object.isFrozen(both) && Object.isFrozen(both?.traces?.headers) && Object.isFrozen(both?.resource));
+
+  const own = {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://traces.example/in',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'a=d',
+  };
+  t.deepEqual(read({ ...base, ...own })?.traces, { url: 'https://traces.example/in', headers: { a: 'd' } });
+  t.is(read(own)?.metrics, null);
+  t.is(read({ ...base, OTEL_TRACES_EXPORTER: 'none' })?.traces, null);
+  t.is(read({ ...base, OTEL_SDK_DISABLED: 'true' }), null);
+  const named = { OTEL_RESOURCE_ATTRIBUTES: 'service.name=a,team=b%2Cc', OTEL_SERVICE_NAME: 'd' };
+  t.deepEqual(read({ ...base, ...named })?.resource, { 'service.name': 'd', team: 'b,c' });
+});
+
 const GOOD: readonly NodeJS.ProcessEnv[] = [
   { PORT: '0' },
   { PORT: '65535' },
@@ -82,6 +106,10 @@ const GOOD: readonly NodeJS.ProcessEnv[] = [
     DATABASE_URL: 'postgres://u:p@h1:5432,[2001:db8::2]:5433,h3/d?target_session_attrs=read-write',
     SECRET_KEYS: `k1:${KEY}`,
   },
+  { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/' },
+  { OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Basic%20YTpi,x-scope=1' },
+  { OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod,team=a%2Cb,' },
+  { TRACE_URL: 'https://grafana.example/explore?trace={trace_id}#{trace_id}' },
   { HOST: '0.0.0.0' },
   { HOST: '::' },
   { HOST: 'localhost' },
@@ -133,6 +161,21 @@ const NEEDED: Readonly<Record<string, NodeJS.ProcessEnv>> = {
 };
 
 const BAD: readonly [name: string, ...values: string[]][] = [
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'grpc://collector:4317', 'http://u:p@h', 'http://h?key=s3cret'],
+  ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'collector', 'http://u:p@h/v1/traces'],
+  ['OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', 'collector', 'http://u:p@h/v1/metrics'],
+  ['OTEL_EXPORTER_OTLP_HEADERS', 'a', '=b', 'a b=c', 'a=%', 'a=%0a', 'a=%C3%A4', 'a=b,,c=d'],
+  ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'a'],
+  ['OTEL_EXPORTER_OTLP_METRICS_HEADERS', 'a'],
+  ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc', 'json'],
+  ['OTEL_EXPORTER_OTLP_COMPRESSION', 'zstd'],
+  ['OTEL_EXPORTER_OTLP_TIMEOUT', '0', '10s', '60001'],
+  ['OTEL_METRIC_EXPORT_INTERVAL', '999', '3600001', '1m'],
+  ['OTEL_TRACES_EXPORTER', 'zipkin'],
+  ['OTEL_METRICS_EXPORTER', 'prometheus'],
+  ['OTEL_SDK_DISABLED', 'maybe'],
+  ['OTEL_RESOURCE_ATTRIBUTES', 'a', 'a=%', Array.from({ length: 65 }, (_, at) => `a${at}=1`).join(',')],
+  ['TRACE_URL', 'https://traces.example/', 'traces/{trace_id}', 'ftp://h/{trace_id}', 'https://u:p@h/{trace_id}'],
   ['CELL', 'A', '1a', 'a_b', 'a-b', 'a.b', 'a'.repeat(17)],
   [
     'CELLS',

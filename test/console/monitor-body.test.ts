@@ -91,6 +91,7 @@ const request = fc
       secretHeaders: headers('s-'),
       auth: fc.constantFrom({ type: 'bearer', token: 't0ken' }, { type: 'basic', username: 'ann', password: '' }),
       contentType: fc.constant('text/plain'),
+      traceparent: fc.constant(true),
     }),
     secretOrNot('body', 'bodySecret'),
   )

@@ -48,6 +48,7 @@ test('a draft is stored without any secret that it has', (t) => {
         password: 's3cret-password',
       },
       body: secret,
+      traceparent: false,
       contentType: '',
     },
     transport: { ...START.transport, payload: secret },

@@ -122,6 +122,7 @@ const REQUEST_FIELDS = [
   'bodySecret',
   'preserveBody',
   'contentType',
+  'traceparent',
 ];
 
 function objectOf(fields: readonly string[], value: fc.Arbitrary<unknown>): fc.Arbitrary<Record<string, unknown>> {

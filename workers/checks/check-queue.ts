@@ -21,7 +21,7 @@ import { answerDrill } from './answer-drill.ts';
 import { CertificateRecorder } from './certificate-recorder.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { ResultBatcher } from './result-batcher.ts';
-import { CheckRunner } from './run-checks.ts';
+import { CheckRunner, type TracedSource } from './run-checks.ts';
 
 /** Whose computing time and memory previews of an older `web` use, which does not say for whom they are. */
 const UNNAMED_ACCOUNT = 'previews';
@@ -65,6 +65,8 @@ const KEEP_COMPLETED = 500;
  */
 export type CheckWork = {
   region: string;
+  /** The agent that makes the region's checks. */
+  source: TracedSource;
   probe: Probe;
   selfCheckHosts?: readonly HostPort[] | undefined;
   probesAtOnce?: number | undefined;
@@ -75,7 +77,7 @@ export type CheckWork = {
  */
 export function workOnChecks(
   runtime: Runtime,
-  { region, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork,
+  { region, source, probe, selfCheckHosts = [], probesAtOnce = PROBES_AT_ONCE }: CheckWork,
 ): { stop: () => Promise<void> } {
   const { database, backend, metrics, log, now, recordActivity } = runtime;
   const certificates = new CertificateRecorder({
@@ -98,6 +100,8 @@ export function workOnChecks(
     certificates,
     behind,
     metrics,
+    recordFailedCheck: runtime.recordFailedCheck,
+    source,
     log,
     now,
     waitUntil: (atMs) => untilMoment(atMs, now),

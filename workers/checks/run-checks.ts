@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import { toStoredAnswers } from '../../core/checks/dns/judge.ts';
 import { type ScheduleSlot, planStart, startOffsetMs } from '../../core/checks/slots.ts';
 import { storesTimings, timingsOf } from '../../core/incidents/failure-evidence.ts';
+import type { FailedCheck } from '../../core/system/otlp-spans.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
+import { traceIdsOf } from '../../models/checks/trace-ids.ts';
 import type { Checked, Checker, CheckRequest } from '../../probes/checker.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
@@ -24,11 +26,18 @@ export type CheckRunnerParts = {
   /** Which agents have more to check than time; as soon as it is known, so that dropped checks are counted. */
   behind: Pick<ThrottledRecorder<number>, 'record'>;
   metrics: Pick<WorkerMetrics, 'checkCompleted'>;
+  /** Sends the span of a failed check; null where none is sent. */
+  recordFailedCheck: ((check: FailedCheck) => void) | null;
+  /** Whose checks these are. */
+  source: TracedSource;
   log: Pick<Logger, 'debug' | 'isLevelEnabled'>;
   now: () => number;
   /** Resolves at the given moment (Unix milliseconds), at once when it is past. */
   waitUntil: (atMs: number) => Promise<void>;
 };
+
+/** The agent whose checks are run, as traces and incidents name it. */
+export type TracedSource = { id: string; name: string };
 
 /** Monitors named in a job's outcome; the board shows them. */
 const MOST_NAMED = 20;
@@ -129,15 +138,17 @@ export class CheckRunner {
     if (waitingKey !== undefined) this.#waiting.delete(waitingKey);
     // Read now: while it waited, it may have become the check of a newer tick.
     const { check } = planned;
-    const request = requestOf(check);
+    const request = requestOf(planned, this.#parts.source);
     return { check, request, measured: await this.#parts.checker.measure(check.tenantId, request) };
   }
 
-  #recordCompleted({ check, agentNo, dueAtMs }: PlannedCheck, checked: Checked, result: ResultPayload): void {
+  #recordCompleted(planned: PlannedCheck, checked: Checked, result: ResultPayload): void {
+    const { check, agentNo, dueAtMs } = planned;
     const { certificates, metrics, log } = this.#parts;
     const latenessMs = checked.startedAtMs - dueAtMs;
     certificates.record({ check, agentNo, observation: checked.observation });
     metrics.checkCompleted({ type: check.target.type, verdict: result.verdict, latenessMs });
+    this.#recordFailed(planned, checked, result);
     if (!log.isLevelEnabled('debug')) return;
     log.debug(
       {
@@ -152,6 +163,28 @@ export class CheckRunner {
     );
   }
 
+  #recordFailed({ check, dueAtMs }: PlannedCheck, checked: Checked, result: ResultPayload): void {
+    const { recordFailedCheck, source } = this.#parts;
+    const { verdict, cause, reason, httpStatus, finishedAtMs } = result;
+    if (recordFailedCheck === null || (verdict !== 'down' && verdict !== 'degraded')) return;
+    const { startedAtMs, observation } = checked;
+    const latencyMs = observation?.latencyMs ?? null;
+    const { monitorId, tenantId, name, target } = check;
+    recordFailedCheck({
+      ids: traceIdsOf({ monitorId, sourceId: source.id, dueAtMs }),
+      tenantId,
+      monitor: { id: monitorId, name, type: target.type, target: target.target, method: target.method },
+      source,
+      startedAtMs,
+      endedAtMs: latencyMs === null ? finishedAtMs : startedAtMs + latencyMs,
+      timings: result.phases,
+      httpStatus,
+      verdict,
+      cause,
+      reason,
+    });
+  }
+
   /** Its checks may not be counted as dropped for long, where a tick begins when the next one of its slot is due. */
   #recordIfLate({ agentNo, intervalSeconds }: ScheduleSlot, slotBeganAtMs: number): void {
     if (this.#parts.now() - slotBeganAtMs >= intervalSeconds * 1000) this.#recordBehind(agentNo);
@@ -162,9 +195,11 @@ export class CheckRunner {
   }
 }
 
-function requestOf({ target, monitorId, monitorNo, checksVersion, badVote, hasItsSecrets }: DueCheck): CheckRequest {
+function requestOf({ check, dueAtMs }: PlannedCheck, source: TracedSource): CheckRequest {
+  const { target, monitorId, monitorNo, checksVersion, badVote, hasItsSecrets } = check;
   const identity = `${monitorNo} ${checksVersion}`;
-  return { target, inability: hasItsSecrets ? null : UNREADABLE, monitorId, identity, badVote };
+  const traceAt = () => traceIdsOf({ monitorId, sourceId: source.id, dueAtMs });
+  return { target, inability: hasItsSecrets ? null : UNREADABLE, monitorId, identity, badVote, traceAt };
 }
 
 function toResult(

@@ -10,6 +10,9 @@ import { workOnChecks } from '../checks/check-queue.ts';
 import { domainStoreOf } from '../checks/registries.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
+/** The agent that the schema has for the service itself. */
+const SERVICE_SOURCE = { id: 'agt_service', name: 'service' };
+
 /** Lookups under way at a time: each waits for a vendor's server. */
 const LOOKUPS_AT_ONCE = 10;
 
@@ -95,7 +98,13 @@ export async function startCheck(runtime: Runtime, options: CheckProcessOptions)
   });
   const work = workOnChecks(
     { ...runtime, log },
-    { region, probe, selfCheckHosts: options.selfCheckHosts, probesAtOnce: options.probesAtOnce },
+    {
+      region,
+      source: { id: agent.id, name: agent.name },
+      probe,
+      selfCheckHosts: options.selfCheckHosts,
+      probesAtOnce: options.probesAtOnce,
+    },
   );
   const updating = setInterval(() => {
     updateLastSeenAt(database, agent.no, now()).catch((error: unknown) =>
@@ -126,7 +135,12 @@ export function startServiceCheck(runtime: Runtime, options: ServiceCheckOptions
   const domains = openKnownDomains({ ...options, domains: domainStoreOf(database), now });
   const { probe, close } = openServiceProbe({ ...options, readVendorPage, knowDomain: domains.know });
   const ofService = { ...runtime, log: runtime.log.child({ region: SERVICE_REGION }) };
-  const work = workOnChecks(ofService, { region: SERVICE_REGION, probe, selfCheckHosts: options.selfCheckHosts });
+  const work = workOnChecks(ofService, {
+    region: SERVICE_REGION,
+    source: SERVICE_SOURCE,
+    probe,
+    selfCheckHosts: options.selfCheckHosts,
+  });
   const lookups = workOnLookups(ofService, readVendorPage);
   return {
     name: 'service checks',

@@ -27,6 +27,8 @@ export type RuntimeOptions = {
   publicUrl: string;
   log: Logger;
   registry: Registry;
+  /** Absent or null = spans of failed checks are not sent. */
+  recordFailedCheck?: Runtime['recordFailedCheck'];
   /** How long to wait for a connection, in milliseconds; only tests, on machines that are slow for a while, set it. */
   acquireTimeoutMs?: number;
 };
@@ -73,6 +75,7 @@ export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close:
     log,
     metrics,
     recordActivity: (name: Activity, nowMs: number) => activities.record(name, nowMs),
+    recordFailedCheck: options.recordFailedCheck ?? null,
     newId: createIdSource(),
     now: Date.now,
     publicUrl: options.publicUrl,

@@ -10,9 +10,11 @@ import { cleanAnswer } from '../../../core/incidents/answer-evidence.ts';
 import { storesTimings, roundTimings } from '../../../core/incidents/failure-evidence.ts';
 import { latestStartMs } from '../../../core/incidents/source-state.ts';
 import { isRecord } from '../../../core/monitors/input/checks.ts';
+import type { FailedCheck } from '../../../core/system/otlp-spans.ts';
 import { listReportedMonitors, type ReportedMonitor, listRecheckedSources } from '../../../models/agents/results.ts';
 import type { TokenAgent } from '../../../models/agents/work.ts';
 import { storeCertificates, type ObservedCertificate } from '../../../models/checks/checks.ts';
+import { traceIdsOf } from '../../../models/checks/trace-ids.ts';
 import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { accept, ApiError } from '../../api-error.ts';
@@ -28,7 +30,8 @@ export function ingestHandler({
   metrics,
   now,
   submitResults,
-}: Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults'>): RequestHandler {
+  recordFailedCheck,
+}: Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck'>): RequestHandler {
   const submit = createResultBatches(submitResults);
   const limitResults = createResultLimits(database);
   const count = new Counter({
@@ -70,6 +73,7 @@ export function ingestHandler({
             });
       }
     }
+    if (recordFailedCheck !== null) for (const failed of failedChecks(accepted, agent)) recordFailedCheck(failed);
     const certificates = newCertificates(accepted, agent.no);
     if (certificates.length > 0) await storeCertificates(database, certificates);
 
@@ -174,6 +178,29 @@ async function listRechecks(
         reports.map(({ result }) => result),
       );
     return afterMs === undefined || afterMs === null ? [] : [{ monitorId: id, afterMs }];
+  });
+}
+
+/** The failed ones among an agent's results, as their spans show them. */
+function failedChecks(accepted: readonly AcceptedReport[], { id, tenantId, name }: TokenAgent): FailedCheck[] {
+  return accepted.flatMap(({ monitor, result }) => {
+    const { verdict, dueAtMs, latencyMs, phases, httpStatus, cause, reason } = result;
+    if (verdict !== 'down' && verdict !== 'degraded') return [];
+    return [
+      {
+        ids: traceIdsOf({ monitorId: monitor.id, sourceId: id, dueAtMs }),
+        tenantId,
+        monitor,
+        source: { id, name },
+        startedAtMs: dueAtMs,
+        endedAtMs: dueAtMs + (latencyMs ?? 0),
+        timings: phases,
+        httpStatus,
+        verdict,
+        cause,
+        reason,
+      },
+    ];
   });
 }
 

@@ -24,7 +24,9 @@ const REQUESTS_PER_MINUTE = 300;
 const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 
 /** What the routes of agents use, all together. */
-type AgentParts = Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'rateLimitStore'>;
+type AgentParts = Parts<
+  'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck' | 'rateLimitStore'
+>;
 
 /**
  * The protocol of customers' agents: calls with an agent's token, and no other. `concurrency` limits what an account

@@ -160,6 +160,11 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
   useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void change() : null);
   return (
     <>
+      {incident.trace_url !== undefined && (
+        <ButtonLink href={incident.trace_url} target="_blank" rel="noreferrer" icon="external">
+          View trace
+        </ButtonLink>
+      )}
       {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>View monitor</ButtonLink>}
       {canWrite() && !isResolved && (
         <Button icon="pause" onClick={() => (isSnoozed ? void unsnooze() : (isSnoozing.value = true))}>
@@ -210,7 +215,17 @@ function Evidence({ evidence }: { evidence: readonly Entry[] }) {
 }
 
 function SourceEvidence({ entry }: { entry: Entry }) {
-  const { source, verdict, reason, at, latency_ms: latency, phases, answer } = entry;
+  const {
+    source,
+    verdict,
+    reason,
+    at,
+    latency_ms: latency,
+    phases,
+    answer,
+    trace_id: traceId,
+    trace_url: traceUrl,
+  } = entry;
   const status = answer?.status ?? entry.http_status;
   return (
     <article class="rounded-xl border border-line bg-surface p-4">
@@ -237,6 +252,18 @@ function SourceEvidence({ entry }: { entry: Entry }) {
         <div class="mt-3">
           <AnswerEvidence answer={answer} />
         </div>
+      )}
+      {traceId !== undefined && (
+        <p class="mt-2 break-all text-[0.8125rem] text-soft">
+          Trace{' '}
+          {traceUrl === undefined ? (
+            <code>{traceId}</code>
+          ) : (
+            <a href={traceUrl} target="_blank" rel="noreferrer" class="text-accent underline underline-offset-2">
+              {traceId}
+            </a>
+          )}
+        </p>
       )}
     </article>
   );

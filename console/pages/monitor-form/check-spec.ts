@@ -48,7 +48,7 @@ export function scheduleOf({ cron, timezone, early }: Draft['heartbeat']): Schem
   return { cron: cron.trim(), timezone: timezone === '' ? 'UTC' : timezone, ...numbers({ early_seconds: early }) };
 }
 
-function requestOf({ headers, auth, body, contentType }: RequestDraft): NonNullable<Input['request']> {
+function requestOf({ headers, auth, body, contentType, traceparent }: RequestDraft): NonNullable<Input['request']> {
   const named = headers.filter(
     ({ name, value, kind }) => kind !== 'kept' && kind !== 'removed' && (name !== '' || value !== ''),
   );
@@ -67,6 +67,7 @@ function requestOf({ headers, auth, body, contentType }: RequestDraft): NonNulla
     ...(auth.type !== '' && { auth: { type: auth.type, ...(!auth.isKept && CREDENTIALS[auth.type](auth)) } }),
     ...secretOf(body, { value: 'body', secret: 'bodySecret', preserve: 'preserveBody' }),
     ...(contentType !== '' && { contentType }),
+    ...(traceparent && { traceparent }),
   };
 }
 

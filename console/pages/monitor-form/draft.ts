@@ -31,7 +31,13 @@ export type AuthDraft = {
   password: string;
 };
 
-export type RequestDraft = { headers: readonly HeaderDraft[]; auth: AuthDraft; body: SecretText; contentType: string };
+export type RequestDraft = {
+  headers: readonly HeaderDraft[];
+  auth: AuthDraft;
+  body: SecretText;
+  contentType: string;
+  traceparent: boolean;
+};
 export type AssertionDraft = {
   source: Schemas['AssertionSource'];
   op: string;
@@ -220,6 +226,7 @@ function draftOfRequest({
   body,
   bodySecret = false,
   contentType = '',
+  traceparent = false,
 }: Request): RequestDraft {
   return {
     headers: [
@@ -229,6 +236,7 @@ function draftOfRequest({
     auth: { type: auth?.type ?? '', isKept: auth !== undefined, token: '', username: '', password: '' },
     body: draftOfSecret(body, bodySecret),
     contentType,
+    traceparent,
   };
 }
 

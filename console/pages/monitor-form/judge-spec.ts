@@ -24,12 +24,15 @@ function isWithoutSecret({ kind, text }: SecretText): boolean {
 }
 
 /** Finds what is wrong with an http request: its headers, credentials, body and content type. */
-export function judgeRequest({ headers, auth, body, contentType }: RequestDraft): Found {
+export function judgeRequest({ headers, auth, body, contentType, traceparent }: RequestDraft): Found {
+  const isThere = headers.some(({ name, kind }) => kind !== 'removed' && name.trim().toLowerCase() === 'traceparent');
   return {
     ...judgeHeaders(headers),
     ...judgeCredentials(auth),
     'check_spec.request.body': isWithoutSecret(body) ? NO_SECRET : undefined,
     'check_spec.request.contentType': HEADER_VALUE.test(contentType) ? undefined : BAD_VALUE,
+    'check_spec.request.traceparent':
+      traceparent && isThere ? 'Remove the header traceparent, or clear this box' : undefined,
   };
 }
 

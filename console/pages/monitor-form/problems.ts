@@ -41,6 +41,7 @@ const FIELDS = [
   'check_spec.request.auth.password',
   'check_spec.request.body',
   'check_spec.request.contentType',
+  'check_spec.request.traceparent',
   'check_spec.assertions',
   'check_spec.transport.payload',
   'check_spec.transport.payloadEncoding',

@@ -20,7 +20,9 @@ export function RequestFields({ form }: { form: FormState }) {
     <Collapsible
       title="Request"
       note={note}
-      isOpen={request.headers.length > 0 || request.auth.type !== '' || request.body.kind !== 'none'}
+      isOpen={
+        request.headers.length > 0 || request.auth.type !== '' || request.body.kind !== 'none' || request.traceparent
+      }
     >
       <div class="grid gap-5 md:grid-cols-2">
         <SelectField
@@ -67,18 +69,26 @@ export function RequestFields({ form }: { form: FormState }) {
         error={problem('check_spec.request.contentType')}
         onValue={(contentType) => set({ contentType })}
       />
+      <CheckField
+        label="Send a traceparent"
+        checked={request.traceparent}
+        onChecked={(traceparent) => set({ traceparent })}
+        hint="Puts the target's spans into the trace of the check (W3C Trace Context)."
+        error={problem('check_spec.request.traceparent') ?? null}
+      />
     </Collapsible>
   );
 }
 
 function noteOf({ draft: { method, request, followRedirects } }: FormState): string {
-  const { headers, auth, body } = request;
+  const { headers, auth, body, traceparent } = request;
   const sent = headers.filter(({ kind }) => kind !== 'removed').length;
   const parts = [
     method === '' ? 'GET' : method.toUpperCase(),
     sent > 0 && `${sent} ${sent === 1 ? 'header' : 'headers'}`,
     auth.type !== '' && `${auth.type} auth`,
     body.kind !== 'none' && 'body',
+    traceparent && 'traceparent',
     !followRedirects && 'no redirects',
   ];
   return parts.filter((part) => part !== false).join(', ');

@@ -26,6 +26,7 @@ export function httpSettings({
     body,
     bodySecret = false,
     contentType,
+    traceparent = false,
   } = request ?? {};
   const isSending = body !== undefined || bodySecret;
   return [
@@ -43,6 +44,7 @@ export function httpSettings({
       : [['Authentication', <Secret key="auth" name={auth.type === 'basic' ? 'basic' : 'bearer token'} />] as Setting]),
     ...(isSending ? [['Body', bodySecret ? SECRET : <Long key="body" text={body ?? ''} />] as Setting] : []),
     ...(contentType === undefined ? [] : [['Content type', contentType] as Setting]),
+    ...(traceparent ? [['Trace', 'sends a traceparent'] as Setting] : []),
     ['Expected status', expected ?? '2xx'],
     ...(match === null ? [] : [['Body contains', <Code key="match">{match}</Code>] as Setting]),
     ...listed(

@@ -64,7 +64,8 @@ export type CheckSpecInput = {
 };
 
 /** `check_spec.request`: `secretHeaderNames` is what a read shows, and ignored. */
-export type RequestInput = Omit<RequestSpec, 'auth'> & {
+export type RequestInput = Omit<RequestSpec, 'auth' | 'traceparent'> & {
+  traceparent?: boolean;
   secretHeaders?: Record<string, string>;
   preserveSecretHeaders?: boolean;
   removeSecretHeaders?: readonly string[];

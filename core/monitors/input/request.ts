@@ -50,6 +50,7 @@ export function completeRequest(input: RequestInput, stored: PreservableRequest,
       ...(input.auth && { auth: { type: input.auth.type } }),
       ...(input.bodySecret ? { bodySecret: true } : input.body !== undefined && { body: input.body }),
       ...(input.contentType !== undefined && { contentType: input.contentType }),
+      ...(input.traceparent === true && { traceparent: true }),
     },
     secrets: {
       ...(secretHeaderNames.length > 0 && { secretHeaders }),
@@ -84,6 +85,12 @@ function completeSecretHeaders(
     addProblem(problems, `${FIELD}.headers`, {
       expected: `at most ${MAX_HEADERS} headers, plain and secret together`,
       got: String(names.length),
+    });
+  }
+  if (input.traceparent === true && names.some((name) => name.toLowerCase() === 'traceparent')) {
+    problems.push({
+      field: `${FIELD}.traceparent`,
+      message: `${FIELD}.traceparent must not be true beside a header named traceparent: leave out one of the two`,
     });
   }
   const repeated = findRepeatedName(names);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Agent } from '../../../models/agents/agents.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
@@ -209,6 +210,46 @@ test(
     );
   },
 );
+
+test('an incident names the trace of each first failure, where spans are sent or the monitor asks for it', async (t) => {
+  const { api } = t.context;
+  const { account, monitorId, incidentId } = await outage(api);
+  const path = `/v1/incidents/${await incidentId()}` as const;
+  const { json: without } = await account.reader('GET', path);
+  t.false('trace_id' in without);
+  t.true(without['evidence'].every((seen) => !('trace_id' in seen)));
+
+  const sending = await api.another({
+    recordFailedCheck: () => undefined,
+    config: {
+      publicUrl: api.url,
+      planCountLimits: true,
+      telegramBotName: null,
+      slackClientId: null,
+      trustedProxies: [],
+      traceUrl: 'https://traces.example/t/{trace_id}?from={trace_id}',
+    },
+  });
+  const { json } = await account.reader('GET', path, undefined, {}, sending);
+  for (const { source, at: atSeconds, trace_id: traceId, trace_url: url } of json['evidence']) {
+    t.is(
+      traceId,
+      createHash('sha256')
+        .update(`${monitorId} ${source.id} ${atSeconds * SECOND}`)
+        .digest('hex')
+        .slice(0, 32),
+    );
+    t.is(url, `https://traces.example/t/${traceId}?from=${traceId}`);
+  }
+  t.is(json['trace_id'], json['evidence'][0]?.trace_id);
+  t.is(json['trace_url'], json['evidence'][0]?.trace_url);
+  t.is(new Set(json['evidence'].map(({ trace_id: traceId }) => traceId)).size, 2);
+
+  await account.owner('PATCH', `/v1/monitors/${monitorId}`, { check_spec: { request: { traceparent: true } } });
+  const { json: asked } = await account.reader('GET', path);
+  t.is(asked['trace_id'], json['trace_id']);
+  t.false('trace_url' in asked, 'this process has no page of traces');
+});
 
 test('an incident that is paused away ends with the pause, one of a deleted monitor is still whole', async (t) => {
   const { api } = t.context;

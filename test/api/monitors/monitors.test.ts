@@ -182,6 +182,7 @@ const SECRET_REQUEST = {
   body: 'hush',
   bodySecret: true,
   contentType: 'text/plain',
+  traceparent: true,
 };
 const OF_EVERY_TYPE: object[] = [
   {

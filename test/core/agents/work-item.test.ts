@@ -142,6 +142,7 @@ test('what a probe gets from an item is what it would get from the monitor', (t)
     auth: { type: 'bearer' },
     body: 'x',
     contentType: 'text/plain',
+    traceparent: true,
   } as const;
   const secrets: MonitorSecrets = { secretHeaders: { X: 'y' }, auth: { token: 't' } };
   const settings: Settings = {

@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { CheckTarget } from '../../../core/monitors/monitor.ts';
 import { followRedirect, redirectTarget } from '../../../probes/http/redirect.ts';
 import { buildFirstHop, carriesSecrets } from '../../../probes/http/request.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
@@ -34,6 +35,20 @@ for (const to of HOME) {
 for (const to of ABROAD) {
   test(`secrets for https://example.com do not go to ${to}`, (t) => t.false(keepsSecrets('https://example.com/', to)));
 }
+
+test('our traceparent stays with the first host as secrets do, and the owner’s own header goes along', (t) => {
+  const sentTo = (to: string, target: Partial<CheckTarget>) => {
+    const hop = buildFirstHop(httpTarget({ target: 'https://example.com/', ...target }));
+    if (hop === null) throw new Error('no URL');
+    return followRedirect({ hop, status: 307, to: new URL(to) }, hop.url).headers.get('traceparent')?.value;
+  };
+  const traceparent = '00-0123456789abcdef0123456789abcdef-0123456789abcdef-01';
+  t.is(sentTo('https://www.example.com/', { traceparent }), traceparent);
+  t.is(sentTo('https://example.org/', { traceparent }), undefined);
+  t.is(sentTo('https://example.com:8443/', { traceparent }), undefined);
+  const own = { checkSpec: { request: { headers: { traceparent: '00-own' } } } };
+  t.is(sentTo('https://example.org/', own), '00-own');
+});
 
 test('the parent of the first host is another host', (t) => {
   t.false(keepsSecrets('https://www.example.com/', 'https://example.com/'));

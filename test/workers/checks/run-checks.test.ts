@@ -106,6 +106,8 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
       now,
     }),
     behind: { record: () => Promise.resolve() },
+    recordFailedCheck: null,
+    source: { id: 'agt_2', name: 'frankfurt' },
     metrics: { checkCompleted: (check) => void latenessMs.push(check.latenessMs) },
     log: createLogger({ process: 'check', level: 'silent' }),
     ...parts,

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
+import type { FailedCheck } from '../../../../core/system/otlp-spans.ts';
 import { createEvaluator } from '../../../../workers/incidents/evaluate.ts';
 import { isError, withApiServer, type ApiServer } from '../../api-server.ts';
 import { agentCaller, workOf, type AgentCaller } from '../agent-caller.ts';
@@ -109,6 +111,35 @@ test(
     t.is(await versionOf(nowSeconds() - 600), 1);
   },
 );
+
+test('failed checks of an agent are recorded for their spans, by the ids that its requests carried', async (t) => {
+  const { api } = t.context;
+  const { agent, account, id } = await workingAgent(api, { target: 'https://example.com/a?b=c' });
+  const failed: FailedCheck[] = [];
+  const sending = await api.another({ recordFailedCheck: (check) => void failed.push(check) });
+  const ts = Math.floor(nowSeconds()) + 5.123;
+  const down = { monitorId: id, ok: false, cause: 'status_503', httpStatus: 503, latencyMs: 80, ts };
+  const results = [
+    { ...down, detail: { timing: { dnsMs: 4.4, connectMs: 9 } } },
+    { monitorId: id, ok: true, cause: null, ts: ts + 1 },
+    { monitorId: id, ok: false, cause: 'unsupported_by_agent', ts: ts + 2 },
+    { ...down, monitorId: 'mon_of-a-stranger', ts: ts + 3 },
+  ];
+  t.is((await agent.post('ingest', { results }, {}, sending)).status, 200);
+  t.is(failed.length, 1);
+  const dueAtMs = Math.round(ts * 1000);
+  t.is(failed[0]?.ids.traceId, createHash('sha256').update(`${id} ${agent.id} ${dueAtMs}`).digest('hex').slice(0, 32));
+  t.like(failed[0], {
+    tenantId: account.tenantId,
+    monitor: { id, type: 'http', target: 'https://example.com/a?b=c' },
+    source: { id: agent.id },
+    startedAtMs: dueAtMs,
+    endedAtMs: dueAtMs + 80,
+    timings: { dnsMs: 4, connectMs: 9 },
+    verdict: 'down',
+    cause: 'status_503',
+  });
+});
 
 test("what is not the agent's to report, or of another day or of the future, is dropped and counted", async (t) => {
   const { api } = t.context;

@@ -382,3 +382,15 @@ test('any body is either a problem that names its field or a monitor that keeps 
     ),
   );
 });
+
+test('a monitor that asks for a traceparent has no header of that name, and false is as good as nothing', (t) => {
+  const withRequest = (request: NonNullable<CheckSpecInput['request']>) => ({ name: 'x', check_spec: { request } });
+  t.deepEqual(create(withRequest({ traceparent: true })).settings.checkSpec.request, { traceparent: true });
+  t.deepEqual(create(withRequest({ traceparent: false })).settings.checkSpec.request, {});
+  const own = { TraceParent: '00-own' };
+  const refusal =
+    'check_spec.request.traceparent must not be true beside a header named traceparent: leave out one of the two';
+  t.deepEqual(messages(withRequest({ traceparent: true, headers: own })), [refusal]);
+  t.deepEqual(messages(withRequest({ traceparent: true, secretHeaders: own })), [refusal]);
+  t.deepEqual(messages(withRequest({ headers: own })), []);
+});

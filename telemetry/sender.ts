@@ -1,0 +1,98 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { MetricsRequest } from '../core/system/otlp-metrics.ts';
+import type { TraceRequest } from '../core/system/otlp-spans.ts';
+import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
+import { encodeMessage } from './protobuf.ts';
+
+/** Where and how one signal is sent; see `OpenTelemetry` of the configuration. */
+export type SenderOptions = {
+  endpoint: Readonly<{ url: string; headers: Readonly<Record<string, string>> }>;
+  protocol: 'http/protobuf' | 'http/json';
+  compression: 'gzip' | 'none';
+  timeoutMs: number;
+};
+
+/**
+ * What became of a request. `partly`: the collector took it, and not all that was in it. `retry`: the same may be
+ * accepted later, not before `afterMs` where the collector says so. `refused`: never. A reason is a sentence without
+ * secrets.
+ */
+export type Sent =
+  | { outcome: 'accepted' | 'partly' }
+  | { outcome: 'retry'; reason: string; afterMs: number | null }
+  | { outcome: 'refused'; reason: string };
+
+/** The statuses that OTLP lets clients try again after. */
+const RETRIED = new Set([429, 502, 503, 504]);
+
+/** So much of a response is read, in bytes: it holds counts and a sentence. */
+const RESPONSE_BYTES = 4096;
+
+const compress = promisify(gzip);
+
+/** Sends requests of OTLP over HTTP to the collector that the operator named, at a private address as well. */
+export class OtlpSender {
+  readonly #options: SenderOptions;
+  readonly #client: HttpClient;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    this.#client = createHttpClient({ allowPrivateNetwork: true, purpose: 'telemetry' });
+  }
+
+  /** Makes one attempt; never rejects because of the collector. */
+  async send(request: TraceRequest | MetricsRequest): Promise<Sent> {
+    const { endpoint, protocol, compression, timeoutMs } = this.#options;
+    const isJson = protocol === 'http/json';
+    const isCompressed = compression === 'gzip';
+    try {
+      const plain = isJson ? Buffer.from(JSON.stringify(request)) : encodeRequest(request);
+      const exchange = await this.#client({
+        url: new URL(endpoint.url),
+        method: 'POST',
+        headers: {
+          'User-Agent': 'Spotcheck/1.0 (OTLP)',
+          'Accept-Encoding': 'identity',
+          ...endpoint.headers,
+          'Content-Type': isJson ? 'application/json' : 'application/x-protobuf',
+          ...(isCompressed && { 'Content-Encoding': 'gzip' }),
+        },
+        body: isCompressed ? await compress(plain) : plain,
+        deadlineMs: timeoutMs,
+        bodyLimit: () => RESPONSE_BYTES,
+      });
+      return readExchange(exchange, isJson);
+    } catch (error) {
+      // What cannot be written now never can; otherwise this machine has no room for another request.
+      const reason = error instanceof Error ? error.message : String(error);
+      return error instanceof TypeError ? { outcome: 'refused', reason } : { outcome: 'retry', reason, afterMs: null };
+    }
+  }
+}
+
+function encodeRequest(request: TraceRequest | MetricsRequest): Buffer {
+  return encodeMessage('resourceSpans' in request ? 'TraceRequest' : 'MetricsRequest', request);
+}
+
+function readExchange(exchange: HttpExchange, isJson: boolean): Sent {
+  if (exchange.outcome === 'failed') return { outcome: 'retry', reason: exchange.reason, afterMs: null };
+  const { status, headers, body } = exchange;
+  if (status >= 200 && status < 300) return { outcome: isPartial(body, isJson) ? 'partly' : 'accepted' };
+  const reason = `The collector responded with ${status}`;
+  if (!RETRIED.has(status)) return { outcome: 'refused', reason };
+  const seconds = /^\d{1,5}$/.exec(headers['retry-after'] ?? '')?.[0];
+  return { outcome: 'retry', reason, afterMs: seconds === undefined ? null : Number(seconds) * 1000 };
+}
+
+/** A response to what was taken wholly has no field at all. */
+function isPartial(body: Buffer, isJson: boolean): boolean {
+  if (!isJson) return body.length > 0;
+  try {
+    const response: unknown = JSON.parse(body.toString());
+    const partial: unknown = Reflect.get(Object(response), 'partialSuccess');
+    return Object.keys(Object(partial)).length > 0;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,107 @@
+import { traceRequestOf, type FailedCheck } from '../core/system/otlp-spans.ts';
+import type { Origin } from '../core/system/otlp.ts';
+import { within } from '../core/time.ts';
+import type { OtlpSender } from './sender.ts';
+
+/** What becomes of failed checks on their way to the collector. */
+export type SpanOutcome = 'sent' | 'refused' | 'dropped';
+
+export type SpanExporterParts = {
+  sender: Pick<OtlpSender, 'send'>;
+  origin: Origin;
+  count: (outcome: SpanOutcome, checks: number) => void;
+  /** Called after each attempt; null = it was accepted. */
+  onAttempt: (trouble: string | null) => void;
+  random: () => number;
+};
+
+/** Failed checks that wait at the most; beyond that new ones are dropped, so that the first ones of an outage stay. */
+const MOST_WAITING = 2048;
+
+/** Failed checks in one request. */
+const MOST_IN_BATCH = 256;
+
+/** The first of a batch waits this long for others, in milliseconds. */
+const GATHER_MS = 1000;
+
+/** Waits before another attempt, in milliseconds: doubled each time, or what the collector asks for. */
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 60_000;
+
+/** What is left is sent within this at the end, in milliseconds; a collector that is away is not waited for. */
+const FLUSH_MS = 3000;
+
+/**
+ * Sends the spans of failed checks in batches, one at a time. A collector that is away, slow or overloaded holds back
+ * no check: what waits has a bound.
+ */
+export class SpanExporter {
+  readonly #parts: SpanExporterParts;
+  readonly #waiting: FailedCheck[] = [];
+  #waitMs = FIRST_WAIT_MS;
+  #timer: NodeJS.Timeout | null = null;
+  #sending: Promise<void> | null = null;
+  #isStopping = false;
+
+  constructor(parts: SpanExporterParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes a failed check on its way; costs next to nothing, and never fails. */
+  record(check: FailedCheck): void {
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#parts.count('dropped', 1);
+      return;
+    }
+    this.#waiting.push(check);
+    this.#plan(GATHER_MS);
+  }
+
+  /** Sends what waits, within three seconds; the rest is dropped. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await within(FLUSH_MS, this.#flush(), undefined);
+    if (this.#waiting.length > 0) this.#parts.count('dropped', this.#waiting.splice(0).length);
+  }
+
+  async #flush(): Promise<void> {
+    await this.#sending;
+    let isTaken = true;
+    while (isTaken && this.#waiting.length > 0) isTaken = (await this.#sendBatch()) === null;
+  }
+
+  #plan(afterMs: number): void {
+    if (this.#timer !== null || this.#sending !== null || this.#isStopping) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#sending = this.#sendAndPlan();
+    }, afterMs).unref();
+  }
+
+  async #sendAndPlan(): Promise<void> {
+    const waitMs = await this.#sendBatch();
+    this.#sending = null;
+    if (waitMs !== null) this.#plan(waitMs);
+    else if (this.#waiting.length > 0) this.#plan(this.#waiting.length >= MOST_IN_BATCH ? 0 : GATHER_MS);
+  }
+
+  /** Null where the batch is done with; otherwise how long to wait before another attempt, in milliseconds. */
+  async #sendBatch(): Promise<number | null> {
+    const { sender, origin, count, onAttempt, random } = this.#parts;
+    const batch = this.#waiting.slice(0, MOST_IN_BATCH);
+    const sent = await sender.send(traceRequestOf(batch, origin));
+    onAttempt(
+      'reason' in sent ? sent.reason : sent.outcome === 'partly' ? 'The collector took only a part of it' : null,
+    );
+    if (sent.outcome === 'retry') {
+      const waitMs = Math.min(LONGEST_WAIT_MS, sent.afterMs ?? this.#waitMs * (0.5 + random() / 2));
+      this.#waitMs = Math.min(LONGEST_WAIT_MS, this.#waitMs * 2);
+      return waitMs;
+    }
+    this.#waitMs = FIRST_WAIT_MS;
+    this.#waiting.splice(0, batch.length);
+    count(sent.outcome === 'refused' ? 'refused' : 'sent', batch.length);
+    return null;
+  }
+}

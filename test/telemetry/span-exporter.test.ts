@@ -1,0 +1,81 @@
+import test from 'ava';
+import type { TraceRequest } from '../../core/system/otlp-spans.ts';
+import type { Sent } from '../../telemetry/sender.ts';
+import { SpanExporter, type SpanOutcome } from '../../telemetry/span-exporter.ts';
+import { failedCheck, ORIGIN } from '../helpers/failed-check.ts';
+import { until } from '../helpers/until.ts';
+
+const AWAY: Sent = { outcome: 'retry', reason: 'The connection was refused', afterMs: 0 };
+
+/** An exporter to a collector that answers as `answer` says at the time. */
+function openExporter(answer: () => Sent | Promise<Sent>) {
+  const counts: Record<SpanOutcome, number> = { sent: 0, refused: 0, dropped: 0 };
+  const batches: number[] = [];
+  const troubles: (string | null)[] = [];
+  const send = async (request: TraceRequest | object): Promise<Sent> => {
+    const spans = 'resourceSpans' in request ? request.resourceSpans[0].scopeSpans[0].spans : [];
+    batches.push(spans.filter(({ parentSpanId }) => parentSpanId === undefined).length);
+    return await answer();
+  };
+  const exporter = new SpanExporter({
+    sender: { send },
+    origin: ORIGIN,
+    count: (outcome, checks) => (counts[outcome] += checks),
+    onAttempt: (trouble) => troubles.push(trouble),
+    random: () => 0,
+  });
+  const record = (checks: number) => {
+    for (let check = 0; check < checks; check += 1) exporter.record(failedCheck());
+  };
+  return { exporter, record, counts, batches, troubles };
+}
+
+test('while the collector is away a bounded number waits, the first ones, and all others are counted', async (t) => {
+  let answer: Sent = AWAY;
+  const { exporter, record, counts, batches, troubles } = openExporter(() => answer);
+  record(5000);
+  await until(() => batches.length >= 3);
+  t.deepEqual(counts, { sent: 0, refused: 0, dropped: 5000 - 2048 });
+  t.true(batches.every((checks) => checks === 256));
+  t.is(troubles[0], 'The connection was refused');
+
+  answer = { outcome: 'accepted' };
+  await until(() => counts.sent === 2048);
+  t.is(troubles.at(-1), null);
+  await exporter.stop();
+  t.deepEqual(counts, { sent: 2048, refused: 0, dropped: 5000 - 2048 });
+});
+
+test('what the collector will never take is given up, and the next batch is sent', async (t) => {
+  const answers: Sent[] = [{ outcome: 'refused', reason: 'The collector responded with 400' }, { outcome: 'accepted' }];
+  const { exporter, record, counts } = openExporter(() => answers.shift() ?? AWAY);
+  record(300);
+  await until(() => counts.sent > 0);
+  t.deepEqual(counts, { sent: 300 - 256, refused: 256, dropped: 0 });
+  await exporter.stop();
+});
+
+test('a collector that answers nothing holds up neither a check nor the end', async (t) => {
+  const { promise: never } = Promise.withResolvers<Sent>();
+  const { exporter, record, counts, batches } = openExporter(() => never);
+  record(10);
+  await until(() => batches.length === 1);
+  record(10);
+  await exporter.stop();
+  t.deepEqual(batches, [10], 'one request is under way at a time');
+  t.deepEqual(counts, { sent: 0, refused: 0, dropped: 20 });
+});
+
+test('at the end what waits is sent at once, and a collector that is away is asked no second time', async (t) => {
+  const here = openExporter(() => ({ outcome: 'accepted' }));
+  here.record(600);
+  await here.exporter.stop();
+  t.deepEqual(here.batches, [256, 256, 88]);
+  t.is(here.counts.sent, 600);
+
+  const away = openExporter(() => AWAY);
+  away.record(600);
+  await away.exporter.stop();
+  t.deepEqual(away.batches, [256]);
+  t.deepEqual(away.counts, { sent: 0, refused: 0, dropped: 600 });
+});

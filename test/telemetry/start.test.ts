@@ -1,0 +1,130 @@
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { startTelemetry, type TelemetryOptions } from '../../telemetry/start.ts';
+import { failedCheck } from '../helpers/failed-check.ts';
+import { startOtlpReceiver, type OtlpReceiver } from '../helpers/otlp-receiver.ts';
+import { until } from '../helpers/until.ts';
+
+type Settings = TelemetryOptions['settings'];
+
+/** The telemetry of a process with two metrics of its own, to a collector of the test. */
+function start(t: ExecutionContext, { url }: OtlpReceiver, different: Partial<Settings> = {}) {
+  const registry = new Registry();
+  const logLines: Record<string, unknown>[] = [];
+  const telemetry = startTelemetry({
+    settings: {
+      traces: { url: `${url}/v1/traces`, headers: { 'X-Key': 's3cret' } },
+      metrics: { url: `${url}/v1/metrics`, headers: {} },
+      protocol: 'http/json',
+      compression: 'none',
+      timeoutMs: 5000,
+      metricIntervalMs: 200,
+      resource: { 'service.name': 'spotcheck' },
+      ...different,
+    },
+    role: 'check',
+    region: 'frankfurt',
+    version: '0.1.0',
+    registry,
+    log: pino({ level: 'info' }, { write: (line: string) => void logLines.push(JSON.parse(line)) }),
+  });
+  t.teardown(telemetry.stop);
+  const read = async (name: string) => await registry.getSingleMetricAsString(name);
+  return { telemetry, registry, logLines, read };
+}
+
+test('what /metrics shows is sent at the interval under the same names, with who says so', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  const { registry } = start(t, receiver);
+  new Counter({ name: 'things_total', help: 'Things', labelNames: ['kind'], registers: [registry] }).inc(
+    { kind: 'a' },
+    3,
+  );
+  new Histogram({ name: 'took_seconds', help: 'Took', buckets: [0.1, 1], registers: [registry] }).observe(0.5);
+  await until(() => receiver.metrics().some(({ name }) => name === 'took_seconds'));
+
+  const metricOf = (wanted: string) => receiver.metrics().findLast(({ name }) => name === wanted);
+  const things = metricOf('things_total');
+  t.like(things, { description: 'Things', sum: { aggregationTemporality: 2, isMonotonic: true } });
+  t.like(things && 'sum' in things && things.sum.dataPoints[0], {
+    asDouble: 3,
+    attributes: [{ key: 'kind', value: { stringValue: 'a' } }],
+  });
+  const took = metricOf('took_seconds');
+  const point = took && 'histogram' in took ? took.histogram.dataPoints[0] : undefined;
+  t.like(point, { count: '1', sum: 0.5, bucketCounts: ['0', '1', '0'], explicitBounds: [0.1, 1] });
+  t.true(BigInt(point?.startTimeUnixNano ?? 0) < BigInt(point?.timeUnixNano ?? 0));
+  t.deepEqual(
+    new Set(receiver.metrics().map(({ name }) => name)),
+    new Set((await registry.getMetricsAsJSON()).map(({ name }) => name)),
+  );
+  t.like(receiver.resource('metrics'), {
+    'service.name': 'spotcheck',
+    'service.version': '0.1.0',
+    'spotcheck.role': 'check',
+    'spotcheck.region': 'frankfurt',
+  });
+  t.regex(String(receiver.resource('metrics')['service.instance.id']), /^[\da-f-]{36}$/);
+});
+
+test('spans go compressed and as protobuf where that is set, with the headers of the operator', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  const { telemetry, read } = start(t, receiver, { metrics: null, protocol: 'http/protobuf', compression: 'gzip' });
+  telemetry.recordFailedCheck?.(failedCheck());
+  const [arrival] = await until(() => receiver.arrivals.length > 0 && receiver.arrivals);
+  t.like(arrival?.headers, {
+    'content-type': 'application/x-protobuf',
+    'content-encoding': 'gzip',
+    'x-key': 's3cret',
+  });
+  t.true(arrival?.body.includes(Buffer.from('0123456789abcdef0123456789abcdef', 'hex')));
+  await until(async () => (await read('spotcheck_otlp_spans_total')).includes('{outcome="sent"} 1'));
+});
+
+test('a collector that is overloaded is tried again, one that refuses is not, and both are counted', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  receiver.answer = { status: 503, headers: { 'Retry-After': '0' } };
+  const { telemetry, logLines, read } = start(t, receiver, { metrics: null });
+  telemetry.recordFailedCheck?.(failedCheck());
+  await until(() => receiver.arrivals.length >= 2);
+  receiver.answer = { status: 200 };
+  await until(async () => (await read('spotcheck_otlp_spans_total')).includes('{outcome="sent"} 1'));
+  const told = logLines.map(({ msg, signal, reason }) => [msg, signal, reason]);
+  t.deepEqual(told, [
+    ['telemetry.failed', 'traces', 'The collector responded with 503'],
+    ['telemetry.restored', 'traces', undefined],
+  ]);
+
+  receiver.answer = { status: 500 };
+  telemetry.recordFailedCheck?.(failedCheck());
+  await until(async () => (await read('spotcheck_otlp_spans_total')).includes('{outcome="refused"} 1'));
+  t.regex(await read('spotcheck_otlp_exports_total'), /signal="traces",outcome="failed"\} \d/);
+  t.false(JSON.stringify(logLines).includes('s3cret'));
+});
+
+test('one that answers too late or is away costs its time alone, and its metrics come with the next', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  receiver.answer = null;
+  const { telemetry, registry, logLines } = start(t, receiver, { timeoutMs: 100 });
+  telemetry.recordFailedCheck?.(failedCheck());
+  await until(() => new Set(logLines.map(({ signal }) => signal)).size === 2);
+  new Counter({ name: 'late_total', help: 'Late', registers: [registry] }).inc();
+  receiver.answer = { status: 200 };
+  await until(() => receiver.metrics().some(({ name }) => name === 'late_total'));
+  await until(() => logLines.filter(({ msg }) => msg === 'telemetry.restored').length === 2);
+  t.true(receiver.spans().some(({ name }) => name === 'GET'));
+});
+
+test('where only metrics are sent there is nothing to record a failed check with', async (t) => {
+  const receiver = await startOtlpReceiver(t);
+  const { telemetry } = start(t, receiver, { traces: null, metricIntervalMs: 3_600_000 });
+  t.is(telemetry.recordFailedCheck, null);
+  t.deepEqual(receiver.arrivals, []);
+  await telemetry.stop();
+  t.deepEqual(
+    receiver.arrivals.map(({ path }) => path),
+    ['/v1/metrics'],
+    'the last metrics are sent at the end',
+  );
+});
