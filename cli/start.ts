@@ -56,7 +56,6 @@ export async function startService(environment: Environment, say: (text: string)
     const registry = new Registry();
     collectProcessMetrics(registry);
     const telemetry = await openTelemetry(environment, { registry, log });
-    if (telemetry !== null) closing.push(telemetry.stop);
     const { runtime, close: closeRuntime } = openRuntime({
       databaseUrl,
       redisUrl: environment.redisUrl,
@@ -67,6 +66,7 @@ export async function startService(environment: Environment, say: (text: string)
       recordFailedCheck: telemetry?.recordFailedCheck ?? null,
     });
     closing.push(closeRuntime);
+    if (telemetry !== null) closing.push(telemetry.stop);
     const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: true });
     closing.push(clock.stop);
     const { bootstrapToken: token, bootstrapPassword: password, cell } = environment;
@@ -174,7 +174,7 @@ async function listen({
   registry: Registry;
   environment: Environment;
 }): Promise<RunningApi> {
-  const { telegram, slack, mail, openId, port, host, ...config } = environment;
+  const { telegram, slack, mail, openId, port, host, openTelemetry: _sent, ...config } = environment;
   const { database, backend, queues, log, newId, recordFailedCheck } = runtime;
   return await serveApi({
     port,

@@ -474,7 +474,8 @@ test('the example file names every variable and is itself a good configuration',
   const read = (path: string) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8');
   const example = parseEnv(await read('.env.example'));
   t.deepEqual(readEnvironment(example), readEnvironment({}));
-  const sources = (await read('config/environment.ts')) + (await read('config/agent-environment.ts'));
+  const files = ['environment', 'open-telemetry', 'agent-environment'];
+  const sources = (await Promise.all(files.map((file) => read(`config/${file}.ts`)))).join('\n');
   const names = new Set(Array.from(sources.matchAll(/^ {2}([A-Z][A-Z_]+): /gm), ([, name]) => name));
   t.deepEqual(Object.keys(example).toSorted(), [...names].toSorted());
 });
