@@ -26,6 +26,9 @@ export type Sent =
 /** The statuses that OTLP lets clients try again after. */
 const RETRIED = new Set([429, 502, 503, 504]);
 
+/** How a `partial_success` begins: field 1, with a length. */
+const PARTIAL_SUCCESS = 0x0a;
+
 /** So much of a response is read, in bytes: it holds counts and a sentence. */
 const RESPONSE_BYTES = 4096;
 
@@ -85,9 +88,12 @@ function readExchange(exchange: HttpExchange, isJson: boolean): Sent {
   return { outcome: 'retry', reason, afterMs: seconds === undefined ? null : Number(seconds) * 1000 };
 }
 
-/** A response to what was taken wholly has no field at all. */
+/**
+ * What was taken wholly is answered with nothing, or with a `partial_success` (field 1) that is empty, as the Collector
+ * does.
+ */
 function isPartial(body: Buffer, isJson: boolean): boolean {
-  if (!isJson) return body.length > 0;
+  if (!isJson) return body[0] === PARTIAL_SUCCESS && body[1] !== 0;
   try {
     const response: unknown = JSON.parse(body.toString());
     const partial: unknown = Reflect.get(Object(response), 'partialSuccess');

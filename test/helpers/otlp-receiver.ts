@@ -13,7 +13,7 @@ export type OtlpArrival = { path: string; headers: IncomingHttpHeaders; body: Bu
 export type OtlpReceiver = {
   url: string;
   arrivals: OtlpArrival[];
-  answer: { status: number; headers?: Record<string, string> } | null;
+  answer: { status: number; headers?: Record<string, string>; body?: string } | null;
   /** The spans and metrics that came as JSON. */
   spans: () => OtlpSpan[];
   metrics: () => OtlpMetric[];
@@ -29,7 +29,8 @@ export async function startOtlpReceiver(t: Harness): Promise<OtlpReceiver> {
       const sent = await buffer(request);
       const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
       arrivals.push({ path: request.url ?? '', headers: request.headers, body });
-      if (receiver.answer !== null) response.writeHead(receiver.answer.status, receiver.answer.headers).end('{}');
+      const { answer } = receiver;
+      if (answer !== null) response.writeHead(answer.status, answer.headers).end(answer.body ?? '');
     })();
   });
   const traces = (): TraceRequest[] => bodiesAt('/v1/traces');

@@ -103,6 +103,26 @@ test('a collector that is overloaded is tried again, one that refuses is not, an
   t.false(JSON.stringify(logLines).includes('s3cret'));
 });
 
+test('a response that names a part that was not taken is a failure, and an empty one is not', async (t) => {
+  const bodies = {
+    'http/protobuf': { whole: '\x0a\x00', part: '\x0a\x02\x08\x01' },
+    'http/json': { whole: '{"partialSuccess":{}}', part: '{"partialSuccess":{"rejectedSpans":"1"}}' },
+  };
+  for (const protocol of ['http/protobuf', 'http/json'] as const) {
+    const receiver = await startOtlpReceiver(t);
+    const { telemetry, read } = start(t, receiver, { metrics: null, protocol });
+    const exports = async (outcome: string, times: number) =>
+      (await read('spotcheck_otlp_exports_total')).includes(`{signal="traces",outcome="${outcome}"} ${times}`);
+    receiver.answer = { status: 200, body: bodies[protocol].whole };
+    telemetry.recordFailedCheck?.(failedCheck());
+    await until(() => exports('accepted', 1));
+    receiver.answer = { status: 200, body: bodies[protocol].part };
+    telemetry.recordFailedCheck?.(failedCheck());
+    await until(() => exports('failed', 1));
+    t.true((await read('spotcheck_otlp_spans_total')).includes('{outcome="sent"} 2'));
+  }
+});
+
 test('one that answers too late or is away costs its time alone, and its metrics come with the next', async (t) => {
   const receiver = await startOtlpReceiver(t);
   receiver.answer = null;
