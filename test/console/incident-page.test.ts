@@ -231,3 +231,32 @@ test('who joins by an invitation learns what is wrong with each field, all at on
   await page.getByRole('navigation', { name: 'Main' }).first().waitFor({ state: 'attached' });
   t.deepEqual(complaints, []);
 });
+
+test('an incident names the trace of a failed check, and links to it where the operator has a page of traces', async (t) => {
+  const { api } = t.context;
+  const { person, ids } = await furnishAccount(api, 'traces');
+  const [monitor = '', incident = ''] = [ids.monitor[0], ids.incident[0]];
+  await runOn(api.database.pool)(
+    `UPDATE monitors SET check_spec = '{"request":{"traceparent":true}}', sealed_secrets = NULL WHERE id = $1`,
+    [monitor],
+  );
+  const { page, complaints } = await open(t, person);
+  await page.goto(`/incidents/${incident}`);
+  const [, traceId = ''] = /Trace ([\da-f]{32})/.exec(await textOf(page.getByRole('article').first())) ?? [];
+  t.regex(traceId, /^[\da-f]{32}$/);
+  t.is(await page.getByRole('link', { name: 'View trace' }).count(), 0);
+
+  const url = `https://traces.example/${traceId}`;
+  await page.route(`**/v1/incidents/${incident}`, async (route) => {
+    const answer = await route.fetch();
+    const shown: { evidence: object[] } = await answer.json();
+    const evidence = shown.evidence.map((seen) => ({ ...seen, trace_url: url }));
+    await route.fulfill({ response: answer, json: { ...shown, evidence, trace_url: url } });
+  });
+  await page.reload();
+  for (const name of ['View trace', traceId]) {
+    const link = page.getByRole('link', { name }).first();
+    t.deepEqual([await link.getAttribute('href'), await link.getAttribute('target')], [url, '_blank'], name);
+  }
+  t.deepEqual(complaints, []);
+});
