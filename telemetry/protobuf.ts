@@ -76,81 +76,139 @@ const MESSAGES: Readonly<Record<MessageName, Fields>> = {
   AnyValue: { stringValue: [1, 'string'], boolValue: [2, 'bool'], intValue: [3, 'int64'], doubleValue: [4, 'double'] },
 };
 
-const VARINT = 0;
-const FIXED_64 = 1;
-const DELIMITED = 2;
+/** The fields of each message in the order of their numbers, with the bytes that begin them. */
+const WRITTEN: Readonly<Record<string, readonly (readonly [key: string, tag: number, kind: Kind])[]>> =
+  Object.fromEntries(
+    Object.entries(MESSAGES).map(([name, fields]) => [
+      name,
+      Object.entries(fields).map(([key, [number, kind]]) => [key, (number << 3) | wireTypeOf(kind), kind] as const),
+    ]),
+  );
+
+/** A first guess, in bytes; the buffer grows where it has to. */
+const FIRST_BYTES = 65_536;
 
 /**
  * A message of OTLP in its JSON form as Protocol Buffers. Throws where it has a field that OTLP does not: that would be
  * our bug.
  */
 export function encodeMessage(name: MessageName, message: object): Buffer {
-  const parts: Buffer[] = [];
-  const values = new Map<string, unknown>(Object.entries(message));
-  for (const [key, [number, kind]] of Object.entries(MESSAGES[name])) {
-    const value = values.get(key);
-    if (!values.delete(key)) continue;
-    const isPacked = kind === 'fixed64s' || kind === 'doubles';
-    for (const one of Array.isArray(value) && !isPacked ? value : [value])
-      parts.push(...encodeField(number, kind, one));
-  }
-  for (const key of values.keys()) throw new TypeError(`${name} has no field ${key}`);
-  return Buffer.concat(parts);
+  const writer = new MessageWriter();
+  writer.writeMessage(name, message);
+  return writer.written();
 }
 
-function encodeField(number: number, kind: Kind, value: unknown): Buffer[] {
-  switch (kind) {
-    case 'bool':
-    case 'enum':
-    case 'int64':
-      return [tag(number, VARINT), varint(BigInt.asUintN(64, BigInt(Number(value))))];
-    case 'fixed64':
-      return [tag(number, FIXED_64), fixed64(value)];
-    case 'double':
-      return [tag(number, FIXED_64), double(value)];
-    case 'string':
-      return delimited(number, Buffer.from(String(value)));
-    case 'hex':
-      return delimited(number, Buffer.from(String(value), 'hex'));
-    case 'fixed64s':
-      return delimited(number, Buffer.concat(listOf(value).map(fixed64)));
-    case 'doubles':
-      return delimited(number, Buffer.concat(listOf(value).map(double)));
-    default:
-      return delimited(number, encodeMessage(kind, Object(value)));
+function wireTypeOf(kind: Kind): number {
+  if (kind === 'bool' || kind === 'enum' || kind === 'int64') return 0;
+  return kind === 'double' || kind === 'fixed64' ? 1 : 2;
+}
+
+/** Writes into one buffer: of many small ones, what it takes to make them is most of the work. */
+class MessageWriter {
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES);
+  #at = 0;
+
+  written(): Buffer {
+    return this.#bytes.subarray(0, this.#at);
   }
+
+  writeMessage(name: MessageName, message: object): void {
+    let left = Object.keys(message).length;
+    for (const [key, tag, kind] of WRITTEN[name] ?? []) {
+      const value: unknown = Reflect.get(message, key);
+      if (value === undefined) continue;
+      left -= 1;
+      if (Array.isArray(value) && kind !== 'fixed64s' && kind !== 'doubles')
+        for (const one of value) this.#writeField(tag, kind, one);
+      else this.#writeField(tag, kind, value);
+    }
+    const unknown = left === 0 ? undefined : Object.keys(message).find((key) => !(key in MESSAGES[name]));
+    if (unknown !== undefined) throw new TypeError(`${name} has no field ${unknown}`);
+  }
+
+  #writeField(tag: number, kind: Kind, value: unknown): void {
+    this.#writeVarint(tag);
+    switch (kind) {
+      case 'bool':
+      case 'enum':
+        return this.#writeVarint(Number(value));
+      case 'int64':
+        return this.#writeInt64(BigInt(String(value)));
+      case 'fixed64':
+        return this.#writeFixed64(value);
+      case 'double':
+        return this.#writeDouble(value);
+      case 'string':
+      case 'hex':
+        return this.#writeText(String(value), kind === 'hex' ? 'hex' : 'utf8');
+      case 'fixed64s':
+        return this.#writeDelimited(() => listOf(value).forEach((one) => this.#writeFixed64(one)));
+      case 'doubles':
+        return this.#writeDelimited(() => listOf(value).forEach((one) => this.#writeDouble(one)));
+      default:
+        return this.#writeDelimited(() => this.writeMessage(kind, Object(value)));
+    }
+  }
+
+  /** The length comes before the content: there is room for a short one, and the content moves for a longer one. */
+  #writeDelimited(write: () => void): void {
+    this.#reserve(1);
+    const lengthAt = this.#at;
+    this.#at += 1;
+    write();
+    const length = this.#at - lengthAt - 1;
+    const more = varintBytes(length) - 1;
+    this.#reserve(more);
+    if (more > 0) this.#bytes.copyWithin(lengthAt + 1 + more, lengthAt + 1, this.#at);
+    this.#at = lengthAt;
+    this.#writeVarint(length);
+    this.#at += length;
+  }
+
+  #writeText(text: string, encoding: 'utf8' | 'hex'): void {
+    const length = Buffer.byteLength(text, encoding);
+    this.#writeVarint(length);
+    this.#reserve(length);
+    this.#at += this.#bytes.write(text, this.#at, encoding);
+  }
+
+  #writeVarint(value: number): void {
+    this.#reserve(varintBytes(value));
+    let rest = value;
+    for (; rest > 127; rest >>>= 7) this.#bytes[this.#at++] = (rest & 127) | 128;
+    this.#bytes[this.#at++] = rest;
+  }
+
+  #writeInt64(value: bigint): void {
+    this.#reserve(10);
+    let rest = BigInt.asUintN(64, value);
+    for (; rest > 127n; rest >>= 7n) this.#bytes[this.#at++] = Number(rest & 127n) | 128;
+    this.#bytes[this.#at++] = Number(rest);
+  }
+
+  #writeFixed64(value: unknown): void {
+    this.#reserve(8);
+    this.#at = this.#bytes.writeBigUInt64LE(BigInt(String(value)), this.#at);
+  }
+
+  #writeDouble(value: unknown): void {
+    this.#reserve(8);
+    this.#at = this.#bytes.writeDoubleLE(Number(value), this.#at);
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(2 * this.#bytes.length, this.#at + bytes));
+    this.#bytes.copy(larger, 0, 0, this.#at);
+    this.#bytes = larger;
+  }
+}
+
+/** How many bytes a varint takes, seven bits each; lengths and tags have 31 bits at most. */
+function varintBytes(value: number): number {
+  return value < 128 ? 1 : Math.ceil((32 - Math.clz32(value)) / 7);
 }
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function delimited(number: number, content: Buffer): Buffer[] {
-  return [tag(number, DELIMITED), varint(BigInt(content.length)), content];
-}
-
-function tag(number: number, wireType: number): Buffer {
-  return varint(BigInt((number << 3) | wireType));
-}
-
-function varint(value: bigint): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest > 127n) {
-    bytes.push(Number(rest & 127n) | 128);
-    rest >>= 7n;
-  }
-  return Buffer.from([...bytes, Number(rest)]);
-}
-
-function fixed64(value: unknown): Buffer {
-  const bytes = Buffer.allocUnsafe(8);
-  bytes.writeBigUInt64LE(BigInt(String(value)));
-  return bytes;
-}
-
-function double(value: unknown): Buffer {
-  const bytes = Buffer.allocUnsafe(8);
-  bytes.writeDoubleLE(Number(value));
-  return bytes;
 }
