@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
@@ -224,13 +225,15 @@ function logTimeOf(program: Program, message: string): number {
   return Date.parse(String(logged(program, message)[0]?.['time'])) / 1000;
 }
 
-test('sealed secrets are used by the probe, and stand in clear neither on the disk nor in the logs', async (t) => {
+test('sealed secrets are used by the probe and stand in clear nowhere, and its traceparent follows from the result', async (t) => {
   const CANARY = 'canary-7f3a-secret';
   const fixture = await startAgentFixture(t);
   const { server } = fixture;
   const keys: (string | undefined)[] = [];
+  const traceparents: (string | undefined)[] = [];
   const { port } = await startHttpServer(t, (request, response) => {
     keys.push(request.headers['x-key'] as string | undefined);
+    traceparents.push(request.headers['traceparent'] as string | undefined);
     response.statusCode = 500;
     response.end(CANARY);
   });
@@ -242,12 +245,15 @@ test('sealed secrets are used by the probe, and stand in clear neither on the di
     workItem({
       target: `http://127.0.0.1:${port}/`,
       intervalSeconds: 1,
-      checkSpec: { request: { secretHeaderNames: ['X-Key'] } },
+      checkSpec: { request: { secretHeaderNames: ['X-Key'], traceparent: true } },
       sealedSecrets,
     }),
   ]);
   await until(() => server.taken().length > 0, PATIENT);
   t.is(keys[0], CANARY);
+  const startedAtMs = Math.round(Number(server.taken()[0]?.['ts']) * 1000);
+  const digest = createHash('sha256').update(`mon_1 agt_1 ${startedAtMs}`).digest('hex');
+  t.is(traceparents[0], `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`);
   server.state.isCut = true;
   await until(async () => (await segments(fixture.folder)).length > 0, PATIENT);
   const disk = await textsBelow(fixture.folder);
