@@ -82,6 +82,9 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   uplot: ['console/'],
 };
 
+/** Packages that are loaded by their first use (D-632), through `import()` or `require`; their types may stand above. */
+const LOADED_LATE = /^import\s+(?!type\b)[^;'"]*from\s+'(?:sequelize|nodemailer|tldts|libsodium-wrappers)[/']/m;
+
 /** Processes begin here; only here the environment is read and the configuration is handed on. */
 const ENTRY_FILES = [/^(api|workers|agent)\/main\.ts$/, /^cli\/[^/]+\.ts$/, /^config\/thread-pool\.ts$/];
 /** What else those may import: the configuration, and the version to tell. */
@@ -110,6 +113,7 @@ function pathViolations({ path, code }: SourceFile): string[] {
   if (VAGUE_NAME.test(path)) found.push(`${path} has a name that says nothing`);
   if (READS_ENVIRONMENT.test(code) && !isEntry(path) && !OUTSIDE_PRODUCTION.test(path))
     found.push(`${path} reads the environment`);
+  if (LOADED_LATE.test(code) && !OUTSIDE_PRODUCTION.test(path)) found.push(`${path} loads a large package at once`);
   return found;
 }
 
@@ -182,7 +186,8 @@ const FORBIDDEN: readonly [why: string, path: string, text: string][] = [
     'api/a.ts',
     `import { readEnvironment } from '../config/environment.ts';`,
   ],
-  ['sequelize is for models', 'workers/a.ts', `import { Sequelize } from 'sequelize';`],
+  ['sequelize is for models', 'workers/a.ts', `import type { Sequelize } from 'sequelize';`],
+  ['the ORM is loaded late', 'models/a.ts', `import { Op } from 'sequelize';`],
   ['a part of a package counts as the package', 'api/a.ts', `import pool from 'pg/lib/index.js';`],
   ['bullmq is for queues and workers', 'api/a.ts', `import { Queue } from 'bullmq';`],
   ['ioredis is for queues', 'workers/a.ts', `import { Redis } from 'ioredis';`],
@@ -227,6 +232,7 @@ const ALLOWED: readonly [why: string, path: string, text: string][] = [
     'core/a.ts',
     `// import { b } from '../models/b.ts'\n/** import 'pg' */\nexport const url = 'http://x'; // process.env`,
   ],
+  ['types of the ORM load nothing', 'models/a.ts', `import type { Sequelize } from 'sequelize';`],
   ['the console may import core', 'console/a.tsx', `import { b } from '../core/b.ts';`],
   [
     'the console may know the API by its types',

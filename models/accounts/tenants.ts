@@ -1,8 +1,8 @@
-import { Op } from 'sequelize';
 import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
+import { sequelize } from '../orm.ts';
 import { inTransaction, runOn, sqlStateOf } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 
@@ -41,6 +41,7 @@ export async function findTenant(database: Database, id: string): Promise<Tenant
 
 /** Every tenant but that of the service itself, by creation. */
 export async function listTenants(database: Database): Promise<Tenant[]> {
+  const { Op } = sequelize();
   const records = await database.records.tenants.findAll({
     where: { id: { [Op.ne]: CANARY.tenantId } },
     order: [
