@@ -9,8 +9,8 @@ const AGAIN = 'Go back to the sign-in page and start again.';
 const REFUSALS = {
   notSetUp: () => ({
     status: 404,
-    title: 'This address is not in use',
-    sentences: ['No OpenID Connect provider is set up here.', 'Sign in with your email address and password.'],
+    title: 'Single sign-on is not configured',
+    sentences: ['No OpenID Connect provider is configured here.', 'Sign in with your email address and password.'],
   }),
   unknown: (name: string) => ({
     status: 400,
@@ -75,7 +75,7 @@ const REFUSALS = {
     status: 403,
     title: 'Your email address is not verified',
     sentences: [
-      `${name} does not vouch for your email address, so that no user can be made for you.`,
+      `${name} has not verified your email address, so no user can be created for you.`,
       `Verify the address at ${name}, or ask an owner of the account to invite you.`,
     ],
   }),
@@ -84,20 +84,20 @@ const REFUSALS = {
     title: 'You have no access to Spotcheck',
     sentences: [
       `None of your groups or roles at ${name} may use Spotcheck.`,
-      `Ask whoever manages them to give you one. After that, sign in again.`,
+      'Ask an administrator there for one that may, then sign in again.',
     ],
   }),
   full: () => ({
     status: 403,
     title: 'The account is full',
-    sentences: ['It has as many people as an account can have.', 'Ask an owner of the account to remove some.'],
+    sentences: ['It has reached its limit of members.', 'Ask an owner of the account to remove some.'],
   }),
   noAccount: () => ({
     status: 503,
-    title: 'No user can be made for you',
+    title: 'Your user could not be created',
     sentences: [
-      'It is not said which account people of your domain join, or that account is gone.',
-      'Ask your operator to name it in OIDC_PROVISION_DOMAINS.',
+      'No account is configured for your email domain, or that account was deleted.',
+      'Ask your operator to add it to OIDC_PROVISION_DOMAINS.',
     ],
   }),
   gone: () => ({
@@ -113,7 +113,7 @@ const REFUSALS = {
   linkSignedOut: () => ({
     status: 403,
     title: 'Nothing was linked',
-    sentences: ['You are not signed in to Spotcheck any more, or as another user.', 'Sign in, and link it again.'],
+    sentences: ['You were signed out of Spotcheck, or are signed in as another user.', 'Sign in, and link it again.'],
   }),
   linkTaken: (name: string) => ({
     status: 409,
