@@ -10,7 +10,7 @@ type ReturnedClient = PoolClient & { _invalid?: boolean };
 const require = createRequire(import.meta.url);
 
 /**
- * The package of the ORM, loaded by the first call. It takes 25 MB and 0.15 s, and most processes of workers edit
+ * The package of the ORM, loaded by the first call. It takes 0.1 s and 250 files, and most processes of workers edit
  * nothing.
  */
 export function sequelize(): typeof Package {
