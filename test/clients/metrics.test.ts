@@ -10,7 +10,11 @@ import { newPreparedDataDir, startService } from '../helpers/running-service.ts'
 const suffix = isInstalled('promtool') ? '' : ' (not installed here, so not asked)';
 
 test(`the service shows the metrics that docs/operations.md names, and promtool${suffix} finds no fault`, async (t) => {
-  const { url } = await startService(t, { DATA_DIR: await newPreparedDataDir(t) });
+  const { url } = await startService(t, {
+    DATA_DIR: await newPreparedDataDir(t),
+    // Where nothing listens: metrics of OTLP are there only with a collector.
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+  });
   const metrics = await (await fetch(`${url}/metrics`)).text();
 
   const shown = [...metrics.matchAll(/^# TYPE (spotcheck_\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
