@@ -39,27 +39,29 @@ export function startDrillHandler(dependencies: StartingParts): Handler<'startDr
       response.status(202).json(presentDrill(known));
       return;
     }
-    const refusal = await findDrillRefusal(database, { tenantId, monitorId });
-    if (refusal !== null) throw errorOf(refusal, monitorId);
-    await rateLimits.take('drill', tenantId);
-    const started = await startDrill(database, {
-      id: makeId('drl'),
-      incidentId: makeId('inc'),
-      tenantId,
-      monitorId,
-      isMonthly: false,
-      requestKey,
-      nowMs: now(),
-      author: authorOf(response),
-    });
-    if ('drill' in started) {
-      await enqueue(dependencies, started.drill);
-      response.status(202).json(presentDrill({ ...started.drill, deliveries: [], skippedDeliveries: [] }));
-      return;
+    let refusal = await findDrillRefusal(database, { tenantId, monitorId });
+    if (refusal === null) {
+      await rateLimits.take('drill', tenantId);
+      const started = await startDrill(database, {
+        id: makeId('drl'),
+        incidentId: makeId('inc'),
+        tenantId,
+        monitorId,
+        isMonthly: false,
+        requestKey,
+        nowMs: now(),
+        author: authorOf(response),
+      });
+      if ('drill' in started) {
+        await enqueue(dependencies, started.drill);
+        response.status(202).json(presentDrill({ ...started.drill, deliveries: [], skippedDeliveries: [] }));
+        return;
+      }
+      refusal = started.refusal;
     }
-    // Of two requests with one key the second came a moment later.
+    // Of two requests with one key the second came a moment later, and finds the drill of the first in progress.
     const first = await findKnown(database, { tenantId, monitorId, requestKey });
-    if (first === null) throw errorOf(started.refusal, monitorId);
+    if (first === null) throw errorOf(refusal, monitorId);
     response.status(202).json(presentDrill(first));
   };
 }
