@@ -32,6 +32,7 @@ const SOURCES = [
   'probes',
   'threads',
   'queues',
+  'telemetry',
   'workers',
   'package.json',
 ];
