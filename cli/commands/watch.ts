@@ -190,7 +190,7 @@ function adviceOf(isNotifiedHere: boolean, isNotifiedThere: boolean, base: strin
 
 /** How long the first pings are waited for: the canary begins within a few checks. */
 const WAIT_CHECKS = 4;
-const WAIT_MS = 60_000;
+const WAIT_MS = 120_000;
 const ASK_EVERY_MS = 500;
 
 /** Waits for the first ping to arrive at an address, and where there is one, for the first one of the peer here. */
