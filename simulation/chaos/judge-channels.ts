@@ -173,7 +173,22 @@ class ChannelJudge {
     const joined = this.#byId.get(own?.joinedId ?? '');
     const summary = this.#byId.get(own?.held?.summaryId ?? '');
     const said = [own, summary, joined, ...summaries].some((each) => each !== undefined && this.#isOnItsWay(each));
-    return said || this.#isSaidByFlapping({ monitorId, sequence });
+    return said || this.#isSaidByFlapping({ monitorId, sequence }) || (own !== undefined && this.#isSaidByGroup(own));
+  }
+
+  /** What opened a group is dropped once a later message of the group has arrived, which says all of it. */
+  #isSaidByGroup({ id, groupId, outcome, finishedAtMs }: Delivery): boolean {
+    return (
+      outcome === 'superseded' &&
+      groupId === id &&
+      this.#deliveries.some(
+        (each) =>
+          each.groupId === id &&
+          each.id !== id &&
+          each.outcome === 'delivered' &&
+          Math.abs((each.finishedAtMs ?? 0) - (finishedAtMs ?? 0)) <= CLOCK_MS,
+      )
+    );
   }
 
   /** What a monitor that flaps does is said by a message about its newest state, which waits or was sent. */
@@ -208,11 +223,17 @@ class ChannelJudge {
       return next !== undefined && (next.detectedAtMs === detectedAtMs || (mayGather && isGathered));
     }
     if (own.outcome !== 'superseded') return false;
-    const endedAtMs = (own.finishedAtMs ?? 0) + CLOCK_MS;
     const { held, incident } = own;
+    const endedAtMs = this.#endedAtMs(own) + CLOCK_MS;
     const acknowledgedAtMs = incident?.acknowledgedAtMs ?? Infinity;
     if (held?.unlessAcknowledged === true && acknowledgedAtMs <= endedAtMs) return true;
     return (held !== null || type === 'telegram') && (next?.detectedAtMs ?? Infinity) <= endedAtMs;
+  }
+
+  /** When nothing was to be sent of an alert any more; one in the message of a parent ends with that. */
+  #endedAtMs({ finishedAtMs, joinedId }: Delivery): number {
+    const root = this.#byId.get(joinedId ?? '');
+    return Math.max(finishedAtMs ?? 0, root?.outcome === 'superseded' ? (root.finishedAtMs ?? 0) : 0);
   }
 
   /** What a rule delays is sent then, and only if it is still true and not acknowledged. */
@@ -279,7 +300,7 @@ class ChannelJudge {
       const root = this.#byId.get(joinedId);
       if (root === undefined || !parents.includes(root.monitorId ?? ''))
         found.push(this.#finding('holds broken', `${id} came in a message of no parent`));
-      else if (!this.#isOnItsWay(root))
+      else if (!this.#isOnItsWay(root) && !this.#isSaidByGroup(root) && !this.#hasChangedBefore(delivery, root))
         found.push(this.#finding('events lost', `${id} came in ${joinedId}, which did not arrive`));
       if (held.heldBy === null || !parents.includes(held.heldBy))
         found.push(this.#finding('holds broken', `${id} does not say by what parent it is held`));
@@ -312,6 +333,12 @@ class ChannelJudge {
     if (!isFresh)
       found.push(this.#finding('holds broken', `${id} was sent without a result since its parent recovered`));
     return found;
+  }
+
+  /** Whether an alert's monitor had changed again before the message that it came in was dropped for a newer change. */
+  #hasChangedBefore({ monitorId, sequence }: Delivery, root: Delivery): boolean {
+    const next = this.#transitionsOf(monitorId ?? '').find((each) => each.sequence === (sequence ?? 0) + 1);
+    return root.outcome === 'superseded' && (next?.detectedAtMs ?? Infinity) <= (root.finishedAtMs ?? 0) + CLOCK_MS;
   }
 
   #timeoutMs(monitorIds: readonly string[]): number {

@@ -41,6 +41,8 @@ export type Delivery = {
   held: { reason: string; heldBy: string | null; summaryId: string | null; unlessAcknowledged: boolean } | null;
   /** The delivery in whose message it came. */
   joinedId: string | null;
+  /** The group of alerts of its channel that it belongs to, by the id of the delivery that opened it. */
+  groupId: string | null;
   /** Of a reminder: which delivery it repeats, and its number; below 0 it says that more monitors are behind one. */
   repeats: { id: string; number: number } | null;
   incident: { startedAtMs: number; acknowledgedAtMs: number | null } | null;
@@ -78,6 +80,7 @@ async function readDeliveries(client: Client, sinceMs: number): Promise<Delivery
        (SELECT json_build_object('reason', h.reason, 'heldBy', h.held_by, 'summaryId', h.summary_id,
           'unlessAcknowledged', h.unless_acknowledged) FROM held_deliveries h WHERE h.delivery_id = d.id) AS held,
        (SELECT p.joined_id FROM parent_holds p WHERE p.delivery_id = d.id) AS "joinedId",
+       (SELECT g.group_id FROM grouped_deliveries g WHERE g.delivery_id = d.id) AS "groupId",
        (SELECT json_build_object('id', r.follows, 'number', r.number) FROM reminders r WHERE r.delivery_id = d.id)
          AS repeats,
        (SELECT json_build_object('startedAtMs', i.started_at, 'acknowledgedAtMs', i.acknowledged_at) FROM incidents i

@@ -157,6 +157,7 @@ function delivery(sequence: number): Delivery {
     startedAtMs: atMs,
     held: null,
     joinedId: null,
+    groupId: null,
     repeats: null,
     incident: null,
     changes: [],
@@ -330,6 +331,24 @@ for (const finding of FINDINGS) {
     t.false(judgeRun(run()).isClean);
   });
 }
+
+test('what opened a group of a chat is said by the message of the group that replaced it, if that arrived', (t) => {
+  const group = { groupId: 'dlv_02', finishedAtMs: at(30) };
+  const opener = { ...delivery(2), ...group, outcome: 'superseded', changes: [{ monitorId: 'mon_0', sequence: 2 }] };
+  const later = { ...delivery(2), ...group, id: 'dlv_later', monitorId: null, event: 'summary', sequence: null };
+  const runWith = (made: readonly Delivery[]): Facts => ({
+    ...withChannel('Group chat', made),
+    chats: made.map(({ startedAtMs }) => ({
+      atMs: startedAtMs ?? 0,
+      chatId: '-1007',
+      isAccepted: true,
+      channel: 'Group chat',
+    })),
+  });
+  t.deepEqual(findingsOf(runWith([opener, later, delivery(3)])), []);
+  t.deepEqual(findingsOf(runWith([opener, { ...later, outcome: 'failed' }, delivery(3)])), ['events lost']);
+  t.deepEqual(findingsOf(runWith([opener, { ...later, groupId: null }, delivery(3)])), ['events lost']);
+});
 
 test('what a slow machine brings about as well says nothing of the service, what no slowness explains does', (t) => {
   for (const finding of FINDINGS) {
