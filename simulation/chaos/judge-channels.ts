@@ -135,8 +135,11 @@ class ChannelJudge {
     if ([own, ...others].filter((each) => each !== undefined && this.#isSent(each)).length > 1)
       return [this.#finding('events under two ids', text)];
     const isTold = this.#isTold(change);
-    if (change.to === 'up' && this.#needsTrouble() && !this.#wasNotified(earlier))
-      return isTold ? [this.#finding('rules broken', `${text} ends what was never sent`)] : [];
+    if (change.to === 'up' && this.#needsTrouble() && !this.#wasNotified(earlier)) {
+      // A message that was open before, for the trouble, has each monitor with its newest state.
+      const isInOpen = own === undefined && summaries.some(({ createdAtMs }) => createdAtMs < change.detectedAtMs);
+      return isTold && !isInOpen ? [this.#finding('rules broken', `${text} ends what was never sent`)] : [];
+    }
     return isTold || this.#isExcused(change) ? [] : [this.#finding('events lost', text)];
   }
 
