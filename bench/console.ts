@@ -218,14 +218,14 @@ async function measureFrames(report: Report, way: Way, { installation, isQuick }
   const best = [...longest].map(([name, frames]) => ({ name, ms: Math.min(...frames.map(ownMsOf)), frames }));
   for (const { name, ms, frames } of best)
     report.figure(
-      `${name}: longest frame of each round ${frames.map((frame) => readable(ownMsOf(frame))).join(', ')} ms, at best ` +
-        `${readable(ms)} ms; by the clock ${frames.map(({ wallMs }) => readable(wallMs)).join(', ')} ms`,
+      `${name}: longest frame of each round ${frames.map((frame) => readable(ownMsOf(frame))).join(', ')} ms, ` +
+        `at best ${readable(ms)} ms; by the clock ${frames.map(({ wallMs }) => readable(wallMs)).join(', ')} ms`,
     );
   const [walls, cpu] = [all.map(({ wallMs }) => wallMs), all.map(({ pageMs }) => pageMs)];
   report.figure(
     `${readable(all.length)} frames while ${readable(changed)} monitors changed: by the clock ` +
-      `${readable(percentile(walls, 0.5))} ms (p99 ${readable(percentile(walls, 0.99))} ms); CPU of the page's thread ` +
-      `${readable(percentile(cpu, 0.5))} ms (p99 ${readable(percentile(cpu, 0.99))} ms)`,
+      `${readable(percentile(walls, 0.5))} ms (p99 ${readable(percentile(walls, 0.99))} ms); CPU of the page's ` +
+      `thread ${readable(percentile(cpu, 0.5))} ms (p99 ${readable(percentile(cpu, 0.99))} ms)`,
   );
   report.bound({
     name: 'longest frame',

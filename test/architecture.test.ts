@@ -82,8 +82,9 @@ const BELONGS_TO: Readonly<Record<string, readonly string[]>> = {
   uplot: ['console/'],
 };
 
-/** Packages that are loaded by their first use (D-632), through `import()` or `require`; their types may stand above. */
-const LOADED_LATE = /^import\s+(?!type\b)[^;'"]*from\s+'(?:sequelize|nodemailer|tldts|libsodium-wrappers)[/']/m;
+/** Packages that are loaded where they are first used (D-632); their types may be imported at the top. */
+const LATE = ['sequelize', 'nodemailer', 'tldts', 'libsodium-wrappers'].join('|');
+const LOADED_LATE = new RegExp(String.raw`^import\s+(?!type\b)[^;'"]*from\s+'(?:${LATE})[/']`, 'm');
 
 /** Processes begin here; only here the environment is read and the configuration is handed on. */
 const ENTRY_FILES = [/^(api|workers|agent)\/main\.ts$/, /^cli\/[^/]+\.ts$/, /^config\/thread-pool\.ts$/];

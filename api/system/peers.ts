@@ -69,8 +69,8 @@ function joinHandler({ database, now, makeId, config, logger }: PeerParts): Requ
     );
     if (kept === null)
       throw badRequest(
-        `the ${tenant.plan} plan of the account that was to watch allows at most ${PLAN_LIMITS[tenant.plan].monitors} ` +
-          'monitors, and it has reached the limit: delete one first',
+        `the ${tenant.plan} plan of the account that was to watch allows at most ` +
+          `${PLAN_LIMITS[tenant.plan].monitors} monitors, and it has reached the limit: delete one first`,
       );
     const address = { origin: 'peer', name: peerUrl, monitorId: kept.monitorId, url: pingUrl } as const;
     if (!(await storeCanaryAddress(database, address, { newId: makeId, nowMs }))) throw tooMany();

@@ -1,8 +1,8 @@
 import type { Browser, Page } from 'playwright-core';
 
 /**
- * A frame, in milliseconds: from the end of the one before to its own end by the clock, and the CPU time that the page's
- * thread, and all threads that draw, have used meanwhile.
+ * A frame, in milliseconds: by the clock, from the end of the one before to its own end. Beside that the CPU time that
+ * the page's thread, and all threads that draw, have used meanwhile.
  */
 export type Frame = { wallMs: number; pageMs: number; drawingMs: number };
 
@@ -40,8 +40,9 @@ export async function traceFrames(browser: Browser, page: Page, run: () => Promi
 }
 
 /**
- * How long a frame is by our own work: what the clock says, or the CPU time of all threads that draw, had they worked
- * one after the other, where that is less. The rest is of a machine that was busy with something else.
+ * How long a frame is by our own work: the time by the clock, or the CPU time of drawing where that is less. The CPU
+ * time is that of all threads that draw, as if they had worked one after the other. The rest is of a machine that was
+ * busy with something else.
  */
 export function ownMsOf({ wallMs, drawingMs }: Frame): number {
   return Math.min(wallMs, drawingMs);

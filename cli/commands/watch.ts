@@ -209,13 +209,14 @@ async function awaitPings(
     if (isSent && isReceived) return { first_ping_sent: true, ...(heartbeat && { first_ping_received: true }) };
     if (Date.now() > untilMs) {
       const canary = await findCanary(database);
+      const canaryUrl = `${target ?? environment.publicUrl}${CANARY_PATH}`;
       throw new Refusal(
         isSent
           ? `It is set up, but no ping has come from ${name}: its log says why (canary.stuck, delivery.attempted)`
           : `It is set up, but no ping has arrived at ${name}: ` +
               (address?.error ??
                 canary?.reason ??
-                `is every process running, and does each check process reach ${target ?? environment.publicUrl}${CANARY_PATH}?`),
+                `is every process running, and does each check process reach ${canaryUrl}?`),
       );
     }
     await delay(ASK_EVERY_MS);

@@ -1,4 +1,4 @@
-/** Which check: its monitor, the agent that makes it, and the moment that its result is known by (Unix milliseconds). */
+/** Which check: its monitor, the agent that makes it, and the moment of its result (Unix milliseconds). */
 export type TracedCheck = { monitorId: string; sourceId: string; dueAtMs: number };
 
 /** The ids of a check's trace and of its spans, in lower-case hex (W3C Trace Context). */

@@ -3,8 +3,8 @@ import type { MonitorState } from '../incidents/state.ts';
 import type { MonitorSettings } from '../monitors/monitor.ts';
 
 /**
- * The canary (docs/watching.md): a monitor in an account of the service's own that changes its state again and again,
- * through the same queues, probes, decisions and deliveries as every other one.
+ * The canary (docs/watching.md): a monitor in an account of the service's own that changes its state again and again.
+ * It goes through the same queues, probes, decisions and deliveries as every other one.
  */
 export const CANARY = { tenantId: 'ten_service', monitorId: 'mon_canary' } as const;
 

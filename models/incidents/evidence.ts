@@ -67,8 +67,8 @@ export async function insertEvidence(run: Run, rows: readonly NewEvidence[]): Pr
 /** What each source saw at its first failures in an incident, in the order of these. */
 export async function listEvidence(database: Database, incidentId: string): Promise<IncidentEvidence[]> {
   return await runOn(database.pool)<IncidentEvidence>(
-    `SELECT e.agent_no AS "agentNo", e.source_id AS "sourceId", e.source_name AS "sourceName", e.at AS "atMs", e.verdict,
-       e.cause, e.reason, e.http_status AS "httpStatus", e.latency_ms AS "latencyMs", e.seen AS evidence,
+    `SELECT e.agent_no AS "agentNo", e.source_id AS "sourceId", e.source_name AS "sourceName", e.at AS "atMs",
+       e.verdict, e.cause, e.reason, e.http_status AS "httpStatus", e.latency_ms AS "latencyMs", e.seen AS evidence,
        coalesce(m.check_spec #> '{request,traceparent}' = 'true', false) AS "sendsTraceparent"
      FROM incident_evidence e JOIN incidents i ON i.id = e.incident_id LEFT JOIN monitors m ON m.id = i.monitor_id
      WHERE e.incident_id = $1 ORDER BY e.at, e.agent_no`,

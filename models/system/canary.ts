@@ -45,8 +45,8 @@ export async function markCanary(database: Pick<Database, 'pool'>, nowMs: number
 }
 
 /**
- * Makes the canary, or makes it what it is to be: checked at every running shared region, and at those that it was
- * checked at before, until they are retired. Returns what the queue must learn.
+ * Makes the canary, or makes it what it is to be. It is checked at every running shared region, and at those that it
+ * was checked at before, until they are retired. Returns what the queue must learn.
  */
 export async function arrangeCanary(
   database: Database,
@@ -88,8 +88,8 @@ export async function pauseCanary(database: Database, nowMs: number): Promise<Sc
 }
 
 /**
- * Deletes what the canary left behind before a moment (Unix milliseconds): of transitions all but the newest, of each
- * address all pings but the newest that arrived.
+ * Deletes what the canary left behind before a moment (Unix milliseconds). The newest transition stays, and of each
+ * address the newest ping that arrived.
  */
 export async function deleteOldCanaryHistory(database: Pick<Database, 'pool'>, beforeMs: number): Promise<void> {
   const run = runOn(database.pool);

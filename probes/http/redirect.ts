@@ -25,8 +25,8 @@ export function redirectTarget(
 
 /**
  * Makes the request that follows a redirect of `status` to `to` (D-21): 303 asks with GET, as do 301 and 302 after a
- * POST. A hop that leaves the first host and its subdomains, or its port, loses all secrets (D-69) and our `traceparent`,
- * and what is lost on one hop stays lost.
+ * POST. A hop that leaves the first host and its subdomains, or its port, loses all secrets (D-69) and our
+ * `traceparent`, and what is lost on one hop stays lost.
  */
 export function followRedirect({ hop, status, to }: { hop: Hop; status: number; to: URL }, first: URL): Hop {
   const next = asGet(hop, status)

@@ -2,8 +2,8 @@ import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 
 /**
- * A header as it is sent; a secret one is for the target's own host and its subdomains, and its port, only (D-21,
- * D-69), and so is one of ours that says whose request it is.
+ * A header as it is sent. A secret one is for the target's own host and its subdomains, and its port, only (D-21,
+ * D-69); so is one of ours that says whose request it is.
  */
 export type RequestHeader = { name: string; value: string; isSecret: boolean; isOurs?: true };
 

@@ -225,7 +225,7 @@ function logTimeOf(program: Program, message: string): number {
   return Date.parse(String(logged(program, message)[0]?.['time'])) / 1000;
 }
 
-test('sealed secrets are used by the probe and stand in clear nowhere, and its traceparent follows from the result', async (t) => {
+test('a probe uses sealed secrets, in clear nowhere, and its traceparent follows from the result', async (t) => {
   const CANARY = 'canary-7f3a-secret';
   const fixture = await startAgentFixture(t);
   const { server } = fixture;

@@ -232,7 +232,7 @@ test('who joins by an invitation learns what is wrong with each field, all at on
   t.deepEqual(complaints, []);
 });
 
-test('an incident names the trace of a failed check, and links to it where the operator has a page of traces', async (t) => {
+test('an incident names the trace of a failed check, and links to it if the operator shows traces', async (t) => {
   const { api } = t.context;
   const { person, ids } = await furnishAccount(api, 'traces');
   const [monitor = '', incident = ''] = [ids.monitor[0], ids.incident[0]];

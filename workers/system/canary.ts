@@ -29,7 +29,7 @@ const STUCK_AFTER_CHECKS = 3;
 type Kept = { addresses: number };
 
 /**
- * Makes the chore that keeps the canary: it runs where an address is set, is checked from everywhere, and may change
+ * Makes the chore that keeps the canary. It runs where an address is set, is checked from everywhere, and may change
  * once more, because `clock` and `maintain` work. What it left behind is deleted. Says once where it is stuck.
  */
 export function createCanaryKeeper(

@@ -211,7 +211,7 @@ test(
   },
 );
 
-test('an incident names the trace of each first failure, where spans are sent or the monitor asks for it', async (t) => {
+test('an incident names the trace of each first failure if spans are sent or the monitor asks for it', async (t) => {
   const { api } = t.context;
   const { account, monitorId, incidentId } = await outage(api);
   const path = `/v1/incidents/${await incidentId()}` as const;
