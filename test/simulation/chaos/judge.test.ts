@@ -332,22 +332,31 @@ for (const finding of FINDINGS) {
   });
 }
 
+/** The clean run with a chat that groups, to which all of these deliveries came. */
+function withGroupChat(made: readonly Delivery[]): Facts {
+  const chats = made.map(({ startedAtMs }) => ({
+    atMs: startedAtMs ?? 0,
+    chatId: '-1007',
+    isAccepted: true,
+    channel: 'Group chat',
+  }));
+  return { ...withChannel('Group chat', made), chats };
+}
+
 test('what opened a group of a chat is said by the message of the group that replaced it, if that arrived', (t) => {
   const group = { groupId: 'dlv_02', finishedAtMs: at(30) };
   const opener = { ...delivery(2), ...group, outcome: 'superseded', changes: [{ monitorId: 'mon_0', sequence: 2 }] };
   const later = { ...delivery(2), ...group, id: 'dlv_later', monitorId: null, event: 'summary', sequence: null };
-  const runWith = (made: readonly Delivery[]): Facts => ({
-    ...withChannel('Group chat', made),
-    chats: made.map(({ startedAtMs }) => ({
-      atMs: startedAtMs ?? 0,
-      chatId: '-1007',
-      isAccepted: true,
-      channel: 'Group chat',
-    })),
-  });
-  t.deepEqual(findingsOf(runWith([opener, later, delivery(3)])), []);
-  t.deepEqual(findingsOf(runWith([opener, { ...later, outcome: 'failed' }, delivery(3)])), ['events lost']);
-  t.deepEqual(findingsOf(runWith([opener, { ...later, groupId: null }, delivery(3)])), ['events lost']);
+  t.deepEqual(findingsOf(withGroupChat([opener, later, delivery(3)])), []);
+  t.deepEqual(findingsOf(withGroupChat([opener, { ...later, outcome: 'failed' }, delivery(3)])), ['events lost']);
+  t.deepEqual(findingsOf(withGroupChat([opener, { ...later, groupId: null }, delivery(3)])), ['events lost']);
+});
+
+test('a message that was open for the trouble may say that it is over, a later one may not', (t) => {
+  const message = { ...delivery(3), id: 'dlv_open', monitorId: null, event: 'summary', sequence: null };
+  const changes = [{ monitorId: 'mon_0', sequence: 3 }];
+  t.deepEqual(findingsOf(withGroupChat([{ ...message, changes, createdAtMs: at(23) }])), []);
+  t.deepEqual(findingsOf(withGroupChat([{ ...message, changes, createdAtMs: at(50) }])), ['rules broken']);
 });
 
 test('what a slow machine brings about as well says nothing of the service, what no slowness explains does', (t) => {
