@@ -11,8 +11,11 @@ import { findPeerHeartbeat, isNotifiedOf } from '../../models/system/peers.ts';
 import { PING_PATH } from '../heartbeats/pings.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';
 
-/** What an invitation says: the account that is to watch, and until when (Unix seconds) it is good. */
-export type Invitation = { tenantId: string; expiresAt: number };
+/**
+ * What an invitation says: the account that is to watch, and until when (Unix seconds) it is good. The id of its
+ * heartbeat is chosen with it, so that it is good for one.
+ */
+export type Invitation = { tenantId: string; monitorId: string; expiresAt: number };
 
 /** The purpose that invitations are sealed for. */
 const PURPOSE = 'watch:invitation';
@@ -57,24 +60,27 @@ export type KeptHeartbeat = {
   isNew: boolean;
 };
 
+/** A peer that this account is to watch, by a heartbeat of this id. */
+type NewPeer = { tenant: Tenant; peerUrl: string; everySeconds: number; id?: string };
+
 /**
  * The heartbeat that watches a peer. Where the peer has one already it stays as it is, and is resumed; else it is made
  * in the account. Null beyond the plan's count of monitors.
  */
 export async function keepPeerHeartbeat(
   { database, newId, nowMs, author, config }: PeerParts,
-  { tenant, peerUrl, everySeconds }: { tenant: Tenant; peerUrl: string; everySeconds: number },
+  { tenant, peerUrl, everySeconds, id = newId('mon') }: NewPeer,
 ): Promise<KeptHeartbeat | null> {
   const { monitorId } = (await findPeer(database, peerUrl)) ?? { monitorId: null };
   const known = monitorId === null ? null : await findPeerHeartbeat(database, monitorId);
   const urlOf = (token: string) => `${config.publicUrl}${PING_PATH}/${token}`;
   if (known !== null) {
-    const { tenantId, id, token, enabled } = known;
-    if (!enabled) await resumeMonitor(database, { tenantId, id, nowMs, author: author('monitor.resumed') });
-    const isNotified = await isNotifiedOf(database, id);
-    return { tenantId, monitorId: id, pingUrl: urlOf(token), isNotified, isNew: false };
+    const { tenantId, token, enabled } = known;
+    const key = { tenantId, id: known.id };
+    if (!enabled) await resumeMonitor(database, { ...key, nowMs, author: author('monitor.resumed') });
+    const isNotified = await isNotifiedOf(database, key.id);
+    return { tenantId, monitorId: key.id, pingUrl: urlOf(token), isNotified, isNew: false };
   }
-  const id = newId('mon');
   const context = newHeartbeatContext({ monitorId: id, plan: tenant.plan, cell: config.cell ?? null, nowMs });
   const { minIntervalSeconds, monitors } = PLAN_LIMITS[tenant.plan];
   const times = peerHeartbeatTimes(everySeconds);

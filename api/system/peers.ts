@@ -3,6 +3,7 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { MOST_ADDRESSES, readPeerRequest } from '../../core/system/canary.ts';
 import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { findTenant } from '../../models/accounts/tenants.ts';
+import { sqlStateOf } from '../../models/sql.ts';
 import { deleteCanaryAddress, listCanaryAddresses, storeCanaryAddress } from '../../models/system/canary-addresses.ts';
 import { findPeerHeartbeat, isTokenOf } from '../../models/system/peers.ts';
 import { ApiError, badRequest } from '../api-error.ts';
@@ -12,7 +13,7 @@ import { unknownRoute } from '../middleware/error-response.ts';
 import { readJson } from '../middleware/json-body.ts';
 import { removeMonitor } from '../monitors/changes.ts';
 import { addressOf } from '../request-context.ts';
-import { findPeer, keepPeerHeartbeat, openInvitation } from './peer-heartbeats.ts';
+import { findPeer, keepPeerHeartbeat, openInvitation, type Invitation } from './peer-heartbeats.ts';
 
 /** Where other installations come with an invitation. */
 export const PEER_PATH = '/connect/watch';
@@ -20,6 +21,11 @@ export const PEER_PATH = '/connect/watch';
 const MAX_BYTES = 8192;
 
 type PeerParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'logger' | 'rateLimits' | 'onScheduleChange'>;
+
+const USED = 'invitation was used already: make another one with spotcheck watch invite';
+
+/** SQLSTATE of a row that is there already. */
+const UNIQUE_VIOLATION = '23505';
 
 /**
  * `POST /connect/watch`: another installation, which has an invitation, gets a heartbeat here and is pinged from here.
@@ -52,8 +58,9 @@ function joinHandler({ database, now, makeId, config, logger }: PeerParts): Requ
     if (peerUrl === config.publicUrl) throw badRequest('peer_url is this installation: it cannot watch itself');
     const tenant = await findTenant(database, invitation.tenantId);
     if (tenant === null) throw badRequest('the account that was to watch no longer exists');
-    const isKnown = (await findPeer(database, peerUrl)) !== null;
-    if (!isKnown && (await listCanaryAddresses(database)).length >= MOST_ADDRESSES) throw tooMany();
+    const known = await findPeer(database, peerUrl);
+    await refuseForeign(database, { invitation, knownId: known?.monitorId ?? null, token: Object(request.body).token });
+    if (known === null && (await listCanaryAddresses(database)).length >= MOST_ADDRESSES) throw tooMany();
     const kept = await keepPeerHeartbeat(
       {
         database,
@@ -65,8 +72,11 @@ function joinHandler({ database, now, makeId, config, logger }: PeerParts): Requ
         }),
         config,
       },
-      { tenant, peerUrl, everySeconds },
-    );
+      { tenant, peerUrl, everySeconds, id: invitation.monitorId },
+    ).catch((error: unknown) => {
+      // Of two requests with one invitation the second came a moment later.
+      throw sqlStateOf(error) === UNIQUE_VIOLATION ? badRequest(USED) : error;
+    });
     if (kept === null)
       throw badRequest(
         `the ${tenant.plan} plan of the account that was to watch allows at most ` +
@@ -77,6 +87,23 @@ function joinHandler({ database, now, makeId, config, logger }: PeerParts): Requ
     logger.info({ peer: peerUrl, tenant_id: kept.tenantId, monitor_id: kept.monitorId }, 'watch.joined');
     response.status(201).json({ ping_url: kept.pingUrl, monitor_id: kept.monitorId, is_notified: kept.isNotified });
   };
+}
+
+/**
+ * An invitation is good for one heartbeat. That of an installation which is watched already is given only to who knows
+ * its token, or made it by this very invitation.
+ */
+async function refuseForeign(
+  database: PeerParts['database'],
+  { invitation, knownId, token }: { invitation: Invitation; knownId: string | null; token: unknown },
+): Promise<void> {
+  if (knownId === invitation.monitorId) return;
+  if ((await findPeerHeartbeat(database, invitation.monitorId)) !== null) throw badRequest(USED);
+  if (knownId === null || (await findPeerHeartbeat(database, knownId)) === null) return;
+  if (!(await isTokenOf(database, knownId, String(token))))
+    throw badRequest(
+      'an installation of this peer_url is watched already: end that here with spotcheck watch remove, then join again',
+    );
 }
 
 function tooMany(): ApiError {

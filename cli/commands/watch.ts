@@ -30,10 +30,10 @@ type Waiting = Common & { wait: boolean };
 
 /** `watch invite`: what another installation joins with. */
 export async function invite(options: Common & { tenant?: string }): Promise<void> {
-  const invitation = await withDatabase(async ({ database, environment, nowMs }) => {
+  const invitation = await withDatabase(async ({ database, environment, newId, nowMs }) => {
     const { id: tenantId, name } = await chooseTenant(database, options.tenant);
     const expiresAt = Math.floor(nowMs / 1000) + INVITATION_SECONDS;
-    const sealed = sealInvitation({ tenantId, expiresAt }, database);
+    const sealed = sealInvitation({ tenantId, monitorId: newId('mon'), expiresAt }, database);
     return { invitation: `${environment.publicUrl}${PEER_PATH}#${sealed}`, account: name, expires_at: expiresAt };
   });
   print(invitation, options);
@@ -59,7 +59,13 @@ export async function join(invitation: string, options: Waiting & { tenant?: str
         `The ${tenant.plan} plan of ${tenant.name} allows no more monitors: delete one, or use --tenant`,
       );
     const { tenantId, monitorId: id } = kept;
-    const body = { invitation: sealed, peer_url: publicUrl, ping_url: kept.pingUrl, every_seconds: canary.seconds };
+    const body = {
+      invitation: sealed,
+      peer_url: publicUrl,
+      ping_url: kept.pingUrl,
+      every_seconds: canary.seconds,
+      token: known && (await readPeerToken(database, known.channelId)),
+    };
     const answer = await callService({ method: 'POST', url: `${base}${PEER_PATH}`, body }).catch(async (error) => {
       if (kept.isNew) await deleteMonitor(database, { tenantId, id, nowMs, author: author('monitor.deleted') });
       throw error;

@@ -43,9 +43,9 @@ const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incident
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
 /**
- * Drops claimed alerts that waited and are no longer true, or are acknowledged where their rule goes by that. Releases
- * those of the others that are `alone`: no parent and no summary concerns them, and no reminder follows them. After
- * maintenance a chat is notified of what is overtaken: it says so itself.
+ * Drops claimed alerts that waited and are no longer true, or are acknowledged where their rule goes by that. Of the
+ * others it releases those that are alone (`isAlone`): no parent and no summary concerns them. One that a reminder
+ * follows stays open. After maintenance a chat is notified of what is overtaken: it says so itself.
  */
 export async function settleHeld(
   run: Run,

@@ -10,7 +10,8 @@ withApiServer(test);
 const PATH = '/connect/watch';
 
 function invitationOf(api: ApiServer, tenantId: string, seconds = 3600): string {
-  return sealInvitation({ tenantId, expiresAt: Math.floor(Date.now() / 1000) + seconds }, api.database);
+  const invitation = { tenantId, monitorId: api.makeId('mon'), expiresAt: Math.floor(Date.now() / 1000) + seconds };
+  return sealInvitation(invitation, api.database);
 }
 
 function requestOf(name: string, invitation: string) {
@@ -39,10 +40,14 @@ test('an invited installation gets a heartbeat and is pinged; again it gets the 
   });
   const token = String(joined.json['ping_url']).split('/ping/').at(-1);
   t.is((await api.anonymous('POST', `/ping/${token}`)).status, 200);
-  const [address] = await listCanaryAddresses(api.database);
-  t.like(address, { origin: 'peer', name: 'https://first.example', monitorId: joined.json['monitor_id'] });
+  const address = (await listCanaryAddresses(api.database)).find(({ name }) => name === 'https://first.example');
+  t.like(address, { origin: 'peer', monitorId: joined.json['monitor_id'] });
 
-  const again = { ...requestOf('first', invitationOf(api, tenantId)), ping_url: 'https://first.example/ping/new' };
+  const again = {
+    ...requestOf('first', invitationOf(api, tenantId)),
+    ping_url: 'https://first.example/ping/new',
+    token,
+  };
   t.like((await api.anonymous('POST', PATH, again)).json, joined.json);
   const addresses = await listCanaryAddresses(api.database);
   const same = addresses.filter(({ name }) => name === 'https://first.example');
@@ -53,6 +58,38 @@ test('an invited installation gets a heartbeat and is pinged; again it gets the 
   t.is(left.status, 204, left.text);
   t.is((await owner('GET', `/v1/monitors/${joined.json['monitor_id']}`)).status, 404);
   t.false((await listCanaryAddresses(api.database)).some(({ name }) => name === 'https://first.example'));
+});
+
+test('an invitation is good for one installation, and gives away no heartbeat of another one', async (t) => {
+  const { api } = t.context;
+  const { tenantId, owner } = await api.account();
+  const invitation = invitationOf(api, tenantId);
+  const joined = await api.anonymous('POST', PATH, requestOf('invited', invitation));
+  t.is(joined.status, 201, joined.text);
+  t.like((await api.anonymous('POST', PATH, requestOf('invited', invitation))).json, joined.json);
+  const second = await api.anonymous('POST', PATH, requestOf('friend', invitation));
+  t.is(second.status, 400);
+  t.regex(second.text, /invitation was used already/);
+
+  const once = invitationOf(api, tenantId);
+  const both = await Promise.all(['left', 'right'].map((name) => api.anonymous('POST', PATH, requestOf(name, once))));
+  t.deepEqual(both.map(({ status }) => status).toSorted(), [201, 400]);
+
+  const mallory = await api.account();
+  const stolen = {
+    ...requestOf('invited', invitationOf(api, mallory.tenantId)),
+    ping_url: 'https://invited.example/ping/x',
+  };
+  for (const token of [undefined, 'x', joined.json['monitor_id']]) {
+    const { status, text } = await api.anonymous('POST', PATH, { ...stolen, token });
+    t.is(status, 400);
+    t.regex(text, /is watched already/);
+    t.false(text.includes('/ping/'));
+  }
+  const address = (await listCanaryAddresses(api.database)).find(({ name }) => name === 'https://invited.example');
+  t.not(await openCanaryAddress(api.database, address?.channelId ?? ''), stolen.ping_url);
+  t.is((await owner('GET', '/v1/monitors')).json['monitors'].length, 2);
+  t.deepEqual((await mallory.owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
 
 test('without a good invitation nothing is set up', async (t) => {

@@ -206,13 +206,13 @@ const providerSignIns: Walker = async (t) => {
   t.is(await numberOf(api, 'SELECT count(*) FROM open_id_used'), 0);
 };
 
-/** Whoever has an invitation makes ten addresses with it, and asks no more often than 30 times a minute. */
+/** Installations make ten addresses at the most, by an invitation each, and ask no more often than 30 times a minute. */
 const ownWatch: Walker = async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const expiresAt = Math.floor(Date.now() / 1000) + 60;
-  const invitation = sealInvitation({ tenantId, expiresAt }, api.database);
   const join = (no: number) => {
+    const invitation = sealInvitation({ tenantId, monitorId: api.makeId('mon'), expiresAt }, api.database);
     const peer = `https://peer-${no}.example`;
     return api.anonymous('POST', '/connect/watch', {
       invitation,
