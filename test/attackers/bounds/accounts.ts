@@ -206,7 +206,7 @@ const providerSignIns: Walker = async (t) => {
   t.is(await numberOf(api, 'SELECT count(*) FROM open_id_used'), 0);
 };
 
-/** Installations make ten addresses at the most, by an invitation each, and ask no more often than 30 times a minute. */
+/** Installations make ten addresses at the most, by an invitation each, and ask at the most 30 times a minute. */
 const ownWatch: Walker = async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
