@@ -101,7 +101,7 @@ test('a heartbeat that a ping made is in the audit log, by the ping key, with th
   t.false(JSON.stringify(rows).includes(key));
 });
 
-/** Pings by a connection of its own, which is waited for: `fetch` gives one up after 10 s, and a machine may be busy. */
+/** Pings by a connection of its own, however long that takes: `fetch` gives one up after 10 s. */
 function pingPatiently(url: string): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
   get(url, { agent: false }, (response) => resolve(response.resume().statusCode)).on('error', reject);
