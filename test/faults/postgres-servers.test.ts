@@ -39,7 +39,7 @@ async function runStory(
   await up;
   await meanwhile(service);
   target.health.status = 503;
-  await nextEvent(receiver, 'monitor.down');
+  await until(() => eventsAt(receiver).at(-1)?.event === 'monitor.down');
   target.health.status = 200;
   await until(() => eventsAt(receiver).at(-1)?.event === 'monitor.up');
   t.is(await service.program.stop(), 0, service.program.output());
@@ -53,9 +53,9 @@ if (debianPrograms() === null) {
     const standby = await startStandby(t, primary);
     const url = urlOf([standby, primary], '?target_session_attrs=read-write');
     await runStory(t, url, async (service) => {
-      primary.stop();
+      await primary.stop();
       await until(async () => (await fetch(`${service.url}/readyz`)).status === 503);
-      standby.promote();
+      await standby.promote();
       await until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
       t.is((await service.call('POST', '/monitors', { name: 'Made after the promotion' })).status, 201);
     });
@@ -64,7 +64,7 @@ if (debianPrograms() === null) {
   test('no server takes writes: the start is refused with what each of them said', async (t) => {
     const primary = await startPrimary(t);
     const standby = await startStandby(t, primary);
-    primary.stop();
+    await primary.stop();
     const { status, stderr } = await runSpotcheck(['migrate'], {
       DATABASE_URL: urlOf([primary, standby]),
       SECRET_KEYS,

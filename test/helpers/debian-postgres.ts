@@ -1,6 +1,7 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { chooseAccount } from '../../cli/embedded-postgres/cluster.ts';
 import type { Account } from '../../cli/embedded-postgres/programs.ts';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
@@ -20,7 +21,7 @@ const OWNER = 'spotcheck';
  * A PostgreSQL of Debian's packages, as fleets have it: with a role that is no superuser, replication, and TLS where
  * asked for.
  */
-export type Server = { port: number; folder: string; stop: () => void; promote: () => void };
+export type Server = { port: number; folder: string; stop: () => Promise<void>; promote: () => Promise<void> };
 
 /** The folder of the newest programs that are installed; null where there are none. */
 export function debianPrograms(): string | null {
@@ -42,7 +43,7 @@ export function urlOf(servers: readonly { port: number }[], query = '', host = '
 /** Starts a primary with an empty database `spotcheck`; with a key pair it takes TLS alone. */
 export async function startPrimary(t: Harness, tls?: KeyPair): Promise<Server> {
   const { folder, account } = await newFolder(t);
-  run(account, 'initdb', [
+  await run(account, 'initdb', [
     '--pgdata',
     join(folder, 'data'),
     '--auth',
@@ -71,7 +72,7 @@ export async function startPrimary(t: Harness, tls?: KeyPair): Promise<Server> {
 /** Starts a standby that follows a primary. */
 export async function startStandby(t: Harness, primary: Server): Promise<Server> {
   const { folder, account } = await newFolder(t);
-  run(account, 'pg_basebackup', [
+  await run(account, 'pg_basebackup', [
     '--host',
     '127.0.0.1',
     '--port',
@@ -145,19 +146,21 @@ async function startServer(
     'hot_standby=on',
   ];
   if (tls !== undefined) {
-    for (const [name, text] of [
+    for (const [name, pem] of [
       ['server.key', tls.key],
       ['server.crt', tls.cert],
     ] as const) {
-      writeFileSync(join(data, name), text, { mode: 0o600 });
+      writeFileSync(join(data, name), pem, { mode: 0o600 });
       if (account !== null) chownSync(join(data, name), account.uid, account.gid);
     }
     settings.push('ssl=on');
   }
   const control = (action: string, ...more: string[]) =>
     run(account, 'pg_ctl', [action, '--pgdata', data, '--silent', ...more]);
-  t.teardown(() => existsSync(join(data, 'postmaster.pid')) && control('stop', '--mode', 'immediate'));
-  control(
+  t.teardown(async () => {
+    if (existsSync(join(data, 'postmaster.pid'))) await control('stop', '--mode', 'immediate');
+  });
+  await control(
     'start',
     '--wait',
     '--log',
@@ -182,11 +185,10 @@ async function answering(databaseUrl: string): Promise<void> {
   );
 }
 
-function run(account: Account | null, program: string, args: readonly string[]): void {
-  const { status, stderr, stdout } = spawnSync(join(debianPrograms() ?? '', program), args, {
-    ...account,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stdout}${stderr}`);
+/** Runs a program to its end. Others of the file's tests go on meanwhile: their targets and receivers are here too. */
+async function run(account: Account | null, program: string, args: readonly string[]): Promise<void> {
+  const child = spawn(join(debianPrograms() ?? '', program), args, { ...account, stdio: ['ignore', 'pipe', 'pipe'] });
+  const status = new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if ((await status) !== 0) throw new Error(`${program} ended with ${child.exitCode}: ${stdout}${stderr}`);
 }
