@@ -176,6 +176,27 @@ if (isInstalled('helm')) {
     const service = manifests.find(({ kind }) => kind === 'Service');
     t.is(pods.filter((labels) => selects({ matchLabels: service?.spec['selector'] }, labels)).length, 1);
   });
+
+  test('checks reach the canary at the Service of web, whoever else may, or where the values say', async (t) => {
+    const targets = async (...set: string[]) =>
+      (await render(t, ['1.36.0', ...set])).flatMap((manifest) =>
+        manifest.kind !== 'Deployment'
+          ? []
+          : (podOf(manifest).spec.containers[0]?.env ?? [])
+              .filter(({ name }) => name === 'WATCH_TARGET')
+              .map(({ value }) => [manifest.metadata.name, value]),
+      );
+    t.deepEqual(await targets('web.service.port=8080'), [['status-maintain', 'http://status-web:8080']]);
+    const chosen = await targets('config.WATCH_TARGET=https://status.example.com');
+    t.deepEqual([...new Set(chosen.map(([, value]) => value))], ['https://status.example.com']);
+
+    const manifests = await render(t, ['1.36.0', 'networkPolicy.webFrom[0].ipBlock.cidr=192.0.2.0/24']);
+    const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'status-web');
+    const [rule] = (policy?.spec['ingress'] ?? []) as { from: { podSelector?: unknown }[] }[];
+    const checks = manifests.filter(({ kind, metadata }) => kind === 'Deployment' && /-check-/.test(metadata.name));
+    t.is(rule?.from.length, 2);
+    for (const check of checks) t.true(selects(rule?.from[1]?.podSelector, podOf(check).metadata.labels));
+  });
 }
 
 type Selector = { matchLabels?: Labels; matchExpressions?: { key: string; operator: string; values: string[] }[] };
