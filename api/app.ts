@@ -31,8 +31,7 @@ import { BulkJobs } from './monitors/bulk-jobs.ts';
 import { BulkSteps } from './monitors/bulk-steps.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './router.ts';
-import { getCanaryHandler } from './system/canary.ts';
-import { createPeerRouter, PEER_PATH } from './system/peers.ts';
+import { createPeerRouter, getCanaryHandler, PEER_PATH } from './system/watching.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),

@@ -51,19 +51,17 @@ import {
 import { getDeliveryHandler, listDeliveriesHandler, redeliverHandler, replayHandler } from './alerts/deliveries.ts';
 import { getDrillHandler, listChannelDrillsHandler, listDrillsHandler, startDrillHandler } from './alerts/drills.ts';
 import { resendConfirmationHandler } from './alerts/email.ts';
-import { previewMessagesHandler } from './alerts/message-previews.ts';
 import {
   muteMonitorHandler,
   snoozeIncidentHandler,
   unmuteMonitorHandler,
   unsnoozeIncidentHandler,
 } from './alerts/mutes.ts';
-import { previewRulesHandler } from './alerts/rules-preview.ts';
+import { previewMessagesHandler, previewRulesHandler } from './alerts/previews.ts';
 import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
 import type { HandlerDependencies } from './dependencies.ts';
 import type { Handler, OperationId } from './handler.ts';
 import { deletePingKeyHandler, getPingKeyHandler, replacePingKeyHandler } from './heartbeats/ping-key.ts';
-import { previewScheduleHandler } from './heartbeats/schedule-preview.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
@@ -100,7 +98,7 @@ import {
 } from './monitors/monitors.ts';
 import { getOverviewFiguresHandler } from './monitors/overview-figures.ts';
 import { getOverviewHandler, getOverviewHistoryHandler, getWallHandler } from './monitors/overview.ts';
-import { previewMonitorHandler } from './monitors/previews.ts';
+import { previewMonitorHandler, previewScheduleHandler } from './monitors/previews.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
 import type { paths } from './schema.generated.ts';
 import { getMonitorMetricsHandler } from './statistics/metrics.ts';

@@ -20,8 +20,8 @@ const MONITORS = 10_000;
 const SCRAPED_EVERY_SECONDS = 15;
 
 /**
- * Bounds of a scrape as Prometheus measures it, of the first one against a copy of the same text from a static server,
- * and of what scrapes cost, PostgreSQL included.
+ * Bounds of a scrape as Prometheus measures it, and of what scrapes cost. The first scrape is compared with one of the
+ * same text from a static server; PostgreSQL's CPU counts too.
  */
 const SCRAPE_SECONDS = 2;
 const FIRST_TIMES_STATIC = 2;

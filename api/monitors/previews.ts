@@ -1,10 +1,12 @@
 import type { PreviewOutcome } from '../../core/checks/preview.ts';
 import { isScheduled } from '../../core/checks/slots.ts';
+import { writeZonedMoment, type ZonedMoment } from '../../core/heartbeats/schedule.ts';
 import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
 import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';
 import { checkTargetOf, isAgentChecked, type CheckTarget, type MonitorType } from '../../core/monitors/monitor.ts';
 import { listAgents } from '../../models/agents/agents.ts';
+import { readSchedule, runScheduleOf } from '../../models/heartbeats/schedule.ts';
 import { findWholeMonitor } from '../../models/monitors/monitors.ts';
 import { SERVICE_REGION } from '../../queues/payloads.ts';
 import { ApiError, accept, badRequest, conflict } from '../api-error.ts';
@@ -16,6 +18,9 @@ import { presentAnswerEvidence } from '../incidents/presenter.ts';
 import { callerOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { draftOf, loadMonitorContext } from './monitor-context.ts';
+
+/** The runs of a schedule that its preview shows. */
+const RUNS_SHOWN = 5;
 
 /** `POST /trials` */
 export function previewMonitorHandler(
@@ -172,4 +177,19 @@ async function chooseRegion(
         : `the shared agent of ${wanted} is offline: choose another region`,
     );
   return region;
+}
+
+/** `POST /monitors/schedule-preview` */
+export function previewScheduleHandler({ now }: Parts<'now'>): Handler<'previewSchedule'> {
+  return async (request, response) => {
+    const nowMs = now();
+    const read = readSchedule(request.body, nowMs);
+    if (!read.ok) throw badRequest(read.message);
+    const { cron, timezone, early_seconds: earlySeconds } = read.schedule;
+    const { runAfter } = runScheduleOf(cron, timezone, earlySeconds);
+    const runs: ZonedMoment[] = [];
+    for (let run = runAfter(nowMs); run !== null && runs.length < RUNS_SHOWN; run = runAfter(run))
+      runs.push(writeZonedMoment(run, timezone));
+    response.json({ schedule: read.schedule, runs });
+  };
 }

@@ -6,7 +6,7 @@ import {
   readPeerToken,
   sealInvitation,
 } from '../../api/system/peer-heartbeats.ts';
-import { PEER_PATH } from '../../api/system/peers.ts';
+import { PEER_PATH } from '../../api/system/watching.ts';
 import { watchUrl } from '../../config/formats.ts';
 import { CANARY_PATH, MOST_ADDRESSES } from '../../core/system/canary.ts';
 import { listTenants, type Tenant } from '../../models/accounts/tenants.ts';

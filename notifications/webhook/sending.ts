@@ -1,12 +1,19 @@
 import { Agent } from 'node:https';
 import type { WebhookHeaders } from '../../core/alerts/channel.ts';
-import { buildTestMessage, type StoredMessage } from '../../core/alerts/envelope.ts';
+import {
+  buildTestMessage,
+  sealEnvelope,
+  webhookMessageOf,
+  type EventMessage,
+  type StoredMessage,
+} from '../../core/alerts/envelope.ts';
+import { sampleMessage, type SampleKind } from '../../core/alerts/samples.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';
-import { findTemplateProblem } from './template/check.ts';
-import { createTemplateRenderer } from './template/renderer.ts';
+import { renderChecked } from './prepare.ts';
+import { createTemplateRenderer, type TemplateRenderer } from './template/renderer.ts';
 
 /**
  * How long an unused connection is kept, in milliseconds. That is well below what any server waits before it closes
@@ -91,4 +98,33 @@ export async function sendTestDelivery(webhook: TestedWebhook, sending: WebhookS
 /** What came of one attempt at any channel, reported as that of a test. */
 export function testResultOf(attempt: AttemptResult, message: StoredMessage): TestResult {
   return { error: attempt.error === null ? null : `test delivery failed: ${attempt.error}`, attempt, message };
+}
+
+type Occasion = { account: string; publicUrl: string; nowMs: number };
+
+/** What is wrong with a template, as a sentence that names the field and the event; null where nothing is. */
+async function findTemplateProblem(
+  format: WebhookFormat,
+  when: Occasion,
+  { renderer }: { renderer: Pick<TemplateRenderer, 'render'> },
+): Promise<string | null> {
+  if (format === null || !('template' in format)) return null;
+  for (const message of sampleMessages(when)) {
+    const envelope = sealEnvelope(message, { deliveryId: 'dlv_test', sentAtMs: when.nowMs });
+    const rendered = await renderChecked({ template: format.template, envelope, account: when.account }, renderer);
+    if (!rendered.ok) return `template.body ${rendered.problem} (rendered for ${message.event})`;
+  }
+  return null;
+}
+
+/** Kinds of one shape each; the name holds what breaks JSON that is put together by hand. */
+const CHECKED_KINDS: readonly SampleKind[] = ['down', 'up', 'agent_offline', 'expiry'];
+
+function sampleMessages({ publicUrl, nowMs }: Occasion): EventMessage[] {
+  const channel = { id: 'nch_test', type: 'webhook', name: 'Test' } as const;
+  const facts = { channel, name: 'Shop "main" \\ checkout', timezone: null, nowMs, publicUrl };
+  return CHECKED_KINDS.flatMap((kind) => {
+    const message = webhookMessageOf(sampleMessage(kind, facts));
+    return message === null || message.event === 'summary' ? [] : [message];
+  });
 }

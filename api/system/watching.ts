@@ -1,10 +1,12 @@
 import { Router, type RequestHandler } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { MOST_ADDRESSES, readPeerRequest } from '../../core/system/canary.ts';
+import { SharedCalls } from '../../core/shared-calls.ts';
+import { answerCanary, describeAnswer, MOST_ADDRESSES, readPeerRequest } from '../../core/system/canary.ts';
 import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { findTenant } from '../../models/accounts/tenants.ts';
 import { sqlStateOf } from '../../models/sql.ts';
 import { deleteCanaryAddress, listCanaryAddresses, storeCanaryAddress } from '../../models/system/canary-addresses.ts';
+import { findCanary } from '../../models/system/canary.ts';
 import { findPeerHeartbeat, isTokenOf } from '../../models/system/peers.ts';
 import { ApiError, badRequest } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
@@ -132,5 +134,26 @@ function leaveHandler(dependencies: PeerParts): RequestHandler {
     }
     logger.info({ peer: peerUrl, monitor_id: monitorId }, 'watch.left');
     response.status(204).end();
+  };
+}
+
+/** How long an answer holds, in milliseconds: whoever asks more often costs no query. */
+const HOLDS_MS = 500;
+
+/**
+ * `GET /canary`: the target of the canary, which says what state it is to have. It holds nothing secret, and needs no
+ * token.
+ */
+export function getCanaryHandler({ database }: Parts<'database'>): RequestHandler {
+  let found: { response: ReturnType<typeof describeAnswer>; atMs: number } | null = null;
+  const read = new SharedCalls(async () => {
+    const canary = await findCanary(database);
+    found = { response: describeAnswer(canary && answerCanary(canary)), atMs: performance.now() };
+    return found.response;
+  });
+  return async (_request, response) => {
+    const isFresh = found !== null && performance.now() - found.atMs < HOLDS_MS;
+    const { status, body } = found !== null && isFresh ? found.response : await read.run();
+    response.status(status).set('Cache-Control', 'no-store').type('text/plain').send(body);
   };
 }

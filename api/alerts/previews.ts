@@ -2,6 +2,7 @@ import { replayRules, type ReplayedAlert } from '../../core/alerts/replay.ts';
 import type { Problem } from '../../core/monitors/input/checks.ts';
 import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
 import { listPastChanges } from '../../models/alerts/past-changes.ts';
+import { previewMessages, type MessagePreview, type PreviewedRequest } from '../../notifications/previews.ts';
 import { badRequest } from '../api-error.ts';
 import type { Parts } from '../dependencies.ts';
 import type { Handler } from '../handler.ts';
@@ -54,4 +55,30 @@ function presentAlert(alert: ReplayedAlert): components['schemas']['PreviewedAle
     held_by: alert.heldBy,
     reminder: alert.reminder,
   };
+}
+
+/** `GET /channels/{id}/previews` */
+export function previewMessagesHandler({
+  database,
+  now,
+  rateLimits,
+  templates,
+  config,
+}: Parts<'database' | 'now' | 'rateLimits' | 'templates' | 'config'>): Handler<'previewMessages'> {
+  return async (request, response) => {
+    const { tenantId } = callerOf(response);
+    const channel = await getOwnChannel({ database }, { tenantId, id: idOf(request) });
+    await rateLimits.take('messages', tenantId);
+    const parts = { nowMs: now(), publicUrl: config.publicUrl, renderer: templates };
+    response.json({ previews: (await previewMessages(channel, parts)).map(presentPreview) });
+  };
+}
+
+function presentPreview(preview: MessagePreview): components['schemas']['MessagePreview'] {
+  const { kind, event, isSent, requests, email, problem } = preview;
+  return { kind, event, sent: isSent, requests: requests.map(presentRequest), email, problem };
+}
+
+function presentRequest({ isCut, ...request }: PreviewedRequest): components['schemas']['PreviewedRequest'] {
+  return { ...request, cut: isCut };
 }
