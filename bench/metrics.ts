@@ -6,7 +6,12 @@ import { gzipSync } from 'node:zlib';
 import { EXPOSITION_TYPE } from '../core/statistics/exposition.ts';
 import type { Harness } from '../test/helpers/harness.ts';
 import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
-import { isPrometheusInstalled, startPrometheus, type PrometheusQuery } from '../test/helpers/prometheus.ts';
+import {
+  accountScrape,
+  isPrometheusInstalled,
+  startPrometheus,
+  type PrometheusQuery,
+} from '../test/helpers/prometheus.ts';
 import { until } from '../test/helpers/until.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
@@ -57,14 +62,15 @@ export async function metrics({ isQuick, report, withHarness }: BenchContext): P
       without.push(await percentOfCore());
       await withHarness(async (scraping) => {
         const query = await startPrometheus(scraping, {
-          url: service.url,
-          token: installation.token,
+          scrapes: [accountScrape({ url: service.url, token: installation.token })],
           everySeconds: SCRAPED_EVERY_SECONDS,
         });
         // The first scrape finds no snapshot, and Prometheus makes its series.
         const first = await firstScrape(query);
         const copy = await copyOf(scraping, { url: service.url, token: installation.token });
-        const ofCopy = await firstScrape(await startPrometheus(scraping, { ...copy, everySeconds: 3600 }));
+        const ofCopy = await firstScrape(
+          await startPrometheus(scraping, { scrapes: [accountScrape(copy)], everySeconds: 3600 }),
+        );
         firstTimesStatic.push(first / ofCopy);
         during.push(await percentOfCore());
         const [longest] = await query(`max_over_time(scrape_duration_seconds[${windowMs}ms])`);

@@ -3,14 +3,22 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test from 'ava';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import { isInstalled } from '../helpers/command.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { ROOT } from '../helpers/program.ts';
+import { awaitDashboard, isPrometheusInstalled, startPrometheus } from '../helpers/prometheus.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 
 const suffix = isInstalled('promtool') ? '' : ' (not installed here, so not asked)';
 
 test(`the service shows the metrics that docs/operations.md names, and promtool${suffix} finds no fault`, async (t) => {
+  const [address, port] = [await startHttpServer(t, (_request, response) => response.end()), await findKeptPort()];
   const { url } = await startService(t, {
+    // Of what the canary does, every metric of the dashboard has something to show.
+    PORT: String(port),
+    WATCH_URLS: `http://127.0.0.1:${address.port}`,
+    WATCH_SECONDS: '5',
     DATA_DIR: await newPreparedDataDir(t),
     // Where nothing listens: metrics of OTLP are there only with a collector.
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
@@ -24,6 +32,10 @@ test(`the service shows the metrics that docs/operations.md names, and promtool$
   );
   t.deepEqual(documented.toSorted(), shown.toSorted());
 
+  if (isPrometheusInstalled()) {
+    const scrapes = [{ job_name: 'spotcheck', static_configs: [{ targets: [new URL(url).host] }] }];
+    await awaitDashboard(await startPrometheus(t, { scrapes, everySeconds: 1 }), 'service');
+  }
   if (isInstalled('promtool')) t.deepEqual(await askPromtool(metrics), { status: 0, said: ['', ''] });
 });
 

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
@@ -18,26 +18,26 @@ export function isPrometheusInstalled(): boolean {
   return spawnSync(PROGRAM, ['--version']).status === 0;
 }
 
-/** Starts one that scrapes an account's metrics as the documentation says; it ends with the harness. */
+/** Scrapes an account's metrics as the documentation says. */
+export function accountScrape({ url, token }: { url: string; token: string }): object {
+  return {
+    job_name: 'spotcheck',
+    honor_labels: true,
+    metrics_path: '/v1/metrics',
+    authorization: { credentials: token },
+    static_configs: [{ targets: [new URL(url).host] }],
+  };
+}
+
+/** Starts one with these entries of `scrape_configs`; it ends with the harness. */
 export async function startPrometheus(
   harness: Pick<Harness, 'teardown'>,
-  { url, token, everySeconds }: { url: string; token: string; everySeconds: number },
+  { scrapes, everySeconds }: { scrapes: readonly object[]; everySeconds: number },
 ): Promise<PrometheusQuery> {
   const folder = mkdtempSync(join(tmpdir(), 'spotcheck-prometheus-'));
   harness.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const config = {
-    scrape_configs: [
-      {
-        job_name: 'spotcheck',
-        scrape_interval: `${everySeconds}s`,
-        scrape_timeout: `${everySeconds}s`,
-        honor_labels: true,
-        metrics_path: '/v1/metrics',
-        authorization: { credentials: token },
-        static_configs: [{ targets: [new URL(url).host] }],
-      },
-    ],
-  };
+  const every = `${everySeconds}s`;
+  const config = { global: { scrape_interval: every, scrape_timeout: every }, scrape_configs: scrapes };
   // JSON is YAML.
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
   const port = await findFreePort();
@@ -56,4 +56,33 @@ export async function startPrometheus(
     const response = await fetch(`http://${address}/api/v1/query`, { method: 'POST', body });
     return ((await response.json()) as { data: { result: Sample[] } }).data.result;
   };
+}
+
+/** The dashboards of `deploy/grafana/`. */
+type Dashboard = 'monitors' | 'probe' | 'service';
+
+/** Waits until each query of a dashboard's panels and variables has data, for all that it can be narrowed down to. */
+export async function awaitDashboard(query: PrometheusQuery, dashboard: Dashboard): Promise<void> {
+  const queries = readQueries(dashboard);
+  let silent: string[] = queries;
+  const ask = async () => {
+    const answers = await Promise.all(queries.map(query));
+    silent = queries.filter((_, index) => answers[index]?.every(({ value }) => value[1] === 'NaN') !== false);
+    return silent.length === 0;
+  };
+  await until(ask).catch(() => {
+    throw new Error(`no data in ${dashboard}.json: ${silent.join('\n')}`);
+  });
+}
+
+function readQueries(dashboard: Dashboard): string[] {
+  const file = new URL(`../../deploy/grafana/${dashboard}.json`, import.meta.url);
+  const { panels, templating } = JSON.parse(readFileSync(file, 'utf8')) as {
+    panels: { targets: { expr: string }[] }[];
+    templating: { list: { definition?: string }[] };
+  };
+  const variables = templating.list.map(({ definition }) => /^label_values\((.+), \w+\)$/.exec(definition ?? '')?.[1]);
+  return [...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)), ...variables]
+    .filter((text) => text !== undefined)
+    .map((text) => text.replaceAll(/\$__(?:rate_interval|range)\b/g, '1m').replaceAll(/\$\w+/g, '.*'));
 }

@@ -144,10 +144,10 @@ export class CheckRunner {
 
   #recordCompleted(planned: PlannedCheck, checked: Checked, result: ResultPayload): void {
     const { check, agentNo, dueAtMs } = planned;
-    const { certificates, metrics, log } = this.#parts;
+    const { certificates, metrics, log, source } = this.#parts;
     const latenessMs = checked.startedAtMs - dueAtMs;
     certificates.record({ check, agentNo, observation: checked.observation });
-    metrics.checkCompleted({ type: check.target.type, verdict: result.verdict, latenessMs });
+    metrics.checkCompleted({ type: check.target.type, verdict: result.verdict, region: source.name, latenessMs });
     this.#recordFailed(planned, checked, result);
     if (!log.isLevelEnabled('debug')) return;
     log.debug(

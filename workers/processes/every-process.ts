@@ -48,16 +48,18 @@ export function startProcessRecord(
   return { name: 'process record', stop };
 }
 
-/** Makes what reads a histogram without labels: what was observed since it was read before. */
+/** Makes what reads a histogram, all of its labels together: what was observed since it was read before. */
 function createReading(registry: Registry, name: string) {
   let before: Bucket[] = [];
   return async () => {
     const metric = await registry.getSingleMetric(name)?.get();
-    const after = (metric?.values ?? []).flatMap(({ labels, value }) =>
-      'le' in labels
-        ? [{ le: labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels['le']), count: value }]
-        : [],
-    );
+    const counts = new Map<number, number>();
+    for (const { labels, value } of metric?.values ?? []) {
+      if (!('le' in labels)) continue;
+      const le = labels['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels['le']);
+      counts.set(le, (counts.get(le) ?? 0) + value);
+    }
+    const after = [...counts].map(([le, count]) => ({ le, count }));
     const spread = spreadBetween(before, after);
     before = after;
     return spread;

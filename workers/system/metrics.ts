@@ -7,7 +7,7 @@ import { MAIL_TROUBLES } from '../../notifications/email/outcome.ts';
 
 /** What the workers count. Names are a contract with dashboards. */
 export type WorkerMetrics = {
-  checkCompleted(check: { type: MonitorType; verdict: Vote; latenessMs: number }): void;
+  checkCompleted(check: { type: MonitorType; verdict: Vote; region: string; latenessMs: number }): void;
   checksDropped(count: number): void;
   resultsStored(stored: { count: number; lagMs: number }): void;
   transitioned(to: string): void;
@@ -51,6 +51,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
   const lateness = new Histogram({
     name: LATENESS,
     help: 'Delay between the due time of a check and the start of its probe',
+    labelNames: ['region'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 60],
     registers,
   });
@@ -160,9 +161,9 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     registers,
   });
   return {
-    checkCompleted({ type, verdict, latenessMs }) {
+    checkCompleted({ type, verdict, region, latenessMs }) {
       checks.inc({ type, verdict });
-      lateness.observe(Math.max(0, latenessMs) / 1000);
+      lateness.observe({ region }, Math.max(0, latenessMs) / 1000);
     },
     checksDropped(count) {
       dropped.inc(count);

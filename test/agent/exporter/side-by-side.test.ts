@@ -12,6 +12,7 @@ import { blackboxCases, blackboxModules, type BlackboxCase } from '../../helpers
 import { startBlackboxServers } from '../../helpers/blackbox-targets.ts';
 import { isInstalled } from '../../helpers/command.ts';
 import type { Harness } from '../../helpers/harness.ts';
+import { awaitDashboard, isPrometheusInstalled, startPrometheus } from '../../helpers/prometheus.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -128,6 +129,7 @@ test(`more than 200 targets have the probe_success that blackbox_exporter finds$
     return found.flat();
   });
   t.deepEqual(differences, []);
+  if (isPrometheusInstalled()) await showDashboard(t, port, cases);
   if (!isInstalled('promtool')) return;
   for (const module of ['http_trusting', 'tcp_starttls', 'dns_SOA', 'icmp']) {
     const text = ours[cases.findIndex((one) => one.module === module)]?.text ?? '';
@@ -135,3 +137,19 @@ test(`more than 200 targets have the probe_success that blackbox_exporter finds$
     t.deepEqual({ stderr, stdout, status }, { stderr: '', stdout: '', status: 0 }, text);
   }
 });
+
+/** Has Prometheus scrape targets as docs/probe.md says, one module a job, and shows them in the dashboard. */
+async function showDashboard(t: Harness, port: number, cases: readonly BlackboxCase[]): Promise<void> {
+  const scrapes = ['http_trusting', 'tcp_connect', 'dns_SOA', 'icmp'].map((module) => ({
+    job_name: module,
+    metrics_path: '/probe',
+    params: { module: [module] },
+    static_configs: [{ targets: [cases.find((one) => one.module === module && one.isSuccess)?.target] }],
+    relabel_configs: [
+      { source_labels: ['__address__'], target_label: '__param_target' },
+      { source_labels: ['__param_target'], target_label: 'instance' },
+      { target_label: '__address__', replacement: `127.0.0.1:${port}` },
+    ],
+  }));
+  await awaitDashboard(await startPrometheus(t, { scrapes, everySeconds: 1 }), 'probe');
+}

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { MINUTE_MS } from '../../../core/time.ts';
-import { isPrometheusInstalled, startPrometheus } from '../../helpers/prometheus.ts';
+import { accountScrape, awaitDashboard, isPrometheusInstalled, startPrometheus } from '../../helpers/prometheus.ts';
 import { until } from '../../helpers/until.ts';
 import { withApiServer, type Account, type ApiServer } from '../api-server.ts';
 import { addMonitor, addResults, addTransitions, listAgentIds } from './measured-monitor.ts';
@@ -23,13 +22,6 @@ const DASHBOARD_QUERIES = [
   'avg by (instance) (probe_dns_lookup_time_seconds)',
 ];
 
-/** What the panels of our own dashboard ask, for all monitors. */
-function readDashboardQueries(): string[] {
-  const file = new URL('../../../deploy/grafana/monitors.json', import.meta.url);
-  const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: { targets: { expr: string }[] }[] };
-  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll(/\$(?:job|monitor)\b/g, '.*')));
-}
-
 // Debian's `prometheus`; `.ci/run` installs it.
 if (isPrometheusInstalled()) {
   test('Prometheus takes the metrics, blackbox_exporter dashboards show them, a deleted monitor ends', async (t) => {
@@ -39,10 +31,11 @@ if (isPrometheusInstalled()) {
     const { text } = await account.reader('GET', '/v1/metrics');
     const linted = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' });
     t.is(linted.status, 0, linted.stderr);
-    const query = await startPrometheus(t, { url: api.url, token: account.readerToken, everySeconds: 1 });
+    const scrape = accountScrape({ url: api.url, token: account.readerToken });
+    const query = await startPrometheus(t, { scrapes: [scrape], everySeconds: 1 });
     await until(async () => (await query('probe_success')).length === 2);
     for (const expression of DASHBOARD_QUERIES) t.true((await query(expression)).length > 0, expression);
-    for (const expression of readDashboardQueries()) t.true((await query(expression)).length > 0, expression);
+    await awaitDashboard(query, 'monitors');
     t.like((await query(`probe_success{monitor_id="${kept}"}`))[0]?.metric, {
       instance: 'https://shop.example',
       monitor: 'Shop',

@@ -65,7 +65,7 @@ type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'stallWatch'> 
 function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   let nowMs = startMs;
   const submitted: ResultPayload[][] = [];
-  const latenessMs: number[] = [];
+  const completed: { region: string; latenessMs: number }[] = [];
   const crashed: unknown[] = [];
   const now = () => nowMs;
   const parts = {
@@ -108,24 +108,24 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
     behind: { record: () => Promise.resolve() },
     recordFailedCheck: null,
     source: { id: 'agt_2', name: 'frankfurt' },
-    metrics: { checkCompleted: (check) => void latenessMs.push(check.latenessMs) },
+    metrics: { checkCompleted: (check) => void completed.push(check) },
     log: createLogger({ process: 'check', level: 'silent' }),
     ...parts,
   });
   const check = (slot: ScheduleSlot, slotBeginsAtMs: number) => runner.runTick(slot, slotBeginsAtMs);
-  return { check, submitted, latenessMs, crashed };
+  return { check, submitted, completed, crashed };
 }
 
 test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
-  const { check, submitted, latenessMs } = checkerAt(SLOT_START_MS - 300);
+  const { check, submitted, completed } = checkerAt(SLOT_START_MS - 300);
   const outcome = await check(ENTRY, SLOT_START_MS);
   t.like(outcome, { checks: 3, up: 3, dropped: 0, monitors: ['Monitor 1: up', 'Monitor 2: up', 'Monitor 3: up'] });
   t.is(submitted.length, 1);
   const dues = submitted[0]?.map(({ dueAtMs }) => dueAtMs - SLOT_START_MS) ?? [];
   t.is(new Set(dues).size, 3);
   t.true(dues.every((due) => due >= 0 && due < 4000));
-  t.is(latenessMs.length, 3);
-  t.true(latenessMs.every((lateness) => lateness >= 0));
+  t.is(completed.length, 3);
+  t.true(completed.every(({ latenessMs, region }) => latenessMs >= 0 && region === 'frankfurt'));
   t.like(submitted[0]?.[0], {
     agentNo: 2,
     checksVersion: 3,

@@ -1,6 +1,8 @@
 import test from 'ava';
 import { Registry } from 'prom-client';
+import { listProcesses } from '../../../models/system/processes.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
+import { startProcessRecord } from '../../../workers/processes/every-process.ts';
 import { serveMetrics } from '../../../workers/system/metrics-server.ts';
 import { createWorkerMetrics, EVALUATION_LAG } from '../../../workers/system/metrics.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
@@ -53,4 +55,19 @@ test('evaluation lag begins when a batch is complete, however long its results w
   await runtime.queues.enqueueResults([{ ...result, finishedAtMs: nowMs - 3_600_000 }], nowMs);
   await until(async () => (await valueOf('count')) === 1);
   t.true((await valueOf('sum')) < 3600);
+});
+
+test('operators are shown the lateness of all regions of a process together', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const registry = new Registry();
+  const { checkCompleted } = createWorkerMetrics(registry);
+  for (const region of ['hanoi', 'hanoi', 'paris'])
+    checkCompleted({ type: 'http', verdict: 'up', region, latenessMs: 9 });
+  const recorded = startProcessRecord(runtime, { kind: 'spotcheck', version: '1.0.0', registry });
+  t.teardown(recorded.stop);
+  const [shown] = await until(async () => {
+    const processes = await listProcesses(runtime.database, Date.now());
+    return processes.length > 0 && processes;
+  });
+  t.deepEqual(shown?.figures?.lateness, { count: 3, p50: 0.01, p99: 0.01 });
 });
