@@ -37,16 +37,19 @@ export function nameAddress(url: string): string {
   return `${new URL(url).host}#${createHash('sha256').update(url).digest('hex').slice(0, 8)}`;
 }
 
-/** The addresses, those of peers by their base, in the order in which they came. */
+/**
+ * The addresses, those of peers by their base, in the order in which they came. The newest ping is the one that was
+ * written last: after a clock was set back, older ones have later times.
+ */
 export async function listCanaryAddresses(database: Pick<Database, 'pool'>): Promise<CanaryAddress[]> {
   const rows = await runOn(database.pool)<Omit<CanaryAddress, 'origin' | 'monitorId'>>(
     `SELECT c.id AS "channelId", c.name, c.url_host AS host, d.finished_at AS "pingedAtMs",
        a.started_at AS "failedAtMs", a.error
      FROM channels c
      LEFT JOIN LATERAL (SELECT finished_at FROM deliveries WHERE channel_id = c.id AND outcome = 'delivered'
-       ORDER BY created_at DESC, id DESC LIMIT 1) d ON true
+       ORDER BY no DESC LIMIT 1) d ON true
      LEFT JOIN LATERAL (SELECT t.started_at, t.error FROM deliveries f JOIN delivery_attempts t ON t.delivery_id = f.id
-       WHERE f.channel_id = c.id AND f.outcome = 'failed' ORDER BY f.created_at DESC, f.id DESC LIMIT 1) a ON true
+       WHERE f.channel_id = c.id AND f.outcome = 'failed' ORDER BY f.no DESC LIMIT 1) a ON true
      WHERE c.tenant_id = $1 ORDER BY c.created_at, c.id`,
     [CANARY.tenantId],
   );

@@ -102,7 +102,7 @@ export async function deleteOldCanaryHistory(database: Pick<Database, 'pool'>, b
   await run(
     `DELETE FROM deliveries d WHERE d.monitor_id = $1 AND d.created_at < $2 AND d.id NOT IN (
        SELECT DISTINCT ON (n.channel_id) n.id FROM deliveries n WHERE n.monitor_id = $1 AND n.outcome = 'delivered'
-       ORDER BY n.channel_id, n.created_at DESC, n.id DESC)`,
+       ORDER BY n.channel_id, n.no DESC)`,
     [CANARY.monitorId, beforeMs],
   );
 }

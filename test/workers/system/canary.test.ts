@@ -114,6 +114,20 @@ test('what it did is deleted after ten minutes, pings that never left included',
   t.truthy((await listCanaryAddresses(runtime.database))[0]?.pingedAtMs);
 });
 
+test('after a clock was set back, the newest ping is the last one, and not one that came by the later time', async (t) => {
+  const { runtime, keep, check, time } = await prepare(t, ['https://hc.example/x']);
+  await keep();
+  for (const turn of ['up', 'down', 'up'] as const) await check(turn, turn === 'down' ? TURN : null);
+  const query = (text: string) => runtime.database.pool.query(text);
+  await query(`UPDATE deliveries SET outcome = 'delivered', finished_at = created_at`);
+  await query('UPDATE deliveries SET created_at = created_at + 600000, finished_at = created_at + 600000 WHERE no = 2');
+  const pingedAtMs = async () => (await listCanaryAddresses(runtime.database))[0]?.pingedAtMs ?? 0;
+  t.true((await pingedAtMs()) <= time.nowMs);
+  time.nowMs += 1_201_000;
+  await keep();
+  t.true((await pingedAtMs()) < time.nowMs - 1_200_000, 'the last one is the one that is kept');
+});
+
 test('addresses of the environment come and go with it, those of commands stay; the last one stops it', async (t) => {
   const { runtime, keep, options, time } = await prepare(t, ['https://a.example/1', 'https://b.example/2']);
   const { database, newId } = runtime;
