@@ -47,7 +47,8 @@ async function createMonitor(t: ExecutionContext, { page }: Story): Promise<void
   await page.getByLabel('URL', { exact: true }).fill('http://127.0.0.1:1/');
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/monitors\/mon_/);
-  await page.getByText('No channel receives alerts from this monitor.').waitFor();
+  const warning = page.getByText('No channel receives alerts from this monitor.');
+  await warning.getByRole('link', { name: 'New channel' }).waitFor();
   await page.goto('/');
   await page.getByRole('heading', { name: 'Get started: 1 of 3' }).waitFor();
 }
@@ -108,7 +109,7 @@ async function sendTest(t: ExecutionContext, { page, receiver, databaseUrl }: St
   await page.goto('/');
   await list.getByText('Without one, no one is notified.').waitFor();
   await list.getByRole('button', { name: 'Hide checklist' }).click();
-  await page.getByText('No channel receives alerts.').waitFor();
+  await page.getByText('No channel receives alerts.').getByRole('link', { name: 'Channels' }).waitFor();
   t.deepEqual(await findBarriers(page), []);
 }
 

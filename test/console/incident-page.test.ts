@@ -7,10 +7,13 @@ import { createInvitation, generateInvitationToken } from '../../models/accounts
 import { insertDeliveries } from '../../models/alerts/deliveries.ts';
 import { insertTransitions } from '../../models/incidents/history.ts';
 import { runOn } from '../../models/sql.ts';
+import { send } from '../api/api-server.ts';
+import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 import { addTransitions } from '../api/statistics/measured-monitor.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
 import { findBarriers, findSideways } from '../helpers/browser.ts';
 import { withConsolePages, type ConsolePages } from '../helpers/console-pages.ts';
+import { totpCode } from '../helpers/totp.ts';
 
 const test = anyTest as TestFn<ConsolePages>;
 const open = withConsolePages(test);
@@ -176,7 +179,7 @@ test('the color of the error budget is said in words: within, at risk and exhaus
   for (const [downSeconds, words] of [
     [4000, '46% of the error budget used · at risk over 75%'],
     [7000, '81% of the error budget used · at risk: over 75% (amber)'],
-    [9000, '100% of the error budget used · exhausted (red)'],
+    [9000, '104% of the error budget used · exhausted (red)'],
   ] as const) {
     await pool.query('DELETE FROM transitions WHERE monitor_id = $1', [id]);
     await addTransitions(api, { tenantId: account.tenantId, monitorId: id }, [
@@ -187,6 +190,59 @@ test('the color of the error budget is said in words: within, at risk and exhaus
     await page.goto(`/monitors/${id}`);
     await page.getByText(words, { exact: true }).waitFor();
   }
+  t.deepEqual(await findBarriers(page), []);
+  t.deepEqual(complaints, []);
+});
+
+/** Sets up two-factor authentication. */
+async function turnOnTotp({ call }: Person): Promise<void> {
+  const { json } = await call('POST', '/v1/user/totp', { password: PASSWORD });
+  await call('POST', '/v1/user/totp/confirm', { code: totpCode(json.secret, Math.floor(Date.now() / 30_000)) });
+}
+
+test('the audit log says what people did to themselves as “your” and “their”, and to others by name', async (t) => {
+  const { api } = t.context;
+  const { tenantId } = await api.account();
+  const ada = await addPerson(api, tenantId, { mark: 'Ada' });
+  const bob = await addPerson(api, tenantId, { mark: 'Bob' });
+  const nameOf = ({ user }: Person) => `${user.name} (${user.email})`;
+  await turnOnTotp(ada);
+  await turnOnTotp(bob);
+  await ada.call('PATCH', '/v1/user', { clock: '24h' });
+  const path = (person: Person) => `/v1/members/${person.user.id}` as const;
+  await ada.call('PATCH', path(bob), { role: 'viewer' });
+  const other = await addPerson(api, tenantId, { mark: 'Eve' });
+  await other.call('PATCH', path(other), { role: 'editor' });
+  const gone = await addPerson(api, tenantId, { mark: 'Gil' });
+  await gone.call('DELETE', path(gone));
+  await ada.call('DELETE', path(bob));
+  const { json } = await ada.call('POST', '/v1/invitations', { email: 'nell@example.org', role: 'viewer' });
+  const token = json.url.split('/').at(-1);
+  const accepted = await send(`${api.url}/v1/invitations/accept`, {
+    method: 'POST',
+    headers: {},
+    body: { token, name: 'Nell', password: 'a longer secret than that' },
+  });
+  t.is(accepted.status, 201);
+
+  const { page, complaints } = await open(t, ada);
+  await page.goto('/settings/audit-log');
+  const sentences = page.getByRole('list', { name: 'Entries' }).locator('li p');
+  await sentences.first().waitFor();
+  const said = (await sentences.allInnerTexts()).map((text) => text.split('\n')[0]?.trim());
+  t.deepEqual(said, [
+    'Nell (nell@example.org) accepted the invitation',
+    'You invited nell@example.org',
+    `You removed the member ${nameOf(bob)}`,
+    `${nameOf(gone)} left the account`,
+    `${nameOf(other)} changed their role`,
+    `You changed the role of ${nameOf(bob)}`,
+    'You changed your profile',
+    `${nameOf(bob)} enabled their two-factor authentication`,
+    `${nameOf(bob)} started their two-factor setup`,
+    'You enabled your two-factor authentication',
+    'You started your two-factor setup',
+  ]);
   t.deepEqual(await findBarriers(page), []);
   t.deepEqual(complaints, []);
 });

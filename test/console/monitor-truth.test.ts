@@ -159,6 +159,7 @@ test.serial(
     await until(async () => (await service.call('GET', `/monitors/${id}`)).json['status'] === 'up');
     const { page, complaints } = await openSignedIn(t, `/monitors/${id}`, { timezoneId: 'Asia/Tokyo' });
     await page.getByText(/^Times in Asia\/Tokyo\. Created (just now|\d+ (?:s|min) ago)\.$/).waitFor();
+    await page.getByText(/No incidents since it was created, (just now|\d\d s ago|\d min ago)\.$/).waitFor();
 
     await withClient(databaseUrl, async (client) => {
       await client.query(`UPDATE service_marks SET at = at - 172800000 WHERE name = 'rollups'`);

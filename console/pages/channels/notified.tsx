@@ -35,8 +35,14 @@ export function isTagged({ monitor_tags: wanted }: Channel, tags: readonly strin
 /** That a test alert has arrived: remembered where it was seen, for what is tested is sent beside the record. */
 export const testAlert = new Remembered('test-alert');
 
-/** A warning that no channel gets alerts; `children` says which. */
-export function UnnotifiedWarning({ children }: { children: ComponentChildren }) {
+/** A warning that no channel gets alerts, with the next step; `children` says which. */
+export function UnnotifiedWarning({
+  hasChannels = true,
+  children,
+}: {
+  hasChannels?: boolean;
+  children: ComponentChildren;
+}) {
   return (
     <p class="flex gap-2 rounded-md bg-degraded-tint px-3 py-2 text-sm text-degraded print:hidden">
       <Icon name="warning" class="mt-0.5 size-4" />
@@ -45,8 +51,8 @@ export function UnnotifiedWarning({ children }: { children: ComponentChildren })
         {canWrite() && (
           <>
             {' '}
-            <a href={PATHS.channels} class="font-medium underline underline-offset-2">
-              Channels
+            <a href={hasChannels ? PATHS.channels : PATHS.channelNew} class="font-medium underline underline-offset-2">
+              {hasChannels ? 'Channels' : 'New channel'}
             </a>
           </>
         )}
@@ -66,7 +72,9 @@ export function UnnotifiedMonitor({
   if (channels === null || channels.some((channel) => isNotified(channel, monitor))) return null;
   return (
     <div class="mb-4">
-      <UnnotifiedWarning>No channel receives alerts from this monitor.</UnnotifiedWarning>
+      <UnnotifiedWarning hasChannels={channels.length > 0}>
+        No channel receives alerts from this monitor.
+      </UnnotifiedWarning>
     </div>
   );
 }

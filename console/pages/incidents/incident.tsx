@@ -167,7 +167,7 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
       )}
       {isMonitorThere && <ButtonLink href={`/monitors/${incident.monitor_id}`}>View monitor</ButtonLink>}
       {canWrite() && !isResolved && (
-        <Button icon="pause" onClick={() => (isSnoozed ? void unsnooze() : (isSnoozing.value = true))}>
+        <Button icon="snooze" onClick={() => (isSnoozed ? void unsnooze() : (isSnoozing.value = true))}>
           {isSnoozed ? `Snoozed until ${formatUntil(snoozedUntil)}: end` : 'Snooze'}
         </Button>
       )}

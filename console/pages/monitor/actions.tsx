@@ -112,7 +112,7 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
       {!isPaused && (
         <Button
           size="small"
-          icon={isMuted ? 'play' : 'pause'}
+          icon={isMuted ? 'channels' : 'mute'}
           busy={busy === 'mute'}
           onClick={() => (isMuted ? void unmute() : (isMuting.value = true))}
         >

@@ -171,7 +171,7 @@ function Budget({ used, total }: { used: number; total: number }) {
         />
       </div>
       <p class="mt-1 text-xs text-soft">
-        {`${Math.floor(Math.min(1, share) * 100)}% of the error budget used`}
+        {`${Math.floor(share * 100)}% of the error budget used`}
         {isSpent
           ? ' · exhausted (red)'
           : isAtRisk

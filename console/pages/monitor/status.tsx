@@ -7,7 +7,7 @@ import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { MonitorMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
-import { clock, formatDuration, formatEvery, formatShort, Moment, Since } from '../../parts/time.tsx';
+import { clock, formatAgo, formatDuration, formatEvery, formatShort, Moment, Since } from '../../parts/time.tsx';
 import {
   explain,
   hasLocations,
@@ -120,7 +120,7 @@ function Quiet({ monitor, before }: { monitor: Monitor; before: Incident | null 
     return (
       <>
         Up for <Since at={monitor.state_since} />. No incidents since it was created,{' '}
-        {formatDuration(clock.value - monitor.created_at)} ago.
+        {formatAgo(monitor.created_at, clock.value)}.
       </>
     );
   }

@@ -33,7 +33,9 @@ export function FirstRun({ monitors, box }: FirstRunProps) {
   return (
     <div ref={box} class="sticky bottom-3 z-20 mx-3 mt-auto w-auto pt-3 md:ml-auto md:w-96">
       {isClosed ? (
-        monitors.length > 0 && <UnnotifiedWarning>No channel receives alerts.</UnnotifiedWarning>
+        monitors.length > 0 && (
+          <UnnotifiedWarning hasChannels={channels.length > 0}>No channel receives alerts.</UnnotifiedWarning>
+        )
       ) : (
         <Checklist hasMonitor={monitors.length > 0} channels={channels} />
       )}

@@ -58,7 +58,7 @@ const ACTION_PHRASES: Readonly<Record<Action, string>> = {
   'member.second_factor_stopped': 'disabled two-factor authentication for',
   'member.recovery_codes_renewed': 'renewed the recovery codes of',
   'invitation.created': 'invited',
-  'invitation.accepted': 'accepted the invitation for',
+  'invitation.accepted': 'accepted the invitation',
   'invitation.deleted': 'revoked the invitation for',
   'account.created': 'created the account',
   'account.keys_rotated': 'rotated encryption keys for',
@@ -93,7 +93,7 @@ export const KINDS: Readonly<Record<Schemas['AuditObjectKind'], string>> = {
 };
 
 /** Actions that users do only to themselves, so that the object is left out. */
-const OF_THEMSELVES: ReadonlySet<Action> = new Set(['member.signed_in', 'member.signed_out']);
+const OF_THEMSELVES: ReadonlySet<Action> = new Set(['member.signed_in', 'member.signed_out', 'invitation.accepted']);
 
 /** Whether an entry shows its object. */
 function hasObject({ action }: Schemas['AuditEntry']): boolean {
@@ -127,6 +127,8 @@ export type Entry = Schemas['AuditEntry'];
 /** What members do to themselves; `{own}` is their, or your. */
 const OWN_PHRASES: Partial<Record<Entry['action'], string>> = {
   'member.changed': 'changed {own} profile',
+  'member.role_changed': 'changed {own} role',
+  'member.removed': 'left the account',
   'member.session_ended': 'signed out one of {own} sessions',
   'member.other_sessions_ended': 'signed out all {own} other sessions',
   'member.password_changed': 'changed {own} password',
