@@ -35,6 +35,7 @@ test.serial('a monitor goes down and up again before our eyes, and each failure 
   await details.getByText('HTTP status 503').waitFor();
   await details.getByRole('group', { name: 'Headers' }).getByText('HTTP 503').waitFor();
   t.is(await details.getByRole('group', { name: 'Start of the response body' }).textContent(), 'ok');
+  t.notRegex((await details.textContent()) ?? '', /\d{4}-\d\d-\d\dT/, 'times are written as everywhere');
   t.deepEqual(await findBarriers(page), []);
 
   watched.target.health.status = 200;
