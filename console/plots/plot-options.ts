@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import { timeZone } from '../parts/time.tsx';
 import { colorOf } from '../shell/theme.ts';
-import type { Line, Span } from './series.ts';
+import { fitLabels, type Line, type Span } from './series.ts';
 import { formatTick, tickSteps, labelTicks } from './time-labels.ts';
 
 /** A span that is shaded behind the lines, such as an outage. */
@@ -25,9 +25,6 @@ type OptionsInput = {
 
 /** The margins of the plot in pixels, for elements that align with it. */
 export const PLOT_MARGINS = { left: 52, right: 10 } as const;
-
-/** Half the width of a tick's label beyond the margin, in pixels. */
-const LABEL_OVERHANG = 8;
 
 /** A drag of fewer pixels is a click. */
 const DRAG_MIN = 6;
@@ -112,9 +109,10 @@ export function plotOptions({
 
 /** Leaves out labels that would be cut off at the edge. */
 function labelsWithin(plot: uPlot, ticks: readonly number[]): string[] {
-  const end = plot.width - PLOT_MARGINS.left - PLOT_MARGINS.right;
-  return labelTicks(ticks).map((label, index) =>
-    end - plot.valToPos(ticks[index] ?? 0, 'x') < LABEL_OVERHANG ? '' : label,
+  const end = plot.width - PLOT_MARGINS.left;
+  return fitLabels(
+    labelTicks(ticks),
+    ticks.map((at) => end - plot.valToPos(at, 'x')),
   );
 }
 

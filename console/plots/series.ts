@@ -95,3 +95,11 @@ export function scaleSpan(
   const end = Math.min(latest, Math.round(center - share * length) + Math.round(length));
   return { from: end - Math.round(length), to: end };
 }
+
+/** Half the width of a character of a tick's label, in pixels. */
+const HALF_CHARACTER = 3;
+
+/** Leaves out labels that the right edge would cut off; `rooms` are the pixels from each tick to there. */
+export function fitLabels(labels: readonly string[], rooms: readonly number[]): string[] {
+  return labels.map((label, index) => (label.length * HALF_CHARACTER > (rooms[index] ?? 0) ? '' : label));
+}

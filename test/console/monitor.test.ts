@@ -1,7 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
 import { fitZoom, readShown, spanOf, wordsOf } from '../../console/pages/monitor/ranges.ts';
-import { bridgeHoles, listLoners, scaleSpan, stackLines } from '../../console/plots/series.ts';
+import { bridgeHoles, fitLabels, listLoners, scaleSpan, stackLines } from '../../console/plots/series.ts';
 import { findBarriers } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startTarget, type Target } from '../helpers/target.ts';
@@ -254,6 +254,12 @@ test('a line goes over holes that the interval makes, and breaks at those that i
   t.deepEqual(bridged, [5, undefined, 6, null, null, null, 7, 8, 9]);
   t.deepEqual(listLoners(bridged), []);
   t.deepEqual(listLoners(bridgeHoles([0, 60, 120, 180], [null, 3, null, null], 60)), [1]);
+});
+
+test('a label of a tick is whole or not there, by clocks of 12 hours too', (t) => {
+  t.deepEqual(fitLabels(['16:25', '16:26', '16:27'], [135, 75, 15]), ['16:25', '16:26', '16:27']);
+  t.deepEqual(fitLabels(['4:25 PM', '4:26 PM', '4:27 PM'], [135, 75, 15]), ['4:25 PM', '4:26 PM', '']);
+  t.deepEqual(fitLabels(['Dec 2026', 'Jan 2027'], [24, 10]), ['Dec 2026', '']);
 });
 
 /** Watches a site that is up by now, from one place. */
