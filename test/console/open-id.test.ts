@@ -1,5 +1,4 @@
 import anyTest, { type TestFn } from 'ava';
-import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { findBarriers, openPage, waitForConsole } from '../helpers/browser.ts';
 import { openSignedIn, withConsole, type ConsoleService } from '../helpers/console-service.ts';
 import { startOpenIdProvider, type OpenIdProviderServer } from '../helpers/open-id-provider.ts';
@@ -9,10 +8,7 @@ let provider: OpenIdProviderServer;
 withConsole(test, async (harness) => {
   provider = await startOpenIdProvider();
   harness.teardown(() => provider.close());
-  const port = String(await findFreePort());
   return {
-    PORT: port,
-    PUBLIC_URL: `http://localhost:${port}`,
     OIDC_ISSUER: provider.issuer,
     OIDC_CLIENT_ID: provider.clientId,
     OIDC_CLIENT_SECRET: provider.clientSecret,
