@@ -21,6 +21,11 @@ export type RequestOptions = {
 /** The timeout of a request, longer than any documented operation takes. */
 const PATIENCE_MS = 30_000;
 
+const UNREACHABLE = 'can’t reach the server. Try again';
+
+/** What a proxy answers for a service that it does not reach; the service gives its reason. */
+const OF_PROXIES: ReadonlySet<number> = new Set([502, 503, 504]);
+
 /** Sends a request below `/v1` with the user's session. Rejects with a `Failure` unless the response is a success. */
 export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
   return (await requestPage<T>(method, path, options)).answer;
@@ -58,14 +63,13 @@ async function reach(url: string, init: RequestInit): Promise<{ response: Respon
     return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Failure(
-      navigator.onLine ? 'can’t reach the server. Try again' : 'you’re offline. Check your connection',
-      { status: 0 },
-    );
+    throw new Failure(navigator.onLine ? UNREACHABLE : 'you’re offline. Check your connection', { status: 0 });
   }
 }
 
 function failureOf(response: Response, body: Record<string, unknown>): Failure {
+  if (typeof body['error'] !== 'string' && OF_PROXIES.has(response.status))
+    return new Failure(UNREACHABLE, { status: 0 });
   const message =
     typeof body['error'] === 'string' ? body['error'] : `the server responded with ${response.status}. Try again`;
   const requestId = response.headers.get('x-request-id');
