@@ -3,6 +3,7 @@ import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.t
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { listAliveAgents } from '../../core/monitors/defaults.ts';
 import { CANARY, canarySettings } from '../../core/system/canary.ts';
+import { MINUTE_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { createMonitor, lockMonitor, pauseMonitor, resumeMonitor, updateMonitor } from '../monitors/monitor-changes.ts';
 import { inTransaction, runOn } from '../sql.ts';
@@ -33,6 +34,24 @@ export async function findCanary(database: Pick<Database, 'pool'>): Promise<Cana
     [CANARY.monitorId, MARK],
   );
   return found ?? null;
+}
+
+/** Older results of the canary say nothing of its locations now, in milliseconds. */
+const RECENT_MS = 10 * MINUTE_MS;
+
+/**
+ * Whether no location of the canary missed its newest round of checks. The others could decide without one that did
+ * (D-41), and it is to be missed.
+ */
+export async function isCanaryCheckedEverywhere(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
+  const [found] = await runOn(database.pool)<{ isEverywhere: boolean | null }>(
+    `SELECT max(due_at) - min(due_at) < 1000 * max(interval_seconds) AS "isEverywhere" FROM (
+       SELECT coalesce((SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2, $3) n), 0) AS due_at,
+         m.interval_seconds
+       FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no WHERE m.id = $1) AS newest`,
+    [CANARY.monitorId, nowMs - RECENT_MS, nowMs],
+  );
+  return found?.isEverywhere ?? true;
 }
 
 /** Lets the canary change once more. */

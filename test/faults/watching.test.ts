@@ -1,15 +1,20 @@
 import test from 'ava';
 import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { findKeptPort } from '../../tools/kept-port.ts';
+import type { ApiClient } from '../helpers/api-client.ts';
 import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { startFleet, type Fleet } from '../helpers/fleet.ts';
 import { createHarness } from '../helpers/harness.ts';
+import { outputMatching, startProgram } from '../helpers/program.ts';
 import { newPreparedDataDir, startService, type Service } from '../helpers/running-service.ts';
 import { until } from '../helpers/until.ts';
 
-/** The parts of a turn, each of which is to be missed. */
-const PARTS = Object.keys(FLEET).filter((name): name is ProcessName => name !== 'release');
+/** The parts of a turn, each of which is to be missed, by the fleet that misses it. */
+const PARTS: readonly (readonly ProcessName[])[] = [
+  ['web', 'check', 'evaluate'],
+  ['deliver', 'maintain', 'clock'],
+];
 
 /** The shortest rhythm: heartbeats are missed 15 s after the last ping. */
 const WATCH_SECONDS = '5';
@@ -19,18 +24,42 @@ const WAIT = { timeoutMs: 240_000, intervalMs: 250 };
 
 type Environment = Record<'PORT' | 'PUBLIC_URL' | 'WATCH_SECONDS', string>;
 
-/** Two installations and their environments; the monitors by which each watches the other one. */
-type Pair = {
-  fleet: Fleet;
-  ofFleet: Environment & { DATABASE_URL: string; SECRET_KEYS: string };
-  other: Service;
-  ofOther: Environment & { DATA_DIR: string };
-  fleetId: string;
-  otherId: string;
-};
+/** A fleet, and the monitors by which it and the other installation watch each other. */
+class Watched {
+  readonly env: Environment & { DATABASE_URL: string; SECRET_KEYS: string; ALLOW_PRIVATE_NETWORK: string };
+  readonly fleet: Fleet;
+  idThere = '';
+  idHere = '';
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(env: Watched['env'], fleet: Fleet) {
+    this.env = env;
+    this.fleet = fleet;
+  }
+
+  /** Does one thing to the fleet at a time; `work` begins once the other installation says that it is up. */
+  inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#workAfter(this.#last, work);
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #workAfter(last: Promise<unknown>, work: () => Promise<void>): Promise<void> {
+    await last;
+    await this.isReported('up');
+    await work();
+  }
+
+  /** Waits until the other installation says so of the fleet. */
+  isReported(status: 'up' | 'down'): Promise<boolean> {
+    return hasStatus(other.call, this.idThere, status);
+  }
+}
 
 const { harness, close } = createHarness();
-let pair: Pair;
+let ofOther: Environment & { DATA_DIR: string };
+let other: Service;
+const fleets: Watched[] = [];
 
 async function environmentOf(): Promise<Environment> {
   const port = await findKeptPort();
@@ -44,67 +73,102 @@ async function jsonOf(args: readonly string[], env: Record<string, string>) {
   return JSON.parse(stdout);
 }
 
-test.before(async () => {
+async function hasStatus(call: ApiClient, id: string, status: 'up' | 'down'): Promise<boolean> {
+  return await until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, WAIT);
+}
+
+async function startWatched(): Promise<Watched> {
   const { databaseUrl, drop } = await createTestDatabase();
   harness.teardown(drop);
-  const SECRET_KEYS = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
-  const ofFleet = { ...(await environmentOf()), DATABASE_URL: databaseUrl, SECRET_KEYS };
-  const ofOther = { ...(await environmentOf()), DATA_DIR: await newPreparedDataDir(harness) };
-  const fleet = await startFleet(harness, ofFleet);
-  const other = await startService(harness, ofOther);
-  pair = { fleet, ofFleet, other, ofOther, fleetId: '', otherId: '' };
+  const env = {
+    ...(await environmentOf()),
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    ALLOW_PRIVATE_NETWORK: 'true',
+  };
+  return new Watched(env, await startFleet(harness, env));
+}
+
+test.before(async () => {
+  ofOther = { ...(await environmentOf()), DATA_DIR: await newPreparedDataDir(harness) };
+  other = await startService(harness, ofOther);
+  for (const _parts of PARTS) fleets.push(await startWatched());
 });
 
 test.after.always(close);
 
-/** Waits until the heartbeat of the fleet, or of the other installation, has this status. */
-async function reported(whose: 'fleet' | 'other', status: 'up' | 'down'): Promise<boolean> {
-  const { fleet, other, fleetId, otherId } = pair;
-  const [call, id] = whose === 'fleet' ? [other.call, fleetId] : [fleet.call, otherId];
-  return await until(async () => (await call('GET', `/monitors/${id}`)).json['status'] === status, WAIT);
-}
-
-test.serial('two installations join by one command, and each is pinged by the other', async (t) => {
-  const { ofFleet, ofOther } = pair;
-  const { invitation } = await jsonOf(['watch', 'invite'], ofOther);
-  const joined = await jsonOf(['watch', 'join', invitation], ofFleet);
-  t.like(joined, { first_ping_sent: true, first_ping_received: true, watched_by: ofOther.PUBLIC_URL });
-  Object.assign(pair, { fleetId: joined.monitor_id_there, otherId: joined.monitor_id });
-  t.true(await reported('fleet', 'up'));
+test.serial('installations join by one command each, and are pinged by the other', async (t) => {
+  for (const watched of fleets) {
+    const { invitation } = await jsonOf(['watch', 'invite'], ofOther);
+    const joined = await jsonOf(['watch', 'join', invitation], watched.env);
+    t.like(joined, { first_ping_sent: true, first_ping_received: true, watched_by: ofOther.PUBLIC_URL });
+    Object.assign(watched, { idThere: joined.monitor_id_there, idHere: joined.monitor_id });
+    t.true(await watched.isReported('up'));
+  }
 });
 
-for (const name of PARTS) {
-  test.serial(`${name} that is frozen is reported by the other installation, and so is its end`, async (t) => {
-    await reported('fleet', 'up');
-    const child = pair.fleet.programs.find(({ child: { spawnargs } }) => spawnargs.includes(FLEET[name].at(-1) ?? ''));
-    child?.child.kill('SIGSTOP');
-    t.true(await reported('fleet', 'down'));
-    child?.child.kill('SIGCONT');
-    t.true(await reported('fleet', 'up'));
-  });
-
-  test.serial(`${name} that is killed is reported by the other installation, and so is its next start`, async (t) => {
-    await pair.fleet.kill(name);
-    t.true(await reported('fleet', 'down'));
-    await pair.fleet.start(name);
-    t.true(await reported('fleet', 'up'));
-  });
-}
-
-test.serial('the other installation, killed as a whole, is reported as well, and goes on after a start', async (t) => {
-  const { other, ofOther } = pair;
-  await reported('other', 'up');
+test.serial('an installation that is killed as a whole is reported as well, and goes on after a start', async (t) => {
+  const haveIt = (status: 'up' | 'down') =>
+    Promise.all(fleets.map(({ fleet, idHere }) => hasStatus(fleet.call, idHere, status)));
+  await haveIt('up');
   await other.program.stop('SIGKILL');
-  t.true(await reported('other', 'down'));
-  pair.other = await startService(harness, ofOther, other.token);
-  t.true(await reported('other', 'up'));
+  t.deepEqual(await haveIt('down'), [true, true]);
+  other = await startService(harness, ofOther, other.token);
+  t.deepEqual(await haveIt('up'), [true, true]);
 });
 
-test.serial('one command ends both directions', async (t) => {
-  const { fleet, ofFleet, other, ofOther, fleetId, otherId } = pair;
-  const removed = await jsonOf(['watch', 'remove', ofOther.PUBLIC_URL], ofFleet);
-  t.deepEqual(removed, { removed: ofOther.PUBLIC_URL, other_side: 'removed' });
-  t.is((await other.call('GET', `/monitors/${fleetId}`)).status, 404);
-  t.is((await fleet.call('GET', `/monitors/${otherId}`)).status, 404);
-  for (const env of [ofFleet, ofOther]) t.deepEqual(await jsonOf(['watch', 'list'], env), []);
+for (const [index, parts] of PARTS.entries())
+  for (const name of parts) {
+    test(`${name} that is frozen is reported by the other installation, and so is its end`, async (t) => {
+      const watched = fleets[index];
+      await watched?.inTurn(async () => {
+        const { programs } = watched.fleet;
+        const frozen = programs.find(({ child: { spawnargs } }) => spawnargs.includes(FLEET[name].at(-1) ?? ''));
+        frozen?.child.kill('SIGSTOP');
+        t.true(await watched.isReported('down'));
+        frozen?.child.kill('SIGCONT');
+        t.true(await watched.isReported('up'));
+      });
+    });
+
+    test(`${name} that is killed is reported by the other installation, and so is its next start`, async (t) => {
+      const watched = fleets[index];
+      await watched?.inTurn(async () => {
+        await watched.fleet.kill(name);
+        t.true(await watched.isReported('down'));
+        await watched.fleet.start(name);
+        t.true(await watched.isReported('up'));
+      });
+    });
+  }
+
+test('the only check process of a region, killed, is reported until the region is retired', async (t) => {
+  const watched = fleets[1];
+  await watched?.inTurn(async () => {
+    const env = { ...watched.env, AGENT_REGION: 'paris', LOG_LEVEL: 'debug' };
+    const second = startProgram(harness, FLEET.check, env);
+    await outputMatching(second, /mon_canary/);
+    await watched.isReported('up');
+    await second.stop('SIGKILL');
+    t.true(await watched.isReported('down'));
+    const retired = await runSpotcheck(['agent', 'retire', '--region', 'paris', '--yes'], watched.env);
+    t.is(retired.status, 0, retired.stderr);
+    t.true(await watched.isReported('up'));
+  });
+});
+
+test('one command ends both directions, and watches of others stay', async (t) => {
+  const [first, second] = fleets;
+  await first?.inTurn(async () => {
+    const removed = await jsonOf(['watch', 'remove', ofOther.PUBLIC_URL], first.env);
+    t.deepEqual(removed, { removed: ofOther.PUBLIC_URL, other_side: 'removed' });
+    t.is((await other.call('GET', `/monitors/${first.idThere}`)).status, 404);
+    t.is((await first.fleet.call('GET', `/monitors/${first.idHere}`)).status, 404);
+    t.deepEqual(await jsonOf(['watch', 'list'], first.env), []);
+    const kept = await jsonOf(['watch', 'list'], ofOther);
+    t.deepEqual(
+      kept.map(({ name }: { name: string }) => name),
+      [second?.env.PUBLIC_URL],
+    );
+  });
 });

@@ -7,6 +7,7 @@ import {
   arrangeCanary,
   deleteOldCanaryHistory,
   findCanary,
+  isCanaryCheckedEverywhere,
   markCanary,
   pauseCanary,
 } from '../../models/system/canary.ts';
@@ -65,7 +66,7 @@ export function createCanaryKeeper(
     if (schedule.occupied.length + schedule.emptied.length > 0)
       await queues.applyScheduleChange(schedule, await listCheckRegions(database));
     if (addresses === 0) return { addresses };
-    await markCanary(database, nowMs);
+    if (await isCanaryCheckedEverywhere(database, nowMs)) await markCanary(database, nowMs);
     await deleteOldCanaryHistory(database, nowMs - KEPT_MS);
     await watch(nowMs);
     return { addresses };

@@ -22,13 +22,13 @@ async function prepare(t: ExecutionContext, urls: readonly string[], regions = [
   const options = { urls, target: 'http://web:3000', seconds: 30 };
   const keep = createCanaryKeeper({ ...runtime, now }, options);
   const evaluate = createEvaluator({ ...runtime, now });
-  /** What all locations measure, half a minute after the last time. */
-  const check = async (verdict: Vote, cause: string | null = null) => {
+  /** What all locations or some of them measure, half a minute after the last time. */
+  const check = async (verdict: Vote, cause: string | null = null, from = agents) => {
     time.nowMs += 30_000;
     const monitor = (await findMonitor(runtime.database, KEY))?.monitor;
     if (monitor === undefined) throw new Error('There is no canary');
     return await evaluate(
-      agents.map((agent) => resultOf(monitor, agent, { dueAtMs: time.nowMs, verdict, cause: cause as never })),
+      from.map((agent) => resultOf(monitor, agent, { dueAtMs: time.nowMs, verdict, cause: cause as never })),
     );
   };
   return { runtime, agents, time, keep, check, options: { ...runtime, now } };
@@ -96,6 +96,26 @@ test('each mark permits one turn, and only turns are delivered', async (t) => {
   const broken = await check('down', 'conn_refused');
   t.is(broken.transitions.length, 1);
   t.is(broken.deliveries.length, 0, 'web is away: nothing is to arrive');
+});
+
+test('while a location misses checks no turn is permitted, although the others would decide without it', async (t) => {
+  const { runtime, agents, keep, check, time } = await prepare(t, ['https://hc.example/x'], ['local', 'hanoi']);
+  const isPermitted = async () => {
+    await keep();
+    return (await findCanary(runtime.database))?.markedAtMs === time.nowMs;
+  };
+  t.true(await isPermitted());
+  await check('up');
+  t.true(await isPermitted());
+  await check('down', TURN);
+  t.true(await isPermitted());
+  // Its vote for down stands: the other one turns the canary up, and down again.
+  for (const [verdict, cause] of [['up', null] as const, ['down', TURN] as const]) {
+    await check(verdict, cause, agents.slice(1));
+    t.false(await isPermitted());
+  }
+  await check('up');
+  t.true(await isPermitted());
 });
 
 test('what it did is deleted after ten minutes, pings that never left included', async (t) => {
