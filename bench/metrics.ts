@@ -68,8 +68,11 @@ export async function metrics({ isQuick, report, withHarness }: BenchContext): P
         // The first scrape finds no snapshot, and Prometheus makes its series.
         const first = await firstScrape(query);
         const copy = await copyOf(scraping, { url: service.url, token: installation.token });
-        const ofCopy = await firstScrape(
-          await startPrometheus(scraping, { scrapes: [accountScrape(copy)], everySeconds: 3600 }),
+        const ofCopy = await withHarness(
+          async (copied) =>
+            await firstScrape(
+              await startPrometheus(copied, { scrapes: [accountScrape(copy)], everySeconds: SCRAPED_EVERY_SECONDS }),
+            ),
         );
         firstTimesStatic.push(first / ofCopy);
         during.push(await percentOfCore());

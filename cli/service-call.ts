@@ -25,9 +25,20 @@ export async function callService({ method, url, token, body }: ServiceCall): Pr
   });
   const answer = parse(response.body === null ? '' : await text(response.body));
   if (response.ok) return answer;
-  throw new Refusal(
+  throw new ServiceRefusal(
     typeof answer['error'] === 'string' ? answer['error'] : `${origin} answered with status ${response.status}`,
+    response.status,
   );
+}
+
+/** A response that is no success, with its status. */
+export class ServiceRefusal extends Refusal {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 function parse(json: string): Record<string, unknown> {

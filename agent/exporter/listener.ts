@@ -207,17 +207,18 @@ function debugText({ written }: Module, { metrics, log }: ProbeOutcome): string 
   ].join('\n');
 }
 
-const SECRET = /^(?:password|credentials|bearer_token|key|body|authorization|proxy-authorization|cookie|send)$/i;
+const SECRET = /^(?:password|credentials|bearer_token|key|body|authorization|send)$/i;
 
 /** A module as it was written, but for what may be a secret. */
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets);
+function withoutSecrets(value: unknown, parent = ''): unknown {
+  if (Array.isArray(value)) return value.map((inner) => withoutSecrets(inner));
   if (typeof value !== 'object' || value === null) return value;
+  const isHeader = parent === 'headers';
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      // The prober `authorization` is a mapping, with its secret inside.
-      SECRET.test(name) && typeof inner !== 'object' ? '<secret>' : withoutSecrets(inner),
+      // The prober `authorization` is a mapping, with its secret inside. A header of any name may carry a key.
+      (isHeader || SECRET.test(name)) && typeof inner !== 'object' ? '<secret>' : withoutSecrets(inner, name),
     ]),
   );
 }

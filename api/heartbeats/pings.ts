@@ -20,7 +20,7 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 
 // Undecoded: nothing that would have to be decoded is part of a token.
 const TOKEN_AND_SIGNAL = /^\/([^/]{1,200})(?:\/([^/]*))?\/?$/;
-const KEY_SLUG_AND_SIGNAL = new RegExp(`^/(${PING_KEY_PREFIX}[^/]{1,200})/([^/]*)(?:/([^/]*))?/?$`);
+const KEY_SLUG_AND_SIGNAL = new RegExp(`^/(${PING_KEY_PREFIX}[^/]{1,200})(?:/([^/]*)(?:/([^/]*))?)?/?$`);
 const EXIT_STATUS = /^\d{1,3}$/;
 
 /**
@@ -66,6 +66,9 @@ export function pingHandler(
 /** The parts of a ping's path; `slug` is null where a token stands in place of ping key and slug. Throws 404. */
 function readPath(path: string): { credential: string; slug: string | null; signal: string } {
   const [, key, slug, keySignal = ''] = KEY_SLUG_AND_SIGNAL.exec(path) ?? [];
+  // Not an unknown token: as one it would be refused for a minute, with every slug.
+  if (key !== undefined && slug === undefined)
+    throw new ApiError(404, 'after a ping key the path must have a slug: /ping/<ping key>/<slug>');
   if (key !== undefined && slug !== undefined) return { credential: key, slug, signal: keySignal };
   const [, token, signal = ''] = TOKEN_AND_SIGNAL.exec(path) ?? [];
   if (token === undefined) throw unknownToken();

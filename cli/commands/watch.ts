@@ -22,7 +22,7 @@ import {
 import { findCanary } from '../../models/system/canary.ts';
 import { findPeerHeartbeat } from '../../models/system/peers.ts';
 import { print, Refusal } from '../output.ts';
-import { callService } from '../service-call.ts';
+import { callService, ServiceRefusal } from '../service-call.ts';
 import { getTenant, withDatabase, type CommandContext } from '../with-database.ts';
 
 type Common = { json?: boolean };
@@ -146,6 +146,9 @@ async function leave(
     return 'removed';
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
+    // As for a token that is not the one there: it does not say which installations it knows.
+    if (error instanceof ServiceRefusal && error.status === 404)
+      return `removed before; if watch list on it still shows ${own}, run spotcheck watch remove ${own} there`;
     return `still there: run spotcheck watch remove ${own} on it (${error.message})`;
   }
 }

@@ -60,14 +60,15 @@ test('the first ping with create=1 makes the heartbeat, which later pings and it
   t.like(json, { name: 'nightly-sync', type: 'heartbeat', interval_seconds: 86_400, heartbeat_grace_seconds: 3600 });
   const { heartbeat } = json['check_spec'] as NonNullable<Made['check_spec']>;
   t.is(heartbeat.slug, 'nightly-sync');
-  t.is((await api.anonymous('GET', `/ping/${heartbeat.token}`)).status, 200);
+  // Not the same as the ping before: a repeated one is not kept.
+  t.is((await api.anonymous('GET', `/ping/${heartbeat.token}/start`)).status, 200);
   const { rows } = await api.database.pool.query<{ kind: string }>(
     'SELECT kind FROM heartbeat_pings p JOIN monitors m ON m.no = p.monitor_no WHERE m.id = $1 ORDER BY at',
     [made?.id],
   );
   t.deepEqual(
     rows.map(({ kind }) => kind),
-    ['start', 'exit', 'success', 'success'],
+    ['start', 'exit', 'success', 'start'],
   );
   t.is(
     (await account.owner('PATCH', path, { name: 'Sync', check_spec: { heartbeat: { failEnabled: false } } })).status,
@@ -185,6 +186,15 @@ for (const [path, status, error] of BAD) {
     t.deepEqual(await listMonitors(account), []);
   });
 }
+
+test('a ping that forgot its slug is a 404 that says so, and the key goes on to be good', async (t) => {
+  const { api } = t.context;
+  const key = await makeKey(await api.account());
+  isError(t, await api.anonymous('GET', `/ping/${key}`), { status: 404, error: /must have a slug/ });
+  t.is((await api.anonymous('GET', `/ping/${key}/backup?create=1`)).status, 200);
+  t.is((await api.anonymous('GET', `/ping/${key}?create=1`)).status, 404);
+  t.is((await api.anonymous('GET', `/ping/${key}/backup`)).status, 200);
+});
 
 test('a key that no account has is a 404, whatever it looks like', async (t) => {
   const { api } = t.context;
