@@ -107,12 +107,15 @@ function printsJson(command: string, makeArgs: (ground: Ground) => Promise<strin
   };
 }
 
-/** Another installation that takes any invitation, or refuses all of them; gives back where it takes them. */
+/**
+ * Another installation that takes any invitation, or refuses all of them; gives back where it takes them. It knows
+ * nothing of who leaves.
+ */
 async function startPeer(t: ExecutionContext, status = 201): Promise<string> {
-  const { port } = await startHttpServer(t, (_request, response) => {
+  const { port } = await startHttpServer(t, (request, response) => {
     const pingUrl = `http://127.0.0.1:${port}/ping/mon_there.x`;
     const answer = { ping_url: pingUrl, monitor_id: 'mon_there', is_notified: true };
-    response.writeHead(status, { 'Content-Type': 'application/json' });
+    response.writeHead(request.method === 'DELETE' ? 404 : status, { 'Content-Type': 'application/json' });
     response.end(JSON.stringify(status === 201 ? answer : { error: 'invitation is not valid' }));
   });
   return `http://127.0.0.1:${port}/connect/watch`;
@@ -423,7 +426,10 @@ const CHECKS: Record<string, Record<string, Check>> = {
       t.regex((await run('watch', 'join', 'spk_token')).stderr, /what spotcheck watch invite printed/);
       const own = (await json('watch', 'invite', '--tenant', tenant))['invitation'];
       t.regex((await run('watch', 'join', String(own))).stderr, /cannot watch itself/);
-      await run('watch', 'remove', new URL(peer).origin);
+      const { origin } = new URL(peer);
+      const removed = await json('watch', 'remove', origin);
+      t.is(removed['removed'], origin);
+      t.regex(String(removed['other_side']), /^removed before; if watch list on it still shows http/);
     },
     '--json': async ({ t, run, tenant }) => {
       const peer = await startPeer(t);
