@@ -177,6 +177,17 @@ if (isInstalled('helm')) {
     t.is(pods.filter((labels) => selects({ matchLabels: service?.spec['selector'] }, labels)).length, 1);
   });
 
+  test('the Ingress is for the path of PUBLIC_URL', async (t) => {
+    for (const [url, path] of [
+      ['https://example.com/ops/up', '/ops/up'],
+      ['https://example.com', '/'],
+    ]) {
+      const manifests = await render(t, ['1.36.0', 'web.ingress.enabled=true', `config.PUBLIC_URL=${url}`]);
+      const ingress = manifests.find(({ kind }) => kind === 'Ingress');
+      t.like(ingress?.spec, { rules: [{ http: { paths: [{ path }] } }] });
+    }
+  });
+
   test('checks reach the canary at the Service of web, whoever else may, or where the values say', async (t) => {
     const targets = async (...set: string[]) =>
       (await render(t, ['1.36.0', ...set])).flatMap((manifest) =>

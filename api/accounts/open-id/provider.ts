@@ -244,6 +244,11 @@ function failureOf(error: unknown): { outcome: 'stale' | 'refused' | 'away'; rea
       outcome: STALE_ERRORS.has(error.error) ? 'stale' : 'refused',
       reason: `the provider responded with ${wordOf(error.error)}`,
     };
+  // What a provider that keeps to RFC 6749 answers to a wrong secret.
+  if (error instanceof client.WWWAuthenticateChallengeError) {
+    const code = error.cause.map(({ parameters }) => parameters.error).find((found) => found !== undefined);
+    return { outcome: 'refused', reason: `the provider responded with ${wordOf(code ?? '')} (${error.status})` };
+  }
   if (error instanceof client.AuthorizationResponseError)
     return { outcome: 'refused', reason: `the provider reported ${wordOf(error.error)}` };
   if (error instanceof errors.JWKSTimeout) return { outcome: 'away', reason: 'its keys did not arrive in time' };

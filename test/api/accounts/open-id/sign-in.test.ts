@@ -45,6 +45,18 @@ test('a person of a provisioned domain gets a user at the first sign-in, and the
   );
 });
 
+test('a secret that the provider does not take is in the log by the provider’s word', async (t) => {
+  const { api } = t.context;
+  const url = await api.another({ openId: openIdOf(provider, { clientSecret: 'not the secret' }) });
+  const page = await new Browser(url).signIn(provider, addProviderUser(provider, { name: 'Ada' }));
+  t.regex(page.html, /cannot be trusted/);
+  const refused = api.logLines.filter(({ msg }) => msg === 'sign_in.provider_refused');
+  t.deepEqual(
+    refused.map(({ error }) => error),
+    ['the provider responded with invalid_client (401)'],
+  );
+});
+
 test('a person links their account at the provider with their password, signs in by it, and unlinks it', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
