@@ -1,4 +1,4 @@
-/** An error response of the API; `status` is 0 if none of the service came. */
+/** An error response of the API; `status` is 0 if the service did not respond. */
 export class Failure extends Error {
   readonly status: number;
   /** The request id to quote to the operator; null if no response came. */

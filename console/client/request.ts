@@ -23,8 +23,8 @@ const PATIENCE_MS = 30_000;
 
 const UNREACHABLE = 'can’t reach the server. Try again';
 
-/** What a proxy answers for a service that it does not reach; the service gives its reason. */
-const OF_PROXIES: ReadonlySet<number> = new Set([502, 503, 504]);
+/** Statuses of a proxy that does not reach the service; the service itself sends an error beside them. */
+const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** Sends a request below `/v1` with the user's session. Rejects with a `Failure` unless the response is a success. */
 export async function request<T>(method: string, path: string, options: RequestOptions = {}): Promise<T> {
@@ -68,7 +68,7 @@ async function reach(url: string, init: RequestInit): Promise<{ response: Respon
 }
 
 function failureOf(response: Response, body: Record<string, unknown>): Failure {
-  if (typeof body['error'] !== 'string' && OF_PROXIES.has(response.status))
+  if (typeof body['error'] !== 'string' && PROXY_STATUSES.has(response.status))
     return new Failure(UNREACHABLE, { status: 0 });
   const message =
     typeof body['error'] === 'string' ? body['error'] : `the server responded with ${response.status}. Try again`;

@@ -40,8 +40,8 @@ export async function findCanary(database: Pick<Database, 'pool'>): Promise<Cana
 const RECENT_MS = 10 * MINUTE_MS;
 
 /**
- * Whether no location of the canary missed its newest round of checks. The others could decide without one that did
- * (D-41), and it is to be missed.
+ * Whether every location of the canary took part in its newest round of checks. The quorum decides without a location
+ * that is gone (D-41), whose absence would then not be reported (D-645).
  */
 export async function isCanaryCheckedEverywhere(database: Pick<Database, 'pool'>, nowMs: number): Promise<boolean> {
   const [found] = await runOn(database.pool)<{ isEverywhere: boolean | null }>(
