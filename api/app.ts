@@ -7,7 +7,7 @@ import { createWriteProof } from '../models/system/write-proof.ts';
 import { EMAIL_CONFIRM_PATH, EMAIL_UNSUBSCRIBE_PATH } from '../notifications/email/links.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
-import { openIdLogoutHandler, OPEN_ID_LOGOUT_PATH } from './accounts/open-id/back-channel.ts';
+import { OPEN_ID_LOGOUT_PATH, openIdLogoutHandler } from './accounts/open-id/back-channel.ts';
 import { openIdReturnHandler } from './accounts/open-id/sign-in.ts';
 import { OPEN_ID_RETURN_PATH } from './accounts/open-id/visit.ts';
 import { createShutAccountRecorder, createThrottle, type Throttle } from './accounts/session/throttle.ts';
@@ -15,23 +15,21 @@ import { AGENT_PATH, createAgentRouter } from './agents/protocol/routes.ts';
 import { confirmEmailHandler, unsubscribeHandler } from './alerts/email.ts';
 import { slackReturnHandler } from './alerts/slack.ts';
 import { createTelegramRouter } from './alerts/telegram.ts';
-import { cutBasePath } from './base-path.ts';
 import { clientAddress } from './client-address.ts';
-import type { ApiDependencies, Parts } from './dependencies.ts';
-import { BASE_PATH, publishDescription, readDescription, getDescriptionHandler } from './description.ts';
+import { BASE_PATH, getDescriptionHandler, publishDescription, readDescription } from './description.ts';
+import type { ApiDependencies, Parts } from './handler.ts';
 import { PING_PATH, pingHandler } from './heartbeats/pings.ts';
 import { LiveStreams } from './live/live.ts';
-import { limitAccountConcurrency } from './middleware/account-concurrency.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
-import { rateLimit } from './middleware/rate-limit.ts';
-import { headAsGet, requestForm } from './middleware/request-form.ts';
+import { limitAccountConcurrency, rateLimit } from './middleware/limits.ts';
+import { cutBasePath, headAsGet, requestForm } from './middleware/request-form.ts';
 import { assignRequestId, requestLog } from './middleware/request-log.ts';
 import { BulkJobs } from './monitors/bulk-jobs.ts';
 import { BulkSteps } from './monitors/bulk-steps.ts';
 import { createRateLimits } from './rate-limits.ts';
 import { createRouter } from './router.ts';
-import { createPeerRouter, getCanaryHandler, PEER_PATH } from './system/watching.ts';
+import { PEER_PATH, createPeerRouter, getCanaryHandler } from './system/watching.ts';
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),

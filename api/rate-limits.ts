@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import { DAY_SECONDS } from '../core/time.ts';
 import { ApiError } from './api-error.ts';
-import { createLimiter, type RateLimitStore } from './middleware/rate-limit.ts';
+import { createLimiter, type RateLimitStore } from './middleware/limits.ts';
 
 const MINUTE = 60;
 /** Previews and own status pages count together: each contacts an address that the caller names. */

@@ -1,16 +1,14 @@
 import { Router, type RequestHandler } from 'express';
 import type { AuditAction } from '../core/accounts/audit-entry.ts';
-import { requireOwnPage } from './accounts/session/csrf.ts';
 import { methodNotAllowed } from './api-error.ts';
-import { auditActorOf } from './caller.ts';
-import type { HandlerDependencies, Parts } from './dependencies.ts';
 import { BASE_PATH, METHODS, type Description, type Operation, type OperationKey } from './description.ts';
+import type { HandlerDependencies, Parts } from './handler.ts';
 import { unknownRoute } from './middleware/error-response.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { escapeUndecodable, requirePath } from './middleware/request-form.ts';
-import { admit } from './middleware/route-guard.ts';
+import { admit, requireOwnPage } from './middleware/route-guard.ts';
 import { createValidation } from './middleware/validation.ts';
-import { addressOf, contextOf } from './request-context.ts';
+import { addressOf, auditActorOf, contextOf } from './request-context.ts';
 import { ROUTES } from './routes.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { AuditAction } from '../core/accounts/audit-entry.ts';
-import { listAuditLogHandler, getUsageHandler, updateAccountHandler } from './accounts/account.ts';
+import { getUsageHandler, listAuditLogHandler, updateAccountHandler } from './accounts/account.ts';
 import {
   acceptInvitationHandler,
   createInvitationHandler,
@@ -25,17 +25,17 @@ import {
   endSessionHandler,
   getSessionHandler,
   listSessionsHandler,
-  signOutHandler,
   signInHandler,
+  signOutHandler,
 } from './accounts/sessions.ts';
 import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './accounts/tokens.ts';
 import { changePasswordHandler, updateUserHandler } from './accounts/user.ts';
 import {
   createAgentHandler,
-  rotateAgentTokenHandler,
   deleteAgentHandler,
   getAgentHandler,
   listAgentsHandler,
+  rotateAgentTokenHandler,
   updateAgentHandler,
 } from './agents/agents.ts';
 import { getFleetHandler, retireRegionHandler } from './agents/fleet.ts';
@@ -58,18 +58,17 @@ import {
   unsnoozeIncidentHandler,
 } from './alerts/mutes.ts';
 import { previewMessagesHandler, previewRulesHandler } from './alerts/previews.ts';
-import { requestCheckHandler, listChecksHandler } from './checks/checks.ts';
-import type { HandlerDependencies } from './dependencies.ts';
-import type { Handler, OperationId } from './handler.ts';
+import { listChecksHandler, requestCheckHandler } from './checks/checks.ts';
+import type { Handler, HandlerDependencies, OperationId } from './handler.ts';
 import { deletePingKeyHandler, getPingKeyHandler, replacePingKeyHandler } from './heartbeats/ping-key.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,
   deleteIncidentNoteHandler,
   getIncidentHandler,
-  unacknowledgeIncidentHandler,
   listIncidentsHandler,
   listMonitorIncidentsHandler,
+  unacknowledgeIncidentHandler,
 } from './incidents/incidents.ts';
 import { watchLiveHandler } from './live/live.ts';
 import {

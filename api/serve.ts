@@ -9,7 +9,7 @@ import type { ChatMessage } from '../core/alerts/chat/message.ts';
 import { listCheckRegions } from '../models/agents/shared-agents.ts';
 import { sealAnswers } from '../models/checks/sealed-jobs.ts';
 import { listVendorDocumentRecords } from '../models/checks/vendor-pages.ts';
-import { type Database, openDatabase, type DatabaseOptions } from '../models/database.ts';
+import { openDatabase, type Database, type DatabaseOptions } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import { openMailSending, type MailSettings } from '../notifications/email/sending.ts';
 import { attemptSlack } from '../notifications/slack/attempt.ts';
@@ -26,15 +26,15 @@ import { createScheduleNotifier } from '../queues/region-cache.ts';
 import type { OpenIdProvider, OpenIdSettings } from './accounts/open-id/provider.ts';
 import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
-import { basePathOf } from './base-path.ts';
-import type { ApiConfig, ApiDependencies } from './dependencies.ts';
-import { publishPingAvailability, UnstoredPings } from './heartbeats/ping-availability.ts';
+import type { ApiConfig, ApiDependencies } from './handler.ts';
+import { UnstoredPings, publishPingAvailability } from './heartbeats/ping-availability.ts';
+import { basePathOf } from './middleware/request-form.ts';
 import type { BulkJobs } from './monitors/bulk-jobs.ts';
 import { createPreviewRun } from './monitors/preview-run.ts';
 import { createVendorLookup } from './monitors/vendors.ts';
 import { readConsole } from './system/console-files.ts';
 import { consolePages } from './system/console-pages.ts';
-import { loadQueueBoard, QUEUE_BOARD_PATH, queueBoardLogin } from './system/queue-board-login.ts';
+import { QUEUE_BOARD_PATH, loadQueueBoard, queueBoardLogin } from './system/queue-board-login.ts';
 import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
 
 export type ServeOptions = {

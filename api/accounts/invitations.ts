@@ -1,18 +1,17 @@
 import {
+  MOST_INVITATIONS,
   acceptInvitation,
   createInvitation,
   deleteInvitation,
   findOpenInvitation,
   generateInvitationToken,
   listInvitations,
-  MOST_INVITATIONS,
 } from '../../models/accounts/invitations.ts';
 import { MOST_MEMBERS } from '../../models/accounts/members.ts';
 import { normalizeEmail } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { presentInvitation } from './members.ts';

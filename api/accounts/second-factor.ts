@@ -8,8 +8,7 @@ import {
   replaceRecoveryCodes,
 } from '../../models/accounts/second-factor.ts';
 import { conflict, type ApiError } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { authorOf, personOf, type Exchange } from '../request-context.ts';
 import { passwordProof, requireProofs, takeCode } from './session/proofs.ts';
 import {

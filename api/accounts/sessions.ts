@@ -4,12 +4,12 @@ import { cleanText } from '../../core/foreign-text.ts';
 import type { Authored } from '../../models/accounts/audit-log.ts';
 import { countRecoveryCodes } from '../../models/accounts/second-factor.ts';
 import {
-  endSession,
-  endSessionsElsewhere,
-  listSessions,
   createSession,
+  endSession,
   endSessionOf,
+  endSessionsElsewhere,
   generateSessionSecret,
+  listSessions,
   type NewSession,
   type Session,
 } from '../../models/accounts/sessions.ts';
@@ -17,15 +17,13 @@ import type { User } from '../../models/accounts/user-row.ts';
 import { findUserByEmail, normalizeEmail } from '../../models/accounts/users.ts';
 import { NO_PASSWORD_HASH, verifyPassword } from '../../models/secrets/password.ts';
 import { ApiError, CodeRequired, notFound } from '../api-error.ts';
-import type { SessionCaller } from '../caller.ts';
-import type { Parts, ApiConfig } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { ApiConfig, Handler, Parts } from '../handler.ts';
 import { callerOfSession } from '../middleware/authentication.ts';
-import { authorOf, idOf, personOf, addressOf, type Exchange } from '../request-context.ts';
+import { csrfTokenOf } from '../middleware/route-guard.ts';
+import { addressOf, authorOf, idOf, personOf, type Exchange, type SessionCaller } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { recordClients } from './session/clients.ts';
 import { sessionCookie } from './session/cookie.ts';
-import { csrfTokenOf } from './session/csrf.ts';
 import { takeCode } from './session/proofs.ts';
 
 /** `POST /session`. Who has gone meanwhile, or has another password by then, is answered as who never was. */

@@ -9,8 +9,7 @@ import {
   type ApiToken,
 } from '../../models/accounts/api-tokens.ts';
 import { badRequest, notFound, requirePlainName } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 

@@ -2,19 +2,18 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { sortTags } from '../../core/monitors/tags.ts';
 import { generateToken } from '../../models/accounts/api-tokens.ts';
 import {
+  createAgentWithin,
   deleteAgent,
   findAgent,
   listAgents,
-  createAgentWithin,
   rotateAgentToken,
   updateAgent,
   type Agent,
 } from '../../models/agents/agents.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
-import { ApiError, notFound, badRequest, requirePlainName } from '../api-error.ts';
-import type { Parts, ApiConfig } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
-import { announceSchedule } from '../monitors/schedule-changes.ts';
+import { ApiError, badRequest, notFound, requirePlainName } from '../api-error.ts';
+import type { ApiConfig, Handler, Parts } from '../handler.ts';
+import { announceSchedule } from '../monitors/changes.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';

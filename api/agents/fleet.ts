@@ -3,9 +3,8 @@ import { planRetirement, retireRegion, type RetirementObstacle } from '../../mod
 import { readFleet } from '../../models/agents/shared-agents.ts';
 import { listProcesses, type ProcessRecord } from '../../models/system/processes.ts';
 import { badRequest, conflict } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
-import { announceSchedule } from '../monitors/schedule-changes.ts';
+import type { Handler, Parts } from '../handler.ts';
+import { announceSchedule } from '../monitors/changes.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];

@@ -1,7 +1,7 @@
 import { buildChannelTest } from '../../core/alerts/channel-message.ts';
 import {
-  mergeWebhookHeaders,
   MOST_WEBHOOK_HEADERS,
+  mergeWebhookHeaders,
   type Channel,
   type WebhookHeaders,
 } from '../../core/alerts/channel.ts';
@@ -28,8 +28,7 @@ import type { Email } from '../../notifications/email/sending.ts';
 import { testResultOf, type TestResult } from '../../notifications/webhook/sending.ts';
 import { enqueueDeliveries, firstAttempt, type AbsenceLine } from '../../queues/enqueue-committed.ts';
 import { accept, badRequest, conflict, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { checkPresetUrl, mergeFormat, readAddressPatch, type AddressPatch } from './channel-input.ts';
 import { getOwnChannel, refusalOf } from './channels.ts';

@@ -4,29 +4,28 @@ import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { MonitorTags } from '../../core/monitors/tags.ts';
 import {
+  MOST_CHANNELS,
+  MOST_GROUPING,
+  MOST_REPORT_ZONES,
+  TooManyChannels,
+  TooManyGrouping,
+  TooManyReportZones,
   countChannels,
   createChannel,
   deleteChannel,
   findChannel,
   listChannels,
-  MOST_CHANNELS,
-  MOST_REPORT_ZONES,
-  TooManyChannels,
-  MOST_GROUPING,
-  TooManyGrouping,
-  TooManyReportZones,
   updateChannel,
   type NewChannel,
 } from '../../models/alerts/channels.ts';
-import { MOST_TEMPLATES, rotateSigningSecret, TooManyTemplates } from '../../models/alerts/webhook-secrets.ts';
+import { MOST_TEMPLATES, TooManyTemplates, rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
 import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
 import { buildSlackLink } from '../../notifications/slack/connect-link.ts';
 import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
 import { accept, badRequest, notFound, type ApiError } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';

@@ -3,19 +3,18 @@ import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import { findChannel } from '../../models/alerts/channels.ts';
 import {
+  MOST_ATTEMPTS,
   findDelivery,
   listDeliveries,
-  MOST_ATTEMPTS,
   reopenDelivery,
   replayDeliveries,
-  type ReopenedDelivery,
   type Attempt,
   type Delivery,
+  type ReopenedDelivery,
 } from '../../models/alerts/delivery-record.ts';
 import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Body, Handler } from '../handler.ts';
+import type { Body, Handler, Parts } from '../handler.ts';
 import { cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';

@@ -1,9 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import { generateConnectCode, type ConnectCode } from '../../notifications/connect-code.ts';
 import { buildConfirmation } from '../../notifications/email/alert.ts';
-import { buildConfirmLink, CONFIRMATION_SECONDS } from '../../notifications/email/links.ts';
+import { CONFIRMATION_SECONDS, buildConfirmLink } from '../../notifications/email/links.ts';
 import { badRequest } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 
 /** What sending a confirmation needs. */
 export type ConfirmationParts = Parts<'database' | 'config' | 'makeId' | 'now' | 'rateLimits' | 'sendEmail'>;

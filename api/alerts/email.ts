@@ -17,8 +17,7 @@ import {
 } from '../../notifications/email/links.ts';
 import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.ts';
 import { badRequest, conflict, methodNotAllowed } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { addressOf, authorOf, callerOf, contextOf, idOf } from '../request-context.ts';
 import { sendPlainPage, type PlainPage } from '../system/plain-page.ts';
 import { getOwnChannel } from './channels.ts';

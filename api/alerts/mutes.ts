@@ -2,8 +2,7 @@ import { DAY_SECONDS, toUnixSeconds } from '../../core/time.ts';
 import { muteMonitor, snoozeIncident, type MovedAttempts } from '../../models/alerts/mutes.ts';
 import { findIncident } from '../../models/incidents/incidents.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { presentIncident } from '../incidents/presenter.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 

@@ -8,7 +8,7 @@ import { isDatabaseAway } from '../../models/system/availability.ts';
 import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
 import { SLACK_RETURN_PATH, openState } from '../../notifications/slack/connect-link.ts';
 import { methodNotAllowed } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 import { addressOf, contextOf } from '../request-context.ts';
 import { sendPlainPage } from '../system/plain-page.ts';
 

@@ -8,11 +8,10 @@ import type { Database } from '../../models/database.ts';
 import { listPings } from '../../models/heartbeats/ping-record.ts';
 import { findMeasuredMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { badRequest, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler, Query } from '../handler.ts';
+import type { Handler, Parts, Query } from '../handler.ts';
 import { checkMonitor } from '../monitors/changes.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
-import { callerOf, idOf, isId, authorOf } from '../request-context.ts';
+import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { presentCheck, presentPing, renderChecksCsv } from './presenter.ts';
 

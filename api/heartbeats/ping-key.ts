@@ -1,7 +1,6 @@
 import { deletePingKey, findPingKey, generatePingKey, replacePingKey } from '../../models/accounts/ping-keys.ts';
 import { ApiError } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { authorOf, callerOf } from '../request-context.ts';
 
 /** `GET /ping-key` */

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler, Response } from 'express';
 import { Counter } from 'prom-client';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
-import { cleanPingBody, MAX_PING_BODY_BYTES } from '../../core/heartbeats/pings.ts';
+import { MAX_PING_BODY_BYTES, cleanPingBody } from '../../core/heartbeats/pings.ts';
 import { takePings, type PingOutcome, type TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 import { addressOf, contextOf } from '../request-context.ts';
 import { createBatches } from './batches.ts';
 import { PingTokens } from './ping-tokens.ts';
-import { createSlugPings, PING_KEY_PREFIX, requireSlug } from './slug-pings.ts';
+import { PING_KEY_PREFIX, createSlugPings, requireSlug } from './slug-pings.ts';
 
 /** The path below which pings come in. */
 export const PING_PATH = '/ping';

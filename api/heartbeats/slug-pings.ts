@@ -12,8 +12,8 @@ import {
   type NewHeartbeat,
   type SlugKey,
 } from '../../models/heartbeats/slugs.ts';
-import { accept, ApiError, badRequest } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
+import { ApiError, accept, badRequest } from '../api-error.ts';
+import type { Parts } from '../handler.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';
 import { createBatches } from './batches.ts';
 

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { cleanNote, MAX_NOTE } from '../../core/incidents/incident.ts';
+import { MAX_NOTE, cleanNote } from '../../core/incidents/incident.ts';
 import { text, type Problem } from '../../core/monitors/input/checks.ts';
 import { listEvidence } from '../../models/incidents/evidence.ts';
 import { listIncidents, type ListedIncident } from '../../models/incidents/history.ts';
@@ -10,21 +10,20 @@ import {
   type IncidentTransition,
 } from '../../models/incidents/incidents.ts';
 import {
+  MOST_NOTES,
   acknowledgeIncident,
   addIncidentNote,
   deleteIncidentNote,
   listIncidentNotes,
-  MOST_NOTES,
   unacknowledgeIncident,
   type IncidentNote,
 } from '../../models/incidents/notes.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { badRequest, conflict, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler, Query } from '../handler.ts';
+import type { Handler, Parts, Query } from '../handler.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
-import { authorOf, asId, callerOf, idOf, isId } from '../request-context.ts';
-import { presentIncidentDetail, presentNote, presentIncident } from './presenter.ts';
+import { asId, authorOf, callerOf, idOf, isId } from '../request-context.ts';
+import { presentIncident, presentIncidentDetail, presentNote } from './presenter.ts';
 
 /** How many incidents come when the caller sets no limit: history has no end (D-05). */
 const DEFAULT_LIMIT = 500;

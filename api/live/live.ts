@@ -5,10 +5,8 @@ import { listValidCallers } from '../../models/accounts/sessions.ts';
 import { listenToChanges, type Change } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
 import { ApiError } from '../api-error.ts';
-import type { Caller } from '../caller.ts';
-import type { Live } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
-import { callerOf, contextOf } from '../request-context.ts';
+import type { Handler, Live } from '../handler.ts';
+import { callerOf, contextOf, type Caller } from '../request-context.ts';
 import { Broadcast, openStream, readChanges, writeEvent, type LiveStream } from './broadcast.ts';
 
 export type LiveDependencies = {

@@ -17,22 +17,21 @@ import {
 import { listStarts } from '../../models/maintenance/recurrence.ts';
 import { previewMonitors } from '../../models/maintenance/window-preview.ts';
 import {
+  TooManyWindows,
+  UnknownMonitors,
+  WindowConflict,
   createWindow,
   deleteWindow,
   findWindow,
   listWindows,
   moveEnd,
   skipOccurrence,
-  TooManyWindows,
-  UnknownMonitors,
   updateWindow,
-  WindowConflict,
 } from '../../models/maintenance/windows.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import { accept, badRequest, conflict, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Answer, Handler } from '../handler.ts';
+import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';

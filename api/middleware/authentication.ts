@@ -4,9 +4,8 @@ import { findTokenHolders, type TokenHolder } from '../../models/accounts/api-to
 import { findSessionHolder } from '../../models/accounts/sessions.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import { sessionCookie } from '../accounts/session/cookie.ts';
-import { sessionCaller, tokenCaller, type Caller } from '../caller.ts';
-import type { Parts } from '../dependencies.ts';
-import { contextOf } from '../request-context.ts';
+import type { Parts } from '../handler.ts';
+import { contextOf, sessionCaller, tokenCaller, type Caller } from '../request-context.ts';
 
 /**
  * Any credentials of this kind, good or not. What browsers remember of the queue board's (HTTP Basic) may come with

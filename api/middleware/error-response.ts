@@ -3,7 +3,7 @@ import { PasswordsBusy } from '../../models/secrets/password.ts';
 import { sqlStateOf } from '../../models/sql.ts';
 import { isDatabaseAway } from '../../models/system/availability.ts';
 import { ApiError, methodNotAllowed } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 import { contextOf } from '../request-context.ts';
 import { MAX_BODY_BYTES } from './json-body.ts';
 

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { Histogram } from 'prom-client';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 import { contextOf } from '../request-context.ts';
 
 /** Bounds of the duration histogram, in seconds. */

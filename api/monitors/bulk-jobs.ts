@@ -13,7 +13,7 @@ import {
   type Selected,
 } from '../../models/monitors/bulk-changes.ts';
 import { runOn } from '../../models/sql.ts';
-import type { BulkChanges, Parts } from '../dependencies.ts';
+import type { BulkChanges, Parts } from '../handler.ts';
 import type { BulkSteps, Recorder } from './bulk-steps.ts';
 
 /** Jobs that a process goes on with at a time, in batches: after each the job that has waited longest is next. */

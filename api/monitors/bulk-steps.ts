@@ -1,7 +1,7 @@
 import {
   AUDIT_ACTION_OF,
-  changeTags,
   STATUS_OF,
+  changeTags,
   type BulkOrder,
   type BulkResult,
   type BulkTask,
@@ -12,11 +12,17 @@ import { findMonitor } from '../../models/monitors/monitors.ts';
 import type { Run } from '../../models/sql.ts';
 import { isDatabaseAway } from '../../models/system/availability.ts';
 import { accept, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 import { answerTo } from '../middleware/error-response.ts';
 import type { RateLimits } from '../rate-limits.ts';
-import { checkMonitor, patchMonitor, removeMonitor, switchMonitor, type MonitorChangeRequest } from './changes.ts';
-import type { AnnouncingParts } from './schedule-changes.ts';
+import {
+  checkMonitor,
+  patchMonitor,
+  removeMonitor,
+  switchMonitor,
+  type AnnouncingParts,
+  type MonitorChangeRequest,
+} from './changes.ts';
 
 export type StepParts = AnnouncingParts & Parts<'readVendorPage' | 'config' | 'makeId'>;
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import {
-  codeOf,
-  countResults,
   MOST_AT_ONCE,
   MOST_SELECTED,
+  codeOf,
+  countResults,
   readBulkOrder,
   type BulkResult,
   type BulkSelection,
@@ -12,22 +12,20 @@ import {
 } from '../../core/monitors/bulk.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import {
+  MOST_JOBS,
   findBulkJob,
   findKeyedChange,
   insertBulkChange,
   listBulkResults,
-  MOST_JOBS,
   type BulkActor,
   type BulkChange,
   type Selected,
 } from '../../models/monitors/bulk-changes.ts';
-import { listMonitors, listMonitorNames } from '../../models/monitors/monitors.ts';
-import { accept, ApiError, badRequest, conflict, notFound } from '../api-error.ts';
-import { auditActorOf, type Caller } from '../caller.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import { listMonitorNames, listMonitors } from '../../models/monitors/monitors.ts';
+import { ApiError, accept, badRequest, conflict, notFound } from '../api-error.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { cutPage, readPage } from '../pagination.ts';
-import { addressOf, asId, callerOf } from '../request-context.ts';
+import { addressOf, asId, auditActorOf, callerOf, type Caller } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 
 /** Results of a page, and how many there are unless the caller sets a limit. */

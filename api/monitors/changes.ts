@@ -1,15 +1,15 @@
 import type { Author } from '../../core/accounts/audit-entry.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
-import { noScheduleChange } from '../../core/checks/slots.ts';
+import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import type { MonitorContext } from '../../core/monitors/input/complete.ts';
 import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorPatch } from '../../core/monitors/input/read.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
-import { requestCheck, type CheckRequest } from '../../models/checks/schedule.ts';
+import { requestCheck, scheduleRechecks, type CheckRequest } from '../../models/checks/schedule.ts';
 import { lockDependencies } from '../../models/monitors/dependencies.ts';
 import {
-  deleteMonitor,
   DependencyRefusal,
+  deleteMonitor,
   lockMonitor,
   pauseMonitor,
   resumeMonitor,
@@ -19,12 +19,11 @@ import {
   type StoredMonitor,
 } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
-import { inTransaction } from '../../models/sql.ts';
-import { accept, badRequest, conflict, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
+import { inTransaction, runOn } from '../../models/sql.ts';
+import { ApiError, accept, badRequest, conflict, notFound } from '../api-error.ts';
+import type { Parts } from '../handler.ts';
 import { draftOf, findPageToPatch, loadMonitorContext, type ContextSources } from './monitor-context.ts';
 import { settingsVersionOf } from './presenter.ts';
-import { announceMonitor, announceSchedule, type AnnouncingParts } from './schedule-changes.ts';
 
 /**
  * A change of one monitor, requested by itself or with others: in whose account and name. `beforeCommit` runs at the
@@ -42,7 +41,7 @@ export type MonitorChangeRequest = {
  * What a PATCH says. `ifVersion`: the settings that the change was made from; absent = any. `keepsOmitted` as in
  * `readMonitorPatch`. `tagsOf` decides the tags from those that the monitor has.
  */
-export type MonitorPatch = {
+type MonitorPatch = {
   body: MonitorBody;
   ifVersion?: string | undefined;
   keepsOmitted?: boolean;
@@ -184,9 +183,55 @@ export async function checkMonitor(
 }
 
 /** Why a monitor without sources cannot be checked. */
-export function whyNot({ monitor: { type, enabled, target } }: Pick<CheckRequest, 'monitor'>): string {
+function whyNot({ monitor: { type, enabled, target } }: Pick<CheckRequest, 'monitor'>): string {
   if (type === 'heartbeat') return 'heartbeat monitors wait for pings and cannot be checked: send a ping instead';
   if (!enabled) return 'the monitor is paused: resume it first';
   if (target === '') return 'the monitor has no target: set target first';
   return 'the monitor has no agents to check it: set agent_sources first';
+}
+
+/** What announcing a committed change of a monitor needs. */
+export type AnnouncingParts = Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>;
+
+/**
+ * Notifies the queue of a committed change without waiting for it. The row is what counts: the reconcile chore repairs
+ * what the queue missed while it was away.
+ */
+export function announceSchedule(
+  { onScheduleChange, logger }: Parts<'onScheduleChange' | 'logger'>,
+  change: ScheduleChange,
+): void {
+  if (change.occupied.length + change.emptied.length + change.rechecks.length === 0) return;
+  onScheduleChange(change).catch((error: unknown) => logger.warn({ err: error }, 'schedule.announcement_failed'));
+}
+
+/**
+ * Plans the rechecks of a committed change of a monitor, as far as the account's rate limit allows, and notifies the
+ * queue of the change. Beyond the limit the monitor is checked at its next tick (D-397). Never rejects: the change is
+ * stored.
+ */
+export async function announceMonitor(
+  dependencies: AnnouncingParts,
+  { monitor, schedule }: StoredMonitor,
+): Promise<void> {
+  const { database, logger, now } = dependencies;
+  const planned = schedule.rechecks.map((agentNo) => ({ monitorNo: monitor.no, agentNo, atMs: now() }));
+  try {
+    const mayRecheck = planned.length > 0 && (await takesRecheck(dependencies, monitor.tenantId));
+    if (mayRecheck) await scheduleRechecks(runOn(database.pool), planned);
+    announceSchedule(dependencies, mayRecheck ? schedule : { ...schedule, rechecks: [] });
+  } catch (error) {
+    logger.warn({ err: error, monitor_id: monitor.id }, 'schedule.recheck_not_planned');
+    announceSchedule(dependencies, { ...schedule, rechecks: [] });
+  }
+}
+
+async function takesRecheck({ rateLimits }: Parts<'rateLimits'>, tenantId: string): Promise<boolean> {
+  try {
+    await rateLimits.take('earlyCheck', tenantId);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError) return false;
+    throw error;
+  }
 }

@@ -16,8 +16,7 @@ import { listMonitorLocations, readLastChecks } from '../../models/monitors/moni
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { secondsOf } from './overview.ts';

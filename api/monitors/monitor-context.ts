@@ -15,7 +15,7 @@ import type { Database } from '../../models/database.ts';
 import { readSchedule } from '../../models/heartbeats/schedule.ts';
 import { findMonitor, listVendorMonitorIds } from '../../models/monitors/monitors.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 import type { RateLimits } from '../rate-limits.ts';
 import { isId } from '../request-context.ts';
 

@@ -14,15 +14,21 @@ import {
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Answer, Handler } from '../handler.ts';
+import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
-import { acceptParents, patchMonitor, removeMonitor, switchMonitor, type MonitorChangeRequest } from './changes.ts';
+import {
+  acceptParents,
+  announceMonitor,
+  patchMonitor,
+  removeMonitor,
+  switchMonitor,
+  type AnnouncingParts,
+  type MonitorChangeRequest,
+} from './changes.ts';
 import { haveHeartbeats, readCurrentFacts } from './current-facts.ts';
 import { loadMonitorContext } from './monitor-context.ts';
 import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
-import { announceMonitor, type AnnouncingParts } from './schedule-changes.ts';
 
 /** `GET /monitors` */
 export function listMonitorsHandler({

@@ -9,16 +9,15 @@ import type { MeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { runOn } from '../../models/sql.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import { sumTallies } from '../../models/statistics/statistics.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Answer, Handler } from '../handler.ts';
+import type { Answer, Handler, Parts } from '../handler.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import {
-  firstDayMs,
-  historyOf,
   HOURS,
   MOST_CHANGES,
   MOST_MONITORS,
+  firstDayMs,
+  historyOf,
   secondsOf,
   sendCompressedJson,
 } from './overview.ts';

@@ -10,12 +10,10 @@ import { readSchedule, runScheduleOf } from '../../models/heartbeats/schedule.ts
 import { findWholeMonitor } from '../../models/monitors/monitors.ts';
 import { SERVICE_REGION } from '../../queues/payloads.ts';
 import { ApiError, accept, badRequest, conflict } from '../api-error.ts';
-import type { Caller } from '../caller.ts';
 import { presentTimings } from '../checks/presenter.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { presentAnswerEvidence } from '../incidents/presenter.ts';
-import { callerOf, isId } from '../request-context.ts';
+import { callerOf, isId, type Caller } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { draftOf, loadMonitorContext } from './monitor-context.ts';
 

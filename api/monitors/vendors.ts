@@ -1,17 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { VENDORS, type Vendor, type VendorAdapter } from '../../core/checks/vendor/catalog.ts';
 import {
-  type VendorReading,
   listVendorDocuments,
   readingOf,
   type VendorDocument,
   type VendorDocumentRecord,
+  type VendorReading,
 } from '../../core/checks/vendor/document.ts';
 import { findVendorPage, pageOf, type VendorPage } from '../../core/checks/vendor/page.ts';
 import { unknownVendor } from '../../core/monitors/input/vendor.ts';
 import { badRequest } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { callerOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 

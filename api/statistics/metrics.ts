@@ -3,8 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { EXPOSITION_TYPE } from '../../core/statistics/exposition.ts';
 import { writeMetrics } from '../../core/statistics/prometheus-metrics.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { callerOf } from '../request-context.ts';
 import { MetricsSnapshots } from './metrics-snapshots.ts';
 

@@ -2,8 +2,7 @@ import { DAY_SECONDS, toUnixSeconds } from '../../core/time.ts';
 import { runOn } from '../../models/sql.ts';
 import { pageServiceGaps, type StoredGap } from '../../models/statistics/service-gaps.ts';
 import { badRequest } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler, Query } from '../handler.ts';
+import type { Handler, Parts, Query } from '../handler.ts';
 import { cutPage, readPage, requireWholeNumbers, type WrittenRequest } from '../pagination.ts';
 import type { components } from '../schema.generated.ts';
 

@@ -1,8 +1,8 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import type { ServiceSla } from '../../core/statistics/service-hours.ts';
 import {
-  measureService,
   ServiceCalendar,
+  measureService,
   serviceFigures,
   type ServiceFigures,
 } from '../../core/statistics/service-sla.ts';
@@ -24,8 +24,7 @@ import { rolledUntilMs } from '../../models/statistics/rollups.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import type { SeriesPoint } from '../../models/statistics/statistics.ts';
 import { notFound } from '../api-error.ts';
-import type { Parts } from '../dependencies.ts';
-import type { Handler } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { requireWholeNumbers } from '../pagination.ts';
 import { callerOf, idOf } from '../request-context.ts';
 import {
@@ -37,7 +36,7 @@ import {
   presentTotals,
   presentUptimeDay,
 } from './presenter.ts';
-import { edgesOf, readStatsWindow, STEP_MS } from './stats-window.ts';
+import { STEP_MS, edgesOf, readStatsWindow } from './stats-window.ts';
 
 const DEFAULT_DAYS = 90;
 

@@ -14,10 +14,10 @@ import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { runOn } from '../../models/sql.ts';
 import { clientOfNetwork } from '../accounts/session/clients.ts';
 import { secretCookie, sessionCookie, type SecretCookie } from '../accounts/session/cookie.ts';
-import { isOwnOrigin } from '../accounts/session/csrf.ts';
 import type { Throttle } from '../accounts/session/throttle.ts';
 import { ApiError } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
+import { isOwnOrigin } from '../middleware/route-guard.ts';
 import { addressOf } from '../request-context.ts';
 import type { QueueBoardOptions } from './queue-board.ts';
 

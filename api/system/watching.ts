@@ -1,7 +1,7 @@
 import { Router, type RequestHandler } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { SharedCalls } from '../../core/shared-calls.ts';
-import { answerCanary, describeAnswer, MOST_ADDRESSES, readPeerRequest } from '../../core/system/canary.ts';
+import { MOST_ADDRESSES, answerCanary, describeAnswer, readPeerRequest } from '../../core/system/canary.ts';
 import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { findTenant } from '../../models/accounts/tenants.ts';
 import { sqlStateOf } from '../../models/sql.ts';
@@ -10,7 +10,7 @@ import { findCanary } from '../../models/system/canary.ts';
 import { findPeerHeartbeat, isTokenOf } from '../../models/system/peers.ts';
 import { ApiError, badRequest } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
-import type { Parts } from '../dependencies.ts';
+import type { Parts } from '../handler.ts';
 import { unknownRoute } from '../middleware/error-response.ts';
 import { readJson } from '../middleware/json-body.ts';
 import { removeMonitor } from '../monitors/changes.ts';

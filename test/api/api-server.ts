@@ -5,7 +5,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createApp } from '../../api/app.ts';
-import type { ApiDependencies } from '../../api/dependencies.ts';
+import type { ApiDependencies } from '../../api/handler.ts';
 import { UnstoredPings } from '../../api/heartbeats/ping-availability.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { buildTestMessage } from '../../core/alerts/envelope.ts';

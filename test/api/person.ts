@@ -1,4 +1,4 @@
-import { csrfTokenOf } from '../../api/accounts/session/csrf.ts';
+import { csrfTokenOf } from '../../api/middleware/route-guard.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { createSession, generateSessionSecret } from '../../models/accounts/sessions.ts';
 import type { User } from '../../models/accounts/user-row.ts';

@@ -3,7 +3,7 @@ import { authorOf, systemActor } from '../../../models/accounts/audit-log.ts';
 import { endProviderSessions } from '../../../models/accounts/identities.ts';
 import { methodNotAllowed } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
-import type { Parts } from '../../dependencies.ts';
+import type { Parts } from '../../handler.ts';
 import { addressOf, contextOf } from '../../request-context.ts';
 
 /** Where the provider reports that a person signed out there, below the public URL. */

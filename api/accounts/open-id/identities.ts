@@ -1,8 +1,7 @@
 import { listIdentities, unlinkIdentity, type Identity } from '../../../models/accounts/identities.ts';
 import { NO_PASSWORD_HASH } from '../../../models/secrets/password.ts';
 import { ApiError, conflict, notFound } from '../../api-error.ts';
-import type { Parts } from '../../dependencies.ts';
-import type { Handler } from '../../handler.ts';
+import type { Handler, Parts } from '../../handler.ts';
 import { authorOf, idOf, personOf } from '../../request-context.ts';
 import type { components } from '../../schema.generated.ts';
 import { passwordProof, requireProofs, takeCode } from '../session/proofs.ts';

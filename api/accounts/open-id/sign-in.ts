@@ -18,8 +18,7 @@ import { runOn } from '../../../models/sql.ts';
 import { isDatabaseAway } from '../../../models/system/availability.ts';
 import { ApiError, methodNotAllowed } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
-import type { Parts } from '../../dependencies.ts';
-import type { Handler } from '../../handler.ts';
+import type { Handler, Parts } from '../../handler.ts';
 import { callerOfSession } from '../../middleware/authentication.ts';
 import { addressOf, contextOf, type Exchange } from '../../request-context.ts';
 import { sendPlainPage } from '../../system/plain-page.ts';
@@ -27,7 +26,7 @@ import { sessionCookie } from '../session/cookie.ts';
 import { beginSession } from '../sessions.ts';
 import { describeRefusal, type Refusal, type RefusalPage } from './pages.ts';
 import type { OpenIdProvider } from './provider.ts';
-import { beginVisit, endVisit, OPEN_ID_RETURN_PATH, readVisit, type Visit } from './visit.ts';
+import { OPEN_ID_RETURN_PATH, beginVisit, endVisit, readVisit, type Visit } from './visit.ts';
 
 /** `GET /sign-in-methods`: for the sign-in page, before anybody is known. */
 export function getSignInMethodsHandler({ openId }: Parts<'openId'>): Handler<'getSignInMethods'> {

@@ -3,9 +3,9 @@ import type { Request, Response } from 'express';
 import { isOwnPath } from '../../../core/accounts/open-id.ts';
 import { PeerAway } from '../../../net/bounded-fetch.ts';
 import { ApiError, badRequest } from '../../api-error.ts';
-import type { Parts } from '../../dependencies.ts';
+import type { Parts } from '../../handler.ts';
 import type { Exchange } from '../../request-context.ts';
-import { visitCookie, VISIT_SECONDS } from '../session/cookie.ts';
+import { VISIT_SECONDS, visitCookie } from '../session/cookie.ts';
 import type { Checks } from './provider.ts';
 
 /** Where the provider sends people back to, below the public URL. */

@@ -2,7 +2,7 @@ import type { Response } from 'express';
 import { findSecondFactor, takeRecoveryCode, takeTotpStep } from '../../../models/accounts/second-factor.ts';
 import { verifyPassword } from '../../../models/secrets/password.ts';
 import { badRequest } from '../../api-error.ts';
-import type { Parts } from '../../dependencies.ts';
+import type { Parts } from '../../handler.ts';
 import { personOf, type Exchange } from '../../request-context.ts';
 import type { Throttle } from './throttle.ts';
 import { findTotpStep, normalizeCode } from './totp.ts';

@@ -7,7 +7,7 @@ import type { Database } from '../../../models/database.ts';
 import type { IdPrefix } from '../../../models/secrets/ids.ts';
 import { ApiError } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
-import { createLimiter, type RateLimitStore } from '../../middleware/rate-limit.ts';
+import { createLimiter, type RateLimitStore } from '../../middleware/limits.ts';
 import { addressOf, type Exchange } from '../../request-context.ts';
 import { clientOfBrowser, clientOfNetwork } from './clients.ts';
 import { browserCookie } from './cookie.ts';

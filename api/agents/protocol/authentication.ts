@@ -1,7 +1,7 @@
 import type { RequestHandler, Response } from 'express';
 import { findTokenAgent, type TokenAgent } from '../../../models/agents/work.ts';
 import { ApiError } from '../../api-error.ts';
-import type { Parts } from '../../dependencies.ts';
+import type { Parts } from '../../handler.ts';
 import { contextOf } from '../../request-context.ts';
 
 const BEARER = /^Bearer +(?<token>\S+) *$/i;

@@ -7,21 +7,21 @@ import { isBeforeCreation, sortByAge } from '../../../core/agents/result-limit.t
 import type { IngestAnswer } from '../../../core/agents/wire.ts';
 import { hintRecheck } from '../../../core/checks/recheck.ts';
 import { cleanAnswer } from '../../../core/incidents/answer-evidence.ts';
-import { storesTimings, roundTimings } from '../../../core/incidents/failure-evidence.ts';
+import { roundTimings, storesTimings } from '../../../core/incidents/failure-evidence.ts';
 import { latestStartMs } from '../../../core/incidents/source-state.ts';
 import { isRecord } from '../../../core/monitors/input/checks.ts';
 import type { FailedCheck } from '../../../core/system/otlp-spans.ts';
-import { listReportedMonitors, type ReportedMonitor, listRecheckedSources } from '../../../models/agents/results.ts';
+import { listRecheckedSources, listReportedMonitors, type ReportedMonitor } from '../../../models/agents/results.ts';
 import type { TokenAgent } from '../../../models/agents/work.ts';
 import { storeCertificates, type ObservedCertificate } from '../../../models/checks/checks.ts';
 import { traceIdsOf } from '../../../models/checks/trace-ids.ts';
 import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
-import { accept, ApiError } from '../../api-error.ts';
-import type { Parts } from '../../dependencies.ts';
+import { ApiError, accept } from '../../api-error.ts';
+import type { Parts } from '../../handler.ts';
 import { agentOf } from './authentication.ts';
 import { createResultBatches } from './result-batches.ts';
-import { type AcceptedReport, createResultLimits, type AssignedReport } from './result-limits.ts';
+import { createResultLimits, type AcceptedReport, type AssignedReport } from './result-limits.ts';
 
 /** `POST /agent/v1/ingest`: takes an agent's results, which go where those of the fleet go. */
 export function ingestHandler({

@@ -4,21 +4,21 @@ import type { RequestHandler } from 'express';
 import { Counter } from 'prom-client';
 import { findInability, type Withholding } from '../../../core/agents/capability.ts';
 import { readPull, type CheckIn } from '../../../core/agents/read-pull.ts';
-import { type PullAnswer, type WorkItem } from '../../../core/agents/wire.ts';
+import type { PullAnswer, WorkItem } from '../../../core/agents/wire.ts';
 import { besideSecrets, workItemOf, workSecretsOf } from '../../../core/agents/work-item.ts';
 import type { MonitorSecrets } from '../../../core/monitors/monitor.ts';
 import {
   checkInAgent,
   isUsableKey,
   listAssignedWork,
-  updateGivenVersions,
   openWorkSecrets,
   sealTo,
+  updateGivenVersions,
   type AssignedWork,
   type TokenAgent,
 } from '../../../models/agents/work.ts';
 import { accept, badRequest } from '../../api-error.ts';
-import type { Parts } from '../../dependencies.ts';
+import type { Parts } from '../../handler.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';
 
 /** `POST /agent/v1/pull`: the agent's check-in, answered with all of its work. */

@@ -1,8 +1,8 @@
 import { Router, type RequestHandler } from 'express';
 import { badRequest, methodNotAllowed } from '../../api-error.ts';
-import type { Parts } from '../../dependencies.ts';
+import type { Parts } from '../../handler.ts';
 import { readJson } from '../../middleware/json-body.ts';
-import { limitRequests } from '../../middleware/rate-limit.ts';
+import { limitRequests } from '../../middleware/limits.ts';
 import { contextOf } from '../../request-context.ts';
 import { agentAuthentication, requireAgent } from './authentication.ts';
 import { ingestHandler } from './ingest.ts';

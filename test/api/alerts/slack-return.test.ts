@@ -1,5 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import type { ApiDependencies } from '../../../api/dependencies.ts';
+import type { ApiDependencies } from '../../../api/handler.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { attemptSlack } from '../../../notifications/slack/attempt.ts';
 import { authorizeSlack } from '../../../notifications/slack/authorization.ts';

@@ -1,9 +1,9 @@
 import test from 'ava';
 import type { Request, RequestHandler, Response } from 'express';
 import { ApiError } from '../../../api/api-error.ts';
-import type { Caller } from '../../../api/caller.ts';
 import { admit } from '../../../api/middleware/route-guard.ts';
-import { ROLE_SCOPES, ROLES, type Role } from '../../../core/accounts/roles.ts';
+import type { Caller } from '../../../api/request-context.ts';
+import { ROLES, ROLE_SCOPES, type Role } from '../../../core/accounts/roles.ts';
 
 const tenant = { id: 'ten_1', name: 'acme', plan: 'pro', createdAt: 1 } as const;
 const TOKEN: Caller = {
