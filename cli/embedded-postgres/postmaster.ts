@@ -189,11 +189,20 @@ export async function isPostmasterAlive(postmaster: Postmaster): Promise<boolean
  */
 export async function stopPostmaster(postmaster: Postmaster): Promise<void> {
   for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    if (!(await isPostmasterAlive(postmaster))) return;
-    process.kill(postmaster.pid, signal);
+    if (!(await isPostmasterAlive(postmaster)) || !sendSignal(postmaster.pid, signal)) return;
     if (await awaitEnd(postmaster)) return;
   }
   throw new Error(`PostgreSQL (process ${postmaster.pid}) did not stop`);
+}
+
+/** Sends a signal; false if the process has ended in the meantime. */
+function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ESRCH') return false;
+    throw error;
+  }
 }
 
 async function awaitEnd(postmaster: Postmaster): Promise<boolean> {
