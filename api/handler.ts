@@ -25,7 +25,7 @@ import type { QueueDepth } from '../queues/metrics.ts';
 import type { DrillJob, ResultPayload } from '../queues/payloads.ts';
 import type { OpenIdProvider } from './accounts/open-id/provider.ts';
 import type { Throttle } from './accounts/session/throttle.ts';
-import type { UnstoredPings } from './heartbeats/ping-availability.ts';
+import type { UnstoredPings } from './heartbeats/ping-storage.ts';
 import type { RateLimitStore } from './middleware/limits.ts';
 import type { PreviewInput } from './monitors/preview-run.ts';
 import type { RateLimits } from './rate-limits.ts';

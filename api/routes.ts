@@ -6,20 +6,16 @@ import {
   deleteInvitationHandler,
   findInvitationHandler,
   listInvitationsHandler,
-} from './accounts/invitations.ts';
-import { listMembersHandler, removeMemberHandler, updateMemberHandler } from './accounts/members.ts';
+  listMembersHandler,
+  removeMemberHandler,
+  updateMemberHandler,
+} from './accounts/members.ts';
 import {
   listIdentitiesHandler,
   startIdentityLinkHandler,
   unlinkIdentityHandler,
 } from './accounts/open-id/identities.ts';
 import { getSignInMethodsHandler, startOpenIdHandler } from './accounts/open-id/sign-in.ts';
-import {
-  confirmTotpHandler,
-  removeTotpHandler,
-  renewRecoveryCodesHandler,
-  startTotpHandler,
-} from './accounts/second-factor.ts';
 import {
   endOtherSessionsHandler,
   endSessionHandler,
@@ -29,7 +25,14 @@ import {
   signOutHandler,
 } from './accounts/sessions.ts';
 import { createTokenHandler, listTokensHandler, revokeTokenHandler } from './accounts/tokens.ts';
-import { changePasswordHandler, updateUserHandler } from './accounts/user.ts';
+import {
+  changePasswordHandler,
+  confirmTotpHandler,
+  removeTotpHandler,
+  renewRecoveryCodesHandler,
+  startTotpHandler,
+  updateUserHandler,
+} from './accounts/user.ts';
 import {
   createAgentHandler,
   deleteAgentHandler,
@@ -60,7 +63,7 @@ import {
 import { previewMessagesHandler, previewRulesHandler } from './alerts/previews.ts';
 import { listChecksHandler, requestCheckHandler } from './checks/checks.ts';
 import type { Handler, HandlerDependencies, OperationId } from './handler.ts';
-import { deletePingKeyHandler, getPingKeyHandler, replacePingKeyHandler } from './heartbeats/ping-key.ts';
+import { deletePingKeyHandler, getPingKeyHandler, replacePingKeyHandler } from './heartbeats/slug-pings.ts';
 import {
   acknowledgeIncidentHandler,
   addIncidentNoteHandler,

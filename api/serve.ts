@@ -27,7 +27,7 @@ import type { OpenIdProvider, OpenIdSettings } from './accounts/open-id/provider
 import { createChatTest } from './alerts/channel-test.ts';
 import { createApp } from './app.ts';
 import type { ApiConfig, ApiDependencies } from './handler.ts';
-import { UnstoredPings, publishPingAvailability } from './heartbeats/ping-availability.ts';
+import { UnstoredPings, publishPingAvailability } from './heartbeats/ping-storage.ts';
 import { basePathOf } from './middleware/request-form.ts';
 import type { BulkJobs } from './monitors/bulk-jobs.ts';
 import { createPreviewRun } from './monitors/preview-run.ts';

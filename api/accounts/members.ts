@@ -1,13 +1,31 @@
-import type { Invitation } from '../../models/accounts/invitations.ts';
-import { changeRole, listMembers, removeMember } from '../../models/accounts/members.ts';
+import {
+  MOST_INVITATIONS,
+  acceptInvitation,
+  createInvitation,
+  deleteInvitation,
+  findOpenInvitation,
+  generateInvitationToken,
+  listInvitations,
+  type Invitation,
+} from '../../models/accounts/invitations.ts';
+import { MOST_MEMBERS, changeRole, listMembers, removeMember } from '../../models/accounts/members.ts';
 import type { User } from '../../models/accounts/user-row.ts';
-import { ApiError, conflict, notFound } from '../api-error.ts';
+import { normalizeEmail } from '../../models/accounts/users.ts';
+import { hashPassword } from '../../models/secrets/password.ts';
+import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { authorOf, idOf, personOf } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { sessionCookie } from './session/cookie.ts';
+import { beginSession, presentSignedIn } from './sessions.ts';
+
+type Schemas = components['schemas'];
 
 const LAST_OWNER = 'this is the last owner of the account: make another member an owner first';
+
+/** Whether it was used, taken back, is past or never was is shown to nobody. */
+const isOver = (): ApiError =>
+  new ApiError(404, 'this invitation was used or revoked, or is older than 7 days: ask for a new one');
 
 /** `GET /members` */
 export function listMembersHandler({ database }: Parts<'database'>): Handler<'listMembers'> {
@@ -51,7 +69,110 @@ export function removeMemberHandler({ database, config }: Parts<'database' | 'co
   };
 }
 
-type Schemas = components['schemas'];
+/** `GET /invitations` */
+export function listInvitationsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'listInvitations'> {
+  return async (_request, response) => {
+    const invitations = await listInvitations(database, personOf(response).tenantId, now());
+    response.json({ invitations: invitations.map(presentInvitation) });
+  };
+}
+
+/** `POST /invitations`: the only place that shows a link. */
+export function createInvitationHandler({
+  database,
+  makeId,
+  now,
+  config,
+}: Parts<'database' | 'makeId' | 'now' | 'config'>): Handler<'createInvitation'> {
+  return async (request, response) => {
+    const { email, role } = request.body;
+    const { tenantId, user } = personOf(response);
+    const token = generateInvitationToken();
+    const created = await createInvitation(database, {
+      author: authorOf(response),
+      id: makeId('inv'),
+      tenantId,
+      email: requirePlainName('email', email),
+      role,
+      token,
+      invitedBy: user.id,
+      nowMs: now(),
+    });
+    if (created === 'member') throw conflict(`${email} is already a member of this account`);
+    if (created === 'full')
+      throw conflict(
+        `an account can have at most ${MOST_MEMBERS} people including pending invitations, and this one ` +
+          'has reached the limit: remove one first',
+      );
+    if (created === 'too_many')
+      throw conflict(`this account has reached the limit of ${MOST_INVITATIONS} pending invitations: revoke one first`);
+    response.setHeader('Cache-Control', 'no-store');
+    response.status(201).json({ ...presentInvitation(created), url: `${config.publicUrl}/invitations/${token}` });
+  };
+}
+
+/** `DELETE /invitations/{id}` */
+export function deleteInvitationHandler({ database }: Parts<'database'>): Handler<'deleteInvitation'> {
+  return async (request, response) => {
+    const id = idOf(request);
+    if (!(await deleteInvitation(database, { author: authorOf(response), tenantId: personOf(response).tenantId, id })))
+      throw notFound('invitation', id);
+    response.status(204).end();
+  };
+}
+
+/** `GET /invitations/{id}`, for who has the link. */
+export function findInvitationHandler({ database, now }: Parts<'database' | 'now'>): Handler<'findInvitation'> {
+  return async (request, response) => {
+    const invitation = await findOpenInvitation(database, idOf(request), now());
+    if (invitation === null) throw isOver();
+    const { email, role, tenantName, inviterName, expiresAt } = invitation;
+    const open: Schemas['OpenInvitation'] = {
+      email,
+      role,
+      tenant: { name: tenantName },
+      ...(inviterName !== null && { invited_by: inviterName }),
+      expires_at: expiresAt,
+    };
+    response.setHeader('Cache-Control', 'no-store');
+    response.json(open);
+  };
+}
+
+/** `POST /invitations/accept`. A password is hashed only for who has a good link: that is work. */
+export function acceptInvitationHandler(
+  dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'openId'>,
+): Handler<'acceptInvitation'> {
+  const { database, makeId, now, openId } = dependencies;
+  return async (request, response) => {
+    if (openId?.settings.isOnly === true)
+      throw new ApiError(
+        403,
+        `passwords are not accepted here: open the invitation’s link, and join with ${openId.settings.name}`,
+      );
+    const { token, name, password } = request.body;
+    const invitation = await findOpenInvitation(database, token, now());
+    if (invitation === null) throw isOver();
+    requirePlainName('name', name);
+    if (normalizeEmail(password) === invitation.email)
+      throw badRequest('password must not be your email address: it is too easy to guess');
+    const user = await acceptInvitation(database, {
+      author: authorOf(response),
+      token,
+      userId: makeId('usr'),
+      name,
+      passwordHash: await hashPassword(password),
+      nowMs: now(),
+    });
+    if (user === null) throw isOver();
+    if (user === 'taken')
+      throw conflict(`${invitation.email} already has an account: ask to be invited with another address, or sign in`);
+    // Who comes by an invitation is recorded as that, and not as signed in.
+    const caller = await beginSession(dependencies, { request, response }, { user, author: null });
+    if (caller === null) throw conflict('this user has just been removed');
+    response.status(201).json(presentSignedIn(caller, 0, dependencies.config));
+  };
+}
 
 function presentMember(
   { id, email, name, role, totpConfirmedAt, lastSignedInAt, createdAt }: User,
@@ -69,13 +190,6 @@ function presentMember(
   };
 }
 
-export function presentInvitation({
-  id,
-  email,
-  role,
-  invitedBy,
-  createdAt,
-  expiresAt,
-}: Invitation): Schemas['Invitation'] {
+function presentInvitation({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation): Schemas['Invitation'] {
   return { id, email, role, invited_by: invitedBy, created_at: createdAt, expires_at: expiresAt };
 }

@@ -22,9 +22,9 @@ import { callerOfSession } from '../middleware/authentication.ts';
 import { csrfTokenOf } from '../middleware/route-guard.ts';
 import { addressOf, authorOf, idOf, personOf, type Exchange, type SessionCaller } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { recordClients } from './session/clients.ts';
 import { sessionCookie } from './session/cookie.ts';
 import { takeCode } from './session/proofs.ts';
+import { recordClients } from './session/throttle.ts';
 
 /** `POST /session`. Who has gone meanwhile, or has another password by then, is answered as who never was. */
 export function signInHandler(

@@ -1,11 +1,13 @@
 import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
+import type { Timings } from '../../core/checks/verdict.ts';
+import { renderCsv, type CsvColumns } from '../../core/csv.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { findAgentNo, findServiceAgent } from '../../models/agents/agents.ts';
-import { listChecks } from '../../models/checks/check-record.ts';
+import { findAgentNo, findServiceAgent, type NamedAgent } from '../../models/agents/agents.ts';
+import { listChecks, type StoredCheck } from '../../models/checks/check-record.ts';
 import type { CheckRequest } from '../../models/checks/schedule.ts';
 import type { Database } from '../../models/database.ts';
-import { listPings } from '../../models/heartbeats/ping-record.ts';
+import { listPings, type StoredPing } from '../../models/heartbeats/ping-record.ts';
 import { findMeasuredMonitor, type MeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { badRequest, notFound } from '../api-error.ts';
 import type { Handler, Parts, Query } from '../handler.ts';
@@ -13,7 +15,6 @@ import { checkMonitor } from '../monitors/changes.ts';
 import { cutPage, readPage, type WrittenRequest } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
-import { presentCheck, presentPing, renderChecksCsv } from './presenter.ts';
 
 /** How many checks come when the caller sets no limit: there are a thousand a day. */
 const DEFAULT_LIMIT = 100;
@@ -26,6 +27,8 @@ const CLOCK_SLACK_MS = 60_000;
 
 /** The part of a cursor for what has no second part: no two pings have the same moment. */
 const NO_TIE = '0';
+
+type Schemas = components['schemas'];
 
 type ListQuery = Query<'listChecks'>;
 
@@ -40,7 +43,7 @@ type ChecksRequest = {
   limit: number;
 };
 
-type Entry = { atMs: number; tie: string; shown: components['schemas']['Check'] };
+type Entry = { atMs: number; tie: string; shown: Schemas['Check'] };
 
 /** `GET /monitors/{id}/checks`, as JSON by pages or as one table for spreadsheets. */
 export function listChecksHandler({
@@ -146,7 +149,7 @@ export function requestCheckHandler(
   };
 }
 
-function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): components['schemas']['CheckRequested'] {
+function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): Schemas['CheckRequested'] {
   return {
     id,
     requested_at: Math.floor(nowMs / 1000),
@@ -159,4 +162,89 @@ function presentRequest(id: string, { sources }: CheckRequest, nowMs: number): c
         ...(inability !== null && { reason: inability }),
       })),
   };
+}
+
+/** A result as it is shown. */
+function presentCheck(check: StoredCheck): Schemas['Check'] {
+  return {
+    at: check.atMs / 1000,
+    source: check.source,
+    verdict: check.verdict,
+    cause: check.cause,
+    reason: check.reason,
+    http_status: check.httpStatus,
+    latency_ms: check.latencyMs,
+    phases: check.timings === null ? null : presentTimings(check.timings),
+    ...(check.dnsAnswers && {
+      dns_answers: Object.entries(check.dnsAnswers).map(([type, answer]) => presentAnswer(type, answer)),
+    }),
+  };
+}
+
+function presentAnswer(
+  type: string,
+  answer: readonly string[] | string,
+): NonNullable<Schemas['Check']['dns_answers']>[number] {
+  return typeof answer === 'string'
+    ? { type, records: [], failure: answer }
+    : { type, records: [...answer], failure: null };
+}
+
+/** What happened of a heartbeat, in the shape of a result. */
+function presentPing(ping: StoredPing, service: NamedAgent | null): Schemas['Check'] {
+  return {
+    at: ping.atMs / 1000,
+    source: { id: service?.id ?? null, name: service?.name ?? null },
+    verdict: ping.verdict,
+    cause: ping.cause,
+    reason: ping.reason,
+    http_status: null,
+    latency_ms: ping.durationMs,
+    phases: null,
+    ping: ping.kind,
+    exit_status: ping.exitStatus,
+  };
+}
+
+/** Timings as they are shown, to a tenth of a millisecond; null where a step did not happen. */
+export function presentTimings({
+  dnsMs,
+  connectMs,
+  tlsMs,
+  firstByteMs,
+  downloadMs,
+}: Partial<Timings>): Schemas['PhasesMs'] {
+  return {
+    dns_ms: tenths(dnsMs),
+    connect_ms: tenths(connectMs),
+    tls_ms: tenths(tlsMs),
+    first_byte_ms: tenths(firstByteMs),
+    download_ms: tenths(downloadMs),
+  };
+}
+
+function tenths(ms: number | null | undefined): number | null {
+  return ms === null || ms === undefined ? null : Math.round(ms * 10) / 10;
+}
+
+const CSV_COLUMNS: CsvColumns<Schemas['Check']> = [
+  ['time', ({ at }) => new Date(at * 1000).toISOString()],
+  ['location', ({ source }) => source.name],
+  ['verdict', ({ verdict }) => verdict],
+  ['cause', ({ cause }) => cause],
+  ['reason', ({ reason }) => reason],
+  ['http_status', (check) => check.http_status],
+  ['latency_ms', (check) => check.latency_ms],
+  ['dns_ms', ({ phases }) => phases?.dns_ms ?? null],
+  ['connect_ms', ({ phases }) => phases?.connect_ms ?? null],
+  ['tls_ms', ({ phases }) => phases?.tls_ms ?? null],
+  ['first_byte_ms', ({ phases }) => phases?.first_byte_ms ?? null],
+  ['download_ms', ({ phases }) => phases?.download_ms ?? null],
+  ['ping', ({ ping }) => ping ?? null],
+  ['exit_status', (check) => check.exit_status ?? null],
+];
+
+/** Results as CSV, for spreadsheets: times in UTC, an empty cell for null. */
+function renderChecksCsv(checks: readonly Schemas['Check'][]): string {
+  return renderCsv(CSV_COLUMNS, checks);
 }

@@ -2,7 +2,8 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
-import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { authorOf as systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
+import { deletePingKey, findPingKey, generatePingKey, replacePingKey } from '../../models/accounts/ping-keys.ts';
 import { createBatched } from '../../models/batched.ts';
 import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import {
@@ -13,12 +14,13 @@ import {
   type SlugKey,
 } from '../../models/heartbeats/slugs.ts';
 import { ApiError, accept, badRequest } from '../api-error.ts';
-import type { Parts } from '../handler.ts';
+import type { Handler, Parts } from '../handler.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';
-import { createBatches } from './batches.ts';
+import { authorOf, callerOf } from '../request-context.ts';
+import { createBatches } from './ping-storage.ts';
 
 /** Which heartbeat is pinged, whether it is made where there is none, and the client's address. */
-export type SlugPing = SlugKey & { creates: boolean; address: string | null };
+type SlugPing = SlugKey & { creates: boolean; address: string | null };
 
 /** What begins a path with a ping key in place of a token. */
 export const PING_KEY_PREFIX = 'spp_';
@@ -115,6 +117,50 @@ function newHeartbeat({ makeId, now, config }: SlugParts, { slug, plan, address 
   const context = newHeartbeatContext({ monitorId: id, plan, cell: config.cell ?? null, nowMs: now() });
   const { settings } = accept(readMonitorCreate({ name: slug, type: 'heartbeat', ...MADE }, context));
   const heartbeat = { ...settings.checkSpec.heartbeat, slug };
-  const author = authorOf(systemActor('Ping key'), 'monitor.created', { newId: makeId, nowMs: now() });
+  const author = systemAuthorOf(systemActor('Ping key'), 'monitor.created', { newId: makeId, nowMs: now() });
   return { id, slug, settings: { ...settings, checkSpec: { heartbeat } }, author: { ...author, address } };
+}
+
+/** `GET /ping-key` */
+export function getPingKeyHandler({ database }: Parts<'database'>): Handler<'getPingKey'> {
+  return async (_request, response) => {
+    const { tenantId, scopes } = callerOf(response);
+    const found = await findPingKey(database, tenantId);
+    response.setHeader('Cache-Control', 'no-store');
+    response.json({
+      ping_key: found && { ...(scopes.includes('write') && { key: found.key }), created_at: found.createdAt },
+    });
+  };
+}
+
+/** `POST /ping-key` */
+export function replacePingKeyHandler({
+  database,
+  makeId,
+  now,
+  rateLimits,
+  config,
+}: Parts<'database' | 'makeId' | 'now' | 'rateLimits' | 'config'>): Handler<'replacePingKey'> {
+  return async (_request, response) => {
+    const { tenantId } = callerOf(response);
+    await rateLimits.take('token', tenantId);
+    const { key, createdAt } = await replacePingKey(database, {
+      tenantId,
+      id: makeId('pky'),
+      key: generatePingKey(config.cell ?? null),
+      nowMs: now(),
+      author: authorOf(response),
+    });
+    response.setHeader('Cache-Control', 'no-store');
+    response.status(201).json({ ping_key: { key, created_at: createdAt } });
+  };
+}
+
+/** `DELETE /ping-key` */
+export function deletePingKeyHandler({ database }: Parts<'database'>): Handler<'deletePingKey'> {
+  return async (_request, response) => {
+    if (!(await deletePingKey(database, { tenantId: callerOf(response).tenantId, author: authorOf(response) })))
+      throw new ApiError(404, 'this account has no ping key: create one with POST /v1/ping-key');
+    response.status(204).end();
+  };
 }

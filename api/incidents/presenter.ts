@@ -6,7 +6,7 @@ import type { IncidentEvidence } from '../../models/incidents/evidence.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
 import type { IncidentDelivery, IncidentTransition } from '../../models/incidents/incidents.ts';
 import type { IncidentNote } from '../../models/incidents/notes.ts';
-import { presentTimings } from '../checks/presenter.ts';
+import { presentTimings } from '../checks/checks.ts';
 import type { components } from '../schema.generated.ts';
 
 /** An incident as it is shown (D-45); an open one lasts until now. */

@@ -10,7 +10,7 @@ import { readSchedule, runScheduleOf } from '../../models/heartbeats/schedule.ts
 import { findWholeMonitor } from '../../models/monitors/monitors.ts';
 import { SERVICE_REGION } from '../../queues/payloads.ts';
 import { ApiError, accept, badRequest, conflict } from '../api-error.ts';
-import { presentTimings } from '../checks/presenter.ts';
+import { presentTimings } from '../checks/checks.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { presentAnswerEvidence } from '../incidents/presenter.ts';
 import { callerOf, isId, type Caller } from '../request-context.ts';

@@ -5,7 +5,7 @@ import type { NamedAgent } from '../../models/agents/agents.ts';
 import type { MaintenanceTime } from '../../models/maintenance/maintenance-times.ts';
 import type { ServiceGap } from '../../models/statistics/service-gaps.ts';
 import { meanTimings, type SeriesPoint, type Tally } from '../../models/statistics/statistics.ts';
-import { presentTimings } from '../checks/presenter.ts';
+import { presentTimings } from '../checks/checks.ts';
 import type { components } from '../schema.generated.ts';
 
 type Schemas = components['schemas'];

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createApp } from '../../api/app.ts';
 import type { ApiDependencies } from '../../api/handler.ts';
-import { UnstoredPings } from '../../api/heartbeats/ping-availability.ts';
+import { UnstoredPings } from '../../api/heartbeats/ping-storage.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
 import type { ScheduleChange } from '../../core/checks/slots.ts';

@@ -1,11 +1,11 @@
 import type { Response } from 'express';
+import { Secret, TOTP } from 'otpauth';
 import { findSecondFactor, takeRecoveryCode, takeTotpStep } from '../../../models/accounts/second-factor.ts';
 import { verifyPassword } from '../../../models/secrets/password.ts';
 import { badRequest } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
 import { personOf, type Exchange } from '../../request-context.ts';
 import type { Throttle } from './throttle.ts';
-import { findTotpStep, normalizeCode } from './totp.ts';
 
 /**
  * Something that a person must prove before a setting that guards their account changes. `field` is the field of the
@@ -44,4 +44,57 @@ export async function takeCode(
   if (factor === null || factor.confirmedAt === null) return false;
   const step = findTotpStep(factor.secret, code, now());
   return step === null ? await takeRecoveryCode(database, userId, code) : await takeTotpStep(database, userId, step);
+}
+
+const DIGITS = 6;
+const STEP_MS = 30_000;
+const SIX_DIGITS = /^[0-9]{6}$/;
+
+/** As many steps a clock may be off, before and after (RFC 6238, 5.2). */
+const SLACK_STEPS = 1;
+
+/** RFC 4226 asks for as long a secret as SHA-1 is. */
+const SECRET_BYTES = 20;
+const RECOVERY_CODES = 10;
+const RECOVERY_CODE_BYTES = 10;
+
+/** A new secret for an authenticator app, in base32 (RFC 4648). */
+export function generateTotpSecret(): string {
+  return new Secret({ size: SECRET_BYTES }).base32;
+}
+
+/** New recovery codes of 80 bits each, as they are stored: `normalizeCode` makes the same of what people type. */
+export function generateRecoveryCodes(): string[] {
+  return Array.from({ length: RECOVERY_CODES }, () => new Secret({ size: RECOVERY_CODE_BYTES }).base32.toLowerCase());
+}
+
+/** A recovery code as people read it: in groups of four. */
+export function writeRecoveryCode(code: string): string {
+  return code.replaceAll(/.{4}(?=.)/g, '$&-');
+}
+
+/** A code without what people put into it for the eye. */
+export function normalizeCode(typed: string): string {
+  return typed.replaceAll(/[\s-]+/g, '').toLowerCase();
+}
+
+/** The time step (RFC 6238, SHA-1) that a code is of, now or one step off; null where it is of none of those. */
+export function findTotpStep(secret: string, code: string, nowMs: number): number | null {
+  // otpauth throws where a character of a code has more than one byte.
+  if (!SIX_DIGITS.test(code)) return null;
+  const off = TOTP.validate({
+    token: code,
+    secret: Secret.fromBase32(secret),
+    digits: DIGITS,
+    period: STEP_MS / 1000,
+    timestamp: nowMs,
+    window: SLACK_STEPS,
+  });
+  return off === null ? null : Math.floor(nowMs / STEP_MS) + off;
+}
+
+/** What an authenticator app reads from the picture (Google's key URI format). */
+export function otpauthUrl(secret: string, email: string): string {
+  const parameters = `secret=${secret}&issuer=Spotcheck&algorithm=SHA1&digits=${DIGITS}&period=${STEP_MS / 1000}`;
+  return `otpauth://totp/Spotcheck:${encodeURIComponent(email)}?${parameters}`;
 }

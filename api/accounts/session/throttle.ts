@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { authorOf, recordThrottledSignIn, systemActor } from '../../../models/accounts/audit-log.ts';
-import { findSignInClients } from '../../../models/accounts/sign-in-clients.ts';
+import { generateSessionSecret } from '../../../models/accounts/sessions.ts';
+import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { Database } from '../../../models/database.ts';
 import type { IdPrefix } from '../../../models/secrets/ids.ts';
 import { ApiError } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
 import { createLimiter, type RateLimitStore } from '../../middleware/limits.ts';
 import { addressOf, type Exchange } from '../../request-context.ts';
-import { clientOfBrowser, clientOfNetwork } from './clients.ts';
 import { browserCookie } from './cookie.ts';
 
 const WINDOW_SECONDS = 15 * 60;
@@ -18,7 +18,7 @@ const WINDOW_SECONDS = 15 * 60;
 const FAILURES = { account: 10, network: 30 } as const;
 
 /** An attempt that was counted and may be verified. */
-export type Attempt = {
+type Attempt = {
   /** Runs the verification; an error of ours is not counted as a failure. */
   verify: <Verified>(verification: () => Promise<Verified>) => Promise<Verified>;
   /** Forgets the failures that it was counted with. */
@@ -35,7 +35,7 @@ export type Attempt = {
 export type Throttle = { begin: (account: string, exchange: Exchange) => Promise<Attempt> };
 
 /** Whose attempts are refused from now on, and where the one came from with which it began. */
-export type ShutAccount = { account: string; address: string };
+type ShutAccount = { account: string; address: string };
 
 /**
  * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often. A
@@ -139,4 +139,36 @@ export function createShutAccountRecorder({
       logger.error({ err: error }, 'sign_in.not_recorded');
     }
   };
+}
+
+type ClientTools = { database: Pick<Database, 'pool'>; now: () => number; publicUrl: string };
+
+/** The client that is a browser, by what its cookie holds: nothing stores that itself. */
+function clientOfBrowser(secret: string): string {
+  return `browser:${createHash('sha256').update(secret).digest('base64url')}`;
+}
+
+/** The client that is a network, as `networkOf` writes it. */
+export function clientOfNetwork(network: string): string {
+  return `network:${network}`;
+}
+
+/**
+ * Records the browser and the network of a successful sign-in. A browser unknown to the account gets a new cookie,
+ * whatever it brings: that may have been planted.
+ */
+export async function recordClients(
+  { database, now, publicUrl }: ClientTools,
+  { request, response }: Exchange,
+  userId: string,
+): Promise<void> {
+  const cookie = browserCookie(publicUrl);
+  const brought = cookie.read(request);
+  const isKnown =
+    brought !== null && (await findSignInClients(database, userId, [clientOfBrowser(brought)])).length > 0;
+  const secret = isKnown ? brought : generateSessionSecret();
+  const address = addressOf(response);
+  const clients = [clientOfBrowser(secret), ...(address === null ? [] : [clientOfNetwork(networkOf(address))])];
+  await recordSignInClients(database, { account: userId, userId }, { clients, nowMs: now() });
+  cookie.give(response, secret);
 }

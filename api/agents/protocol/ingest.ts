@@ -20,8 +20,7 @@ import type { ResultPayload } from '../../../queues/payloads.ts';
 import { ApiError, accept } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
 import { agentOf } from './authentication.ts';
-import { createResultBatches } from './result-batches.ts';
-import { createResultLimits, type AcceptedReport, type AssignedReport } from './result-limits.ts';
+import { createResultBatches, createResultLimits, type AcceptedReport, type AssignedReport } from './result-intake.ts';
 
 /** `POST /agent/v1/ingest`: takes an agent's results, which go where those of the fleet go. */
 export function ingestHandler({

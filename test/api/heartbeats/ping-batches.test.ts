@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createBatches } from '../../../api/heartbeats/batches.ts';
+import { createBatches } from '../../../api/heartbeats/ping-storage.ts';
 import type { PingOutcome, TokenPing } from '../../../models/heartbeats/heartbeats.ts';
 import { SUCCESS } from '../../helpers/heartbeats.ts';
 import { until } from '../../helpers/until.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import anyTest, { type TestFn } from 'ava';
-import { UnstoredPings } from '../../../api/heartbeats/ping-availability.ts';
+import { UnstoredPings } from '../../../api/heartbeats/ping-storage.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { deleteOrphanedPings } from '../../../models/heartbeats/ping-record.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { UnstoredPings } from '../../../api/heartbeats/ping-availability.ts';
+import { UnstoredPings } from '../../../api/heartbeats/ping-storage.ts';
 
 function stage() {
   const clock = { nowMs: 1000 };

@@ -1,4 +1,4 @@
-import { PingTokens } from '../../../api/heartbeats/ping-tokens.ts';
+import { PingTokens } from '../../../api/heartbeats/pings.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending } from '../../../notifications/email/sending.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';

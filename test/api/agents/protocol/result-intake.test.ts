@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createResultBatches } from '../../../../api/agents/protocol/result-batches.ts';
+import { createResultBatches } from '../../../../api/agents/protocol/result-intake.ts';
 import type { ResultPayload } from '../../../../queues/payloads.ts';
 
 function results(count: number, agentNo: number): ResultPayload[] {

@@ -7,7 +7,7 @@ import {
   normalizeCode,
   otpauthUrl,
   writeRecoveryCode,
-} from '../../../../api/accounts/session/totp.ts';
+} from '../../../../api/accounts/session/proofs.ts';
 import { totpCode } from '../../../helpers/totp.ts';
 
 /** "12345678901234567890", the secret of RFC 6238, appendix B. */
