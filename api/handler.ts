@@ -9,6 +9,7 @@ import type { ScheduleChange } from '../core/checks/slots.ts';
 import type { VendorReading } from '../core/checks/vendor/document.ts';
 import type { VendorPage } from '../core/checks/vendor/page.ts';
 import type { BulkResult, BulkTask } from '../core/monitors/bulk.ts';
+import type { CheckTarget } from '../core/monitors/monitor.ts';
 import type { KeptCalls } from '../core/shared-calls.ts';
 import type { FailedCheck } from '../core/system/otlp-spans.ts';
 import type { Database } from '../models/database.ts';
@@ -27,7 +28,6 @@ import type { OpenIdProvider } from './accounts/open-id/provider.ts';
 import type { Throttle } from './accounts/session/throttle.ts';
 import type { UnstoredPings } from './heartbeats/ping-storage.ts';
 import type { RateLimitStore } from './middleware/limits.ts';
-import type { PreviewInput } from './monitors/preview-run.ts';
 import type { RateLimits } from './rate-limits.ts';
 import type { Caller } from './request-context.ts';
 import type { operations } from './schema.generated.ts';
@@ -61,6 +61,9 @@ export type Handler<Id extends OperationId> = RequestHandler<
   Body<Id>,
   Query<Id>
 >;
+
+/** What is to be probed once, and for whom. */
+export type PreviewInput = { tenantId: string; target: CheckTarget };
 
 /** Everything that the API needs from outside; the entry file makes it. */
 export type ApiDependencies = {

@@ -98,8 +98,12 @@ import {
   resumeMonitorHandler,
   updateMonitorHandler,
 } from './monitors/monitors.ts';
-import { getOverviewFiguresHandler } from './monitors/overview-figures.ts';
-import { getOverviewHandler, getOverviewHistoryHandler, getWallHandler } from './monitors/overview.ts';
+import {
+  getOverviewFiguresHandler,
+  getOverviewHandler,
+  getOverviewHistoryHandler,
+  getWallHandler,
+} from './monitors/overview.ts';
 import { previewMonitorHandler, previewScheduleHandler } from './monitors/previews.ts';
 import { listVendorComponentsHandler, listVendorsHandler } from './monitors/vendors.ts';
 import type { paths } from './schema.generated.ts';

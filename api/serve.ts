@@ -30,10 +30,9 @@ import type { ApiConfig, ApiDependencies } from './handler.ts';
 import { UnstoredPings, publishPingAvailability } from './heartbeats/ping-storage.ts';
 import { basePathOf } from './middleware/request-form.ts';
 import type { BulkJobs } from './monitors/bulk-jobs.ts';
-import { createPreviewRun } from './monitors/preview-run.ts';
+import { createPreviewRun } from './monitors/previews.ts';
 import { createVendorLookup } from './monitors/vendors.ts';
-import { readConsole } from './system/console-files.ts';
-import { consolePages } from './system/console-pages.ts';
+import { consolePages, readConsole } from './system/console-pages.ts';
 import { QUEUE_BOARD_PATH, loadQueueBoard, queueBoardLogin } from './system/queue-board-login.ts';
 import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } from './system/unreadable-request.ts';
 

@@ -8,8 +8,7 @@ import { presentAgent } from '../agents/agents.ts';
 import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';
 import { presentWindow } from '../maintenance/windows.ts';
-import { haveHeartbeats, readCurrentFacts } from '../monitors/current-facts.ts';
-import { presentMonitor } from '../monitors/presenter.ts';
+import { haveHeartbeats, presentMonitor, readCurrentFacts } from '../monitors/presenter.ts';
 
 /** What changed for a tenant, by kind. */
 export type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;

@@ -26,9 +26,14 @@ import {
   type AnnouncingParts,
   type MonitorChangeRequest,
 } from './changes.ts';
-import { haveHeartbeats, readCurrentFacts } from './current-facts.ts';
 import { loadMonitorContext } from './monitor-context.ts';
-import { presentMonitor, presentMonitorDetail, presentMonitorState } from './presenter.ts';
+import {
+  haveHeartbeats,
+  presentMonitor,
+  presentMonitorDetail,
+  presentMonitorState,
+  readCurrentFacts,
+} from './presenter.ts';
 
 /** `GET /monitors` */
 export function listMonitorsHandler({

@@ -5,8 +5,10 @@ import { statusOf } from '../../core/incidents/state.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';
-import type { ExpectedPing } from '../../models/heartbeats/heartbeats.ts';
-import type { CurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
+import { readMutes } from '../../models/alerts/mutes.ts';
+import type { Database } from '../../models/database.ts';
+import { readExpectedPings, type ExpectedPing } from '../../models/heartbeats/heartbeats.ts';
+import { readCurrentMaintenance, type CurrentMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { ListedMonitor } from '../../models/monitors/monitor-rows.ts';
 import type { components } from '../schema.generated.ts';
 
@@ -16,11 +18,33 @@ type Schemas = components['schemas'];
  * What is read beside the settings of a monitor, each absent where there is none. The maintenance that it is in, until
  * when it is muted (Unix milliseconds), and when the next ping of a heartbeat is expected.
  */
-export type CurrentFacts = {
+type CurrentFacts = {
   maintenance?: CurrentMaintenance | undefined;
   mutedUntilMs?: number | undefined;
   expected?: ExpectedPing | undefined;
 };
+
+/** Which monitors: all of a tenant, or these; `hasHeartbeats` is false where none of them waits for pings. */
+type FactsQuery = ({ tenantId: string } | { monitorIds: readonly string[] }) & {
+  nowMs: number;
+  hasHeartbeats: boolean;
+};
+
+/** Reads what monitors are in and wait for now; the function that is returned gives it by a monitor's id. */
+export async function readCurrentFacts(
+  database: Database,
+  { hasHeartbeats, ...query }: FactsQuery,
+): Promise<(monitorId: string) => CurrentFacts> {
+  const maintenance = await readCurrentMaintenance(database, query);
+  const mutes = await readMutes(database, query);
+  const expected = hasHeartbeats ? await readExpectedPings(database, query) : new Map();
+  return (id) => ({ maintenance: maintenance.get(id), mutedUntilMs: mutes.get(id), expected: expected.get(id) });
+}
+
+/** True where one of these monitors waits for pings. */
+export function haveHeartbeats(monitors: readonly { type: string }[]): boolean {
+  return monitors.some(({ type }) => type === 'heartbeat');
+}
 
 /** A monitor as lists show it, with what it is in and waits for now. */
 export function presentMonitor(
@@ -43,7 +67,7 @@ export function presentMonitor(
 }
 
 /** Who probes a monitor, and which of them cannot. */
-export type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
+type MonitorSources = { agentIds: readonly string[]; unable: readonly { id: string; reason: Inability }[] };
 
 /** What a monitor has beside its row: who probes it, and the monitors that it depends on. */
 type Surroundings = { agentIds: readonly string[]; parents: readonly Parent[] };

@@ -1,11 +1,35 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import type { Logger } from 'pino';
+import { freshnessMs } from '../../core/incidents/quorum.ts';
+import { SharedCalls } from '../../core/shared-calls.ts';
 import { EXPOSITION_TYPE } from '../../core/statistics/exposition.ts';
-import { writeMetrics } from '../../core/statistics/prometheus-metrics.ts';
+import {
+  UPTIME_WINDOWS,
+  writeMetrics,
+  type ExportedMonitor,
+  type NewestCheck,
+  type UptimeWindow,
+} from '../../core/statistics/prometheus-metrics.ts';
+import { judgeSla, measureWindows, type Stretch } from '../../core/statistics/sla.ts';
+import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
+import type { Database } from '../../models/database.ts';
+import { readStateHistories } from '../../models/incidents/state-history.ts';
+import { excludedTimes, readMaintenanceTimes } from '../../models/maintenance/maintenance-times.ts';
+import { runOn } from '../../models/sql.ts';
+import {
+  keyOf,
+  listExportedRows,
+  readCertificateExpiries,
+  readNewestChecks,
+  type ExportedRow,
+  type ReadSource,
+} from '../../models/statistics/exported-monitors.ts';
+import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import type { Handler, Parts } from '../handler.ts';
+import { MOST_CHANGES, historyOf } from '../monitors/overview.ts';
 import { callerOf } from '../request-context.ts';
-import { MetricsSnapshots } from './metrics-snapshots.ts';
 
 /** How long a scrape may take to read its answer, in milliseconds. */
 const MOST_READING_MS = 60_000;
@@ -42,4 +66,245 @@ export function getMonitorMetricsHandler({
       if (!response.destroyed) throw error;
     }
   };
+}
+
+/** How often a snapshot that is read is made again, in milliseconds, and uptime, which costs more, is measured. */
+const EVERY_MS = 15_000;
+const MEASURED_EVERY_MS = MINUTE_MS;
+
+/** Pauses are this many times as long as what they follow took, so that a large account costs a twentieth of a core. */
+const PAUSES = 20;
+
+/** A snapshot that nobody read for this long is dropped. */
+const UNREAD_MS = 2 * MINUTE_MS;
+
+/** An older snapshot is not served: the database was away meanwhile. */
+const OLDEST_MS = MINUTE_MS;
+
+/** The most monitors of all snapshots of a process; beyond them those that were read longest ago are dropped. */
+const MOST_MONITORS = 100_000;
+
+/** Monitors whose changes of state are read with one statement. */
+const CHUNK = 100;
+
+type Figures = Pick<ExportedMonitor, 'uptime' | 'errorBudgetRemaining'>;
+
+const NO_FIGURES: Figures = { uptime: { '1d': null, '7d': null, '30d': null }, errorBudgetRemaining: null };
+
+/** What metrics are made of. */
+type Source = { database: Pick<Database, 'pool'>; now: () => number };
+
+/**
+ * The monitors of an account with their newest checks and figures. Each time only those sources are read whose next
+ * result is due, or whose last one was not up.
+ */
+class AccountSnapshot {
+  readonly #source: Source;
+  readonly #tenantId: string;
+  #checks = new Map<string, { check: NewestCheck; checksVersion: number }>();
+  #figures = new Map<number, Figures>();
+  #certificates = new Map<string, number>();
+  #measureAtMs = 0;
+  monitors: readonly ExportedMonitor[] = [];
+  madeAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(source: Source, tenantId: string) {
+    this.#source = source;
+    this.#tenantId = tenantId;
+  }
+
+  /** Makes the snapshot anew. */
+  async renew(): Promise<void> {
+    const { database, now } = this.#source;
+    const nowMs = now();
+    const rows = await listExportedRows(database, this.#tenantId);
+    await this.#readChecks(rows, nowMs);
+    // Earlier than planned where the clock was set back.
+    if (nowMs >= this.#measureAtMs || nowMs < this.#measureAtMs - DAY_MS) await this.#measure(rows, nowMs);
+    this.monitors = rows.map((row) => this.#export(row));
+    this.madeAtMs = nowMs;
+  }
+
+  async #readChecks(rows: readonly ExportedRow[], nowMs: number): Promise<void> {
+    const versions = new Map<string, number>();
+    const due: ReadSource[] = [];
+    for (const { no: monitorNo, checksVersion, intervalSeconds, updatedAt, sources } of rows) {
+      for (const { agentNo } of sources) {
+        const key = keyOf({ monitorNo, agentNo });
+        versions.set(key, checksVersion);
+        const known = this.#checks.get(key);
+        const freshMs = nowMs - freshnessMs(intervalSeconds);
+        if (known === undefined) due.push({ monitorNo, agentNo, sinceMs: freshMs });
+        else if (known.checksVersion !== checksVersion) {
+          // What was measured before is of other settings.
+          this.#checks.delete(key);
+          due.push({ monitorNo, agentNo, sinceMs: Math.max(freshMs, updatedAt * 1000) });
+        } else if (isNextDue(known.check, { intervalSeconds, nowMs }))
+          due.push({ monitorNo, agentNo, sinceMs: Math.max(freshMs, known.check.dueAtMs) });
+      }
+    }
+    for (const read of await readNewestChecks(this.#source.database, due, nowMs)) {
+      const key = keyOf(read);
+      const timings = read.timings ?? this.#checks.get(key)?.check.timings ?? null;
+      this.#checks.set(key, {
+        check: { ...read, timings, certificateExpiresAt: null },
+        checksVersion: versions.get(key) ?? 0,
+      });
+    }
+    for (const key of this.#checks.keys()) if (!versions.has(key)) this.#checks.delete(key);
+  }
+
+  async #measure(rows: readonly ExportedRow[], nowMs: number): Promise<void> {
+    const { database, now } = this.#source;
+    const fromMs = nowMs - Math.max(...Object.values(UPTIME_WINDOWS)) * DAY_MS;
+    const gaps = await listServiceGaps(runOn(database.pool), { fromMs, toMs: nowMs, nowMs });
+    const figures = new Map<number, Figures>();
+    for (let first = 0; first < rows.length; first += CHUNK)
+      for (const [no, measured] of await this.#measureSome(rows.slice(first, first + CHUNK), { gaps, fromMs, nowMs }))
+        figures.set(no, measured);
+    this.#figures = figures;
+    this.#certificates = await readCertificateExpiries(database, this.#tenantId);
+    this.#measureAtMs = nowMs + Math.max(MEASURED_EVERY_MS, PAUSES * (now() - nowMs));
+  }
+
+  async #measureSome(
+    rows: readonly ExportedRow[],
+    { gaps, fromMs, nowMs }: { gaps: readonly Stretch[]; fromMs: number; nowMs: number },
+  ): Promise<(readonly [no: number, Figures])[]> {
+    const { database } = this.#source;
+    const window = { fromMs, toMs: nowMs };
+    const [histories, maintenance] = await Promise.all([
+      readStateHistories(database, { monitorIds: rows.map(({ id }) => id), ...window, most: MOST_CHANGES }),
+      readMaintenanceTimes(database, { monitorNos: rows.map(({ no }) => no), ...window }),
+    ]);
+    return rows.map((row) => {
+      const history = historyOf(row, {
+        transitions: histories.get(row.id) ?? [],
+        gaps,
+        maintenance: excludedTimes(maintenance, row.no),
+      });
+      return [row.no, figuresOf(history, row.slaTarget, nowMs)] as const;
+    });
+  }
+
+  #export({ sources, ...row }: ExportedRow): ExportedMonitor {
+    const checks = new Map<string, NewestCheck>();
+    for (const { agentNo, id, name } of sources) {
+      const key = keyOf({ monitorNo: row.no, agentNo });
+      const known = this.#checks.get(key);
+      if (known === undefined) continue;
+      // Two agents may have one name; two series may not.
+      checks.set(checks.has(name) ? `${name} (${id})` : name, {
+        ...known.check,
+        certificateExpiresAt: this.#certificates.get(key) ?? null,
+      });
+    }
+    return { ...row, ...(this.#figures.get(row.no) ?? NO_FIGURES), checks };
+  }
+}
+
+/** Rechecks come between two ticks while a target is not up. */
+function isNextDue(
+  check: NewestCheck,
+  { intervalSeconds, nowMs }: { intervalSeconds: number; nowMs: number },
+): boolean {
+  return check.verdict !== 'up' || check.dueAtMs + intervalSeconds * 1000 <= nowMs;
+}
+
+function figuresOf(history: ReturnType<typeof historyOf>, slaTarget: number | null, nowMs: number): Figures {
+  const names = Object.keys(UPTIME_WINDOWS) as UptimeWindow[];
+  const measured = measureWindows(
+    history,
+    names.map((name) => ({ fromMs: nowMs - UPTIME_WINDOWS[name] * DAY_MS, toMs: nowMs })),
+  ).map((seconds) => judgeSla(seconds, slaTarget));
+  const ratio = (index: number) => {
+    const percent = measured[index]?.uptimePercent ?? null;
+    // Percents have three decimals.
+    return percent === null ? null : Number((percent / 100).toFixed(5));
+  };
+  const budget = measured[names.indexOf('30d')]?.budget ?? null;
+  return {
+    uptime: { '1d': ratio(0), '7d': ratio(1), '30d': ratio(2) },
+    errorBudgetRemaining:
+      budget === null || budget.totalSeconds === 0 ? null : budget.leftSeconds / budget.totalSeconds,
+  };
+}
+
+type Kept = { snapshot: AccountSnapshot; readAtMs: number; timer: NodeJS.Timeout | undefined };
+
+/**
+ * The snapshots of a process: a scrape reads the one of its account, and none causes a query but the first. One that is
+ * read goes on being made anew in the background.
+ */
+class MetricsSnapshots {
+  readonly #source: Source;
+  readonly #logger: Logger;
+  readonly #stopping: AbortSignal;
+  readonly #kept = new Map<string, Kept>();
+  readonly #renewals: SharedCalls<[tenantId: string], void>;
+
+  constructor({ logger, stopping, ...source }: Source & { logger: Logger; stopping: AbortSignal }) {
+    this.#source = source;
+    this.#logger = logger;
+    this.#stopping = stopping;
+    this.#renewals = new SharedCalls(
+      async (tenantId: string) => await this.#renew(tenantId),
+      (tenantId) => tenantId,
+    );
+    stopping.addEventListener('abort', () => {
+      for (const { timer } of this.#kept.values()) clearTimeout(timer);
+    });
+  }
+
+  /** The monitors of an account, at most a minute old. Rejects where they cannot be read. */
+  async read(tenantId: string): Promise<readonly ExportedMonitor[]> {
+    const nowMs = this.#source.now();
+    const kept = this.#kept.get(tenantId) ?? {
+      snapshot: new AccountSnapshot(this.#source, tenantId),
+      readAtMs: nowMs,
+      timer: undefined,
+    };
+    // Again at the end: the first are those that were read longest ago.
+    this.#kept.delete(tenantId);
+    this.#kept.set(tenantId, kept);
+    kept.readAtMs = nowMs;
+    const ageMs = nowMs - kept.snapshot.madeAtMs;
+    if (ageMs < 0 || ageMs > OLDEST_MS) await this.#renewals.run(tenantId);
+    return kept.snapshot.monitors;
+  }
+
+  async #renew(tenantId: string): Promise<void> {
+    const kept = this.#kept.get(tenantId);
+    if (kept === undefined) return;
+    clearTimeout(kept.timer);
+    const startedAt = performance.now();
+    try {
+      await kept.snapshot.renew();
+      this.#dropOldest();
+    } finally {
+      if (!this.#stopping.aborted && this.#kept.get(tenantId) === kept)
+        kept.timer = setTimeout(
+          () => this.#renewUnasked(tenantId, kept),
+          Math.max(EVERY_MS, PAUSES * (performance.now() - startedAt)),
+        ).unref();
+    }
+  }
+
+  #renewUnasked(tenantId: string, kept: Kept): void {
+    if (this.#source.now() - kept.readAtMs > UNREAD_MS) this.#kept.delete(tenantId);
+    else
+      this.#renewals.run(tenantId).catch((error: unknown) => {
+        this.#logger.warn({ err: error, tenant_id: tenantId }, 'metrics.snapshot_failed');
+      });
+  }
+
+  #dropOldest(): void {
+    let monitors = [...this.#kept.values()].reduce((sum, { snapshot }) => sum + snapshot.monitors.length, 0);
+    for (const [tenantId, { snapshot, timer }] of this.#kept) {
+      if (monitors <= MOST_MONITORS || this.#kept.size === 1) return;
+      clearTimeout(timer);
+      this.#kept.delete(tenantId);
+      monitors -= snapshot.monitors.length;
+    }
+  }
 }

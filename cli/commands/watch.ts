@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  INVITATION_SECONDS,
+  PEER_PATH,
   findPeer,
   keepPeerHeartbeat,
-  INVITATION_SECONDS,
   readPeerToken,
   sealInvitation,
-} from '../../api/system/peer-heartbeats.ts';
-import { PEER_PATH } from '../../api/system/watching.ts';
+} from '../../api/system/watching.ts';
 import { watchUrl } from '../../config/formats.ts';
 import { CANARY_PATH, MOST_ADDRESSES } from '../../core/system/canary.ts';
 import { listTenants, type Tenant } from '../../models/accounts/tenants.ts';
@@ -21,8 +21,8 @@ import {
 } from '../../models/system/canary-addresses.ts';
 import { findCanary } from '../../models/system/canary.ts';
 import { findPeerHeartbeat } from '../../models/system/peers.ts';
-import { print, Refusal } from '../output.ts';
-import { callService, ServiceRefusal } from '../service-call.ts';
+import { Refusal, print } from '../output.ts';
+import { ServiceRefusal, callService } from '../service-call.ts';
 import { getTenant, withDatabase, type CommandContext } from '../with-database.ts';
 
 type Common = { json?: boolean };

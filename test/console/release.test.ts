@@ -1,6 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { readConsole } from '../../api/system/console-files.ts';
-import { consolePages } from '../../api/system/console-pages.ts';
+import { consolePages, readConsole } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/stamp.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';

@@ -1,7 +1,6 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Browser } from 'playwright-core';
-import { readConsole } from '../../api/system/console-files.ts';
-import { consolePages } from '../../api/system/console-pages.ts';
+import { consolePages, readConsole } from '../../api/system/console-pages.ts';
 import { DIST } from '../../console/build/stamp.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import type { Person } from '../api/person.ts';

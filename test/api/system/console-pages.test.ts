@@ -8,8 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import express from 'express';
 import { pino } from 'pino';
 import { errorResponse } from '../../../api/middleware/error-response.ts';
-import { readConsole } from '../../../api/system/console-files.ts';
-import { consolePages } from '../../../api/system/console-pages.ts';
+import { consolePages, readConsole } from '../../../api/system/console-pages.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const INDEX = '<!doctype html><title>Console</title>';

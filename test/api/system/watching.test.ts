@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { sealInvitation } from '../../../api/system/peer-heartbeats.ts';
+import { sealInvitation } from '../../../api/system/watching.ts';
 import { MOST_ADDRESSES } from '../../../core/system/canary.ts';
 import { listCanaryAddresses, openCanaryAddress, storeCanaryAddress } from '../../../models/system/canary-addresses.ts';
 import { withApiServer, type ApiServer } from '../api-server.ts';

@@ -3,17 +3,17 @@ import type { Socket } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { serveCellRouter, type CellRouterLimits } from '../../../api/cell-router.ts';
-import { sealInvitation } from '../../../api/system/peer-heartbeats.ts';
+import { sealInvitation } from '../../../api/system/watching.ts';
 import { writeToken } from '../../../core/accounts/cells.ts';
 import { CANARY, MOST_ADDRESSES } from '../../../core/system/canary.ts';
 import { deleteUsedOnce } from '../../../models/accounts/identities.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
-import { addProviderUser, Browser, openIdOf } from '../../api/accounts/open-id/open-id-sign-in.ts';
+import { Browser, addProviderUser, openIdOf } from '../../api/accounts/open-id/open-id-sign-in.ts';
 import { addPerson, addSession } from '../../api/person.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startOpenIdProvider } from '../../helpers/open-id-provider.ts';
 import { until } from '../../helpers/until.ts';
-import { numberOf, statusesOf, thenRefused, made, type Walker } from './walker.ts';
+import { made, numberOf, statusesOf, thenRefused, type Walker } from './walker.ts';
 
 const requests: Walker = async (t) => {
   const { api } = t.context;

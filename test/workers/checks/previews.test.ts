@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createPreviewRun } from '../../../api/monitors/preview-run.ts';
+import { createPreviewRun } from '../../../api/monitors/previews.ts';
 import type { CheckTarget } from '../../../core/monitors/monitor.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
