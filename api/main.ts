@@ -6,7 +6,7 @@ import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { listCheckRegions } from '../models/agents/shared-agents.ts';
 import { closeDatabase } from '../models/database.ts';
-import { requireSchema } from '../models/schema-state.ts';
+import { requireSchema } from '../models/migrate.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { createSecretBox } from '../models/secrets/secret-box.ts';
 import { recordProcess } from '../models/system/processes.ts';
@@ -15,7 +15,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { openQueueBackend } from '../queues/connection.ts';
 import { JobQueues } from '../queues/job-queues.ts';
 import { registerQueueMetrics } from '../queues/metrics.ts';
-import { serveApi, openApiDatabase } from './serve.ts';
+import { openApiDatabase, serveApi } from './serve.ts';
 
 /**
  * Load balancers ask every few seconds; a process supervisor kills them 30 s after the signal, and requests under way

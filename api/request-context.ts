@@ -3,11 +3,10 @@ import type { AuditActor, Author } from '../core/accounts/audit-entry.ts';
 import type { Plan } from '../core/accounts/plans.ts';
 import { ROLE_SCOPES, type Scope } from '../core/accounts/roles.ts';
 import type { TokenHolder } from '../models/accounts/api-tokens.ts';
-import { personName } from '../models/accounts/recorded-fields.ts';
 import type { SessionHolder } from '../models/accounts/sessions.ts';
 import type { Tenant } from '../models/accounts/tenants.ts';
-import type { User } from '../models/accounts/user-row.ts';
-import type { TokenAgent } from '../models/agents/work.ts';
+import { personName, type User } from '../models/accounts/user-row.ts';
+import type { TokenAgent } from '../models/agents/protocol.ts';
 
 /** Who did something, for what is written down of it. */
 type Actor = { kind: 'user' | 'token'; id: string; name: string };

@@ -4,11 +4,11 @@ import { listCheckRegions, registerSharedAgent } from '../models/agents/shared-a
 import { createMonitor } from '../models/monitors/monitor-changes.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { openQueueBackend } from '../queues/connection.ts';
+import { createScheduleNotifier } from '../queues/enqueue-committed.ts';
 import { JobQueues } from '../queues/job-queues.ts';
-import { createScheduleNotifier } from '../queues/region-cache.ts';
 import type { BenchContext } from './benchmark.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
-import { chooseSlots, REGION } from './harness/monitors.ts';
+import { REGION, chooseSlots } from './harness/monitors.ts';
 import { startService } from './harness/running-service.ts';
 import { startTarget } from './harness/target.ts';
 import { readable } from './report.ts';

@@ -1,18 +1,8 @@
 import { Pool, types } from 'pg';
-import type { ModelStatic, Sequelize } from 'sequelize';
+import type { Sequelize } from 'sequelize';
 import { within } from '../core/time.ts';
 import { clientClass, type ClientClass } from '../postgres/client.ts';
-import {
-  defineApiTokenRecord,
-  defineTenantRecord,
-  type ApiTokenRecord,
-  type TenantRecord,
-} from './accounts/records.ts';
-import { sessionNameOf } from './accounts/session-name.ts';
-import { defineAgentRecord, type AgentRecord } from './agents/record.ts';
-import { defineChannelRecord, type ChannelRecord } from './alerts/channel-record.ts';
-import { defineMonitorRecord, type MonitorRecord } from './monitors/record.ts';
-import { ormOn } from './orm.ts';
+import { mapRecords, type Records } from './orm.ts';
 import type { SecretBox } from './secrets/secret-box.ts';
 
 /**
@@ -25,15 +15,6 @@ export type Database = {
   secrets: SecretBox;
   readonly orm: Sequelize;
   readonly records: Records;
-};
-
-/** The mapped tables of one connection. */
-export type Records = {
-  tenants: ModelStatic<TenantRecord>;
-  apiTokens: ModelStatic<ApiTokenRecord>;
-  agents: ModelStatic<AgentRecord>;
-  monitors: ModelStatic<MonitorRecord>;
-  channels: ModelStatic<ChannelRecord>;
 };
 
 export type DatabaseOptions = {
@@ -97,21 +78,45 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-function mapRecords(pool: Pool): Pick<Database, 'orm' | 'records'> {
-  const orm = ormOn(pool);
-  const records = {
-    tenants: defineTenantRecord(orm),
-    apiTokens: defineApiTokenRecord(orm),
-    agents: defineAgentRecord(orm),
-    monitors: defineMonitorRecord(orm),
-    channels: defineChannelRecord(orm),
-  };
-  return { orm, records };
-}
-
 /**
  * Closes the pool after the queries under way; a server that does not even answer a goodbye is left after five seconds.
  */
 export async function closeDatabase(database: Database): Promise<void> {
   await within(CLOSE_TIMEOUT_MS, database.pool.end(), null);
+}
+
+/** What sessions of ours are called at PostgreSQL, in front of the marks of their keys. */
+export const SESSION_NAME = 'spotcheck';
+
+const MARK_LENGTH = 6;
+/** PostgreSQL cuts names off after 63 bytes. */
+const MOST_MARKS = 7;
+
+/**
+ * The name that a process gives its sessions at PostgreSQL, such as `spotcheck:mK3_x9,Q-71ba`. Behind the colon is a
+ * mark for each of the first seven keys of its ring, in order. A mark is derived from the key and says nothing of it;
+ * it lets a change of keys see what others run on.
+ */
+function sessionNameOf(secrets: SecretBox): string {
+  return `${SESSION_NAME}:${marksOf(secrets).join(',')}`;
+}
+
+/**
+ * Compares the key ring of a session of that name with ours. It may lack the key that we seal with, or have it and seal
+ * with another.
+ */
+export function compareRing(sessionName: string, secrets: SecretBox): 'same' | 'lacks_key' | 'seals_with_other' {
+  const [current] = marksOf(secrets);
+  const marks = sessionName.slice(SESSION_NAME.length + 1).split(',');
+  if (marks[0] === current) return 'same';
+  return marks.includes(current) ? 'seals_with_other' : 'lacks_key';
+}
+
+function marksOf(secrets: SecretBox): readonly [string, ...string[]] {
+  const [current, ...others] = secrets.derive('session-mark');
+  return [markOf(current), ...others.slice(0, MOST_MARKS - 1).map(markOf)];
+}
+
+function markOf(derived: string): string {
+  return derived.slice(0, MARK_LENGTH);
 }

@@ -6,7 +6,7 @@ import { within } from '../core/time.ts';
  * than to run, and where no values need a plan of their own it plans once as well. A name belongs to one text. Not for
  * statements over partitions: a plan for any values reads all of them.
  */
-export type Prepared = { name: string; text: string };
+type Prepared = { name: string; text: string };
 
 /** Runs one statement with `$1` parameters in the caller's transaction, or in none, and returns its rows. */
 export type Run = <Row extends object>(statement: string | Prepared, bind?: readonly unknown[]) => Promise<Row[]>;
@@ -96,6 +96,33 @@ export async function withClient<Result>(
 }
 
 /**
+ * Does the work while holding a lock of that name over all processes; null, without doing it, when another process
+ * holds it. The lock ends with the work, however that ends, and with its connection, so that a killed holder leaves
+ * nothing behind.
+ */
+export async function withAdvisoryLock<Result>(
+  database: { pool: Pool },
+  name: string,
+  work: () => Promise<Result>,
+): Promise<Result | null> {
+  return await withClient(database, async (client) => {
+    const { rows } = await client.query<{ locked: boolean }>(
+      'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked',
+      [name],
+    );
+    if (rows[0]?.locked !== true) return null;
+    const unlock = () => client.query('SELECT pg_advisory_unlock(hashtextextended($1, 0))', [name]);
+    const result = await work().catch(async (error: unknown) => {
+      // Where the connection is gone the lock is as well.
+      await unlock().catch(() => undefined);
+      throw error;
+    });
+    await unlock();
+    return result;
+  });
+}
+
+/**
  * Takes a connection out of the pool. While it is lent the pool does not see its errors, and one that breaks between
  * two statements would end the process.
  */
@@ -135,4 +162,53 @@ export function sqlStateOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null) return null;
   if ('original' in error) return sqlStateOf(error.original);
   return 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+/**
+ * Codes of the system and of PostgreSQL that say "not now". Those of PostgreSQL: 57P = it is being stopped or started;
+ * 58030 = its disk fails; 25006 = it is a standby, which takes no writes.
+ */
+const AWAY_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+  '57P01',
+  '57P02',
+  '57P03',
+  '58030',
+  '25006',
+]);
+
+/**
+ * Classes of SQLSTATE that say so as a whole: connection exception; insufficient resources, such as a full disk, no
+ * memory, too many connections.
+ */
+const AWAY_CLASSES = new Set(['08', '53']);
+const SQL_STATE = /^[0-9A-Z]{5}$/;
+
+/** What pg says without a code when a connection is lost or none can be had. */
+const AWAY_MESSAGES = new RegExp(
+  [
+    '^Connection terminated',
+    '^timeout exceeded when trying to connect',
+    '^Client has encountered a connection error',
+    '^Query read timeout',
+  ].join('|'),
+);
+
+/**
+ * True for an error that means PostgreSQL cannot be reached or cannot store at the moment, and not that a statement is
+ * wrong.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = sqlStateOf(error);
+  if (code !== null && (AWAY_CODES.has(code) || (SQL_STATE.test(code) && AWAY_CLASSES.has(code.slice(0, 2)))))
+    return true;
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
+  return AWAY_MESSAGES.test(error.message);
 }

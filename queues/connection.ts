@@ -1,10 +1,9 @@
-import { createPostgresBackend, Queue, Worker, type Job, type WorkerOptions } from 'bullmq';
+import { Queue, Worker, createPostgresBackend, type Job, type WorkerOptions } from 'bullmq';
 import type { Redis, RedisOptions } from 'ioredis';
 import { Pool } from 'pg';
 import { DAY_SECONDS, within } from '../core/time.ts';
 import { clientClass, type SessionSettings } from '../postgres/client.ts';
-import { COMMAND_TIMEOUT_MS, explainRedisError, redisServers, type RedisRole } from './redis.ts';
-import { SupervisedWorker } from './supervised-worker.ts';
+import { COMMAND_TIMEOUT_MS, SupervisedWorker, explainRedisError, redisServers, type RedisRole } from './redis.ts';
 
 export type QueueBackendOptions = {
   /** PostgreSQL that holds the queues when there is no Redis. */

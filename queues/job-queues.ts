@@ -1,24 +1,23 @@
 import { createHash } from 'node:crypto';
-import { type Job, type JobsOptions, type Queue, DelayedError, WaitingError } from 'bullmq';
+import { DelayedError, WaitingError, type Job, type JobsOptions, type Queue } from 'bullmq';
 import type { ScheduleChange, ScheduleSlot } from '../core/checks/slots.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { QueueBackend } from './connection.ts';
 import {
-  checkQueueName,
   QUEUES,
   SERVICE_REGION,
+  checkQueueName,
   type DeliverJob,
   type DrillJob,
   type EvaluateJob,
   type LookupJob,
   type MaintainJob,
-  type RegionJob,
-  type SealedResult,
   type PreviewJob,
   type PreviewReturn,
+  type RegionJob,
+  type SealedResult,
 } from './payloads.ts';
-import { createRecheckAdder, type DueRecheck } from './rechecks.ts';
-import { addSlot, reconcileQueue, removeSlot } from './schedules.ts';
+import { addSlot, createRecheckAdder, reconcileQueue, removeSlot, type DueRecheck } from './schedules.ts';
 
 /** The chores that the clock enqueues; each has a worker file of its own. */
 export const CHORES = [

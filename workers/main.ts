@@ -6,12 +6,12 @@ import { describeFailure, refuseToListen } from '../config/failures.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import type { WorkerName } from '../config/processes.ts';
-import { requireSchema } from '../models/schema-state.ts';
+import { requireSchema } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Telemetry } from '../telemetry/start.ts';
 import { startProcessRecord, startServiceClock } from './processes/every-process.ts';
-import { type RunningProcess, type Runtime, stopAll } from './runtime.ts';
+import { stopAll, type RunningProcess, type Runtime } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
 import { openRuntime } from './system/open-runtime.ts';
 

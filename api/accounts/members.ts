@@ -8,9 +8,8 @@ import {
   listInvitations,
   type Invitation,
 } from '../../models/accounts/invitations.ts';
-import { MOST_MEMBERS, changeRole, listMembers, removeMember } from '../../models/accounts/members.ts';
 import type { User } from '../../models/accounts/user-row.ts';
-import { normalizeEmail } from '../../models/accounts/users.ts';
+import { MOST_MEMBERS, changeRole, listMembers, normalizeEmail, removeMember } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';

@@ -6,8 +6,7 @@ import { applyChatUpdate, type CodedChannel } from '../../models/alerts/chat-con
 import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/slack-connections.ts';
 import { takeUpdate } from '../../models/alerts/telegram-updates.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
-import { inTransaction } from '../../models/sql.ts';
-import { isDatabaseAway } from '../../models/system/availability.ts';
+import { inTransaction, isDatabaseAway } from '../../models/sql.ts';
 import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
 import { SLACK_RETURN_PATH, openState } from '../../notifications/slack/connect-link.ts';
 import { replyTo } from '../../notifications/telegram/reply.ts';

@@ -8,7 +8,7 @@ import {
   unsubscribeEmailChannel,
 } from '../../models/alerts/email-connections.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
-import { isDatabaseAway } from '../../models/system/availability.ts';
+import { isDatabaseAway } from '../../models/sql.ts';
 import {
   EMAIL_CONFIRM_PATH,
   EMAIL_UNSUBSCRIBE_PATH,

@@ -3,12 +3,15 @@ import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { authorOf as systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
-import { deletePingKey, findPingKey, generatePingKey, replacePingKey } from '../../models/accounts/ping-keys.ts';
 import { createBatched } from '../../models/batched.ts';
 import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import {
   createHeartbeats,
+  deletePingKey,
+  findPingKey,
   findSlugs,
+  generatePingKey,
+  replacePingKey,
   type FoundSlug,
   type NewHeartbeat,
   type SlugKey,

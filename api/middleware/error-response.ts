@@ -1,7 +1,6 @@
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express';
 import { PasswordsBusy } from '../../models/secrets/password.ts';
-import { sqlStateOf } from '../../models/sql.ts';
-import { isDatabaseAway } from '../../models/system/availability.ts';
+import { isDatabaseAway, sqlStateOf } from '../../models/sql.ts';
 import { ApiError, methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../handler.ts';
 import { contextOf } from '../request-context.ts';

@@ -9,8 +9,7 @@ import {
 import type { Selected } from '../../models/monitors/bulk-changes.ts';
 import type { BeforeCommit } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
-import type { Run } from '../../models/sql.ts';
-import { isDatabaseAway } from '../../models/system/availability.ts';
+import { isDatabaseAway, type Run } from '../../models/sql.ts';
 import { accept, notFound } from '../api-error.ts';
 import type { Parts } from '../handler.ts';
 import { answerTo } from '../middleware/error-response.ts';

@@ -3,7 +3,7 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
-import { listUnableSources } from '../../models/agents/work.ts';
+import { listUnableSources } from '../../models/agents/protocol.ts';
 import { createBatched } from '../../models/batched.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import {

@@ -5,11 +5,10 @@ import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { TokenScope } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';
-import { sequelize, transactionOn } from '../orm.ts';
+import { sequelize, transactionOn, type ApiTokenRecord } from '../orm.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
-import type { ApiTokenRecord } from './records.ts';
 
 /** Who a valid token speaks for. */
 export type TokenHolder = { tokenId: string; tokenName: string; tenantId: string; plan: Plan; scopes: TokenScope[] };

@@ -1,5 +1,11 @@
 import type { AuditAction, AuditActor, AuditEntry, AuditObject, Author } from '../../core/accounts/audit-entry.ts';
-import type { FieldChanges } from '../../core/accounts/field-changes.ts';
+import type { Compared, FieldChanges, Fields } from '../../core/accounts/field-changes.ts';
+import type { Channel } from '../../core/alerts/channel.ts';
+import { describeRule } from '../../core/alerts/rules.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
+import type { Parent } from '../../core/monitors/dependencies.ts';
+import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
+import { namedSettings } from '../../core/monitors/named-settings.ts';
 import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -11,7 +17,7 @@ export type Authored = { author: Author | null };
  * What was done to what. `changes` is left out where there is nothing to compare; empty = nothing was changed. `actor`
  * where the author could not know who it is.
  */
-export type Recorded = { tenantId: string; object: AuditObject; changes?: FieldChanges; actor?: AuditActor };
+type Recorded = { tenantId: string; object: AuditObject; changes?: FieldChanges; actor?: AuditActor };
 
 /** Who works at the command line. */
 export const OPERATOR: AuditActor = { kind: 'operator', id: null, name: 'Operator' };
@@ -94,7 +100,7 @@ export async function recordChanges(run: Run, recorded: readonly (Recorded & Aut
 }
 
 /** What of a tenant's log is asked for; times are Unix seconds, both included. */
-export type AuditFilter = {
+type AuditFilter = {
   actorId?: string;
   action?: AuditAction;
   objectKind?: AuditObject['kind'];
@@ -190,3 +196,82 @@ function entryOf({
     object: { kind: object_kind, id: object_id, name: object_name },
   };
 }
+
+/**
+ * The settings of a monitor as its own read shows them to a reader, by the names of the API. What that hides is hidden
+ * here too: a heartbeat's token lets anyone ping.
+ */
+export function monitorFields(
+  monitor: Monitor,
+  { agentIds, parents }: { agentIds: readonly string[]; parents: readonly Parent[] },
+  secrets: MonitorSecrets,
+): Compared {
+  const { heartbeat: { token, ...heartbeat } = {}, ...checkSpec } = monitor.checkSpec;
+  return {
+    fields: {
+      ...namedSettings(monitor),
+      agent_sources: agentIds.toSorted(),
+      ...(parents.length > 0 && { depends_on: parents.map(({ id, mode }) => `${id} (${mode})`) }),
+      check_spec: { ...checkSpec, heartbeat },
+    },
+    secrets: {
+      // Of secret headers not even the names are distinguished: a name is among `secretHeaderNames`.
+      'check_spec.request.secretHeaders': secrets.secretHeaders && Object.entries(secrets.secretHeaders),
+      'check_spec.request.auth': secrets.auth && Object.entries(secrets.auth),
+      'check_spec.request.body': secrets.body,
+      'check_spec.transport.payload': secrets.payload,
+      'check_spec.heartbeat.token': token,
+    },
+  };
+}
+
+/** The settings of a channel as it is read; its URL and signing secret are not among them. */
+export function channelFields(channel: Channel): Compared {
+  const {
+    name,
+    type,
+    enabled,
+    allMonitors,
+    monitorIds,
+    monitorTags,
+    wantsReports,
+    reportTimezone,
+    followsMaintenance,
+    rules,
+    groupSeconds,
+    summarizesFlapping,
+    urlHost,
+    headerNames,
+    format,
+    address,
+  } = channel;
+  return {
+    fields: {
+      name,
+      type,
+      enabled,
+      all_monitors: allMonitors,
+      monitor_ids: monitorIds,
+      monitor_tags: monitorTags,
+      ...(type === 'webhook' ? { follows_maintenance: followsMaintenance } : { reports: wantsReports }),
+      ...(rules !== null && { rules: rules.map(describeRule) }),
+      ...(groupSeconds > 0 && { group_seconds: groupSeconds }),
+      ...(summarizesFlapping && { summarize_flapping: true }),
+      url_host: urlHost,
+      ...(address !== null && { address, report_timezone: reportTimezone ?? 'UTC' }),
+      ...(headerNames.length > 0 && { header_names: headerNames }),
+      ...formatFields(format),
+    },
+  };
+}
+
+/** What a webhook is sent, as it is recorded; nothing for the signed envelope. */
+export function formatFields(format: WebhookFormat): Fields {
+  if (format === null) return {};
+  if ('preset' in format) return { preset: format.preset };
+  const { method, contentType, body } = format.template;
+  return { template: { method, content_type: contentType, body } };
+}
+
+/** Nothing, before something came to be or after it went. */
+export const NOTHING: Compared = { fields: null };

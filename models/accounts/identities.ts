@@ -7,10 +7,16 @@ import { NO_PASSWORD_HASH } from '../secrets/password.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
-import { MOST_MEMBERS } from './members.ts';
-import { memberObject, personName, recordMemberChange } from './recorded-fields.ts';
-import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
-import { insertUser } from './users.ts';
+import {
+  USER_COLUMNS,
+  memberObject,
+  personName,
+  recordMemberChange,
+  userOf,
+  type User,
+  type UserRow,
+} from './user-row.ts';
+import { MOST_MEMBERS, insertUser } from './users.ts';
 
 /** A person at an OpenID Connect provider. Times are Unix seconds; `email` is empty where the provider said none. */
 export type Identity = {

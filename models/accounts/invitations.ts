@@ -8,10 +8,8 @@ import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { insertIdentity, shownOf, type NewIdentity } from './identities.ts';
-import { MOST_MEMBERS } from './members.ts';
-import { personName } from './recorded-fields.ts';
-import type { User } from './user-row.ts';
-import { insertUser, normalizeEmail } from './users.ts';
+import { personName, type User } from './user-row.ts';
+import { MOST_MEMBERS, insertUser, normalizeEmail } from './users.ts';
 
 /**
  * An open invitation. Times are Unix seconds; `invitedBy` is the name or the address of a member,

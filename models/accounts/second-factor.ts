@@ -2,8 +2,8 @@ import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { Authored } from './audit-log.ts';
-import { recordMemberChange } from './recorded-fields.ts';
 import { endOtherSessions } from './sessions.ts';
+import { recordMemberChange } from './user-row.ts';
 
 /**
  * What a person's codes are made from (RFC 6238), in base32, and its stored form. `confirmedAt` is in Unix seconds;

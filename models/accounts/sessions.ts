@@ -6,9 +6,8 @@ import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import type { Authored } from './audit-log.ts';
-import { recordMemberChange } from './recorded-fields.ts';
 import type { Tenant } from './tenants.ts';
-import { USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
+import { recordMemberChange, USER_COLUMNS, userOf, type User, type UserRow } from './user-row.ts';
 
 /** Where a person is signed in. Times are Unix seconds; `address` and `userAgent` are those of the sign-in. */
 export type Session = {

@@ -1,5 +1,9 @@
+import type { AuditObject, Author } from '../../core/accounts/audit-entry.ts';
+import type { FieldChanges } from '../../core/accounts/field-changes.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Clock } from '../../core/time.ts';
+import type { Run } from '../sql.ts';
+import { recordChange } from './audit-log.ts';
 
 /** How the console looks to a person: light, dark, or as their system does. */
 export type Theme = 'system' | 'light' | 'dark';
@@ -73,4 +77,38 @@ export function userOf(row: UserRow): User {
     lastSignedInAt: row.last_signed_in_at,
     createdAt: row.user_created_at,
   };
+}
+
+/** What entries call a person: names are chosen freely, addresses are not. */
+export function personName({ name, email }: Pick<User, 'name' | 'email'>): string {
+  return name === '' ? email : `${name} (${email})`;
+}
+
+/** A person as what something is done to. */
+export function memberObject(user: Pick<User, 'id' | 'name' | 'email'>): AuditObject {
+  return { kind: 'member', id: user.id, name: personName(user) };
+}
+
+/**
+ * Records a change of a person who is known by id alone, in the caller's transaction. `changes` is absent where nothing
+ * changed that shows.
+ */
+export async function recordMemberChange(
+  run: Run,
+  author: Author | null,
+  { userId, changes }: { userId: string; changes?: FieldChanges },
+): Promise<void> {
+  if (author === null) return;
+  const [user] = await run<{ id: string; tenant_id: string; email: string; name: string }>(
+    'SELECT id, tenant_id, email, name FROM users WHERE id = $1',
+    [userId],
+  );
+  if (user === undefined) return;
+  const object = memberObject(user);
+  await recordChange(run, author, {
+    tenantId: user.tenant_id,
+    object,
+    actor: { kind: 'user', id: user.id, name: object.name },
+    ...(changes && { changes }),
+  });
 }

@@ -10,9 +10,8 @@ import {
 import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { behind, sequelize, transactionOn } from '../orm.ts';
+import { behind, sequelize, transactionOn, type AgentKind, type AgentRecord } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import type { AgentKind, AgentRecord } from './record.ts';
 
 /** An agent as it is stored. Times are Unix seconds. */
 export type Agent = {

@@ -2,13 +2,11 @@ import { compareFields, goneWith, madeWith } from '../../core/accounts/field-cha
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { MonitorTags } from '../../core/monitors/tags.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
-import { channelFields } from '../accounts/recorded-fields.ts';
+import { channelFields, recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
-import { behind, sequelize, transactionOn } from '../orm.ts';
+import { behind, sequelize, transactionOn, type ChannelRecord } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import type { ChannelRecord } from './channel-record.ts';
 import { insertConnectCode, type StoredConnectCode } from './chat-connections.ts';
 import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
 import { requireTemplates, sealWebhook, type NewWebhook } from './webhook-secrets.ts';

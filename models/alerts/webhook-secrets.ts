@@ -2,8 +2,7 @@ import { compareFields, type Compared } from '../../core/accounts/field-changes.
 import type { WebhookHeaders } from '../../core/alerts/channel.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
-import { formatFields } from '../accounts/recorded-fields.ts';
+import { formatFields, recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';

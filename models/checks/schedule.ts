@@ -1,17 +1,17 @@
 import { findInability, type Inability, type Withholding } from '../../core/agents/capability.ts';
 import {
-  noScheduleChange,
-  type ScheduleChange,
-  type ScheduleSlot,
   chooseSlot,
   isTickFar,
+  noScheduleChange,
   tickMoment,
+  type ScheduleChange,
+  type ScheduleSlot,
 } from '../../core/checks/slots.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
-import type { AgentKind } from '../agents/record.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, type Run, runOn } from '../sql.ts';
+import type { AgentKind } from '../orm.ts';
+import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /**
  * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isChanged`: there is

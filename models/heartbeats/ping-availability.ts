@@ -1,8 +1,7 @@
-import { withAdvisoryLock } from '../advisory-lock.ts';
 import type { Database } from '../database.ts';
-import { runOn, type Run } from '../sql.ts';
+import { runOn, withAdvisoryLock, type Run } from '../sql.ts';
 import { storeProof } from '../system/write-proof.ts';
-import { moveDeadlines, SCHEDULED_CHUNK, SCHEDULED_COLUMNS, type ScheduledRow } from './scheduled-deadlines.ts';
+import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } from './scheduled-deadlines.ts';
 
 /**
  * The row of `service_marks` with ping availability: until when pings could come in. Every web process moves it while

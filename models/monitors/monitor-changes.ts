@@ -10,16 +10,15 @@ import {
   type MonitorSecrets,
   type MonitorSettings,
 } from '../../core/monitors/monitor.ts';
-import { recordChange, type Authored } from '../accounts/audit-log.ts';
-import { monitorFields, NOTHING } from '../accounts/recorded-fields.ts';
+import { NOTHING, monitorFields, recordChange, type Authored } from '../accounts/audit-log.ts';
 import { awaitOwnResults } from '../alerts/parent-holds.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
-import { transactionOn } from '../orm.ts';
+import { transactionOn, type MonitorColumns } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { lockDependencies, PARENTS, replaceParents } from './dependencies.ts';
+import { PARENTS, lockDependencies, replaceParents } from './dependencies.ts';
 import {
   COLUMNS,
   columnOf,
@@ -30,7 +29,6 @@ import {
   type WholeMonitor,
 } from './monitor-rows.ts';
 import type { MonitorKey } from './monitors.ts';
-import type { MonitorColumns } from './record.ts';
 
 /** What else belongs into the transaction of a change, at its end; by throwing it undoes the change. */
 export type BeforeCommit = (run: Run) => Promise<void>;

@@ -2,8 +2,8 @@ import type { Dependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
+import type { MonitorColumns } from '../orm.ts';
 import type { Run } from '../sql.ts';
-import type { MonitorColumns } from './record.ts';
 
 /** A monitor with its secrets in clear, its sources and the monitors that it depends on. */
 export type WholeMonitor = {

@@ -1,5 +1,7 @@
 import { randomFillSync } from 'node:crypto';
 import { monotonicFactory } from 'ulid';
+import { traceOf, type TraceIds, type TracedCheck } from '../../core/checks/trace-context.ts';
+import { fingerprintOf } from './secret-box.ts';
 
 /** The prefixes of ids that customers and operators meet. */
 export type IdPrefix =
@@ -51,4 +53,9 @@ function createRandomSource(): () => number {
     at += 1;
     return byte / 256;
   };
+}
+
+/** The ids of the trace of one check, which follow from the check (D-607). */
+export function traceIdsOf(check: TracedCheck): TraceIds {
+  return traceOf(check, (text) => fingerprintOf(text).toString('hex'));
 }

@@ -1,10 +1,9 @@
 import type { Authored } from '../accounts/audit-log.ts';
-import { pingKeyContext } from '../accounts/ping-keys.ts';
 import { totpContext } from '../accounts/second-factor.ts';
-import { compareRing, SESSION_NAME } from '../accounts/session-name.ts';
 import { slackContext } from '../alerts/slack-connections.ts';
 import { webhookContext } from '../alerts/webhook-secrets.ts';
-import type { Database } from '../database.ts';
+import { SESSION_NAME, compareRing, type Database } from '../database.ts';
+import { pingKeyContext } from '../heartbeats/slugs.ts';
 import { patchContext } from '../monitors/bulk-changes.ts';
 import { secretsContext } from '../monitors/monitor-rows.ts';
 import { runOn } from '../sql.ts';

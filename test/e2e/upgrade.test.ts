@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { migrate } from '../../models/migrate.ts';
-import { listMigrationFiles } from '../../models/schema-state.ts';
+import { listMigrationFiles, migrate } from '../../models/migrate.ts';
 import { readAllRows, readColumns } from '../helpers/all-rows.ts';
 import { listOf } from '../helpers/api-client.ts';
 import { createTestDatabase } from '../helpers/database.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { listMigrationFiles } from '../../models/schema-state.ts';
+import { listMigrationFiles } from '../../models/migrate.ts';
 
 /** What a migration may not do to tables that were there before it, and why. `{table}` stands for such a table. */
 const RULES: readonly [forbidden: RegExp, why: string][] = [

@@ -4,7 +4,7 @@ import { fillWithRollups } from '../../bench/harness/rollups.ts';
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import { listStoredDueTimes, type MonitorWindow } from '../../models/agents/results.ts';
+import { listStoredDueTimes, type MonitorWindow } from '../../models/agents/protocol.ts';
 import { listChecks } from '../../models/checks/check-record.ts';
 import { storeResults } from '../../models/checks/check-results.ts';
 import type { Database } from '../../models/database.ts';

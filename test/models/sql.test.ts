@@ -1,8 +1,7 @@
 import test from 'ava';
-import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { closeDatabase } from '../../models/database.ts';
 import { transactionOn } from '../../models/orm.ts';
-import { inTransaction, withClient } from '../../models/sql.ts';
+import { inTransaction, withAdvisoryLock, withClient } from '../../models/sql.ts';
 import { openTestDatabase } from '../helpers/database.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';

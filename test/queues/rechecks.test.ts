@@ -1,5 +1,5 @@
 import test from 'ava';
-import { RECHECK_EARLY_MS } from '../../queues/rechecks.ts';
+import { RECHECK_EARLY_MS } from '../../queues/schedules.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
 import { openTestRuntime } from '../helpers/runtime.ts';
 

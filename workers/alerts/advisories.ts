@@ -1,6 +1,5 @@
 import { buildAdvisoryMessage, passedThreshold, type AdvisorySubject } from '../../core/checks/domain/advisory.ts';
 import { isCurrent, isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
-import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import {
   listCertificates,
   listWarnedMonitors,
@@ -11,7 +10,7 @@ import {
 import { listRoutes } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { listDomains } from '../../models/checks/domains.ts';
-import { inTransaction } from '../../models/sql.ts';
+import { inTransaction, withAdvisoryLock } from '../../models/sql.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';

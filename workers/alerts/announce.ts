@@ -1,6 +1,5 @@
-import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-committed.ts';
-import type { DueRecheck } from '../../queues/rechecks.ts';
-import type { RegionCache } from '../../queues/region-cache.ts';
+import { enqueueCommitted, enqueueDeliveries, type RegionCache } from '../../queues/enqueue-committed.ts';
+import type { DueRecheck } from '../../queues/schedules.ts';
 import type { RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { toStoredAnswers } from '../../core/checks/dns/judge.ts';
-import { type ScheduleSlot, planStart, startOffsetMs } from '../../core/checks/slots.ts';
+import { planStart, startOffsetMs, type ScheduleSlot } from '../../core/checks/slots.ts';
 import { storesTimings, timingsOf } from '../../core/incidents/failure-evidence.ts';
 import type { FailedCheck } from '../../core/system/otlp-spans.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
-import { traceIdsOf } from '../../models/checks/trace-ids.ts';
-import type { Checked, Checker, CheckRequest } from '../../probes/checker.ts';
+import { traceIdsOf } from '../../models/secrets/ids.ts';
+import type { CheckRequest, Checked, Checker } from '../../probes/checker.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { ThrottledRecorder } from '../system/throttled-recorder.ts';

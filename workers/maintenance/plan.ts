@@ -1,11 +1,10 @@
-import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import {
   ANNOUNCED_AT_ONCE,
   announceOccurrences,
   coverOccurrences,
 } from '../../models/maintenance/current-occurrences.ts';
 import { PLANNED_AT_ONCE, planWindows } from '../../models/maintenance/windows.ts';
-import { inTransaction } from '../../models/sql.ts';
+import { inTransaction, withAdvisoryLock } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Windows are planned in so many transactions in one run of the chore; the next run goes on, a minute later. */

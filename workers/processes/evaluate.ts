@@ -1,8 +1,8 @@
 import { listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { openAnswers } from '../../models/checks/sealed-jobs.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
+import { createRegionCache } from '../../queues/enqueue-committed.ts';
 import { QUEUES, type EvaluateJob } from '../../queues/payloads.ts';
-import { createRegionCache } from '../../queues/region-cache.ts';
 import { announce, announceRechecks } from '../alerts/announce.ts';
 import { evaluateDrills } from '../alerts/drills.ts';
 import { createEvaluator } from '../incidents/evaluate.ts';

@@ -2,14 +2,14 @@ import http from 'node:http';
 import https from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { HOUR_MS } from '../../core/time.ts';
-import { withAdvisoryLock } from '../../models/advisory-lock.ts';
+import { withAdvisoryLock } from '../../models/sql.ts';
 import { callBot, type BotAnswer } from '../../notifications/telegram/bot-api.ts';
 import { openTelegramBot, type TelegramSettings } from '../../notifications/telegram/sending.ts';
 import {
   ALLOWED_UPDATES,
-  canTakeWebhooks,
   TELEGRAM_PATH,
   WEBHOOK_SECRETS,
+  canTakeWebhooks,
 } from '../../notifications/telegram/update.ts';
 import { failureFields, pollUpdates, type Listening } from '../alerts/telegram-updates.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';

@@ -1,7 +1,7 @@
 import { CANARY_PATH } from '../../core/system/canary.ts';
 import { MINUTE_MS } from '../../core/time.ts';
-import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { listCheckRegions } from '../../models/agents/shared-agents.ts';
+import { withAdvisoryLock } from '../../models/sql.ts';
 import { listCanaryAddresses, replaceEnvironmentAddresses } from '../../models/system/canary-addresses.ts';
 import {
   arrangeCanary,

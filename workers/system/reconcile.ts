@@ -1,10 +1,9 @@
 import { noScheduleChange } from '../../core/checks/slots.ts';
 import { chooseDefaultSources } from '../../core/monitors/defaults.ts';
-import { withAdvisoryLock } from '../../models/advisory-lock.ts';
 import { assignMissingSources, listCheckRegions } from '../../models/agents/shared-agents.ts';
 import { listOverdueChannels } from '../../models/alerts/deliveries.ts';
-import { listOverdueRechecks, listOccupiedSlots } from '../../models/checks/schedule.ts';
-import { inTransaction, runOn } from '../../models/sql.ts';
+import { listOccupiedSlots, listOverdueRechecks } from '../../models/checks/schedule.ts';
+import { inTransaction, runOn, withAdvisoryLock } from '../../models/sql.ts';
 import { findSetBack } from '../../models/statistics/service-time.ts';
 import { pullBackTimes } from '../../models/system/future-times.ts';
 import type { Runtime } from '../runtime.ts';

@@ -12,11 +12,9 @@ import {
   type NewIdentity,
 } from '../../../models/accounts/identities.ts';
 import { acceptInvitation } from '../../../models/accounts/invitations.ts';
-import { changeRole } from '../../../models/accounts/members.ts';
 import type { User } from '../../../models/accounts/user-row.ts';
-import { findUserByEmail } from '../../../models/accounts/users.ts';
-import { runOn } from '../../../models/sql.ts';
-import { isDatabaseAway } from '../../../models/system/availability.ts';
+import { changeRole, findUserByEmail } from '../../../models/accounts/users.ts';
+import { isDatabaseAway, runOn } from '../../../models/sql.ts';
 import { ApiError, methodNotAllowed } from '../../api-error.ts';
 import { networkOf } from '../../client-address.ts';
 import type { Handler, Parts } from '../../handler.ts';

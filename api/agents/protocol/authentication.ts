@@ -1,5 +1,5 @@
 import type { RequestHandler, Response } from 'express';
-import { findTokenAgent, type TokenAgent } from '../../../models/agents/work.ts';
+import { findTokenAgent, type TokenAgent } from '../../../models/agents/protocol.ts';
 import { ApiError } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
 import { contextOf } from '../../request-context.ts';

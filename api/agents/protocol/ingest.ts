@@ -11,11 +11,15 @@ import { roundTimings, storesTimings } from '../../../core/incidents/failure-evi
 import { latestStartMs } from '../../../core/incidents/source-state.ts';
 import { isRecord } from '../../../core/monitors/input/checks.ts';
 import type { FailedCheck } from '../../../core/system/otlp-spans.ts';
-import { listRecheckedSources, listReportedMonitors, type ReportedMonitor } from '../../../models/agents/results.ts';
-import type { TokenAgent } from '../../../models/agents/work.ts';
+import {
+  listRecheckedSources,
+  listReportedMonitors,
+  type ReportedMonitor,
+  type TokenAgent,
+} from '../../../models/agents/protocol.ts';
 import { storeCertificates, type ObservedCertificate } from '../../../models/checks/checks.ts';
-import { traceIdsOf } from '../../../models/checks/trace-ids.ts';
 import type { Database } from '../../../models/database.ts';
+import { traceIdsOf } from '../../../models/secrets/ids.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { ApiError, accept } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';

@@ -16,7 +16,7 @@ import {
   updateGivenVersions,
   type AssignedWork,
   type TokenAgent,
-} from '../../../models/agents/work.ts';
+} from '../../../models/agents/protocol.ts';
 import { accept, badRequest } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Report } from '../../../core/agents/read-ingest.ts';
 import { dueWindowOf, mostResultsIn, type DueWindow } from '../../../core/agents/result-limit.ts';
-import { listStoredDueTimes, type ReportedMonitor } from '../../../models/agents/results.ts';
+import { listStoredDueTimes, type ReportedMonitor } from '../../../models/agents/protocol.ts';
 import type { Database } from '../../../models/database.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { ApiError } from '../../api-error.ts';

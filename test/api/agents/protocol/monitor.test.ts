@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createAgent } from '../../../../models/agents/agents.ts';
 import { closeDatabase } from '../../../../models/database.ts';
-import { createScheduleNotifier } from '../../../../queues/region-cache.ts';
+import { createScheduleNotifier } from '../../../../queues/enqueue-committed.ts';
 import { reconcile } from '../../../../workers/system/reconcile.ts';
 import { listOf } from '../../../helpers/api-client.ts';
 import { createTestDatabase, openTestDatabase } from '../../../helpers/database.ts';
