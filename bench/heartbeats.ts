@@ -1,4 +1,4 @@
-import { recordPingAvailability } from '../models/heartbeats/ping-availability.ts';
+import { recordPingAvailability } from '../models/heartbeats/watch.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import { cpuSecondsOf } from '../test/helpers/process-tree.ts';

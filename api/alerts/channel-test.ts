@@ -9,8 +9,8 @@ import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import type { Problem } from '../../core/monitors/input/checks.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
+import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
 import { insertTestDelivery } from '../../models/alerts/delivery-record.ts';
-import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
 import {
   findWebhook,
   openWebhook,

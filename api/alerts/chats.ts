@@ -3,7 +3,7 @@ import { Router, type Request, type RequestHandler } from 'express';
 import { buildGreeting } from '../../core/alerts/chat/message.ts';
 import { authorOf, systemActor } from '../../models/accounts/audit-log.ts';
 import { applyChatUpdate, type CodedChannel } from '../../models/alerts/chat-connections.ts';
-import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/slack-connections.ts';
+import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/connect-links.ts';
 import { takeUpdate } from '../../models/alerts/telegram-updates.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { inTransaction, isDatabaseAway } from '../../models/sql.ts';

@@ -6,7 +6,7 @@ import {
   findEmailCode,
   replaceEmailCode,
   unsubscribeEmailChannel,
-} from '../../models/alerts/email-connections.ts';
+} from '../../models/alerts/connect-links.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { isDatabaseAway } from '../../models/sql.ts';
 import {

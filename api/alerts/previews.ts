@@ -1,7 +1,7 @@
 import { replayRules, type ReplayedAlert } from '../../core/alerts/replay.ts';
 import type { Problem } from '../../core/monitors/input/checks.ts';
 import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
-import { listPastChanges } from '../../models/alerts/past-changes.ts';
+import { listPastChanges } from '../../models/alerts/routes.ts';
 import { previewMessages, type MessagePreview, type PreviewedRequest } from '../../notifications/previews.ts';
 import { badRequest } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';

@@ -4,7 +4,7 @@ import type { Timings } from '../../core/checks/verdict.ts';
 import { renderCsv, type CsvColumns } from '../../core/csv.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { findAgentNo, findServiceAgent, type NamedAgent } from '../../models/agents/agents.ts';
-import { listChecks, type StoredCheck } from '../../models/checks/check-record.ts';
+import { listChecks, type StoredCheck } from '../../models/checks/check-results.ts';
 import type { CheckRequest } from '../../models/checks/schedule.ts';
 import type { Database } from '../../models/database.ts';
 import { listPings, type StoredPing } from '../../models/heartbeats/ping-record.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../models/database.ts';
-import { recordLostPings, recordPingAvailability } from '../../models/heartbeats/ping-availability.ts';
+import { recordLostPings, recordPingAvailability } from '../../models/heartbeats/watch.ts';
 import { ApiError } from '../api-error.ts';
 
 /**

@@ -1,10 +1,10 @@
 import type { Response } from 'express';
 import { MAX_NOTE, cleanNote } from '../../core/incidents/incident.ts';
 import { text, type Problem } from '../../core/monitors/input/checks.ts';
-import { listEvidence } from '../../models/incidents/evidence.ts';
 import { listIncidents, type ListedIncident } from '../../models/incidents/history.ts';
 import {
   findIncident,
+  listEvidence,
   listIncidentDeliveries,
   listIncidentTransitions,
   type IncidentTransition,

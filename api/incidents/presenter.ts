@@ -1,9 +1,8 @@
 import type { SourceEvidence } from '../../core/incidents/change.ts';
 import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
 import { toUnixSeconds } from '../../core/time.ts';
-import type { IncidentEvidence } from '../../models/incidents/evidence.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
-import type { IncidentDelivery, IncidentTransition } from '../../models/incidents/incidents.ts';
+import type { IncidentDelivery, IncidentEvidence, IncidentTransition } from '../../models/incidents/incidents.ts';
 import type { IncidentNote } from '../../models/incidents/notes.ts';
 import { traceIdsOf } from '../../models/secrets/ids.ts';
 import { presentTimings } from '../checks/checks.ts';

@@ -1,9 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { listAgentsById, listChannelsById, listIncidentsById, listMonitorsById } from '../../models/changed-rows.ts';
+import { listAgentsById } from '../../models/agents/agents.ts';
+import { listChannelsById } from '../../models/alerts/channels.ts';
 import type { ChangeKind } from '../../models/changes.ts';
 import type { Database } from '../../models/database.ts';
+import { listIncidentsById } from '../../models/incidents/incidents.ts';
 import { listWindowsById } from '../../models/maintenance/windows.ts';
 import { listBulkProgress } from '../../models/monitors/bulk-changes.ts';
+import { listMonitorsById } from '../../models/monitors/monitors.ts';
 import { presentAgent } from '../agents/agents.ts';
 import { presentChannel } from '../alerts/channels.ts';
 import { presentIncident } from '../incidents/presenter.ts';

@@ -10,7 +10,7 @@ import {
   listSaidAdvisories,
   type SaidAdvisory,
 } from '../../models/alerts/advisories.ts';
-import { findDomain } from '../../models/checks/domains.ts';
+import { findDomain } from '../../models/checks/lookups.ts';
 import { findRelations, type Related } from '../../models/monitors/dependencies.ts';
 import { listMonitorLocations, readLastChecks } from '../../models/monitors/monitor-overview.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';

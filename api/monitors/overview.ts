@@ -16,7 +16,7 @@ import {
   type Stretch,
 } from '../../core/statistics/sla.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/time.ts';
-import { readStateHistories } from '../../models/incidents/state-history.ts';
+import { readStateHistories } from '../../models/incidents/transitions.ts';
 import {
   excludedTimes,
   readCurrentMaintenance,

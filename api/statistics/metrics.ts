@@ -15,7 +15,7 @@ import {
 import { judgeSla, measureWindows, type Stretch } from '../../core/statistics/sla.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
 import type { Database } from '../../models/database.ts';
-import { readStateHistories } from '../../models/incidents/state-history.ts';
+import { readStateHistories } from '../../models/incidents/transitions.ts';
 import { excludedTimes, readMaintenanceTimes } from '../../models/maintenance/maintenance-times.ts';
 import { runOn } from '../../models/sql.ts';
 import {

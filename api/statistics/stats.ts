@@ -20,7 +20,7 @@ import {
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { nameAgents, type NamedAgent } from '../../models/agents/agents.ts';
 import type { Database } from '../../models/database.ts';
-import { listIncidentSpans, readStateHistories } from '../../models/incidents/state-history.ts';
+import { listIncidentSpans, readStateHistories } from '../../models/incidents/transitions.ts';
 import {
   excludedTimes,
   readMaintenanceTimes,

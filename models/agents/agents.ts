@@ -273,3 +273,13 @@ export async function findServiceAgent(database: Pick<Database, 'pool'>): Promis
   const [row] = await runOn(database.pool)<NamedAgent>(`SELECT id, name FROM agents WHERE kind = 'service'`);
   return row ?? null;
 }
+
+/** Those of `ids` that are agents which the tenant may use; likewise. */
+export async function listAgentsById(
+  database: Database,
+  { tenantId, ids }: { tenantId: string; ids: readonly string[] },
+): Promise<Agent[]> {
+  const found: (Agent | null)[] = [];
+  for (const id of ids) found.push(await findAgent(database, { tenantId, id }));
+  return found.filter((agent) => agent !== null);
+}

@@ -6,7 +6,7 @@ import {
   type WatchedAgent,
 } from '../../core/agents/silence.ts';
 import type { Database } from '../database.ts';
-import { PING_AVAILABILITY } from '../heartbeats/ping-availability.ts';
+import { PING_AVAILABILITY } from '../heartbeats/watch.ts';
 import type { Run } from '../sql.ts';
 
 /**

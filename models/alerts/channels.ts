@@ -60,22 +60,6 @@ export type ChannelChange = {
   summarizesFlapping?: boolean;
 };
 
-/** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
-export type Route = {
-  monitorId: string;
-  channelId: string;
-  type: ChannelType;
-  followsMaintenance: boolean;
-  /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
-  groupSeconds: number;
-  summarizesFlapping: boolean;
-  rules: readonly ChannelRule[] | null;
-  /** The monitor's, where there are rules that may ask for them. */
-  tags: readonly string[] | null;
-  /** Until when alerts of the monitor wait, in Unix milliseconds; null = they do not. */
-  mutedUntilMs: number | null;
-};
-
 type ChannelKey = { tenantId: string; id: string };
 
 /**
@@ -266,61 +250,6 @@ export async function deleteChannel(
   });
 }
 
-/**
- * The channels that get the events of these monitors: their own tenant's, enabled, connected, and routed to them. Run
- * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
- */
-export async function listRoutes(run: Run, monitorIds: readonly string[]): Promise<Route[]> {
-  if (monitorIds.length === 0) return [];
-  return await run<Route>(
-    `SELECT m.id AS "monitorId", c.id AS "channelId", c.type,
-       c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance", c.rules,
-       c.group_seconds AS "groupSeconds", c.summarizes_flapping AS "summarizesFlapping",
-       CASE WHEN c.rules IS NOT NULL THEN m.tags END AS tags, u.muted_until AS "mutedUntilMs"
-     FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id LEFT JOIN monitor_mutes u ON u.id = m.id
-     WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
-       AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
-         AND r.monitor_id = m.id) OR m.tags && c.any_tags OR (c.all_tags <> '{}' AND m.tags @> c.all_tags))
-     ORDER BY c.id, m.id
-     FOR KEY SHARE OF c`,
-    [monitorIds],
-  );
-}
-
-/**
- * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those
- * that are notified of agents (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that
- * was found cannot be deleted.
- */
-export async function listWebhookChannels(
-  run: Run,
-  tenantIds: readonly string[],
-): Promise<{ tenantId: string; channelId: string }[]> {
-  if (tenantIds.length === 0) return [];
-  const rows = await run<{ tenant_id: string; channel_id: string }>(
-    `SELECT c.tenant_id, c.id AS channel_id FROM channels c
-     WHERE c.tenant_id = ANY($1::text[]) AND c.type = 'webhook' AND c.enabled AND c.status = 'connected'
-     ORDER BY c.id FOR KEY SHARE`,
-    [tenantIds],
-  );
-  return rows.map((row) => ({ tenantId: row.tenant_id, channelId: row.channel_id }));
-}
-
-/**
- * The chats of a tenant that are notified when a report is made: those that want it in UTC, enabled and connected. Run
- * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
- */
-export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
-  const rows = await run<{ id: string }>(
-    `SELECT c.id FROM channels c
-     WHERE c.tenant_id = $1 AND c.wants_reports AND c.report_timezone IS NULL AND c.type <> 'webhook' AND c.enabled
-       AND c.status = 'connected'
-     ORDER BY c.id FOR KEY SHARE`,
-    [tenantId],
-  );
-  return rows.map(({ id }) => id);
-}
-
 /** Throws `TooManyGrouping` where a tenant whose row is locked has too many. */
 async function requireFewGrouping(run: Run, tenantId: string): Promise<void> {
   const [row] = await run<{ channels: number }>(
@@ -428,4 +357,14 @@ function channelOf(record: ChannelRecord, monitorIds: string[] = []): Channel {
     lastError,
     createdAt,
   };
+}
+
+/** Those of `ids` that are channels of the tenant; a few at a time, for each is asked for by itself. */
+export async function listChannelsById(
+  database: Database,
+  { tenantId, ids }: { tenantId: string; ids: readonly string[] },
+): Promise<Channel[]> {
+  const found: (Channel | null)[] = [];
+  for (const id of ids) found.push(await findChannel(database, { tenantId, id }));
+  return found.filter((channel) => channel !== null);
 }

@@ -4,8 +4,7 @@ import type { ChannelType, ChatChannel, ChatOutcome, ChatUpdate, ConnectedChanne
 import { authorOf, recordChange, systemActor } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { HEALED } from './channel-health.ts';
-import { insertLossDeliveries, type LossTools, type LostChannel } from './channel-losses.ts';
+import { HEALED, insertLossDeliveries, type LossTools, type LostChannel } from './channel-health.ts';
 import type { NewDelivery } from './deliveries.ts';
 
 /**

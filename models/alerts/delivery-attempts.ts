@@ -2,11 +2,11 @@ import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { Database } from '../database.ts';
-import { readSummary } from '../incidents/storms.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
 import { ENDS_INCIDENT } from './deliveries.ts';
 import { releaseBehind } from './parent-holds.ts';
+import { readSummary } from './summaries.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
 
 /** One claimed attempt, which only its holder may send. */

@@ -1,12 +1,12 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
-import type { DrillAnswer, DrilledMonitor, DrillStatus, SkippedChannel } from '../../core/alerts/drill.ts';
+import type { DrillAnswer, DrillStatus, DrilledMonitor, SkippedChannel } from '../../core/alerts/drill.ts';
 import { isStateful, type WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { listRoutes } from './channels.ts';
 import type { DeliveryOutcome } from './delivery-record.ts';
+import { listRoutes } from './routes.ts';
 
 /** A drill as it is stored. Times are Unix milliseconds; those of what has not happened are null. */
 export type Drill = {

@@ -1,8 +1,10 @@
-import { encodeCause, VERDICT_CODES } from '../../core/checks/verdict.ts';
-import { writeTimings } from '../../core/incidents/failure-evidence.ts';
+import type { StoredAnswers } from '../../core/checks/dns/judge.ts';
+import { VERDICT_CODES, decodeCause, encodeCause, type Timings, type Vote } from '../../core/checks/verdict.ts';
+import { readTimings, writeTimings } from '../../core/incidents/failure-evidence.ts';
 import type { VotedResult } from '../../core/incidents/source-state.ts';
-import { HOUR_MS } from '../../core/time.ts';
-import type { Run } from '../sql.ts';
+import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
 import { storeRecent } from './recent-results.ts';
 
 /** One result of one source, to be stored. */
@@ -73,4 +75,242 @@ function detailOf({ verdict, cause, reason, phases, dnsAnswers }: MeasuredResult
   if (verdict === 'up') return taken && JSON.stringify(taken);
   const uncoded = cause !== null && encodeCause(cause) === null;
   return JSON.stringify({ reason, ...(uncoded && { cause }), ...taken });
+}
+
+/** A check as it is stored; `agentNo` breaks ties of its moment, and `source` has nulls once the agent is deleted. */
+export type StoredCheck = {
+  atMs: number;
+  agentNo: number;
+  source: { id: string | null; name: string | null };
+  verdict: Vote;
+  cause: string | null;
+  reason: string | null;
+  httpStatus: number | null;
+  latencyMs: number | null;
+  /** Null where they were not stored: of failures they are, of successes now and then. */
+  timings: Timings | null;
+  /** Null but for dns checks, of which they are stored where timings would be. */
+  dnsAnswers: StoredAnswers | null;
+};
+
+/**
+ * Which checks of a monitor are asked for: those due in `[fromMs, toMs)`; `before` is the last one of the page before.
+ */
+type CheckQuery = {
+  monitorNo: number;
+  agentNo?: number;
+  verdict?: Vote;
+  fromMs: number;
+  toMs: number;
+  before?: { atMs: number; agentNo: number };
+  limit: number;
+};
+
+/** What is asked for within one stretch of days. */
+type Stretch = { query: CheckQuery; fromMs: number; toMs: number; limit: number };
+
+type CheckRow = Pick<StoredCheck, 'atMs' | 'agentNo' | 'httpStatus' | 'latencyMs'> & {
+  sourceId: string | null;
+  sourceName: string | null;
+  verdict: number;
+  cause: number | null;
+  detail: { reason?: string | null; cause?: string; phases?: string; dns?: StoredAnswers } | null;
+};
+
+/** Each stretch of days that is read is longer than the one after it by this factor. */
+const STRETCH_GROWTH = 4;
+
+const VERDICTS: readonly Vote[] = ['none', 'up', 'degraded', 'down'];
+
+/**
+ * The checks of a monitor, newest first. Reads ever longer stretches of days, so that a page of what is new opens no
+ * partition of what is old.
+ */
+export async function listChecks(database: Pick<Database, 'pool'>, query: CheckQuery): Promise<StoredCheck[]> {
+  const listStretch = query.verdict === undefined || query.verdict === 'up' ? listBySource : listFailures;
+  const checks: StoredCheck[] = [];
+  let toMs = Math.min(query.toMs, query.before === undefined ? query.toMs : query.before.atMs + 1);
+  let days = 1;
+  while (checks.length < query.limit && toMs > query.fromMs) {
+    const fromMs = Math.max(query.fromMs, Math.floor((toMs - 1) / DAY_MS + 1 - days) * DAY_MS);
+    const rows = await listStretch(database, { query, fromMs, toMs, limit: query.limit - checks.length });
+    checks.push(...rows.map(checkOf));
+    toMs = fromMs;
+    days *= STRETCH_GROWTH;
+  }
+  return checks;
+}
+
+/** The newest results that are rows of their own, and those that are packed, merged. */
+async function listBySource(database: Pick<Database, 'pool'>, stretch: Stretch): Promise<CheckRow[]> {
+  const { query, toMs, limit } = stretch;
+  const single = await listSingle(database, stretch);
+  const oldest = single.length < limit ? undefined : single.at(-1);
+  const fromMs = oldest?.atMs ?? stretch.fromMs;
+  const packedFromMs = await findPackedFrom(database, { query, fromMs, toMs, limit });
+  if (packedFromMs === null) return single;
+  const packed = await listPacked(database, { query, fromMs: Math.max(fromMs, packedFromMs), toMs, limit });
+  return [...single, ...packed].toSorted((a, b) => b.atMs - a.atMs || b.agentNo - a.agentNo).slice(0, limit);
+}
+
+/**
+ * The newest of each source, merged: results lie in the order of monitor, source and time. Which sources there are is
+ * found by stepping from one to the next, so that those which no longer watch the monitor, or no longer exist, are
+ * shown too.
+ */
+async function listSingle(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<CheckRow[]> {
+  const { bind, bound } = binds();
+  const monitor = bound(query.monitorNo);
+  const stretch = `due_at >= ${bound(fromMs)} AND due_at < ${bound(toMs)}`;
+  const sources =
+    query.agentNo === undefined ? selectSources(monitor, stretch) : `SELECT ${bound(query.agentNo)}::int AS agent_no`;
+  return await runOn(database.pool)<CheckRow>(
+    `WITH RECURSIVE sources AS (${sources})
+     ${selectFrom(`sources s, LATERAL (
+       SELECT * FROM single_results
+       WHERE monitor_no = ${monitor} AND agent_no = s.agent_no AND ${stretch} ${conditionsOf(query, bound)}
+       ORDER BY due_at DESC LIMIT ${bound(limit)}
+     ) r`)}
+     ORDER BY r.due_at DESC, r.agent_no DESC LIMIT ${bound(limit)}`,
+    bind,
+  );
+}
+
+async function listPacked(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<CheckRow[]> {
+  const { bind, bound } = binds();
+  return await runOn(database.pool)<CheckRow>(
+    `${selectFrom(`unpacked_results(${bound(fromMs)}, ${bound(toMs)}) r`)}
+     WHERE monitor_no = ${bound(query.monitorNo)} ${ofSource(query, bound)} ${conditionsOf(query, bound)}
+     ORDER BY r.due_at DESC, r.agent_no DESC LIMIT ${bound(limit)}`,
+    bind,
+  );
+}
+
+/**
+ * The beginning of the oldest hour of which packed results can be on the page; null where there are none. The hour in
+ * which the page begins may have no more than one.
+ */
+async function findPackedFrom(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<number | null> {
+  const { bind, bound } = binds();
+  const to = bound(toMs);
+  const from = bound(fromMs);
+  const [found] = await runOn(database.pool)<{ fromMs: number | null }>(
+    `SELECT coalesce(max(hour) FILTER (WHERE newer >= ${bound(limit)}), min(greatest(hour, ${from}))) AS "fromMs" FROM (
+       SELECT hour, sum(results) OVER (ORDER BY hour DESC) AS newer FROM (
+         SELECT at / ${HOUR_MS} * ${HOUR_MS} AS hour,
+           sum(CASE WHEN at + ${HOUR_MS} <= ${to} THEN cardinality(latencies_ms) ELSE 0 END) AS results
+         FROM packed_results
+         WHERE monitor_no = ${bound(query.monitorNo)} ${ofSource(query, bound)} AND at > ${from}::bigint - ${HOUR_MS}
+           AND at < ${to}::bigint
+         GROUP BY 1
+       ) h
+     ) n`,
+    bind,
+  );
+  return found?.fromMs ?? null;
+}
+
+/** Results of a source that were due after one moment, until another. */
+type SourceWindow = { monitorNo: number; agentNo: number; checksVersion: number; afterMs: number; untilMs: number };
+
+/** Of missed results the first of a source breaks its streak: these are more than enough. */
+const MOST_MISSED = 10;
+
+/** The oldest results in windows of sources, as they were evaluated but for what they saw. */
+export async function listMissedResults(run: Run, windows: readonly SourceWindow[]): Promise<MeasuredResult[]> {
+  const rows = await run<CheckRow & { monitorNo: number; checksVersion: number }>(
+    `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo", k.checks_version AS "checksVersion",
+       r.due_at AS "atMs", r.latency_ms AS "latencyMs", r.http_status AS "httpStatus", r.verdict, r.cause, r.detail
+     FROM unnest($1::int[], $2::int[], $3::int[], $4::bigint[], $5::bigint[])
+       AS k (monitor_no, agent_no, checks_version, after_ms, until_ms), LATERAL (
+         SELECT * FROM single_results s WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
+           AND s.due_at > k.after_ms AND s.due_at <= k.until_ms AND s.due_at > $6
+         ORDER BY s.due_at LIMIT ${MOST_MISSED}
+       ) r`,
+    [
+      windows.map(({ monitorNo }) => monitorNo),
+      windows.map(({ agentNo }) => agentNo),
+      windows.map(({ checksVersion }) => checksVersion),
+      windows.map(({ afterMs }) => afterMs),
+      windows.map(({ untilMs }) => untilMs),
+      Math.min(...windows.map(({ afterMs }) => afterMs)),
+    ],
+  );
+  return rows.map(({ monitorNo, checksVersion, ...row }) => {
+    const { atMs, agentNo, verdict, cause, reason, httpStatus, latencyMs } = checkOf(row);
+    const voted = { dueAtMs: atMs, checksVersion, verdict, cause, reason, httpStatus, latencyMs };
+    return { ...voted, monitorNo, agentNo, phases: null, answer: null };
+  });
+}
+
+/** What was not up is rare and has an index of its own. */
+async function listFailures(
+  database: Pick<Database, 'pool'>,
+  { query, fromMs, toMs, limit }: Stretch,
+): Promise<CheckRow[]> {
+  const { bind, bound } = binds();
+  return await runOn(database.pool)<CheckRow>(
+    `${selectFrom('check_results r')}
+     WHERE monitor_no = ${bound(query.monitorNo)} AND due_at >= ${bound(fromMs)}
+       AND due_at < ${bound(toMs)} ${ofSource(query, bound)} ${conditionsOf(query, bound)}
+     ORDER BY r.due_at DESC, r.agent_no DESC LIMIT ${bound(limit)}`,
+    bind,
+  );
+}
+
+function selectFrom(source: string): string {
+  return `SELECT r.due_at AS "atMs", r.agent_no AS "agentNo", a.id AS "sourceId", a.name AS "sourceName",
+            r.latency_ms AS "latencyMs", r.http_status AS "httpStatus", r.verdict, r.cause, r.detail
+          FROM ${source} LEFT JOIN agents a ON a.no = r.agent_no`;
+}
+
+function selectSources(monitor: string, stretch: string): string {
+  const first = (after: string) =>
+    `SELECT agent_no FROM single_results WHERE monitor_no = ${monitor} AND ${stretch} ${after}
+     ORDER BY agent_no LIMIT 1`;
+  return (
+    `(${first('')}) UNION ALL SELECT (${first('AND agent_no > sources.agent_no')}) FROM sources WHERE ` +
+    'sources.agent_no IS ' +
+    'NOT NULL'
+  );
+}
+
+function ofSource({ agentNo }: CheckQuery, bound: (value: unknown) => string): string {
+  return agentNo === undefined ? '' : `AND agent_no = ${bound(agentNo)}`;
+}
+
+/**
+ * The verdict is written out, from our own list: only a constant tells the planner that the index of failures will do.
+ */
+function conditionsOf({ verdict, before }: CheckQuery, bound: (value: unknown) => string): string {
+  const ofVerdict = verdict === undefined ? '' : `AND verdict = ${VERDICT_CODES[verdict]}`;
+  return before === undefined
+    ? ofVerdict
+    : `${ofVerdict} AND (due_at, agent_no) < (${bound(before.atMs)}, ${bound(before.agentNo)})`;
+}
+
+function binds(): { bind: unknown[]; bound: (value: unknown) => string } {
+  const bind: unknown[] = [];
+  return { bind, bound: (value) => `$${bind.push(value)}` };
+}
+
+function checkOf({ sourceId, sourceName, detail, ...row }: CheckRow): StoredCheck {
+  return {
+    ...row,
+    source: { id: sourceId, name: sourceName },
+    verdict: VERDICTS[row.verdict] ?? 'none',
+    cause: row.cause === null ? (detail?.cause ?? null) : decodeCause(row.cause),
+    reason: detail?.reason ?? null,
+    timings: detail?.phases === undefined ? null : readTimings(detail.phases),
+    dnsAnswers: detail?.dns ?? null,
+  };
 }

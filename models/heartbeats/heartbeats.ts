@@ -8,13 +8,12 @@ import {
   type TakenPing,
 } from '../../core/heartbeats/deadlines.ts';
 import { firstLineOf, findRoom, type PingMarks } from '../../core/heartbeats/pings.ts';
-import type { RunSchedule } from '../../core/heartbeats/schedule.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { createPartitions, NO_PARTITION } from '../system/partitions.ts';
-import { runScheduleOf } from './schedule.ts';
+import { runScheduleOf, scheduleOf, type ScheduleColumns } from './schedule.ts';
 
 /** A ping and the token that it came with. */
 export type TokenPing = { token: string; ping: Ping };
@@ -25,9 +24,6 @@ export type TokenPing = { token: string; ping: Ping };
  * token.
  */
 export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
-
-/** A schedule as it comes from the table; all three are null without one. */
-export type ScheduleColumns = { cron: string | null; timezone: string | null; earlySeconds: number | null };
 
 /** A heartbeat as it comes; the marks of its rates are there where they are asked for. */
 type HeartbeatRow = Omit<Heartbeat, 'schedule'> &
@@ -275,11 +271,6 @@ function heartbeatOf(row: HeartbeatRow): Heartbeat {
     ...heartbeat
   } = row;
   return { ...heartbeat, schedule: scheduleOf({ cron, timezone, earlySeconds }) };
-}
-
-/** The schedule in a row of `heartbeats`; null where it has none. */
-export function scheduleOf({ cron, timezone, earlySeconds }: ScheduleColumns): RunSchedule | null {
-  return cron === null ? null : runScheduleOf(cron, timezone ?? 'UTC', earlySeconds ?? 0);
 }
 
 /** When the next ping of a monitor's heartbeat is expected, in Unix milliseconds, and the zone of its schedule. */

@@ -1,7 +1,8 @@
 import { Cron } from 'croner';
+import { deadlineAfter } from '../../core/heartbeats/deadlines.ts';
 import {
-  defaultEarlySeconds,
   MAX_EARLY_SECONDS,
+  defaultEarlySeconds,
   type ReadSchedule,
   type RunSchedule,
   type ScheduleInput,
@@ -9,6 +10,7 @@ import {
 import { readTimeZone } from '../../core/time-zones.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { cronDays, readCron, yearsOf } from '../cron.ts';
+import type { Run } from '../sql.ts';
 
 /** The longest text of a cron expression, in characters. */
 const LONGEST_CRON = 200;
@@ -139,4 +141,60 @@ function beginSearch(text: string, timezone: string, fromMs: number): Found {
     paused: true,
   });
   return { cron, runMs: cron.nextRun(new Date(fromMs))?.getTime() ?? null };
+}
+
+/** A schedule as it comes from the table; all three are null without one. */
+export type ScheduleColumns = { cron: string | null; timezone: string | null; earlySeconds: number | null };
+
+/** The schedule in a row of `heartbeats`; null where it has none. */
+export function scheduleOf({ cron, timezone, earlySeconds }: ScheduleColumns): RunSchedule | null {
+  return cron === null ? null : runScheduleOf(cron, timezone ?? 'UTC', earlySeconds ?? 0);
+}
+
+/** A heartbeat that waits for a run of its schedule. */
+export type ScheduledRow = ScheduleColumns & {
+  monitorNo: number;
+  intervalSeconds: number;
+  graceSeconds: number;
+  dueAtMs: number;
+};
+
+/** The columns of `heartbeats` that make such a row. */
+export const SCHEDULED_COLUMNS = `monitor_no AS "monitorNo", cron, time_zone AS "timezone",
+  early_seconds AS "earlySeconds", interval_seconds AS "intervalSeconds", grace_seconds AS "graceSeconds",
+  due_at AS "dueAtMs"`;
+
+/** Heartbeats whose runs are computed and moved at a time, so that neither the process nor pings wait for long. */
+export const SCHEDULED_CHUNK = 500;
+
+/**
+ * Moves deadlines of schedules, and returns how many. `toMs` chooses from the deadline that is and the one that a ping
+ * at `nowMs` would set, both in Unix milliseconds. Rows are locked by number; one whose deadline has changed meanwhile
+ * keeps it.
+ */
+export async function moveDeadlines(
+  run: Run,
+  rows: readonly ScheduledRow[],
+  { nowMs, toMs }: { nowMs: number; toMs: (isMs: number, wouldBeMs: number) => number },
+): Promise<number> {
+  const moved = rows
+    .map((row) => {
+      const settings = { ...row, schedule: scheduleOf(row), maxDurationSeconds: null, failEnabled: true };
+      return { ...row, nextMs: toMs(row.dueAtMs, deadlineAfter(settings, nowMs)) };
+    })
+    .filter(({ dueAtMs, nextMs }) => nextMs !== dueAtMs);
+  if (moved.length === 0) return 0;
+  const [counted] = await run<{ moved: number }>(
+    `WITH locked AS (
+       SELECT h.monitor_no, k.next_at FROM heartbeats h
+       JOIN unnest($1::int[], $2::bigint[], $3::bigint[]) AS k (monitor_no, due_at, next_at)
+         ON k.monitor_no = h.monitor_no AND k.due_at = h.due_at
+       ORDER BY h.monitor_no FOR NO KEY UPDATE OF h
+     ), changed AS (
+       UPDATE heartbeats h SET due_at = l.next_at FROM locked l WHERE h.monitor_no = l.monitor_no RETURNING 1
+     )
+     SELECT count(*) AS moved FROM changed`,
+    [moved.map(({ monitorNo }) => monitorNo), moved.map(({ dueAtMs }) => dueAtMs), moved.map(({ nextMs }) => nextMs)],
+  );
+  return counted?.moved ?? 0;
 }

@@ -1,9 +1,177 @@
 import type { HeartbeatSettings } from '../../core/heartbeats/deadlines.ts';
 import type { HeartbeatObservation } from '../../core/heartbeats/judge.ts';
 import type { Database } from '../database.ts';
-import type { Run } from '../sql.ts';
-import { scheduleOf, type ScheduleColumns } from './heartbeats.ts';
-import { COMMIT_SLACK_MS, PING_AVAILABILITY } from './ping-availability.ts';
+import { runOn, withAdvisoryLock, type Run } from '../sql.ts';
+import { storeProof } from '../system/write-proof.ts';
+import {
+  SCHEDULED_CHUNK,
+  SCHEDULED_COLUMNS,
+  moveDeadlines,
+  scheduleOf,
+  type ScheduleColumns,
+  type ScheduledRow,
+} from './schedule.ts';
+
+/**
+ * The row of `service_marks` with ping availability: until when pings could come in. Every web process moves it while
+ * it listens.
+ */
+export const PING_AVAILABILITY = 'pings';
+
+/**
+ * A deadline is called missed once pings were available this much longer, in milliseconds. A ping that came in time may
+ * still be on its way into the database.
+ */
+const COMMIT_SLACK_MS = 200;
+
+/**
+ * Pings were unavailable where no process recorded availability for longer than this, in milliseconds: several times
+ * the recording interval.
+ */
+const UNAVAILABLE_AFTER_MS = 3000;
+
+/** After lost pings availability is not restored until none was lost for this long, in milliseconds. */
+const QUIET_MS = 2000;
+
+/** Heartbeats forgiven by one statement, so that pings never wait long for a row. */
+const CHUNK = 5000;
+
+/**
+ * Records that pings can come in now. After a stretch in which they could not, because no web process ran or PostgreSQL
+ * was away, the heartbeats that may have pinged in vain are forgiven, by one process and before the row moves: no
+ * heartbeat is called missed for our own absence. The same where pings came and could not be stored
+ * (`recordLostPings`), once PostgreSQL stores again. Returns how many were forgiven, and whether there is any heartbeat
+ * at all. A mark that a crash loses is older than the truth, which forgives more.
+ */
+export async function recordPingAvailability(
+  database: Database,
+  now: () => number,
+): Promise<{ forgiven: number; isAwaited: boolean }> {
+  const { rows } = await database.pool.query<{ is_awaited: boolean }>({
+    name: 'record-ping-availability',
+    text: `UPDATE service_marks SET at = greatest(at, $2::bigint)
+           WHERE name = $1 AND at >= $2::bigint - $3::bigint AND lost_from IS NULL
+             AND set_config('synchronous_commit', 'off', true) = 'off'
+           RETURNING EXISTS (SELECT 1 FROM heartbeats) AS is_awaited`,
+    values: [PING_AVAILABILITY, now(), UNAVAILABLE_AFTER_MS],
+  });
+  const [held] = rows;
+  if (held !== undefined) return { forgiven: 0, isAwaited: held.is_awaited };
+  return {
+    forgiven: (await withAdvisoryLock(database, 'ping door', () => restoreAvailability(database, now))) ?? 0,
+    isAwaited: true,
+  };
+}
+
+/**
+ * Ends ping availability for all processes, because pings of this stretch (Unix milliseconds) were not stored. No
+ * deadline after its beginning counts until they are forgiven.
+ */
+export async function recordLostPings(
+  database: Database,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Promise<void> {
+  await database.pool.query({
+    name: 'record-lost-pings',
+    text:
+      'UPDATE service_marks SET lost_from = least(lost_from, $2::bigint), lost_to = greatest(lost_to, $3::bigint) ' +
+      'WHERE name = $1',
+    values: [PING_AVAILABILITY, fromMs, toMs],
+  });
+}
+
+async function restoreAvailability(database: Database, now: () => number): Promise<number> {
+  const run = runOn(database.pool);
+  const nowMs = now();
+  await run('INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $2) ON CONFLICT DO NOTHING', [
+    PING_AVAILABILITY,
+    nowMs,
+  ]);
+  const [mark] = await run<{ at: number; lost_from: number | null; lost_to: number | null }>(
+    'SELECT at, lost_from, lost_to FROM service_marks WHERE name = $1',
+    [PING_AVAILABILITY],
+  );
+  const { at = nowMs, lost_from: lostFromMs = null, lost_to: lostToMs = null } = mark ?? {};
+  // Another process was quicker.
+  if (lostFromMs === null && nowMs - at <= UNAVAILABLE_AFTER_MS) return 0;
+  // Beyond that in either direction a clock was set.
+  if (lostToMs !== null && Math.abs(nowMs - lostToMs) < QUIET_MS) return 0;
+  await storeProof(database);
+  const closedAtMs = Math.min(at, lostFromMs ?? at);
+  let total = 0;
+  for (let last = 0; ;) {
+    const chunk = await forgive(run, { closedAtMs: closedAtMs - COMMIT_SLACK_MS, nowMs, afterNo: last });
+    total += chunk.forgiven;
+    last = chunk.last;
+    if (chunk.forgiven < CHUNK) break;
+  }
+  total += await forgiveScheduled(run, { closedAtMs: closedAtMs - COMMIT_SLACK_MS, nowMs });
+  // The time that forgiving took was none in which pings were unavailable, unless more pings were lost.
+  await run(
+    `UPDATE service_marks SET at = $2, resumed_at = $2, lost_from = NULL, lost_to = NULL
+     WHERE name = $1 AND lost_to IS NOT DISTINCT FROM $3`,
+    [PING_AVAILABILITY, now(), lostToMs],
+  );
+  return total;
+}
+
+/**
+ * A ping is expected an interval after the one before and may come earlier or later by the grace. Where that time
+ * touches the stretch, the ping may have been lost to us, and waiting begins anew; a run under way gets the stretch on
+ * top. Heartbeats are taken by number, so that no two statements deadlock; one that is forgiven twice,
+ * because a process died over it, only waits a little longer. What is expected by a schedule is left to
+ * `forgiveScheduled`.
+ * 1. `overlapping`: the next heartbeats whose time touches the stretch, locked.
+ * 2. `forgiven`: their deadlines move behind the stretch, and those of runs under way by its length.
+ */
+async function forgive(
+  run: Run,
+  stretch: { closedAtMs: number; nowMs: number; afterNo: number },
+): Promise<{ forgiven: number; last: number }> {
+  const [row] = await run<{ forgiven: number; last: number }>(
+    `WITH overlapping AS (
+       SELECT monitor_no FROM heartbeats
+       WHERE monitor_no > $3 AND ((cron IS NULL AND due_at > $1 AND due_at - 2000::bigint * grace_seconds <= $2)
+         OR overrun_at > $1)
+       ORDER BY monitor_no LIMIT $4 FOR NO KEY UPDATE
+     ), forgiven AS (
+       UPDATE heartbeats h
+       SET due_at = CASE WHEN cron IS NULL AND due_at > $1
+         AND due_at - 2000::bigint * grace_seconds <= $2 THEN greatest(due_at,
+         $2::bigint + 1000::bigint * (interval_seconds + grace_seconds)) ELSE due_at END,
+           overrun_at = CASE WHEN overrun_at > $1 THEN overrun_at + $2::bigint - $1::bigint ELSE overrun_at END
+       FROM overlapping t WHERE h.monitor_no = t.monitor_no
+       RETURNING h.monitor_no
+     )
+     SELECT count(*) AS forgiven, coalesce(max(monitor_no), 0) AS last FROM forgiven`,
+    [stretch.closedAtMs, stretch.nowMs, stretch.afterNo, CHUNK],
+  );
+  return row ?? { forgiven: 0, last: 0 };
+}
+
+/**
+ * A ping of a schedule is expected at its run, and may come earlier by `early_seconds` and later by the grace. Where
+ * that time touches the stretch, the run after it is the next that is expected. Rows are locked by number; one that a
+ * ping or an edit moved meanwhile stays as it is.
+ */
+async function forgiveScheduled(
+  run: Run,
+  { closedAtMs, nowMs }: { closedAtMs: number; nowMs: number },
+): Promise<number> {
+  let forgiven = 0;
+  for (let afterNo = 0; ;) {
+    const rows = await run<ScheduledRow>(
+      `SELECT ${SCHEDULED_COLUMNS} FROM heartbeats
+       WHERE cron IS NOT NULL AND monitor_no > $1 AND due_at > $2
+         AND due_at - 1000::bigint * (grace_seconds + early_seconds) <= $3
+       ORDER BY monitor_no LIMIT $4`,
+      [afterNo, closedAtMs, nowMs, SCHEDULED_CHUNK],
+    );
+    forgiven += await moveDeadlines(run, rows, { nowMs, toMs: Math.max });
+    afterNo = rows.at(-1)?.monitorNo ?? afterNo;
+    if (rows.length < SCHEDULED_CHUNK) return forgiven;
+  }
+}
 
 /** An observation of a heartbeat that is not decided yet, and the source and monitor that it will be a result of. */
 export type PendingObservation = {

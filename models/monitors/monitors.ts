@@ -212,3 +212,14 @@ export async function listTaggedMonitorIds(
 function statesOf(status: MonitorStatus): MonitorState[] {
   return status === 'pending' ? ['pending', 'unknown'] : [status];
 }
+
+/** Those of `ids` that are monitors of the tenant, as lists show them, in no order. */
+export async function listMonitorsById(
+  database: Database,
+  { tenantId, ids }: { tenantId: string; ids: readonly string[] },
+): Promise<ListedMonitor[]> {
+  return await runOn(database.pool)<ListedMonitor>(
+    `SELECT ${selectList(LISTED)} FROM monitors WHERE id = ANY($1::text[]) AND tenant_id = $2`,
+    [ids, tenantId],
+  );
+}

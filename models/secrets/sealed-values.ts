@@ -1,6 +1,6 @@
 import type { Authored } from '../accounts/audit-log.ts';
 import { totpContext } from '../accounts/second-factor.ts';
-import { slackContext } from '../alerts/slack-connections.ts';
+import { slackContext } from '../alerts/connect-links.ts';
 import { webhookContext } from '../alerts/webhook-secrets.ts';
 import { SESSION_NAME, compareRing, type Database } from '../database.ts';
 import { pingKeyContext } from '../heartbeats/slugs.ts';

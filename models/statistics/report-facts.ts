@@ -1,9 +1,9 @@
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { NO_LATENCIES } from '../../core/statistics/latency-histogram.ts';
 import {
+  buildReport,
   reportMonitor,
   reportedPeriod,
-  buildReport,
   type MonitorFacts,
   type MonitorReport,
   type Reported,
@@ -12,7 +12,7 @@ import type { ReportContent, ReportDetails, ReportIncident } from '../../core/st
 import { dayEdges, type ReportWindow } from '../../core/statistics/reports/periods.ts';
 import type { ServiceSla } from '../../core/statistics/service-hours.ts';
 import type { Database } from '../database.ts';
-import { readStateHistories } from '../incidents/state-history.ts';
+import { readStateHistories } from '../incidents/transitions.ts';
 import { excludedTimes, readMaintenanceTimes } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 import { listOverloadGaps } from './overload.ts';

@@ -1,7 +1,7 @@
-import { measureService, ServiceCalendar, type CountedHours } from '../../core/statistics/service-sla.ts';
+import { ServiceCalendar, measureService, type CountedHours } from '../../core/statistics/service-sla.ts';
 import type { StateSeconds } from '../../core/statistics/sla.ts';
 import type { Database } from '../database.ts';
-import { readStateHistories } from '../incidents/state-history.ts';
+import { readStateHistories } from '../incidents/transitions.ts';
 import { excludedTimes, readMaintenanceTimes } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 import { listServiceGaps } from './service-gaps.ts';

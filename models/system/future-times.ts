@@ -2,12 +2,7 @@ import type { PoolClient } from 'pg';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { PACKED_MARK } from '../checks/recent-results.ts';
-import {
-  moveDeadlines,
-  SCHEDULED_CHUNK,
-  SCHEDULED_COLUMNS,
-  type ScheduledRow,
-} from '../heartbeats/scheduled-deadlines.ts';
+import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } from '../heartbeats/schedule.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /** The time that it is now, and by how much it was set back, in whole milliseconds. */

@@ -1,4 +1,4 @@
-import { listRoutes } from '../alerts/channels.ts';
+import { listRoutes } from '../alerts/routes.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { runOn } from '../sql.ts';

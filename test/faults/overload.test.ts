@@ -4,7 +4,7 @@ import type { Monitor } from '../../core/monitors/monitor.ts';
 import { measureStates } from '../../core/statistics/sla.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import { createChannel } from '../../models/alerts/channels.ts';
-import { readStateHistories } from '../../models/incidents/state-history.ts';
+import { readStateHistories } from '../../models/incidents/transitions.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../models/sql.ts';
 import { listOverloadGaps } from '../../models/statistics/overload.ts';
@@ -14,7 +14,7 @@ import { startEvaluate } from '../../workers/processes/evaluate.ts';
 import { sweep } from '../../workers/system/sweep.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { listQueueBackends } from '../helpers/queue-backend.ts';
-import { openTestRuntime, SETTINGS, type TestRuntime } from '../helpers/runtime.ts';
+import { SETTINGS, openTestRuntime, type TestRuntime } from '../helpers/runtime.ts';
 import { until } from '../helpers/until.ts';
 
 const SECOND = 1000;

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { judgeDomain } from '../../core/checks/domain/observation.ts';
-import { storeBootstrap } from '../../models/checks/registries.ts';
+import { storeBootstrap } from '../../models/checks/lookups.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createDomainProbe, openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
 import { domainStoreOf } from '../../workers/checks/registries.ts';

@@ -8,8 +8,8 @@ import {
   updateToOnline,
   type ChangedAgent,
 } from '../../models/agents/watch.ts';
-import { listWebhookChannels } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import { listWebhookChannels } from '../../models/alerts/routes.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';

@@ -7,9 +7,9 @@ import {
   type Advisory,
   type WarnedMonitor,
 } from '../../models/alerts/advisories.ts';
-import { listRoutes } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
-import { listDomains } from '../../models/checks/domains.ts';
+import { listRoutes } from '../../models/alerts/routes.ts';
+import { listDomains } from '../../models/checks/lookups.ts';
 import { inTransaction, withAdvisoryLock } from '../../models/sql.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain.ts';

@@ -11,8 +11,8 @@ import { identifyEmail } from '../../core/alerts/email.ts';
 import { webhookMessageOf } from '../../core/alerts/envelope.ts';
 import { isStateful } from '../../core/alerts/webhook-format.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/email.ts';
-import { updateGroupMessage } from '../../models/alerts/alert-groups.ts';
-import { updateQuietUntil, moveChat } from '../../models/alerts/chat-connections.ts';
+import { moveChat, updateQuietUntil } from '../../models/alerts/chat-connections.ts';
+import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
 import {
   claimDeliveries,
   countLateDeliveries,
@@ -21,7 +21,7 @@ import {
   type ClaimedAttempt,
   type RecordedAttempt,
 } from '../../models/alerts/delivery-attempts.ts';
-import { openSlackWebhook } from '../../models/alerts/slack-connections.ts';
+import { updateGroupMessage } from '../../models/alerts/summaries.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
@@ -29,9 +29,9 @@ import { runOn } from '../../models/sql.ts';
 import { findReport } from '../../models/statistics/reports.ts';
 import { findZoneReport } from '../../models/statistics/zone-reports.ts';
 import {
+  NOTHING_MORE,
   type AttemptOutcome,
   type AttemptResult,
-  NOTHING_MORE,
   type ChatAttempt,
 } from '../../notifications/attempt-result.ts';
 import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';

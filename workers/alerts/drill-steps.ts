@@ -1,19 +1,19 @@
 import {
+  DRILL_LASTS_MS,
   buildDrillMessage,
   decideDrill,
-  DRILL_LASTS_MS,
   type DrillAnswer,
-  type SkippedChannel,
   type SkipReason,
+  type SkippedChannel,
 } from '../../core/alerts/drill.ts';
-import { planDelivery, QUIET_AHEAD_MS, type ChannelRule } from '../../core/alerts/rules.ts';
+import { QUIET_AHEAD_MS, planDelivery, type ChannelRule } from '../../core/alerts/rules.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { chooseMaintenance } from '../../core/maintenance/window.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
-import { listRoutes, type Route } from '../../models/alerts/channels.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { findMonitorState, listNotifiedChannels, updateDrill, type Drill } from '../../models/alerts/drills.ts';
+import { listRoutes, type Route } from '../../models/alerts/routes.ts';
 import { listAlertMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';

@@ -12,14 +12,14 @@ import {
   type DueHeld,
   type SettledHeld,
 } from '../../models/alerts/held-deliveries.ts';
+import { addToSummaries, holdSummaries, listNewestSummaries, upsertSummaries } from '../../models/alerts/summaries.ts';
 import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
-import { addToSummaries, holdSummaries, listNewestSummaries, upsertSummaries } from '../../models/incidents/storms.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
-import { decideByParents, SENT } from './join-parents.ts';
+import { SENT, decideByParents } from './join-parents.ts';
 
 export type GatheringParts = {
   database: Database;

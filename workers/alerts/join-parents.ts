@@ -3,25 +3,25 @@ import { areWell, extendHold, updateDueAtMs } from '../../core/alerts/parents.ts
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import {
+  FALLBACK_MS,
   deleteEndedHolds,
   endParentHold,
   findFollowed,
   hasOwnFailure,
   joinParent,
   listWaiting,
-  FALLBACK_MS,
   makeDue,
   readBehind,
-  readSentRoot,
   readParentStatus,
+  readSentRoot,
   storeMessage,
   undoClaim,
   type DueChannel,
   type ParentStatus,
   type Root,
 } from '../../models/alerts/parent-holds.ts';
-import { readParents } from '../../models/alerts/parents.ts';
 import type { Database } from '../../models/database.ts';
+import { readParents } from '../../models/monitors/dependencies.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';

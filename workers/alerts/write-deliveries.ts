@@ -2,29 +2,28 @@ import { shouldNotify, type ChannelType } from '../../core/alerts/channel.ts';
 import { buildMonitorMessage, type MonitorMessage } from '../../core/alerts/envelope.ts';
 import { eventOf, type EventState } from '../../core/alerts/event.ts';
 import type { Hold } from '../../core/alerts/hold.ts';
-import { longerHold, planDelivery, QUIET_AHEAD_MS, type DeliveryPlan } from '../../core/alerts/rules.ts';
+import { QUIET_AHEAD_MS, longerHold, planDelivery, type DeliveryPlan } from '../../core/alerts/rules.ts';
 import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import { chooseMaintenance, type AlertMaintenance } from '../../core/maintenance/window.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
 import { CANARY, isCanaryTurn } from '../../core/system/canary.ts';
 import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
-import type { Route } from '../../models/alerts/channels.ts';
 import {
   insertDeliveries,
   insertDropped,
   insertHeld,
-  type NewDelivery,
   supersedeByRules,
   supersedeHeld,
   supersedeRetries,
+  type NewDelivery,
 } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, scheduleAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
-import { listAwaitedRecoveries } from '../../models/alerts/notified-chats.ts';
 import { insertParentHolds, type ParentHold } from '../../models/alerts/parent-holds.ts';
+import { listAwaitedRecoveries, type Route } from '../../models/alerts/routes.ts';
+import { holdSummaries } from '../../models/alerts/summaries.ts';
 import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
-import { holdSummaries } from '../../models/incidents/storms.ts';
 import type { WithIncident } from '../../models/incidents/transitions.ts';
 import { listAlertMaintenance } from '../../models/maintenance/maintenance-times.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';

@@ -2,16 +2,17 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import { followUpDueAtMs, groupKeyOf, groupOpenUntilMs, limitedGroupKey } from '../../core/alerts/group.ts';
 import { openSummary } from '../../core/incidents/storm.ts';
+import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
+import type { ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import {
+  addToSummaries,
   listGatheredMonitors,
   listOpenGroups,
   upsertGroups,
   type OpenGroup,
+  type SummarisedChange,
   type WrittenGroup,
-} from '../../models/alerts/alert-groups.ts';
-import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
-import type { ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
-import { addToSummaries, type SummarisedChange } from '../../models/incidents/storms.ts';
+} from '../../models/alerts/summaries.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 

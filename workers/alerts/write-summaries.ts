@@ -1,5 +1,5 @@
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
-import { isStorm, openSummary, STORM_WINDOW_MS, summaryDueAtMs } from '../../core/incidents/storm.ts';
+import { STORM_WINDOW_MS, isStorm, openSummary, summaryDueAtMs } from '../../core/incidents/storm.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import {
@@ -8,7 +8,7 @@ import {
   listNewestSummaries,
   upsertSummaries,
   type NewestSummary,
-} from '../../models/incidents/storms.ts';
+} from '../../models/alerts/summaries.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 

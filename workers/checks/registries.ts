@@ -1,14 +1,16 @@
 import { HOUR_MS } from '../../core/time.ts';
-import { claimDomain, findDomain, storeDomain } from '../../models/checks/domains.ts';
 import {
-  findBootstrapState,
-  storeBootstrap,
-  updateBootstrapCheckedAt,
-  type BootstrapState,
   acquireRegistry,
+  claimDomain,
+  findBootstrapState,
+  findDomain,
   findRdapService,
   releaseRegistry,
-} from '../../models/checks/registries.ts';
+  storeBootstrap,
+  storeDomain,
+  updateBootstrapCheckedAt,
+  type BootstrapState,
+} from '../../models/checks/lookups.ts';
 import type { Database } from '../../models/database.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';

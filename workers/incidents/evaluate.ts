@@ -2,13 +2,16 @@ import { cleanText } from '../../core/foreign-text.ts';
 import { isDecided } from '../../core/incidents/decided-monitor.ts';
 import { GAUGES, latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { recheckParents } from '../../models/alerts/parents.ts';
-import { listMissedResults } from '../../models/checks/check-record.ts';
-import { resultIdentity, storeResults, type MeasuredResult } from '../../models/checks/check-results.ts';
 import {
+  listMissedResults,
+  resultIdentity,
+  storeResults,
+  type MeasuredResult,
+} from '../../models/checks/check-results.ts';
+import {
+  RecentResultsLost,
   isSteady,
   readRecentFrom,
-  RecentResultsLost,
   restoreRecentResults,
 } from '../../models/checks/recent-results.ts';
 import { scheduleRechecks, type PlannedRecheck } from '../../models/checks/schedule.ts';
@@ -23,10 +26,11 @@ import {
   type EvaluatedMonitor,
   type EvaluatedSource,
 } from '../../models/incidents/evaluation.ts';
-import { insertEvidence } from '../../models/incidents/evidence.ts';
+import { insertEvidence } from '../../models/incidents/incidents.ts';
+import { recheckParents } from '../../models/monitors/dependencies.ts';
 import { inTransaction, sqlStateOf, type Run } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/late-hours.ts';
-import { createPartitions, NO_PARTITION } from '../../models/system/partitions.ts';
+import { NO_PARTITION, createPartitions } from '../../models/system/partitions.ts';
 import { recordChanges, type RecordedChanges, type RecordingParts } from './record-changes.ts';
 import {
   changedSources,

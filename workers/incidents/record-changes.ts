@@ -4,18 +4,18 @@ import { findDownParents, holdForParents, type ParentFacts } from '../../core/al
 import { blame, findCulprits, type Dependency, type FailingDependency } from '../../core/checks/vendor/dependencies.ts';
 import type { Change } from '../../core/incidents/change.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
-import { listRoutes, type Route } from '../../models/alerts/channels.ts';
 import { awaitOwnResults, releaseToParents } from '../../models/alerts/parent-holds.ts';
-import { readParents, recheckDependents } from '../../models/alerts/parents.ts';
+import { listRoutes, type Route } from '../../models/alerts/routes.ts';
 import type { PlannedRecheck } from '../../models/checks/schedule.ts';
 import { storeMonitorStates, type EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
-import { insertEvidence, type NewEvidence } from '../../models/incidents/evidence.ts';
+import { insertEvidence, type NewEvidence } from '../../models/incidents/incidents.ts';
 import {
   listLastNotified,
   recordTransitions,
   type DecidedTransition,
   type WithIncident,
 } from '../../models/incidents/transitions.ts';
+import { readParents, recheckDependents } from '../../models/monitors/dependencies.ts';
 import { findDependencies } from '../../models/monitors/monitor-rows.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';

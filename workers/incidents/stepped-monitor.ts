@@ -5,12 +5,12 @@ import type { Change, SourceFailure } from '../../core/incidents/change.ts';
 import { isFresh, type DecidedMonitor } from '../../core/incidents/decided-monitor.ts';
 import { toFailureEvidence } from '../../core/incidents/failure-evidence.ts';
 import { applyResult, failuresOf } from '../../core/incidents/monitor-state.ts';
-import { firstBadOf, GAUGES, voteOf, type GaugeName, type SourceState } from '../../core/incidents/source-state.ts';
+import { GAUGES, firstBadOf, voteOf, type GaugeName, type SourceState } from '../../core/incidents/source-state.ts';
 import { talksToTarget } from '../../core/monitors/monitor.ts';
 import type { MeasuredResult } from '../../models/checks/check-results.ts';
 import type { PlannedRecheck } from '../../models/checks/schedule.ts';
 import type { EvaluatedMonitor, FirstFailureEvidence } from '../../models/incidents/evaluation.ts';
-import type { NewEvidence } from '../../models/incidents/evidence.ts';
+import type { NewEvidence } from '../../models/incidents/incidents.ts';
 
 /** A monitor as it was before its results of a batch, as it is after them, and what came of them in between. */
 export type SteppedMonitor = {

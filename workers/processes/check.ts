@@ -1,11 +1,11 @@
 import { findVendorPage } from '../../core/checks/vendor/page.ts';
 import { registerSharedAgent, updateLastSeenAt } from '../../models/agents/shared-agents.ts';
-import { createVendorDocumentStore } from '../../models/checks/vendor-pages.ts';
+import { createVendorDocumentStore } from '../../models/checks/lookups.ts';
 import type { HostPort } from '../../net/host-address.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import { openAgentProbe, openServiceProbe } from '../../probes/index.ts';
 import { createVendorPageReader, type VendorPageReader } from '../../probes/vendor.ts';
-import { SERVICE_REGION, QUEUES, type LookupJob } from '../../queues/payloads.ts';
+import { QUEUES, SERVICE_REGION, type LookupJob } from '../../queues/payloads.ts';
 import { workOnChecks } from '../checks/check-queue.ts';
 import { domainStoreOf } from '../checks/registries.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';

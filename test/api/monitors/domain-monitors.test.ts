@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import { recordAdvisories } from '../../../models/alerts/advisories.ts';
 import { storeCertificates } from '../../../models/checks/checks.ts';
-import { storeDomain } from '../../../models/checks/domains.ts';
+import { storeDomain } from '../../../models/checks/lookups.ts';
 import { runOn } from '../../../models/sql.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 

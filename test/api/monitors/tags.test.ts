@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { createAgent } from '../../../models/agents/agents.ts';
-import { listRoutes } from '../../../models/alerts/channels.ts';
+import { listRoutes } from '../../../models/alerts/routes.ts';
 import { runOn } from '../../../models/sql.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 

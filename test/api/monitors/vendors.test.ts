@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createVendorLookup } from '../../../api/monitors/vendors.ts';
 import { VENDORS } from '../../../core/checks/vendor/catalog.ts';
-import { listVendorDocumentRecords } from '../../../models/checks/vendor-pages.ts';
+import { listVendorDocumentRecords } from '../../../models/checks/lookups.ts';
 import { startServiceCheck } from '../../../workers/processes/check.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
 import { openRuntime } from '../../../workers/system/open-runtime.ts';

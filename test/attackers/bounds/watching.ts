@@ -1,9 +1,8 @@
 import type { HttpObservation } from '../../../core/checks/http/observation.ts';
 import { listVendorDocuments } from '../../../core/checks/vendor/document.ts';
 import { findVendorPage } from '../../../core/checks/vendor/page.ts';
-import { claimDomain } from '../../../models/checks/domains.ts';
-import { createVendorDocumentStore } from '../../../models/checks/vendor-pages.ts';
-import { bodyBudget, holdingBodies, OutOfBodyMemory } from '../../../net/body-budget.ts';
+import { claimDomain, createVendorDocumentStore } from '../../../models/checks/lookups.ts';
+import { OutOfBodyMemory, bodyBudget, holdingBodies } from '../../../net/body-budget.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { Judge } from '../../../probes/judging/judge.ts';
 import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';

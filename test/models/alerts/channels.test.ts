@@ -6,11 +6,11 @@ import {
   deleteChannel,
   findChannel,
   listChannels,
-  listRoutes,
   updateChannel,
   type NewChannel,
 } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
+import { listRoutes } from '../../../models/alerts/routes.ts';
 import { openWebhook } from '../../../models/alerts/webhook-secrets.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';

@@ -1,7 +1,15 @@
 import test from 'ava';
 import { learnDomain, unknownDomain } from '../../../core/checks/domain/facts.ts';
-import { claimDomain, deleteOldDomains, findDomain, listDomains, storeDomain } from '../../../models/checks/domains.ts';
-import { deleteIdleRegistries, releaseRegistry, acquireRegistry } from '../../../models/checks/registries.ts';
+import {
+  acquireRegistry,
+  claimDomain,
+  deleteIdleRegistries,
+  deleteOldDomains,
+  findDomain,
+  listDomains,
+  releaseRegistry,
+  storeDomain,
+} from '../../../models/checks/lookups.ts';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 

@@ -1,15 +1,19 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
-import { listChecks, type StoredCheck } from '../../../models/checks/check-record.ts';
-import { storeResults, type MeasuredResult } from '../../../models/checks/check-results.ts';
+import {
+  listChecks,
+  storeResults,
+  type MeasuredResult,
+  type StoredCheck,
+} from '../../../models/checks/check-results.ts';
 import { beginPacking, beginPackingAt, packNextHour } from '../../../models/checks/packed-results.ts';
 import {
+  RecentResultsLost,
   decodeBatch,
   encodeBatch,
   isSteady,
   requireRecentResults,
-  RecentResultsLost,
   restoreRecentResults,
   type SteadyResult,
 } from '../../../models/checks/recent-results.ts';

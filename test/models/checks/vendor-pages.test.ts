@@ -5,7 +5,7 @@ import {
   createVendorDocumentStore,
   deleteUnusedVendorPages,
   listVendorDocumentRecords,
-} from '../../../models/checks/vendor-pages.ts';
+} from '../../../models/checks/lookups.ts';
 import { createVendorPageReader } from '../../../probes/vendor.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';

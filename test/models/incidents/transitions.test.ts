@@ -1,10 +1,10 @@
 import test from 'ava';
 import type { Change } from '../../../core/incidents/change.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
-import { listIncidents } from '../../../models/incidents/history.ts';
-import { recordTransitions } from '../../../models/incidents/transitions.ts';
-import { inTransaction } from '../../../models/sql.ts';
-import { openTestRuntime } from '../../helpers/runtime.ts';
+import { insertTransitions, listIncidents } from '../../../models/incidents/history.ts';
+import { listIncidentSpans, readStateHistories, recordTransitions } from '../../../models/incidents/transitions.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
 test('what a monitor goes through in one batch is written in order, each incident with its own end', async (t) => {
   const { database, tenantId } = await openTestRuntime(t);
@@ -101,3 +101,129 @@ function changeTo(to: MonitorState, atMs: number): Change {
     failures: [],
   };
 }
+
+async function write(
+  { database, tenantId }: TestRuntime,
+  monitorId: string,
+  changes: readonly [atMs: number, to: MonitorState][],
+): Promise<void> {
+  const rows = changes.map(([atMs, to], index) => ({
+    monitorId,
+    tenantId,
+    sequence: index + 1,
+    from: 'pending' as const,
+    to,
+    atMs,
+    detectedAtMs: atMs,
+    cause: null,
+    reason: null,
+    evidence: {},
+  }));
+  await insertTransitions(runOn(database.pool), rows);
+}
+
+test('of each monitor come the last change before the window and all in it, in order', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await write(runtime, 'mon_a', [
+    [1000, 'up'],
+    [2000, 'down'],
+    [3000, 'degraded'],
+    [3000, 'up'],
+    [4000, 'down'],
+    [5000, 'up'],
+  ]);
+  await write(runtime, 'mon_b', [[500, 'up']]);
+  await write(runtime, 'mon_c', [[9000, 'up']]);
+  await write(runtime, 'mon_other', [[3500, 'up']]);
+  const histories = await readStateHistories(runtime.database, {
+    monitorIds: ['mon_a', 'mon_b', 'mon_c', 'mon_nobody', 'mon_a'],
+    fromMs: 3000,
+    toMs: 5000,
+  });
+  t.deepEqual(
+    [...histories],
+    [
+      [
+        'mon_a',
+        [
+          { atMs: 2000, to: 'down' },
+          { atMs: 3000, to: 'degraded' },
+          { atMs: 3000, to: 'up' },
+          { atMs: 4000, to: 'down' },
+        ],
+      ],
+      ['mon_b', [{ atMs: 500, to: 'up' }]],
+      ['mon_c', []],
+      ['mon_nobody', []],
+    ],
+  );
+  t.is((await readStateHistories(runtime.database, { monitorIds: [], fromMs: 0, toMs: 5000 })).size, 0);
+});
+
+test('of two changes at the moment before the window the later one is its state', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await write(runtime, 'mon_a', [
+    [2000, 'down'],
+    [2000, 'up'],
+    [2000, 'paused'],
+  ]);
+  t.deepEqual(
+    (await readStateHistories(runtime.database, { monitorIds: ['mon_a'], fromMs: 3000, toMs: 5000 })).get('mon_a'),
+    [{ atMs: 2000, to: 'paused' }],
+  );
+});
+
+test('a window is found by an index, without reading what else there is of the monitor', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await runtime.database.pool.query(
+    `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+     SELECT 'mon_' || m, n, $1, 'up', 'down', n * 1000, n * 1000, '{}'
+       FROM generate_series(1, 20) m, generate_series(1, 1000) n`,
+    [runtime.tenantId],
+  );
+  await runtime.database.pool.query('VACUUM ANALYZE transitions');
+  const { rows } = await runtime.database.pool.query<{ 'QUERY PLAN': string }>(
+    `EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) SELECT at, to_state FROM transitions
+     WHERE monitor_id = 'mon_7' AND at < 500000 ORDER BY at DESC, sequence DESC LIMIT 1`,
+  );
+  const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+  t.regex(plan, /Index Only Scan Backward using transitions_monitor_time/);
+  t.false(plan.includes('Seq Scan'));
+});
+
+test('incidents that touch a window are found, open ones too', async (t) => {
+  const { database, tenantId } = await openTestRuntime(t);
+  const incident = (id: string, startedAt: number, resolvedAt: number | null) =>
+    database.pool.query(
+      `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
+       detected_at, resolved_at, resolution)
+       VALUES ($1, $2, 'mon_a', 'Shop', 'down', '', '{}', $3, $3, $4::bigint, CASE
+         WHEN $4::bigint IS NOT NULL THEN 'recovered' END)`,
+      [id, tenantId, startedAt, resolvedAt],
+    );
+  await incident('inc_before', 1000, 2999);
+  await incident('inc_into', 2000, 3000);
+  await incident('inc_after', 5000, 6000);
+  await incident('inc_open', 4000, null);
+  t.deepEqual(await listIncidentSpans(database, { monitorId: 'mon_a', fromMs: 3000, toMs: 5000 }), [
+    { startMs: 2000, endMs: 3000 },
+    { startMs: 4000, endMs: null },
+  ]);
+  t.deepEqual(await listIncidentSpans(database, { monitorId: 'mon_b', fromMs: 0, toMs: 9000 }), []);
+});
+
+test('of more changes than are asked for come the newest, without what was before the window', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await write(runtime, 'mon_a', [
+    [1000, 'up'],
+    [3000, 'down'],
+    [4000, 'up'],
+    [5000, 'down'],
+  ]);
+  const read = async (most: number) =>
+    (await readStateHistories(runtime.database, { monitorIds: ['mon_a'], fromMs: 2000, toMs: 6000, most }))
+      .get('mon_a')
+      ?.map(({ atMs }) => atMs);
+  t.deepEqual(await read(2), [4000, 5000]);
+  t.deepEqual(await read(4), [1000, 3000, 4000, 5000]);
+});

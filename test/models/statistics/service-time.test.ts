@@ -1,13 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import { openSummary } from '../../../core/incidents/storm.ts';
 import { BELIEVED_AFTER_MS } from '../../../core/system/service-clock.ts';
-import { upsertGroups } from '../../../models/alerts/alert-groups.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { insertParentHolds } from '../../../models/alerts/parent-holds.ts';
+import { upsertGroups } from '../../../models/alerts/summaries.ts';
 import { takePings } from '../../../models/heartbeats/heartbeats.ts';
-import { recordPingAvailability } from '../../../models/heartbeats/ping-availability.ts';
-import { takeMissed } from '../../../models/heartbeats/watch.ts';
+import { recordPingAvailability, takeMissed } from '../../../models/heartbeats/watch.ts';
 import { runOn } from '../../../models/sql.ts';
 import {
   correctTime,
@@ -21,7 +20,7 @@ import { watchHeartbeats } from '../../../workers/heartbeats/watch.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { retainHistory } from '../../../workers/system/retention.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
-import { addHeartbeat, FAIL, SUCCESS } from '../../helpers/heartbeats.ts';
+import { FAIL, SUCCESS, addHeartbeat } from '../../helpers/heartbeats.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 
 const HOUR_MS = 3_600_000;

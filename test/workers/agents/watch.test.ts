@@ -6,7 +6,7 @@ import { createTenant } from '../../../models/accounts/tenants.ts';
 import { createAgent, deleteAgent, type Agent } from '../../../models/agents/agents.ts';
 import { updateLastSeenAt } from '../../../models/agents/shared-agents.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { recordPingAvailability } from '../../../models/heartbeats/ping-availability.ts';
+import { recordPingAvailability } from '../../../models/heartbeats/watch.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { watchAgents } from '../../../workers/agents/watch.ts';
 import { startAgentWatch } from '../../../workers/processes/watches.ts';

@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { AdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeCertificates } from '../../../models/checks/checks.ts';
-import { storeDomain } from '../../../models/checks/domains.ts';
+import { storeDomain } from '../../../models/checks/lookups.ts';
 import { pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { openKnownDomains } from '../../../probes/domain.ts';
 import { adviseOfExpiries } from '../../../workers/alerts/advisories.ts';

@@ -6,7 +6,7 @@ import { createTenant } from '../../../models/accounts/tenants.ts';
 import type { Agent } from '../../../models/agents/agents.ts';
 import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
-import { addToSummaries, countChangedMonitors, listNewestSummaries } from '../../../models/incidents/storms.ts';
+import { addToSummaries, countChangedMonitors, listNewestSummaries } from '../../../models/alerts/summaries.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';

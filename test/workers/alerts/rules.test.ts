@@ -6,7 +6,7 @@ import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
-import { listPastChanges } from '../../../models/alerts/past-changes.ts';
+import { listPastChanges } from '../../../models/alerts/routes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
@@ -14,7 +14,7 @@ import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
-import { createDeliverer, DELIVERED } from './create-deliverer.ts';
+import { DELIVERED, createDeliverer } from './create-deliverer.ts';
 
 const MINUTE = 60_000;
 

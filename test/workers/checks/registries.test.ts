@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { findRdapService } from '../../../models/checks/registries.ts';
+import { findRdapService } from '../../../models/checks/lookups.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { refreshRegistries } from '../../../workers/checks/registries.ts';
 import { startMaintain } from '../../../workers/processes/maintain.ts';

@@ -1,8 +1,8 @@
 import test from 'ava';
 import type { AnswerEvidence } from '../../../core/incidents/failure-evidence.ts';
 import { openAnswers, sealAnswers } from '../../../models/checks/sealed-jobs.ts';
-import { listEvidence } from '../../../models/incidents/evidence.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
+import { listEvidence } from '../../../models/incidents/incidents.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';

@@ -1,14 +1,14 @@
 import test, { type ExecutionContext } from 'ava';
 import type { MonitorSettings } from '../../../core/monitors/monitor.ts';
 import { takePings } from '../../../models/heartbeats/heartbeats.ts';
-import { recordPingAvailability, recordLostPings } from '../../../models/heartbeats/ping-availability.ts';
+import { recordLostPings, recordPingAvailability } from '../../../models/heartbeats/watch.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { watchHeartbeats, type WatchRound } from '../../../workers/heartbeats/watch.ts';
 import { createEvaluator, type EvaluationOutcome } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
-import { addHeartbeat, FAIL, START, SUCCESS, type TestHeartbeat } from '../../helpers/heartbeats.ts';
+import { FAIL, START, SUCCESS, addHeartbeat, type TestHeartbeat } from '../../helpers/heartbeats.ts';
 import { changeMonitor, openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
 const SECOND = 1000;

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import type { AnswerEvidence } from '../../../core/incidents/failure-evidence.ts';
 import type { MeasuredResult } from '../../../models/checks/check-results.ts';
-import { listEvidence, type IncidentEvidence } from '../../../models/incidents/evidence.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
+import { listEvidence, type IncidentEvidence } from '../../../models/incidents/incidents.ts';
 import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { sweep } from '../../../workers/system/sweep.ts';

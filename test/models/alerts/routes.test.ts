@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { listAwaitedRecoveries } from '../../../models/alerts/notified-chats.ts';
+import { listAwaitedRecoveries } from '../../../models/alerts/routes.ts';
 import { runOn, type Run } from '../../../models/sql.ts';
 import { fillTables } from '../../helpers/database.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { DAY_MS } from '../../../core/time.ts';
-import { listChecks } from '../../../models/checks/check-record.ts';
+import { listChecks } from '../../../models/checks/check-results.ts';
 import { listPings } from '../../../models/heartbeats/ping-record.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';

@@ -1,0 +1,185 @@
+import type { ChannelType } from '../../core/alerts/channel.ts';
+import { eventOf } from '../../core/alerts/event.ts';
+import type { PastChange } from '../../core/alerts/replay.ts';
+import type { ChannelRule } from '../../core/alerts/rules.ts';
+import type { MonitorState } from '../../core/incidents/state.ts';
+import { DAY_MS } from '../../core/time.ts';
+import type { Database } from '../database.ts';
+import { runOn, type Run } from '../sql.ts';
+
+/** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
+export type Route = {
+  monitorId: string;
+  channelId: string;
+  type: ChannelType;
+  followsMaintenance: boolean;
+  /** Within how many seconds alerts of one cause come in one message; 0 = each by itself. */
+  groupSeconds: number;
+  summarizesFlapping: boolean;
+  rules: readonly ChannelRule[] | null;
+  /** The monitor's, where there are rules that may ask for them. */
+  tags: readonly string[] | null;
+  /** Until when alerts of the monitor wait, in Unix milliseconds; null = they do not. */
+  mutedUntilMs: number | null;
+};
+
+/**
+ * The channels that get the events of these monitors: their own tenant's, enabled, connected, and routed to them. Run
+ * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ */
+export async function listRoutes(run: Run, monitorIds: readonly string[]): Promise<Route[]> {
+  if (monitorIds.length === 0) return [];
+  return await run<Route>(
+    `SELECT m.id AS "monitorId", c.id AS "channelId", c.type,
+       c.type <> 'webhook' OR c.follows_maintenance AS "followsMaintenance", c.rules,
+       c.group_seconds AS "groupSeconds", c.summarizes_flapping AS "summarizesFlapping",
+       CASE WHEN c.rules IS NOT NULL THEN m.tags END AS tags, u.muted_until AS "mutedUntilMs"
+     FROM monitors m JOIN channels c ON c.tenant_id = m.tenant_id LEFT JOIN monitor_mutes u ON u.id = m.id
+     WHERE m.id = ANY($1::text[]) AND c.enabled AND c.status = 'connected'
+       AND (c.all_monitors OR EXISTS (SELECT 1 FROM channel_monitors r WHERE r.channel_id = c.id
+         AND r.monitor_id = m.id) OR m.tags && c.any_tags OR (c.all_tags <> '{}' AND m.tags @> c.all_tags))
+     ORDER BY c.id, m.id
+     FOR KEY SHARE OF c`,
+    [monitorIds],
+  );
+}
+
+/**
+ * The webhook channels of these tenants that are enabled and connected, whatever monitors are routed to them: those
+ * that are notified of agents (D-56). Run in the transaction that writes the deliveries: until it ends, a channel that
+ * was found cannot be deleted.
+ */
+export async function listWebhookChannels(
+  run: Run,
+  tenantIds: readonly string[],
+): Promise<{ tenantId: string; channelId: string }[]> {
+  if (tenantIds.length === 0) return [];
+  const rows = await run<{ tenant_id: string; channel_id: string }>(
+    `SELECT c.tenant_id, c.id AS channel_id FROM channels c
+     WHERE c.tenant_id = ANY($1::text[]) AND c.type = 'webhook' AND c.enabled AND c.status = 'connected'
+     ORDER BY c.id FOR KEY SHARE`,
+    [tenantIds],
+  );
+  return rows.map((row) => ({ tenantId: row.tenant_id, channelId: row.channel_id }));
+}
+
+/**
+ * The chats of a tenant that are notified when a report is made: those that want it in UTC, enabled and connected. Run
+ * in the transaction that writes the deliveries: until it ends, a channel that was found cannot be deleted.
+ */
+export async function listReportChannels(run: Run, tenantId: string): Promise<string[]> {
+  const rows = await run<{ id: string }>(
+    `SELECT c.id FROM channels c
+     WHERE c.tenant_id = $1 AND c.wants_reports AND c.report_timezone IS NULL AND c.type <> 'webhook' AND c.enabled
+       AND c.status = 'connected'
+     ORDER BY c.id FOR KEY SHARE`,
+    [tenantId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** That a monitor is up, on its way to a chat; `sequence` is its transition's. */
+type Recovery = { channelId: string; monitorId: string; sequence: number };
+
+/**
+ * A summary gathers no longer than this before its first attempt, in milliseconds. A chat may have asked for a pause,
+ * and a queue may be away.
+ */
+const SUMMARY_OPEN_MS = DAY_MS;
+
+/** Clocks of several processes differ by no more than this, in milliseconds. */
+const CLOCKS_DIFFER_MS = 60_000;
+
+/**
+ * The recoveries among these that their chats wait for: the chat was notified of trouble since the monitor was up last.
+ * Alone or in a summary, and whatever pauses lie between. What is older than the record of deliveries (`recordSinceMs`,
+ * Unix milliseconds) counts as notified where the channel was there. Run it in the transaction that writes the
+ * recoveries, with their monitors locked. One statement, however many monitors recover at once.
+ * 1. `requested`: the recoveries, a row for each chat.
+ * 2. `bad`: of each monitor the transitions to trouble since it was up last.
+ * 3. `gathered`: what summaries to these chats held in that time; it is read only where a chat had no delivery.
+ * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
+ *    by the moment that it shares with its transition, or with a summary that holds it.
+ */
+export async function listAwaitedRecoveries(
+  run: Run,
+  recoveries: readonly Recovery[],
+  recordSinceMs: number,
+): Promise<{ channelId: string; monitorId: string }[]> {
+  if (recoveries.length === 0) return [];
+  return await run<{ channelId: string; monitorId: string }>(
+    `WITH requested AS MATERIALIZED (
+       SELECT * FROM unnest($1::text[], $2::text[], $3::integer[]) AS a (channel_id, monitor_id, sequence)
+     ), bad AS MATERIALIZED (
+       SELECT m.monitor_id, t.sequence, t.detected_at
+       FROM (SELECT DISTINCT monitor_id, sequence FROM requested) m, LATERAL (
+         SELECT t.sequence, t.detected_at FROM transitions t
+         WHERE t.monitor_id = m.monitor_id AND t.sequence < m.sequence AND t.to_state IN ('degraded', 'down', 'unknown')
+           AND t.sequence > coalesce((
+           SELECT u.sequence FROM transitions u WHERE u.monitor_id = m.monitor_id AND u.sequence < m.sequence
+             AND u.to_state = 'up' ORDER BY u.sequence DESC LIMIT 1), 0)
+         OFFSET 0
+       ) t
+     ), gathered AS MATERIALIZED (
+       SELECT d.channel_id, s.monitor_id, s.sequence
+       FROM (SELECT id, channel_id FROM deliveries
+             WHERE channel_id = ANY ($1::text[]) AND event = 'summary'
+               AND created_at BETWEEN (SELECT min(detected_at) FROM bad WHERE detected_at >= $4) - ${SUMMARY_OPEN_MS}
+                 AND (SELECT max(detected_at) FROM bad) + ${CLOCKS_DIFFER_MS}
+             OFFSET 0) d
+       JOIN summary_changes s ON s.delivery_id = d.id
+     )
+     SELECT DISTINCT a.channel_id AS "channelId", a.monitor_id AS "monitorId"
+     FROM requested a JOIN bad b ON b.monitor_id = a.monitor_id JOIN channels c ON c.id = a.channel_id
+     WHERE (b.detected_at < $4 AND b.detected_at >= c.created_at * 1000)
+       OR EXISTS (SELECT FROM deliveries d
+                  WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id
+                    AND d.event LIKE 'monitor.%'
+                    AND (d.attempts > 0 OR NOT EXISTS (SELECT FROM held_deliveries h
+                         WHERE h.delivery_id = d.id AND h.summary_id IS NULL AND h.reason <> 'flapping'))
+                  OFFSET 0)
+       OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)`,
+    [
+      recoveries.map(({ channelId }) => channelId),
+      recoveries.map(({ monitorId }) => monitorId),
+      recoveries.map(({ sequence }) => sequence),
+      recordSinceMs,
+    ],
+  );
+}
+
+/** The most changes that are read, the newest; and monitors, by their creation. */
+const MOST_PAST_CHANGES = 20_000;
+const MOST_MONITORS = 10_000;
+
+type PastRow = Omit<PastChange, 'event'> & { to: MonitorState };
+
+/**
+ * The changes since a moment (Unix milliseconds) of the monitors that are routed to a channel now, in order. At most
+ * the newest `MOST_PAST_CHANGES`, with the incident of each.
+ */
+export async function listPastChanges(
+  database: Pick<Database, 'pool'>,
+  { tenantId, channelId, sinceMs }: { tenantId: string; channelId: string; sinceMs: number },
+): Promise<PastChange[]> {
+  const rows = await runOn(database.pool)<PastRow>(
+    `WITH routed AS MATERIALIZED (
+       SELECT m.id, m.name, m.tags FROM channels c JOIN monitors m ON m.tenant_id = c.tenant_id
+       WHERE c.id = $2 AND c.tenant_id = $1
+         AND (c.all_monitors OR EXISTS (SELECT FROM channel_monitors r WHERE r.channel_id = c.id
+           AND r.monitor_id = m.id) OR m.tags && c.any_tags OR (c.all_tags <> '{}' AND m.tags @> c.all_tags))
+       ORDER BY m.created_at, m.id LIMIT ${MOST_MONITORS}
+     )
+     SELECT r.id AS "monitorId", r.name AS "monitorName", r.tags, t.to_state AS "to", t.detected_at AS "atMs",
+       i.started_at AS "incidentStartedAtMs", i.acknowledged_at AS "acknowledgedAtMs"
+     FROM routed r JOIN transitions t ON t.monitor_id = r.id AND t.at >= $3
+     LEFT JOIN LATERAL (
+       SELECT started_at, acknowledged_at FROM incidents i
+       WHERE i.monitor_id = r.id AND i.started_at <= t.at ORDER BY i.started_at DESC LIMIT 1
+     ) i ON t.to_state <> 'up'
+     WHERE t.to_state <> 'pending'
+     ORDER BY t.at DESC, t.sequence DESC LIMIT ${MOST_PAST_CHANGES}`,
+    [tenantId, channelId, sinceMs],
+  );
+  return rows.toReversed().map(({ to, ...row }) => ({ ...row, event: eventOf({ to }) }));
+}
