@@ -8,18 +8,14 @@ import { Checker } from '../probes/checker.ts';
 import { Judge } from '../probes/judging/judge.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import { StallWatch } from '../probes/stall-watch.ts';
-import { type Assignment, createWorkReader } from './assignment.ts';
-import { CheckIn } from './check-in.ts';
+import { createWorkReader, type Assignment, type KeyPair, type SavedWork, type WorkFile } from './work.ts';
+import { CheckIn, ConnectionStatus, Reachability } from './check-in.ts';
 import { Clock } from './clock.ts';
-import { ConnectionStatus, Reachability } from './connection-status.ts';
 import type { Entry, Journal } from './journal.ts';
-import type { KeyPair } from './key-pair.ts';
-import type { MachineProbe } from './open-probe.ts';
+import type { MachineProbe } from './program.ts';
 import { Outbox, type OutboxEvent } from './outbox.ts';
-import { resultOf } from './result.ts';
+import { createTally, resultOf } from './measurements.ts';
 import type { PullOutcome, ServiceClient } from './service-client.ts';
-import { createTally } from './summary.ts';
-import type { SavedWork, WorkFile } from './work-file.ts';
 
 export type AgentParts = {
   keys: KeyPair;

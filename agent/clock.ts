@@ -1,9 +1,8 @@
 import { agentOffsetMs, nextTickMs } from '../core/agents/ticks.ts';
 import { planStart } from '../core/checks/slots.ts';
-import type { Assignment } from './assignment.ts';
-import type { Wake } from './wake-up.ts';
+import type { Assignment } from './work.ts';
 
-export type ClockOptions = {
+type ClockOptions = {
   /** Measures once and hands the result on; never rejects. `plannedAtMs` is the moment it was to begin. */
   run: (assignment: Assignment, plannedAtMs: number) => Promise<void>;
   /** Probes under way at a time; those beyond wait in order. */
@@ -169,4 +168,33 @@ function takeTick(entry: Entry, nowMs: number): number | null {
   if (startAtMs !== null && startAtMs <= nowMs) return dueAtMs;
   entry.nextCheckAtMs ??= startAtMs;
   return null;
+}
+
+/** Calls back once after the given milliseconds, unless what it returns is called before. */
+export type Wake = (afterMs: number, call: () => void) => () => void;
+
+/** One pending call at the most: asked for twice, it comes at the earlier moment. Moments are Unix milliseconds. */
+export type WakeUp = { at: (atMs: number) => void; cancel: () => void };
+
+/** Makes a wake-up for one duty. */
+export function createWakeUp({ now, wake }: { now: () => number; wake: Wake }, call: () => void): WakeUp {
+  let pending: { atMs: number; cancel: () => void } | null = null;
+  return {
+    at(atMs) {
+      if (pending !== null && pending.atMs <= atMs) return;
+      pending?.cancel();
+      const mine = {
+        atMs,
+        cancel: wake(Math.max(0, atMs - now()), () => {
+          pending = null;
+          call();
+        }),
+      };
+      pending = mine;
+    },
+    cancel() {
+      pending?.cancel();
+      pending = null;
+    },
+  };
 }

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { readAgentEnvironment, type AgentEnvironment } from '../config/agent-environment.ts';
 import { describeFailure } from '../config/failures.ts';
 import type { createLogger as createLoggerType } from '../config/logger.ts';
-import type { startProbe as startProbeType } from './exporter/start.ts';
+import type { startProbe as startProbeType } from './exporter/listener.ts';
 import type { startAgent as startAgentType } from './program.ts';
 
 /** What `--help` says. */
@@ -85,7 +85,7 @@ async function main(args: readonly string[]): Promise<number> {
   const [{ createLogger }, { startAgent }, probing] = await Promise.all([
     import('../config/logger.ts'),
     import('./program.ts'),
-    environment.probe === null ? null : import('./exporter/start.ts'),
+    environment.probe === null ? null : import('./exporter/listener.ts'),
   ]);
   if (hasCompiled()) startAnew(cache);
   const startProbe = probing?.startProbe ?? null;

@@ -1,10 +1,9 @@
 import { MAX_INGEST_RESULTS, type AgentResult, type IngestAnswer } from '../core/agents/wire.ts';
 import { SharedCalls } from '../core/shared-calls.ts';
 import { within } from '../core/time.ts';
-import { backoffMs } from './backoff.ts';
+import { backoffMs, type IngestOutcome } from './service-client.ts';
 import type { Entry, Journal } from './journal.ts';
-import type { IngestOutcome } from './service-client.ts';
-import { createWakeUp, type Wake } from './wake-up.ts';
+import { createWakeUp, type Wake } from './clock.ts';
 
 export type OutboxOptions = {
   journal: Journal;

@@ -5,10 +5,11 @@ import type { HostPort } from '../net/host-address.ts';
 import { SelfCheck } from '../probes/self-check.ts';
 import { Agent, type AgentParts } from './agent.ts';
 import { Journal } from './journal.ts';
-import { loadKeyPair } from './key-pair.ts';
-import { openMachineProbe } from './open-probe.ts';
+import { createWorkFile, loadKeyPair } from './work.ts';
 import { openServiceClient } from './service-client.ts';
-import { createWorkFile } from './work-file.ts';
+import type { AgentCapability } from '../core/agents/capability.ts';
+import type { EchoNotice } from '../probes/icmp.ts';
+import { openAgentProbe, type Probe } from '../probes/probe.ts';
 
 /** Thrown where another agent that runs has the folder. */
 class FolderInUse extends Error {
@@ -114,3 +115,39 @@ function selfCheckOf(hosts: readonly HostPort[], log: Logger): SelfCheck | null 
     },
   });
 }
+
+/** The probe of this machine, and what it can measure. */
+export type MachineProbe = { probe: Probe; capabilities: AgentCapability[]; close: () => Promise<void> };
+
+/**
+ * Opens the probe and finds out what it can do here: echo requests are not granted to every program, everything else
+ * is.
+ */
+export async function openMachineProbe({
+  allowPrivateNetwork,
+  onEchoNotice,
+}: {
+  allowPrivateNetwork: boolean;
+  onEchoNotice: (notice: EchoNotice) => void;
+}): Promise<MachineProbe> {
+  const notices: EchoNotice[] = [];
+  const bothReceived = Promise.withResolvers<void>();
+  const { probe, close } = openAgentProbe({
+    allowPrivateNetwork,
+    onEchoNotice(notice) {
+      onEchoNotice(notice);
+      notices.push(notice);
+      if (notices.length === FAMILIES) bothReceived.resolve();
+    },
+  });
+  await bothReceived.promise;
+  const hasEcho = notices.some(({ means }) => means !== null);
+  return {
+    probe,
+    capabilities: hasEcho ? ['http', 'cert', 'tcp', 'icmp', 'udp'] : ['http', 'cert', 'tcp', 'udp'],
+    close,
+  };
+}
+
+/** IPv4 and IPv6. */
+const FAMILIES = 2;

@@ -3,16 +3,15 @@ import https from 'node:https';
 import type { IngestAnswer, PullAnswer, PullRequest } from '../core/agents/wire.ts';
 import { cleanText } from '../core/foreign-text.ts';
 import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
-import { retryAfterMs } from './backoff.ts';
 
 /**
  * The service did not do what it was asked to. `reason` is for people; `requestedWaitMs` is what it asked to wait, null
  * where it did not.
  */
-export type Failed = { outcome: 'failed'; reason: string; requestedWaitMs: number | null };
+type Failed = { outcome: 'failed'; reason: string; requestedWaitMs: number | null };
 
 /** 401: the token is wrong, revoked, or its agent deleted. */
-export type Unauthorized = { outcome: 'unauthorized' };
+type Unauthorized = { outcome: 'unauthorized' };
 
 /** `serverTimeMs` is the service's clock in Unix milliseconds, whole seconds; null where it does not tell. */
 export type PullOutcome =
@@ -36,7 +35,7 @@ export type ServiceClient = {
   close: () => void;
 };
 
-export type ServiceClientOptions = { serviceUrl: string; token: string; version: string; now: () => number };
+type ServiceClientOptions = { serviceUrl: string; token: string; version: string; now: () => number };
 
 const DEADLINE_MS = 10_000;
 
@@ -171,4 +170,41 @@ function readJson({ body }: Answered): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The wait before trying again lies between this and the longest, in milliseconds. */
+const SHORTEST_MS = 1000;
+const LONGEST_MS = 60_000;
+
+/** The most that a server's Retry-After can ask for, in milliseconds: an agent that waits longer is not coming back. */
+const LONGEST_REQUESTED_WAIT_MS = 10 * 60_000;
+
+/**
+ * How long to wait after this many failures in a row (from 1), in milliseconds. Anywhere between a second and a bound
+ * that doubles from two seconds to a minute, so that a fleet that lost its server does not come back as a herd.
+ * `requestedWaitMs` is what the server asked for, null where it did not: never less than that.
+ */
+export function backoffMs({
+  failures,
+  requestedWaitMs,
+  random,
+}: {
+  failures: number;
+  requestedWaitMs: number | null;
+  random: () => number;
+}): number {
+  const boundMs = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** Math.min(failures, 16));
+  const ownMs = SHORTEST_MS + random() * (boundMs - SHORTEST_MS);
+  return Math.max(ownMs, Math.min(requestedWaitMs ?? 0, LONGEST_REQUESTED_WAIT_MS));
+}
+
+/**
+ * What a Retry-After header asks for in milliseconds: seconds or a date (RFC 9110); null for none, and for what is
+ * neither.
+ */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null;
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
+  const atMs = Date.parse(header);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }

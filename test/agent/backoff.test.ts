@@ -1,6 +1,6 @@
-import test from 'ava';
 import * as fc from 'fast-check';
-import { backoffMs, retryAfterMs } from '../../agent/backoff.ts';
+import test from 'ava';
+import { backoffMs, retryAfterMs } from '../../agent/service-client.ts';
 
 test('the wait lies between a second and a bound that doubles up to a minute', (t) => {
   fc.assert(

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { loadKeyPair } from '../../agent/key-pair.ts';
+import { loadKeyPair } from '../../agent/work.ts';
 import { publicKeyOf, sealFor } from '../helpers/sealed-box.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 

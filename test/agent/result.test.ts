@@ -1,5 +1,5 @@
 import test from 'ava';
-import { resultOf } from '../../agent/result.ts';
+import { resultOf } from '../../agent/measurements.ts';
 import type { Observation } from '../../core/checks/observation.ts';
 import type { Judgement } from '../../core/checks/verdict.ts';
 import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';

@@ -1,9 +1,7 @@
 import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { createWorkReader } from '../../agent/assignment.ts';
-import { loadKeyPair } from '../../agent/key-pair.ts';
-import { createWorkFile, type SavedWork } from '../../agent/work-file.ts';
+import { createWorkFile, createWorkReader, loadKeyPair, type SavedWork } from '../../agent/work.ts';
 import type { WorkItem } from '../../core/agents/wire.ts';
 import { sealFor } from '../helpers/sealed-box.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';

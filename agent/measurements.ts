@@ -1,17 +1,12 @@
-import {
-  UNSUPPORTED_BY_AGENT,
-  type AgentAnswer,
-  type AgentResult,
-  type AgentResultDetail,
-} from '../core/agents/wire.ts';
+import { UNSUPPORTED_BY_AGENT, type AgentAnswer, type AgentResult, type AgentResultDetail } from '../core/agents/wire.ts';
 import type { Observation } from '../core/checks/observation.ts';
-import type { Timings } from '../core/checks/verdict.ts';
+import type { Timings, Vote } from '../core/checks/verdict.ts';
 import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { Checked } from '../probes/checker.ts';
 
 /** A check of a monitor, as it counts. */
-export type Measurement = { monitorId: string } & Omit<Checked, 'conditions'>;
+type Measurement = { monitorId: string } & Omit<Checked, 'conditions'>;
 
 /** A measurement as the service takes it in. A no vote is reported as such, with its reason. */
 export function resultOf({ monitorId, startedAtMs, observation, judgement, answer }: Measurement): AgentResult {
@@ -77,4 +72,57 @@ function timingOf(timings: Timings): Record<string, number> {
 /** Tenths of a millisecond: more than that is noise. */
 function readable(ms: number): number {
   return Math.round(ms * 10) / 10;
+}
+
+/** What happened since the last summary, for the one line that tells of it. */
+type Summary = {
+  checks: number;
+  up: number;
+  degraded: number;
+  down: number;
+  none: number;
+  sent: number;
+  dropped: number;
+  declined: number;
+  lateness_p99_ms: number;
+};
+
+/** Counts what the agent does. */
+type Tally = {
+  checked: (verdict: Vote, latenessMs: number) => void;
+  sent: (results: number) => void;
+  /** Results that had to go because too many waited, or too long. */
+  dropped: (results: number) => void;
+  /** Results that the service does not take in. */
+  declined: (results: number) => void;
+  /** The counts so far, which begin anew. Lateness is the start of a probe minus the moment it was planned for. */
+  take: () => Summary;
+};
+
+/** Beyond this many checks a minute those counted first are enough to tell of lateness. */
+const MOST_SAMPLES = 5000;
+
+/** Makes the counts of one agent. */
+export function createTally(): Tally {
+  let verdicts = { up: 0, degraded: 0, down: 0, none: 0 };
+  let counts = { checks: 0, sent: 0, dropped: 0, declined: 0 };
+  let lateness: number[] = [];
+  return {
+    checked(verdict, latenessMs) {
+      counts.checks += 1;
+      verdicts[verdict] += 1;
+      if (lateness.length < MOST_SAMPLES) lateness.push(Math.max(0, latenessMs));
+    },
+    sent: (results) => void (counts.sent += results),
+    dropped: (results) => void (counts.dropped += results),
+    declined: (results) => void (counts.declined += results),
+    take() {
+      const sorted = lateness.toSorted((a, b) => a - b);
+      const summary = { ...counts, ...verdicts, lateness_p99_ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0 };
+      verdicts = { up: 0, degraded: 0, down: 0, none: 0 };
+      counts = { checks: 0, sent: 0, dropped: 0, declined: 0 };
+      lateness = [];
+      return summary;
+    },
+  };
 }
