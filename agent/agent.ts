@@ -1,21 +1,25 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
+import type { AgentCapability } from '../core/agents/capability.ts';
 import type { IngestAnswer } from '../core/agents/wire.ts';
 import { traceOf } from '../core/checks/trace-context.ts';
 import type { Vote } from '../core/checks/verdict.ts';
 import { HOUR_MS, within } from '../core/time.ts';
 import { Checker } from '../probes/checker.ts';
 import { Judge } from '../probes/judging/judge.ts';
+import type { Probe } from '../probes/probe.ts';
 import type { SelfCheck } from '../probes/self-check.ts';
 import { StallWatch } from '../probes/stall-watch.ts';
-import { createWorkReader, type Assignment, type KeyPair, type SavedWork, type WorkFile } from './work.ts';
 import { CheckIn, ConnectionStatus, Reachability } from './check-in.ts';
 import { Clock } from './clock.ts';
 import type { Entry, Journal } from './journal.ts';
-import type { MachineProbe } from './program.ts';
-import { Outbox, type OutboxEvent } from './outbox.ts';
 import { createTally, resultOf } from './measurements.ts';
+import { Outbox, type OutboxEvent } from './outbox.ts';
 import type { PullOutcome, ServiceClient } from './service-client.ts';
+import { createWorkReader, type Assignment, type KeyPair, type SavedWork, type WorkFile } from './work.ts';
+
+/** The probe of this machine, and what it can measure. */
+export type MachineProbe = { probe: Probe; capabilities: AgentCapability[]; close: () => Promise<void> };
 
 export type AgentParts = {
   keys: KeyPair;

@@ -1,7 +1,7 @@
-import type { PullRequest } from '../core/agents/wire.ts';
-import { backoffMs, type PullOutcome, type ServiceClient } from './service-client.ts';
-import { createWakeUp, type Wake, type WakeUp } from './clock.ts';
 import type { Logger } from 'pino';
+import type { PullRequest } from '../core/agents/wire.ts';
+import { createWakeUp, type Wake, type WakeUp } from './clock.ts';
+import { backoffMs, type PullOutcome, type ServiceClient } from './service-client.ts';
 
 type CheckInOptions = {
   pull: ServiceClient['pull'];

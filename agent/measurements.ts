@@ -1,4 +1,9 @@
-import { UNSUPPORTED_BY_AGENT, type AgentAnswer, type AgentResult, type AgentResultDetail } from '../core/agents/wire.ts';
+import {
+  UNSUPPORTED_BY_AGENT,
+  type AgentAnswer,
+  type AgentResult,
+  type AgentResultDetail,
+} from '../core/agents/wire.ts';
 import type { Observation } from '../core/checks/observation.ts';
 import type { Timings, Vote } from '../core/checks/verdict.ts';
 import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';

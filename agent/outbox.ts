@@ -1,9 +1,9 @@
 import { MAX_INGEST_RESULTS, type AgentResult, type IngestAnswer } from '../core/agents/wire.ts';
 import { SharedCalls } from '../core/shared-calls.ts';
 import { within } from '../core/time.ts';
-import { backoffMs, type IngestOutcome } from './service-client.ts';
-import type { Entry, Journal } from './journal.ts';
 import { createWakeUp, type Wake } from './clock.ts';
+import type { Entry, Journal } from './journal.ts';
+import { backoffMs, type IngestOutcome } from './service-client.ts';
 
 export type OutboxOptions = {
   journal: Journal;

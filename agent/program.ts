@@ -2,14 +2,13 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { lockExclusively } from '../config/exclusive-lock.ts';
 import type { HostPort } from '../net/host-address.ts';
-import { SelfCheck } from '../probes/self-check.ts';
-import { Agent, type AgentParts } from './agent.ts';
-import { Journal } from './journal.ts';
-import { createWorkFile, loadKeyPair } from './work.ts';
-import { openServiceClient } from './service-client.ts';
-import type { AgentCapability } from '../core/agents/capability.ts';
 import type { EchoNotice } from '../probes/icmp.ts';
-import { openAgentProbe, type Probe } from '../probes/probe.ts';
+import { openAgentProbe } from '../probes/probe.ts';
+import { SelfCheck } from '../probes/self-check.ts';
+import { Agent, type AgentParts, type MachineProbe } from './agent.ts';
+import { Journal } from './journal.ts';
+import { openServiceClient } from './service-client.ts';
+import { createWorkFile, loadKeyPair } from './work.ts';
 
 /** Thrown where another agent that runs has the folder. */
 class FolderInUse extends Error {
@@ -116,14 +115,14 @@ function selfCheckOf(hosts: readonly HostPort[], log: Logger): SelfCheck | null 
   });
 }
 
-/** The probe of this machine, and what it can measure. */
-export type MachineProbe = { probe: Probe; capabilities: AgentCapability[]; close: () => Promise<void> };
+/** IPv4 and IPv6. */
+const FAMILIES = 2;
 
 /**
  * Opens the probe and finds out what it can do here: echo requests are not granted to every program, everything else
  * is.
  */
-export async function openMachineProbe({
+async function openMachineProbe({
   allowPrivateNetwork,
   onEchoNotice,
 }: {
@@ -148,6 +147,3 @@ export async function openMachineProbe({
     close,
   };
 }
-
-/** IPv4 and IPv6. */
-const FAMILIES = 2;

@@ -1,10 +1,10 @@
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PullAnswer, WorkItem, WorkSecrets } from '../core/agents/wire.ts';
-import { DAY_MS, HOUR_MS } from '../core/time.ts';
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { checkTargetOf } from '../core/agents/work-item.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
+import { DAY_MS, HOUR_MS } from '../core/time.ts';
 
 /** The work as the service gave it, secrets sealed, and the tag that it had. */
 export type SavedWork = { answer: PullAnswer; etag: string | null };
@@ -171,7 +171,7 @@ const UNOPENED: OpenedSecrets = {
 const NO_SECRETS: OpenedSecrets = { outcome: 'opened', secrets: {} };
 
 /** Makes the reader of an agent with its keys. A box that was opened once is not opened again. */
-export function createWorkReader({ open }: KeyPair): WorkReader {
+export function createWorkReader(keys: KeyPair): WorkReader {
   let known = new Map<string, OpenedSecrets>();
 
   const openSecrets = async (item: WorkItem): Promise<OpenedSecrets> => {
@@ -180,7 +180,7 @@ export function createWorkReader({ open }: KeyPair): WorkReader {
     if (item.sealedSecrets === undefined) return NO_SECRETS;
     const already = known.get(item.sealedSecrets);
     if (already !== undefined) return already;
-    const secrets = await open(item.sealedSecrets);
+    const secrets = await keys.open(item.sealedSecrets);
     return secrets === null ? UNOPENED : { outcome: 'opened', secrets };
   };
 

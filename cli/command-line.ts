@@ -1,8 +1,8 @@
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { PLANS } from '../core/accounts/plans.ts';
 import type { TokenScope } from '../core/accounts/roles.ts';
-import { PROCESSES } from './commands/fleet.ts';
-import type { Expiry } from './commands/tokens.ts';
+import type { Expiry } from './commands/accounts.ts';
+import { PROCESSES, checkHealth, runAgent, runFleetProcess } from './commands/processes.ts';
 
 /**
  * Adds every command with its options. What a command does is loaded when it runs: help and wrong usage need none of
@@ -39,9 +39,7 @@ function addServiceCommands(program: Command): void {
       ).choices(['start', 'router', ...Object.keys(PROCESSES)]),
     )
     .option('--ready', 'whether it can also reach its database and queue (/readyz)')
-    .action(async (name, options) =>
-      (await import('./commands/health.ts')).checkHealth({ ...options, name }, process.env),
-    );
+    .action((name, options) => checkHealth({ ...options, name }, process.env));
   program
     .command('migrate')
     .description('migrate the database; with BOOTSTRAP_TOKEN set, also create the first tenant in an empty one')
@@ -61,9 +59,7 @@ function addProcessCommands(program: Command): void {
     program
       .command(name)
       .description(`${description}; needs DATABASE_URL`)
-      .action(async () =>
-        (await import('./commands/fleet.ts')).runFleetProcess(name as keyof typeof PROCESSES, process.env),
-      );
+      .action(() => runFleetProcess(name as keyof typeof PROCESSES, process.env));
 }
 
 function addTenantCommands(program: Command): void {
@@ -112,19 +108,19 @@ function addTokenCommands(program: Command): void {
     .option('--expires <duration>', 'duration such as 12h or 90d, or never', parseExpiry, 'never')
     .option('--name <name>', 'name of the token', parseName, 'Created on the command line')
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./commands/tokens.ts')).makeToken(options));
+    .action(async (options) => (await import('./commands/accounts.ts')).makeToken(options));
   token
     .command('list')
     .description('list the tokens of an account, without their values')
     .requiredOption('--tenant <id>', 'account ID')
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./commands/tokens.ts')).printTokens(options));
+    .action(async (options) => (await import('./commands/accounts.ts')).printTokens(options));
   token
     .command('revoke')
     .description('revoke a token immediately')
     .requiredOption('--id <id>', 'token ID')
     .option('--json', 'print JSON')
-    .action(async (options) => (await import('./commands/tokens.ts')).revokeToken(options));
+    .action(async (options) => (await import('./commands/accounts.ts')).revokeToken(options));
 }
 
 function addAgentCommands(program: Command): void {
@@ -132,7 +128,7 @@ function addAgentCommands(program: Command): void {
   agent
     .command('run')
     .description('run the private agent that SPOTCHECK_URL and SPOTCHECK_AGENT_TOKEN name in this process')
-    .action(async () => (await import('./commands/fleet.ts')).runAgent(process.env));
+    .action(() => runAgent(process.env));
   agent
     .command('create')
     .description('create a private agent; its token is shown once')

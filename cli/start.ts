@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { serveApi, type RunningApi, openApiDatabase } from '../api/serve.ts';
+import { openApiDatabase, serveApi, type RunningApi } from '../api/serve.ts';
 import type { Environment } from '../config/environment.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
@@ -25,9 +25,9 @@ import {
   startMaintenanceWatch,
   startParentWatch,
 } from '../workers/processes/watches.ts';
-import { type RunningProcess, type Runtime, stopAll } from '../workers/runtime.ts';
+import { stopAll, type RunningProcess, type Runtime } from '../workers/runtime.ts';
 import { openRuntime } from '../workers/system/open-runtime.ts';
-import { bootstrap, type FirstStart } from './bootstrap.ts';
+import { bootstrap, type FirstStart } from './commands/accounts.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
 
 /** What the workers finish within when the service stops, in milliseconds; the longest probe takes 10 s. */

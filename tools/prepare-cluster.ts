@@ -6,9 +6,14 @@ import { spawnSync } from 'node:child_process';
 import { chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chooseAccount } from '../cli/embedded-postgres/cluster.ts';
-import { PREPARED, PREPARED_PASSWORD } from '../cli/embedded-postgres/prepared-cluster.ts';
-import { CLUSTER_OPTIONS, locateBinaries, runInitdb } from '../cli/embedded-postgres/programs.ts';
+import {
+  CLUSTER_OPTIONS,
+  PREPARED,
+  PREPARED_PASSWORD,
+  chooseAccount,
+  locateBinaries,
+  runInitdb,
+} from '../cli/embedded-postgres/cluster.ts';
 
 /** Makes a prepared cluster in `folder`, which must not exist. */
 export async function prepareCluster(folder: string): Promise<void> {

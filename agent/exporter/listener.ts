@@ -1,18 +1,18 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { dump } from 'js-yaml';
 import type { Logger } from 'pino';
+import type { ProbeEnvironment } from '../../config/agent-environment.ts';
+import { describePortFailure } from '../../config/failures.ts';
 import { quote } from '../../core/foreign-text.ts';
 import { EXPOSITION_TYPE } from '../../core/statistics/exposition.ts';
 import { within } from '../../core/time.ts';
 import { startDeadline } from '../../net/timeline.ts';
 import { Exporter, type ProbeOutcome } from './exporter.ts';
-import { InvalidModules, readModules, type Module } from './modules.ts';
-import { readFileSync } from 'node:fs';
-import type { ProbeEnvironment } from '../../config/agent-environment.ts';
-import { describePortFailure } from '../../config/failures.ts';
 import type { Fields } from './fields.ts';
+import { InvalidModules, readModules, type Module } from './modules.ts';
 
 export type ListenerOptions = {
   host: string;

@@ -2,10 +2,10 @@ import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { MS_OF_WORK, measureSearch } from '../../core/checks/judging-work.ts';
 import { JUDGING_BUDGET_MS } from '../../core/checks/judging.ts';
+import { labelValue, writeHead, writeSample } from '../../core/statistics/exposition.ts';
 import type { Guard } from '../../net/address-guard.ts';
 import { resolveHost } from '../../net/host-address.ts';
 import type { AddressChoice, Pattern } from './fields.ts';
-import { labelValue, writeHead, writeSample } from '../../core/statistics/exposition.ts';
 
 /** Thrown where a probe fails: its message is a line of the log of `debug=true`, without secrets. */
 export class ProbeFailure extends Error {

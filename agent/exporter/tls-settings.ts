@@ -1,6 +1,12 @@
 import { X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
-import tls, { type ConnectionOptions, type DetailedPeerCertificate, type SecureContext, type SecureVersion, type TLSSocket } from 'node:tls';
+import tls, {
+  type ConnectionOptions,
+  type DetailedPeerCertificate,
+  type SecureContext,
+  type SecureVersion,
+  type TLSSocket,
+} from 'node:tls';
 import type { Fields } from './fields.ts';
 import type { Gauges } from './run.ts';
 

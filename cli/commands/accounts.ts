@@ -1,10 +1,23 @@
 import { randomBytes } from 'node:crypto';
-import type { Plan } from '../../core/accounts/plans.ts';
+import type { AuditAction } from '../../core/accounts/audit-entry.ts';
+import { PLAN_LIMITS, type Plan } from '../../core/accounts/plans.ts';
+import type { TokenScope } from '../../core/accounts/roles.ts';
+import {
+  createApiToken,
+  generateToken,
+  isTokenKnown,
+  listApiTokens,
+  revokeApiToken,
+} from '../../models/accounts/api-tokens.ts';
+import { OPERATOR, authorOf } from '../../models/accounts/audit-log.ts';
 import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
 import { createUser, findUserByEmail, resetAccess, setOperator } from '../../models/accounts/users.ts';
+import type { Database } from '../../models/database.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
-import { print, Refusal } from '../output.ts';
-import { withDatabase } from '../with-database.ts';
+import { isFirstStartOver, recordFirstStartOver } from '../../models/system/service-marks.ts';
+import { Refusal, print } from '../output.ts';
+import { getTenant, withDatabase } from '../with-database.ts';
 
 type CreateOptions = { name: string; plan: Plan; email?: string; json?: boolean };
 
@@ -97,4 +110,142 @@ export async function changeOperator(options: { email: string; revoke?: boolean;
 
 function unknownUser(email: string): Refusal {
   return new Refusal(`No console user with the email address ${JSON.stringify(email)} was found`);
+}
+
+/** In how many seconds a token expires. */
+export type Expiry = number | 'never';
+
+type TokenOptions = { tenant: string; scopes: TokenScope[]; expires: Expiry; name: string; json?: boolean };
+
+/** `token create`: an API token of a tenant. */
+export async function makeToken(options: TokenOptions): Promise<void> {
+  const { tenant: tenantId, scopes, expires, name } = options;
+  const made = await withDatabase(async ({ database, author, environment, newId, nowMs }) => {
+    const tenant = await getTenant(database, tenantId);
+    const token = generateToken('spk', environment.cell);
+    const expiresAt = expires === 'never' ? null : Math.floor(nowMs / 1000) + expires;
+    const limit = PLAN_LIMITS[tenant.plan].tokens;
+    const created = await createApiToken(
+      database,
+      { id: newId('tok'), tenantId, name, token, scopes, expiresAt, nowMs, author: author('token.created') },
+      limit,
+    );
+    if (created === null)
+      throw new Refusal(
+        `The ${tenant.plan} plan allows at most ${limit} API tokens, and ${tenantId} has reached the limit: revoke ` +
+          'one first',
+      );
+    return { id: created.id, token, scopes, expires_at: expiresAt };
+  });
+  print(made, options);
+}
+
+/** `token list`: a tenant's tokens without their values. */
+export async function printTokens(options: { tenant: string; json?: boolean }): Promise<void> {
+  const tokens = await withDatabase(async ({ database }) =>
+    listApiTokens(database, (await getTenant(database, options.tenant)).id),
+  );
+  print(
+    tokens.map(({ id, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt }) => ({
+      id,
+      name,
+      scopes,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      revoked_at: revokedAt,
+      last_used_at: lastUsedAt,
+    })),
+    options,
+  );
+}
+
+/** `token revoke`: ends a token. */
+export async function revokeToken(options: { id: string; json?: boolean }): Promise<void> {
+  const revoked = await withDatabase(({ database, author, nowMs }) =>
+    revokeApiToken(database, { id: options.id, nowMs, author: author('token.revoked') }),
+  );
+  if (!revoked) throw new Refusal(`No valid token ${options.id} was found`);
+  print({ id: options.id, revoked: true }, options);
+}
+
+/**
+ * What the first start made; token and password are null where the operator gave them, who is not to find them in a
+ * log.
+ */
+export type FirstStart = { token: string | null; email: string; password: string | null };
+
+export type BootstrapOptions = {
+  newId: (prefix: IdPrefix) => string;
+  nowMs: number;
+  /** The name of this cell; null or absent = it has none. */
+  cell?: string | null;
+  token: string | null;
+  password: string | null;
+};
+
+/** The tenant, the console user and the token of a first start have these names. */
+const TENANT = 'default';
+const EMAIL = 'admin@localhost';
+
+/**
+ * Makes an empty installation usable: the tenant `default` on the plan `pro`, an operator of the console and a
+ * read-write token. Null after the first start, whatever became of these. A first start that was killed half-way is
+ * completed by the next.
+ */
+export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
+  const { newId, nowMs } = options;
+  if (await isFirstStartOver(database, nowMs)) return null;
+  const author = (action: AuditAction) => authorOf(OPERATOR, action, options);
+  // Killed after it had made all, and before it could say so.
+  if ((await findUserByEmail(database, EMAIL)) !== null) {
+    await recordFirstStartOver(database, nowMs);
+    return null;
+  }
+  const tenant = (await listTenants(database)).find(({ name }) => name === TENANT);
+  const tenantId =
+    tenant?.id ??
+    (
+      await createTenant(database, {
+        id: newId('ten'),
+        name: TENANT,
+        plan: 'pro',
+        nowMs,
+        author: author('account.created'),
+      })
+    )?.id;
+  if (tenantId === undefined) return null;
+  const token = options.token ?? generateToken('spk', options.cell);
+  const password = options.password ?? randomBytes(12).toString('base64url');
+  const scopes = ['read' as const, 'write' as const];
+  if (!(await isTokenKnown(database, token)))
+    await createApiToken(
+      database,
+      {
+        id: newId('tok'),
+        tenantId,
+        name: 'first start',
+        token,
+        scopes,
+        expiresAt: null,
+        nowMs,
+        author: author('token.created'),
+      },
+      PLAN_LIMITS.pro.tokens,
+    );
+  await createUser(database, {
+    id: newId('usr'),
+    tenantId,
+    email: EMAIL,
+    role: 'owner',
+    passwordHash: await hashPassword(password),
+    isOperator: true,
+    nowMs,
+    author: author('member.created'),
+  });
+  await recordFirstStartOver(database, nowMs);
+  return {
+    token: options.token === null ? token : null,
+    email: EMAIL,
+    password: options.password === null ? password : null,
+  };
 }

@@ -1,9 +1,9 @@
 import { copyFile, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { bootstrap } from '../bootstrap.ts';
 import { backUpCluster } from '../embedded-postgres/backup.ts';
-import { print, Refusal } from '../output.ts';
+import { Refusal, print } from '../output.ts';
 import { findDatabase, serviceEnvironment, withDatabase } from '../with-database.ts';
+import { bootstrap } from './accounts.ts';
 
 /** Where the generated key ring lies in a data directory. */
 const SECRET_KEYS = 'secret-keys';

@@ -3,9 +3,8 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { commandLineOf, identifyProcess, isRunning } from '../../config/processes.ts';
-import type { Cluster } from './cluster.ts';
+import { SUPERUSER, dataDirectoryArguments, programEnvironment, type Cluster } from './cluster.ts';
 import { awaitConnection } from './connection.ts';
-import { dataDirectoryArguments, programEnvironment, SUPERUSER } from './programs.ts';
 
 /**
  * Settings for one service on one machine, given on the command line so that a new release brings its own. Small rather

@@ -1,5 +1,5 @@
-import * as fc from 'fast-check';
 import test from 'ava';
+import * as fc from 'fast-check';
 import { backoffMs, retryAfterMs } from '../../agent/service-client.ts';
 
 test('the wait lies between a second and a bound that doubles up to a minute', (t) => {

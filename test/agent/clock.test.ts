@@ -1,6 +1,6 @@
 import test from 'ava';
-import { assign, type Assignment } from '../../agent/work.ts';
 import { Clock } from '../../agent/clock.ts';
+import { assign, type Assignment } from '../../agent/work.ts';
 import { agentOffsetMs } from '../../core/agents/ticks.ts';
 import { manualTime } from '../helpers/manual-time.ts';
 

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { bootstrap } from '../../cli/bootstrap.ts';
+import { bootstrap } from '../../cli/commands/accounts.ts';
 import { findTokenHolder } from '../../models/accounts/api-tokens.ts';
 import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
 import { findUserByEmail } from '../../models/accounts/users.ts';

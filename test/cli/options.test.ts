@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { Command } from 'commander';
 import { addCommands } from '../../cli/command-line.ts';
-import { PROCESSES } from '../../cli/commands/fleet.ts';
+import { PROCESSES } from '../../cli/commands/processes.ts';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { loadOrCreateSecretKeys } from '../../config/secret-keys.ts';
 import { createApiToken, generateToken, listApiTokens } from '../../models/accounts/api-tokens.ts';

@@ -1,11 +1,14 @@
 import { chown, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { chooseAccount } from '../../cli/embedded-postgres/cluster.ts';
+import {
+  PREPARED_PASSWORD,
+  chooseAccount,
+  copyPreparedCluster,
+  locateBinaries,
+} from '../../cli/embedded-postgres/cluster.ts';
 import { canConnect } from '../../cli/embedded-postgres/connection.ts';
 import { databaseUrlOf, launchPostmaster, stopPostmaster } from '../../cli/embedded-postgres/postmaster.ts';
-import { copyPreparedCluster, PREPARED_PASSWORD } from '../../cli/embedded-postgres/prepared-cluster.ts';
-import { locateBinaries } from '../../cli/embedded-postgres/programs.ts';
 import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { prepareCluster } from '../../tools/prepare-cluster.ts';
 import { testDataDirectory } from '../helpers/test-servers.ts';

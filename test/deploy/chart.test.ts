@@ -1,10 +1,10 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Ajv } from 'ajv';
 import test, { type ExecutionContext } from 'ava';
 import { load, loadAll } from 'js-yaml';
-import { PROCESSES } from '../../cli/commands/fleet.ts';
+import { PROCESSES } from '../../cli/commands/processes.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { isInstalled, runCommand } from '../helpers/command.ts';
 import { ROOT } from '../helpers/program.ts';

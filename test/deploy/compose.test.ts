@@ -1,9 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import test from 'ava';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
-import { PROCESSES } from '../../cli/commands/fleet.ts';
+import { PROCESSES } from '../../cli/commands/processes.ts';
 import { ROOT } from '../helpers/program.ts';
 
 type Service = {

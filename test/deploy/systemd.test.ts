@@ -1,7 +1,7 @@
-import { cp, readdir, readFile } from 'node:fs/promises';
+import { cp, readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { PROCESSES } from '../../cli/commands/fleet.ts';
+import { PROCESSES } from '../../cli/commands/processes.ts';
 import { isInstalled, runCommand } from '../helpers/command.ts';
 import { ROOT } from '../helpers/program.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { bootstrap } from '../../cli/bootstrap.ts';
+import { bootstrap } from '../../cli/commands/accounts.ts';
 import { FLEET, type ProcessName } from '../../config/processes.ts';
 import { closeDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
