@@ -3,7 +3,7 @@ import helmet from 'helmet';
 import { CANARY_PATH } from '../core/system/canary.ts';
 import { keepAccountChecks } from '../models/monitors/monitor-overview.ts';
 import { isTimeSettled } from '../models/system/service-clock.ts';
-import { createWriteProof } from '../models/system/write-proof.ts';
+import { createWriteProof } from '../models/system/service-marks.ts';
 import { EMAIL_CONFIRM_PATH, EMAIL_UNSUBSCRIBE_PATH } from '../notifications/email/links.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';

@@ -3,7 +3,6 @@ import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { authorOf as systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
-import { createBatched } from '../../models/batched.ts';
 import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import {
   createHeartbeats,
@@ -16,6 +15,7 @@ import {
   type NewHeartbeat,
   type SlugKey,
 } from '../../models/heartbeats/slugs.ts';
+import { createBatched } from '../../models/sql.ts';
 import { ApiError, accept, badRequest } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';

@@ -7,6 +7,7 @@ import {
 } from '../../core/maintenance/window.ts';
 import { toLocalTime } from '../../core/time-zones.ts';
 import { DAY_MS, DAY_SECONDS } from '../../core/time.ts';
+import { previewMonitors } from '../../models/maintenance/maintenance-times.ts';
 import {
   isRecurring,
   listOccurrences,
@@ -15,7 +16,6 @@ import {
   type Released,
 } from '../../models/maintenance/occurrences.ts';
 import { listStarts } from '../../models/maintenance/recurrence.ts';
-import { previewMonitors } from '../../models/maintenance/window-preview.ts';
 import {
   TooManyWindows,
   UnknownMonitors,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { findTokenHolders, type TokenHolder } from '../../models/accounts/api-tokens.ts';
 import { findSessionHolder } from '../../models/accounts/sessions.ts';
-import { createBatched, type Batched } from '../../models/batched.ts';
+import { createBatched, type Batched } from '../../models/sql.ts';
 import { sessionCookie } from '../accounts/session/cookie.ts';
 import type { Parts } from '../handler.ts';
 import { contextOf, sessionCaller, tokenCaller, type Caller } from '../request-context.ts';

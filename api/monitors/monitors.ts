@@ -4,7 +4,6 @@ import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { isAgentChecked } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/protocol.ts';
-import { createBatched } from '../../models/batched.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
 import {
   findMonitor,
@@ -13,6 +12,7 @@ import {
   type FoundMonitor,
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
+import { createBatched } from '../../models/sql.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';

@@ -3,7 +3,7 @@ import { readServiceHours } from '../../core/statistics/service-hours.ts';
 import { serviceFigures, type CountedHours } from '../../core/statistics/service-sla.ts';
 import { sumSeconds } from '../../core/statistics/sla.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
-import { MOST_TAGGED, measureTags } from '../../models/statistics/tag-sla.ts';
+import { MOST_TAGGED, measureTags } from '../../models/statistics/period-facts.ts';
 import { badRequest } from '../api-error.ts';
 import type { Handler, Parts, Query } from '../handler.ts';
 import { requireDecimal, requireWholeNumbers } from '../pagination.ts';

@@ -28,11 +28,9 @@ import {
 } from '../../models/maintenance/maintenance-times.ts';
 import { findMeasuredMonitor } from '../../models/monitors/monitors.ts';
 import { runOn } from '../../models/sql.ts';
-import { readStatistics } from '../../models/statistics/monitor-statistics.ts';
-import { listOverloadGaps } from '../../models/statistics/overload.ts';
 import { rolledUntilMs } from '../../models/statistics/rollups.ts';
-import { listServiceGaps, type ServiceGap } from '../../models/statistics/service-gaps.ts';
-import { meanTimings, type SeriesPoint, type Tally } from '../../models/statistics/statistics.ts';
+import { listOverloadGaps, listServiceGaps, type ServiceGap } from '../../models/statistics/service-gaps.ts';
+import { meanTimings, readStatistics, type SeriesPoint, type Tally } from '../../models/statistics/statistics.ts';
 import { notFound } from '../api-error.ts';
 import { presentTimings } from '../checks/checks.ts';
 import type { Handler, Parts } from '../handler.ts';

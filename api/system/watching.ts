@@ -19,12 +19,14 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { sqlStateOf } from '../../models/sql.ts';
 import {
   deleteCanaryAddress,
+  findPeerHeartbeat,
+  isNotifiedOf,
+  isTokenOf,
   listCanaryAddresses,
   openCanaryAddress,
   storeCanaryAddress,
 } from '../../models/system/canary-addresses.ts';
 import { findCanary } from '../../models/system/canary.ts';
-import { findPeerHeartbeat, isNotifiedOf, isTokenOf } from '../../models/system/peers.ts';
 import { ApiError, badRequest } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
 import type { Parts } from '../handler.ts';

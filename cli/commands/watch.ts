@@ -14,13 +14,13 @@ import { deleteMonitor } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
 import {
   deleteCanaryAddress,
+  findPeerHeartbeat,
   listCanaryAddresses,
   nameAddress,
   storeCanaryAddress,
   type CanaryAddress,
 } from '../../models/system/canary-addresses.ts';
 import { findCanary } from '../../models/system/canary.ts';
-import { findPeerHeartbeat } from '../../models/system/peers.ts';
 import { Refusal, print } from '../output.ts';
 import { ServiceRefusal, callService } from '../service-call.ts';
 import { getTenant, withDatabase, type CommandContext } from '../with-database.ts';

@@ -15,7 +15,7 @@ export const PACKED_MARK = 'packed_results';
 
 /**
  * A transaction that began later than this after the end of an hour records the hour as late
- * (models/statistics/late-hours.ts), by the database's clock, in milliseconds. One that began before may hold results
+ * (models/statistics/rollups.ts), by the database's clock, in milliseconds. One that began before may hold results
  * of it that no other session sees yet: the hour waits for its end.
  */
 export const LATE_AFTER_MS = 60_000;

@@ -2,7 +2,7 @@ import type { HeartbeatSettings } from '../../core/heartbeats/deadlines.ts';
 import type { HeartbeatObservation } from '../../core/heartbeats/judge.ts';
 import type { Database } from '../database.ts';
 import { runOn, withAdvisoryLock, type Run } from '../sql.ts';
-import { storeProof } from '../system/write-proof.ts';
+import { storeProof } from '../system/service-marks.ts';
 import {
   SCHEDULED_CHUNK,
   SCHEDULED_COLUMNS,

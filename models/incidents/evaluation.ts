@@ -6,7 +6,7 @@ import type { MonitorState } from '../../core/incidents/state.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 import { requireRecentResults } from '../checks/recent-results.ts';
 import type { Run } from '../sql.ts';
-import { findUncheckedFrom } from '../statistics/overload.ts';
+import { findUncheckedFrom } from '../statistics/service-gaps.ts';
 
 /**
  * Results at longer intervals are not packed, in seconds. Those that count at a time (`freshnessMs`) are no older than

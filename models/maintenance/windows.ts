@@ -12,8 +12,8 @@ import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { coverOccurrences } from './current-occurrences.ts';
-import { endOccurrences, isRecurring, PLANNED_MS, planOccurrences, type Released } from './occurrences.ts';
+import { coverOccurrences } from './maintenance-times.ts';
+import { PLANNED_MS, endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
 import { JUST_NOW_MS } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };

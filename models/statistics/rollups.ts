@@ -1,10 +1,16 @@
-import { VERDICT_CODES } from '../../core/checks/verdict.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { LATE_AFTER_MS, requireRecentResults } from '../checks/recent-results.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { makeWithoutFaulty, setAside, type FailedSource, type SetAsideHour, type SourceKey } from './rollup-faults.ts';
-import { storedTimings, timingsOfCheck } from './timing-sums.ts';
+import {
+  rollDayWithoutFaulty,
+  rollHourWithoutFaulty,
+  setAside,
+  uniqueSources,
+  type FailedSource,
+  type SetAsideHour,
+  type SourceKey,
+} from './make-rollups.ts';
 
 /** Name of the mark up to which checks are rolled up, in hours and days. */
 const MARK = 'rollups';
@@ -28,20 +34,10 @@ const MAX_STATEMENT_MS = 600_000;
 const ROOM = [`SET LOCAL statement_timeout = ${MAX_STATEMENT_MS}`, "SET LOCAL work_mem = '64MB'"];
 
 /**
- * Whether a row is of one of the sources that are made alone, by `keyColumns`. The first half narrows each partition by
- * its index.
- */
-const IS_AMONG_KEYS =
-  'monitor_no = ANY ($3::int[]) AND (monitor_no, agent_no) IN (SELECT * FROM unnest($3::int[], $4::int[]))';
-
-/** The hour or day to roll up, of every monitor and source, or of these only. */
-export type RollupScope = { atMs: number; only?: readonly SourceKey[] };
-
-/**
  * The outcome of a request for the next hour. `rolled`: it was rolled up, but for the sources that were set aside.
  * `early`: it is not over yet, or open transactions may hold results of it. `busy`: another process is at it.
  */
-export type NextHour =
+type NextHour =
   | { outcome: 'rolled'; atMs: number; rows: number; setAside: SetAsideHour[] }
   | { outcome: 'early' | 'busy' };
 
@@ -129,7 +125,7 @@ export async function rollNextHour(database: Pick<Database, 'pool'>, nowMs: numb
  * milliseconds. Null where another process has it, or no beginning was ever recorded. Throws where the newest results
  * are lost: they would be missing for good.
  */
-export async function holdMark(run: Run): Promise<number | null> {
+async function holdMark(run: Run): Promise<number | null> {
   await requireRecentResults(run);
   const [mark] = await run<{ at: number }>('SELECT at FROM service_marks WHERE name = $1 FOR UPDATE SKIP LOCKED', [
     MARK,
@@ -151,133 +147,114 @@ export async function isOpenSince(run: Run, beforeMs: number): Promise<boolean> 
   return rows.length > 0;
 }
 
-/** Makes the roll-ups of an hour but for the sources of which that fails. */
-export async function rollHourWithoutFaulty(
+/** Hours of sources that are made again in one transaction: while it lasts, who inserts one of them waits. */
+const CHUNK = 500;
+
+/**
+ * Inserts the hours of these results that may be rolled up without them, inside the transaction that stores them.
+ * Whether an hour is over is read from the caller's clock, at `nowMs`; whether this transaction began late enough, of
+ * the database's, by which the roll-up goes as well: one that began earlier is waited for. A row that is there already
+ * is locked, so that it is not taken away before these results are visible.
+ */
+export async function insertLateHours(
   run: Run,
-  { atMs, only }: RollupScope,
-): Promise<{ rows: number; failed: FailedSource[] }> {
-  return await makeWithoutFaulty(run, {
-    list: async () => (only === undefined ? await listSourcesOfHour(run, atMs) : [...only]),
-    make: (some = only) => rollHour(run, { atMs, ...(some && { only: some }) }),
-  });
-}
-
-/** Makes the roll-ups of a day but for the sources of which that fails. */
-export async function rollDayWithoutFaulty(
-  run: Run,
-  { atMs, only }: RollupScope,
-): Promise<{ rows: number; failed: FailedSource[] }> {
-  return await makeWithoutFaulty(run, {
-    list: async () => (only === undefined ? await listSourcesOfDay(run, atMs) : [...only]),
-    make: (some = only) => rollDay(run, { atMs, ...(some && { only: some }) }),
-  });
-}
-
-/** One failure of each source. */
-export function uniqueSources<Key extends SourceKey>(keys: readonly Key[]): Key[] {
-  return [...new Map(keys.map((key) => [`${key.monitorNo}/${key.agentNo}`, key])).values()];
-}
-
-/** The columns that cannot be broken. */
-async function listSourcesOfHour(run: Run, atMs: number): Promise<SourceKey[]> {
-  return await run<SourceKey>(
-    `SELECT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM results_due($1, $2)
-     UNION SELECT monitor_no, (SELECT no FROM agents WHERE kind = 'service') FROM heartbeat_pings WHERE at >= $1
-       AND at < $2`,
-    [atMs, atMs + HOUR_MS],
+  results: readonly { monitorNo: number; agentNo: number; dueAtMs: number }[],
+  nowMs: number,
+): Promise<void> {
+  const late = results.filter(({ dueAtMs }) => hourOf(dueAtMs) + HOUR_MS <= nowMs);
+  if (late.length === 0) return;
+  await run(
+    `INSERT INTO late_hours (at, monitor_no, agent_no)
+     SELECT DISTINCT at, monitor_no, agent_no
+       FROM unnest($1::bigint[], $2::int[], $3::int[]) AS k (at, monitor_no, agent_no)
+     WHERE at + ${HOUR_MS + LATE_AFTER_MS} <= extract(epoch FROM now()) * 1000
+     ORDER BY 1, 2, 3
+     ON CONFLICT (at, monitor_no, agent_no) DO UPDATE SET at = excluded.at WHERE false`,
+    [
+      late.map(({ dueAtMs }) => hourOf(dueAtMs)),
+      late.map(({ monitorNo }) => monitorNo),
+      late.map(({ agentNo }) => agentNo),
+    ],
   );
 }
 
-async function listSourcesOfDay(run: Run, atMs: number): Promise<SourceKey[]> {
-  return await run<SourceKey>(
-    'SELECT DISTINCT monitor_no AS "monitorNo", agent_no AS "agentNo" FROM hourly_rollups WHERE at >= $1 AND at < $2',
-    [atMs, atMs + DAY_MS],
-  );
-}
+/** What came of making hours again: how many were taken, and those that could not be made. */
+type RemadeHours = { taken: number; setAside: SetAsideHour[] };
 
 /**
- * Makes the roll-ups of an hour of all its results, whole, in place of those that were there; returns how many
- * were written.
+ * Makes hours again that results came late for or that were set aside until now, and the days that they belong to. A
+ * few at a time; none where there are none, or another process is at it. What is taken leaves its list in the same
+ * transaction, and what is inserted meanwhile stays. Hours that are not rolled up yet wait for that; those that fail
+ * are set aside for longer each time.
  */
-export async function rollHour(run: Run, { atMs, only }: RollupScope): Promise<number> {
-  const { up, degraded, down, none } = VERDICT_CODES;
-  const checks = `observed_results($1, $2) ${only === undefined ? '' : `WHERE ${IS_AMONG_KEYS}`}`;
-  return await store(run, {
-    table: 'hourly_rollups',
-    from: 'checks',
-    bind: [atMs, atMs + HOUR_MS, ...keyColumns(only)],
-    // Each check is read once: whether it has a latency is part of what it is grouped by.
-    grouped: `SELECT monitor_no, agent_no, CASE WHEN is_timed(verdict) THEN latency_bucket(latency_ms) END AS bucket,
-                     count(*) FILTER (WHERE verdict = ${up}) AS up,
-                       count(*) FILTER (WHERE verdict = ${degraded}) AS degraded,
-                     count(*) FILTER (WHERE verdict = ${down}) AS down,
-                       count(*) FILTER (WHERE verdict = ${none}) AS none, count(*) AS n
-              FROM ${checks} GROUP BY 1, 2, 3`,
-    timings: `SELECT monitor_no, agent_no, ${timingsOfCheck()} AS phases FROM (SELECT * FROM ${checks}) r
-      WHERE is_timed(verdict) AND phases IS NOT NULL`,
+export async function remakeLateHours(database: Pick<Database, 'pool'>, nowMs: number): Promise<RemadeHours> {
+  return await inTransaction(database, async (run) => {
+    // A day is made of all its hours: two who make hours of one day at once would each miss the other's.
+    const untilMs = await holdMark(run);
+    if (untilMs === null) return { taken: 0, setAside: [] };
+    const taken = await takeHours(run, untilMs, nowMs);
+    const failed: (FailedSource & { hourMs: number })[] = [];
+    for (const [atMs, only] of Map.groupBy(taken, (key) => key.atMs)) {
+      failed.push(
+        ...(await rollHourWithoutFaulty(run, { atMs, only })).failed.map((source) => ({ ...source, hourMs: atMs })),
+      );
+    }
+    for (const [atMs, keys] of Map.groupBy(taken, (key) => Math.floor(key.atMs / DAY_MS) * DAY_MS)) {
+      if (atMs + DAY_MS > untilMs) continue;
+      const ofDay = (await rollDayWithoutFaulty(run, { atMs, only: uniqueSources(keys) })).failed;
+      failed.push(
+        ...ofDay.flatMap((source) =>
+          keys.filter((key) => isSame(key, source)).map((key) => ({ ...source, hourMs: key.atMs })),
+        ),
+      );
+    }
+    const setAsideHours = taken.flatMap(({ attempts, ...key }) => {
+      const failure = failed.find((one) => one.hourMs === key.atMs && isSame(one, key));
+      return failure === undefined ? [] : [{ ...key, attempts: attempts + 1, error: failure.error }];
+    });
+    await setAside(run, setAsideHours, nowMs);
+    return { taken: taken.length, setAside: setAsideHours };
   });
 }
 
-/**
- * Makes the roll-ups of a day of those of its hours, in place of those that were there; returns how many were written.
- */
-export async function rollDay(run: Run, { atMs, only }: RollupScope): Promise<number> {
-  const where = `h.at >= $1::bigint AND h.at < $2::bigint ${only === undefined ? '' : `AND ${IS_AMONG_KEYS}`}`;
-  return await store(run, {
-    table: 'daily_rollups',
-    from: 'rollups',
-    bind: [atMs, atMs + DAY_MS, ...keyColumns(only)],
-    // A row for the verdicts of an hour, which has no bucket, beside one for each of its buckets.
-    grouped: `SELECT monitor_no, agent_no, bucket, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down,
-        sum(none) AS none, sum(n) AS n FROM (
-                SELECT h.monitor_no, h.agent_no, NULL::smallint AS bucket, h.up, h.degraded, h.down, h.none, 0 AS n
-                  FROM hourly_rollups h WHERE ${where}
-                UNION ALL
-                SELECT h.monitor_no, h.agent_no, b.bucket, 0, 0, 0, 0, b.n
-                  FROM hourly_rollups h, unnest(h.buckets, h.counts) AS b (bucket, n) WHERE ${where}
-              ) h GROUP BY 1, 2, 3`,
-    timings: `SELECT h.monitor_no, h.agent_no, h.phases FROM hourly_rollups h WHERE ${where} AND h.phases IS NOT NULL`,
-  });
-}
-
-type Parts = {
-  table: 'hourly_rollups' | 'daily_rollups';
-  from: 'checks' | 'rollups';
-  bind: unknown[];
-  grouped: string;
-  timings: string;
-};
+type TakenHour = SourceKey & { atMs: number; attempts: number };
 
 /**
- * Writes roll-ups in place of those that were there, in one statement, and returns how many.
- * 1. `checks`: of each source the verdicts, and its histogram as two arrays, of rows that are grouped by bucket.
- * 2. `timed`: of each source the sums of its timings.
- * 3. `stored`: both together as rows.
+ * Takes hours off their lists. An hour that was set aside waits for its time also where results came late for it.
+ * 1. `taken`: the next late hours that are rolled up and not set aside, locked; what is being inserted is skipped.
+ * 2. `late`: they leave their list.
+ * 3. `due`: the next hours that were set aside until now.
+ * 4. `retried`: these, and those of `taken` that were set aside before, leave the other list with their attempts.
  */
-async function store(run: Run, { table, from, bind, grouped, timings }: Parts): Promise<number> {
-  const [row] = await run<{ rows: number }>(
-    `WITH checks AS (
-       SELECT monitor_no, agent_no, sum(up) AS up, sum(degraded) AS degraded, sum(down) AS down, sum(none) AS none,
-              coalesce(array_agg(bucket ORDER BY bucket) FILTER (WHERE bucket IS NOT NULL), '{}') AS buckets,
-              coalesce(array_agg(n::integer ORDER BY bucket) FILTER (WHERE bucket IS NOT NULL), '{}') AS counts
-       FROM (${grouped}) g GROUP BY 1, 2
-     ), timed AS (
-       SELECT monitor_no, agent_no, ${storedTimings(from)} AS phases FROM (${timings}) p GROUP BY 1, 2
-     ), stored AS (
-       INSERT INTO ${table} (at, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases)
-       SELECT $1, monitor_no, agent_no, up, degraded, down, none, buckets, counts, phases FROM checks LEFT JOIN timed
-         USING (monitor_no, agent_no)
-       ON CONFLICT (monitor_no, agent_no, at) DO UPDATE SET
-         up = excluded.up, degraded = excluded.degraded, down = excluded.down, none = excluded.none,
-         buckets = excluded.buckets, counts = excluded.counts, phases = excluded.phases
-       RETURNING 1
+async function takeHours(run: Run, untilMs: number, nowMs: number): Promise<TakenHour[]> {
+  return await run<TakenHour>(
+    `WITH taken AS MATERIALIZED (
+       SELECT l.at, l.monitor_no, l.agent_no FROM late_hours l
+       WHERE l.at < $1 AND NOT EXISTS (SELECT FROM set_aside_hours a WHERE a.at = l.at AND a.monitor_no = l.monitor_no
+         AND a.agent_no = l.agent_no AND a.retry_at > $2)
+       ORDER BY l.at, l.monitor_no, l.agent_no LIMIT ${CHUNK} FOR UPDATE OF l SKIP LOCKED
+     ), late AS (
+       DELETE FROM late_hours l USING taken t WHERE l.at = t.at AND l.monitor_no = t.monitor_no
+         AND l.agent_no = t.agent_no
+       RETURNING l.at, l.monitor_no, l.agent_no
+     ), due AS MATERIALIZED (
+       SELECT at, monitor_no, agent_no FROM set_aside_hours WHERE retry_at <= $2 ORDER BY at, monitor_no, agent_no
+         LIMIT ${CHUNK}
+     ), retried AS (
+       DELETE FROM set_aside_hours a USING (SELECT * FROM taken UNION SELECT * FROM due) t
+       WHERE a.at = t.at AND a.monitor_no = t.monitor_no AND a.agent_no = t.agent_no
+       RETURNING a.at, a.monitor_no, a.agent_no, a.attempts
      )
-     SELECT count(*) AS rows FROM stored`,
-    bind,
+     SELECT at AS "atMs", monitor_no AS "monitorNo", agent_no AS "agentNo", coalesce(r.attempts, 0) AS attempts
+     FROM late FULL JOIN retried r USING (at, monitor_no, agent_no) ORDER BY 1, 2, 3`,
+    [untilMs, nowMs],
   );
-  return row?.rows ?? 0;
 }
 
-function keyColumns(only: RollupScope['only']): unknown[] {
-  return only === undefined ? [] : [only.map(({ monitorNo }) => monitorNo), only.map(({ agentNo }) => agentNo)];
+function isSame(one: SourceKey, other: SourceKey): boolean {
+  return one.monitorNo === other.monitorNo && one.agentNo === other.agentNo;
+}
+
+function hourOf(atMs: number): number {
+  return Math.floor(atMs / HOUR_MS) * HOUR_MS;
 }

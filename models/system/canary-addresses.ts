@@ -1,13 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CANARY, MOST_ADDRESSES } from '../../core/system/canary.ts';
 import { createChannel, deleteChannel } from '../alerts/channels.ts';
+import { listRoutes } from '../alerts/routes.ts';
 import { findWebhook, openWebhook } from '../alerts/webhook-secrets.ts';
 import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';
+import { fingerprintOf } from '../secrets/secret-box.ts';
 import { runOn } from '../sql.ts';
 
 /** Who set an address: a variable of the service, a command with this URL, or another installation, by its base. */
-export type AddressOrigin = 'environment' | 'command' | 'peer';
+type AddressOrigin = 'environment' | 'command' | 'peer';
 
 /**
  * An address that is pinged. `name` tells it from the others of its origin and has no secret; `host` is that of its
@@ -28,7 +30,7 @@ export type CanaryAddress = {
 const NAME = /^(environment|command|peer) (?:(mon_\w+) )?(.*)$/s;
 
 /** An address to store; a peer's has the monitor that watches the peer. */
-export type NewAddress = { origin: AddressOrigin; name: string; monitorId?: string; url: string };
+type NewAddress = { origin: AddressOrigin; name: string; monitorId?: string; url: string };
 
 type Time = { newId: (prefix: IdPrefix) => string; nowMs: number };
 
@@ -126,4 +128,31 @@ export async function replaceEnvironmentAddresses(
     if (!known.some((each) => each.name === name))
       fits = (await storeCanaryAddress(database, { origin: 'environment', name, url }, time)) && fits;
   return fits;
+}
+
+/** A heartbeat that watches another installation. */
+type PeerHeartbeat = { tenantId: string; id: string; token: string; enabled: boolean };
+
+/** The heartbeat of that id; null where it is gone. */
+export async function findPeerHeartbeat(database: Pick<Database, 'pool'>, id: string): Promise<PeerHeartbeat | null> {
+  const [found] = await runOn(database.pool)<PeerHeartbeat>(
+    `SELECT tenant_id AS "tenantId", id, check_spec -> 'heartbeat' ->> 'token' AS token, enabled FROM monitors
+     WHERE id = $1 AND type = 'heartbeat'`,
+    [id],
+  );
+  return found ?? null;
+}
+
+/** Whether a token is that of a heartbeat. */
+export async function isTokenOf(database: Pick<Database, 'pool'>, id: string, token: string): Promise<boolean> {
+  const rows = await runOn(database.pool)(
+    `SELECT FROM heartbeats h JOIN monitors m ON m.no = h.monitor_no WHERE m.id = $1 AND h.token_fingerprint = $2`,
+    [id, fingerprintOf(token)],
+  );
+  return rows.length > 0;
+}
+
+/** Whether any channel is notified of a monitor. */
+export async function isNotifiedOf(database: Pick<Database, 'pool'>, id: string): Promise<boolean> {
+  return (await listRoutes(runOn(database.pool), [id])).length > 0;
 }

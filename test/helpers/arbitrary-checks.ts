@@ -5,7 +5,7 @@ import { storeResults, type MeasuredResult } from '../../models/checks/check-res
 import { isSteady } from '../../models/checks/recent-results.ts';
 import type { Database } from '../../models/database.ts';
 import { inTransaction, runOn } from '../../models/sql.ts';
-import { insertLateHours } from '../../models/statistics/late-hours.ts';
+import { insertLateHours } from '../../models/statistics/rollups.ts';
 import type { Tally } from '../../models/statistics/statistics.ts';
 
 /** A check as far as statistics go. */

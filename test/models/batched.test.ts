@@ -1,5 +1,5 @@
 import test from 'ava';
-import { createBatched } from '../../models/batched.ts';
+import { createBatched } from '../../models/sql.ts';
 import { until } from '../helpers/until.ts';
 
 test('a call that comes alone goes out at once, and its answer is its own', async (t) => {

@@ -22,12 +22,10 @@ import {
   type RecordedAttempt,
 } from '../../models/alerts/delivery-attempts.ts';
 import { updateGroupMessage } from '../../models/alerts/summaries.ts';
-import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
-import { runOn } from '../../models/sql.ts';
-import { findReport } from '../../models/statistics/reports.ts';
-import { findZoneReport } from '../../models/statistics/zone-reports.ts';
+import { createBatched, runOn, type Batched } from '../../models/sql.ts';
+import { findReport, findZoneReport } from '../../models/statistics/reports.ts';
 import {
   NOTHING_MORE,
   type AttemptOutcome,

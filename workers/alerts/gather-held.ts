@@ -13,10 +13,9 @@ import {
   type SettledHeld,
 } from '../../models/alerts/held-deliveries.ts';
 import { addToSummaries, holdSummaries, listNewestSummaries, upsertSummaries } from '../../models/alerts/summaries.ts';
-import { createBatched, type Batched } from '../../models/batched.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
-import { inTransaction, runOn, type Run } from '../../models/sql.ts';
+import { createBatched, inTransaction, runOn, type Batched, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { SENT, decideByParents } from './join-parents.ts';

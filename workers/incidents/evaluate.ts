@@ -29,7 +29,7 @@ import {
 import { insertEvidence } from '../../models/incidents/incidents.ts';
 import { recheckParents } from '../../models/monitors/dependencies.ts';
 import { inTransaction, sqlStateOf, type Run } from '../../models/sql.ts';
-import { insertLateHours } from '../../models/statistics/late-hours.ts';
+import { insertLateHours } from '../../models/statistics/rollups.ts';
 import { NO_PARTITION, createPartitions } from '../../models/system/partitions.ts';
 import { recordChanges, type RecordedChanges, type RecordingParts } from './record-changes.ts';
 import {

@@ -19,7 +19,7 @@ import { readParents, recheckDependents } from '../../models/monitors/dependenci
 import { findDependencies } from '../../models/monitors/monitor-rows.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
-import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../../models/statistics/overload.ts';
+import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../../models/statistics/service-gaps.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { firstOfChannel } from '../alerts/join-parents.ts';

@@ -2,7 +2,7 @@ import {
   ANNOUNCED_AT_ONCE,
   announceOccurrences,
   coverOccurrences,
-} from '../../models/maintenance/current-occurrences.ts';
+} from '../../models/maintenance/maintenance-times.ts';
 import { PLANNED_AT_ONCE, planWindows } from '../../models/maintenance/windows.ts';
 import { inTransaction, withAdvisoryLock } from '../../models/sql.ts';
 import type { Runtime } from '../runtime.ts';

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../core/time.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { listReportChannels } from '../../models/alerts/routes.ts';
 import { inTransaction, runOn, withAdvisoryLock } from '../../models/sql.ts';
-import { composeReport } from '../../models/statistics/report-facts.ts';
+import { composeReport } from '../../models/statistics/period-facts.ts';
 import { insertReport, listMissingReports, listTenantsWithout } from '../../models/statistics/reports.ts';
 import { rolledUntilMs } from '../../models/statistics/rollups.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';

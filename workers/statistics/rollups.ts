@@ -2,14 +2,14 @@ import { HOUR_MS } from '../../core/time.ts';
 import { beginPacking, packNextHour } from '../../models/checks/packed-results.ts';
 import { restoreRecentResults } from '../../models/checks/recent-results.ts';
 import { runOn } from '../../models/sql.ts';
-import { remakeLateHours } from '../../models/statistics/late-hours.ts';
-import { countSetAside, type SetAsideHour } from '../../models/statistics/rollup-faults.ts';
+import { countSetAside, type SetAsideHour } from '../../models/statistics/make-rollups.ts';
 import {
   beginRollups,
   databaseNowMs,
   recordRollupRun,
-  rolledUntilMs,
+  remakeLateHours,
   rollNextHour,
+  rolledUntilMs,
   unrolledSinceMs,
 } from '../../models/statistics/rollups.ts';
 import { createRollupPartitions, findOldestDay, indexNewTimes } from '../../models/system/partitions.ts';

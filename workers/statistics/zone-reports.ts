@@ -3,14 +3,14 @@ import { periodBefore } from '../../core/statistics/reports/periods.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { inTransaction } from '../../models/sql.ts';
-import { composeReport } from '../../models/statistics/report-facts.ts';
+import { composeReport } from '../../models/statistics/period-facts.ts';
 import {
   filterUnreported,
   insertZoneReport,
   listReportZones,
   listZoneReportChannels,
   type ZonePeriod,
-} from '../../models/statistics/zone-reports.ts';
+} from '../../models/statistics/reports.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import { announce } from '../alerts/announce.ts';
 import type { Runtime } from '../runtime.ts';

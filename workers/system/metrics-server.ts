@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
-import { createWriteProof } from '../../models/system/write-proof.ts';
+import { createWriteProof } from '../../models/system/service-marks.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /** `host` null = all addresses of this machine. */

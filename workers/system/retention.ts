@@ -4,7 +4,7 @@ import { deleteOldAuditEntries } from '../../models/accounts/audit-log.ts';
 import { deleteUsedOnce } from '../../models/accounts/identities.ts';
 import { deletePastInvitations } from '../../models/accounts/invitations.ts';
 import { deleteOverSessions } from '../../models/accounts/sessions.ts';
-import { deleteOldSignInClients } from '../../models/accounts/sign-in-clients.ts';
+import { deleteOldSignInClients } from '../../models/accounts/sign-in.ts';
 import { deleteOldDeliveries } from '../../models/alerts/deliveries.ts';
 import { deletePastRates } from '../../models/alerts/delivery-rates.ts';
 import { deleteOldDrills } from '../../models/alerts/drills.ts';
@@ -13,8 +13,8 @@ import { deleteIdleRegistries, deleteOldDomains, deleteUnusedVendorPages } from 
 import { deleteOrphanedPings } from '../../models/heartbeats/ping-record.ts';
 import { deleteOldMaintenance } from '../../models/maintenance/windows.ts';
 import { deleteOldBulkChanges } from '../../models/monitors/bulk-changes.ts';
+import { deleteOldZoneReports } from '../../models/statistics/reports.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
-import { deleteOldZoneReports } from '../../models/statistics/zone-reports.ts';
 import { createPartitions, dropOldPartitions } from '../../models/system/partitions.ts';
 import type { Runtime } from '../runtime.ts';
 

@@ -6,15 +6,14 @@ import { decide, freshnessMs, undecidedMs } from '../../core/incidents/quorum.ts
 import { voteOf } from '../../core/incidents/source-state.ts';
 import { restoreRecentResults } from '../../models/checks/recent-results.ts';
 import {
-  listStaleMonitors,
   listSilentAfterOverload,
+  listStaleMonitors,
   lockMonitors,
   updateNotCounted,
   type EvaluatedMonitor,
 } from '../../models/incidents/evaluation.ts';
 import { inTransaction, runOn } from '../../models/sql.ts';
-import { watchOverload } from '../../models/statistics/overload.ts';
-import { watchService } from '../../models/statistics/service-gaps.ts';
+import { watchOverload, watchService } from '../../models/statistics/service-gaps.ts';
 import { announce } from '../alerts/announce.ts';
 import { recordChanges, type RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';

@@ -2,13 +2,18 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { runOn } from '../../../models/sql.ts';
-import { readStatistics } from '../../../models/statistics/monitor-statistics.ts';
-import { beginRollups, rolledUntilMs, rollNextHour } from '../../../models/statistics/rollups.ts';
-import { noTally, SERIES_STEPS_MS, sumTallies, type SeriesPoint } from '../../../models/statistics/statistics.ts';
+import { beginRollups, rollNextHour, rolledUntilMs } from '../../../models/statistics/rollups.ts';
+import {
+  SERIES_STEPS_MS,
+  noTally,
+  readStatistics,
+  sumTallies,
+  type SeriesPoint,
+} from '../../../models/statistics/statistics.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
 import {
-  roundedTally,
   arbitraryCheck,
+  roundedTally,
   storeChecks,
   tallyOfChecks,
   withoutRepeats,

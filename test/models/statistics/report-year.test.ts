@@ -10,8 +10,9 @@ import type {
 import type { CountedState } from '../../../core/statistics/sla.ts';
 import { insertTransitions } from '../../../models/incidents/history.ts';
 import { runOn } from '../../../models/sql.ts';
+import { rollDay, rollHour } from '../../../models/statistics/make-rollups.ts';
 import { findReport, listReports, type FullReport } from '../../../models/statistics/reports.ts';
-import { beginRollups, rollDay, rollHour } from '../../../models/statistics/rollups.ts';
+import { beginRollups } from '../../../models/statistics/rollups.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
 import { makeReports } from '../../../workers/statistics/reports.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';

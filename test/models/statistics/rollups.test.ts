@@ -1,16 +1,15 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { bucketOf, LATENCY_GROWTH } from '../../../core/statistics/latency-histogram.ts';
+import { LATENCY_GROWTH, bucketOf } from '../../../core/statistics/latency-histogram.ts';
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import type { Database } from '../../../models/database.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
-import { remakeLateHours } from '../../../models/statistics/late-hours.ts';
-import { beginRollups, rolledUntilMs, rollNextHour } from '../../../models/statistics/rollups.ts';
+import { beginRollups, remakeLateHours, rollNextHour, rolledUntilMs } from '../../../models/statistics/rollups.ts';
 import { createPartitions } from '../../../models/system/partitions.ts';
 import {
+  arbitraryCheck,
   readRollups,
   rollupsOfChecks,
-  arbitraryCheck,
   storeChecks,
   withoutRepeats,
   type ArbitraryCheck,

@@ -3,13 +3,12 @@ import * as fc from 'fast-check';
 import { DAY_MS, HOUR_MS } from '../../../core/time.ts';
 import { beginPackingAt, packNextHour } from '../../../models/checks/packed-results.ts';
 import { runOn } from '../../../models/sql.ts';
-import { readStatistics } from '../../../models/statistics/monitor-statistics.ts';
 import { beginRollups, rollNextHour } from '../../../models/statistics/rollups.ts';
-import { meanTimings, noTally, sumTallies } from '../../../models/statistics/statistics.ts';
+import { meanTimings, noTally, readStatistics, sumTallies } from '../../../models/statistics/statistics.ts';
 import { createPartitions, dropOldPartitions } from '../../../models/system/partitions.ts';
 import {
-  roundedTally,
   arbitraryCheck,
+  roundedTally,
   storeChecks,
   tallyOfChecks,
   withoutRepeats,

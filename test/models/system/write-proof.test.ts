@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { closeDatabase } from '../../../models/database.ts';
-import { createWriteProof } from '../../../models/system/write-proof.ts';
+import { createWriteProof } from '../../../models/system/service-marks.ts';
 import { createTestDatabase, openTestDatabase } from '../../helpers/database.ts';
 import { until } from '../../helpers/until.ts';
 import { withClient } from '../../helpers/with-client.ts';

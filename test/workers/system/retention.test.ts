@@ -1,14 +1,14 @@
 import test from 'ava';
 import { listAuditLog } from '../../../models/accounts/audit-log.ts';
 import {
+  IDLE_SECONDS,
+  LIFETIME_SECONDS,
   createSession,
   findSessionHolder,
   generateSessionSecret,
-  IDLE_SECONDS,
-  LIFETIME_SECONDS,
   listSessions,
 } from '../../../models/accounts/sessions.ts';
-import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in-clients.ts';
+import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import { createUser } from '../../../models/accounts/users.ts';
 import { retainHistory } from '../../../workers/system/retention.ts';
