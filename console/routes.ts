@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { PageProps, PageName } from './paths.ts';
+import type { PageName, PageProps } from './paths.ts';
 
 /** Loads a page when it is opened. */
 export type Page = () => Promise<ComponentType<PageProps>>;
@@ -17,7 +17,7 @@ export const PAGES: Partial<Record<PageName, Page>> = {
   channelNew: async () => (await import('./pages/channels/new.tsx')).ChannelNewPage,
   channel: async () => (await import('./pages/channels/channel.tsx')).ChannelPage,
   agents: async () => (await import('./pages/agents.tsx')).AgentsPage,
-  agentNew: async () => (await import('./pages/agents/new.tsx')).AgentNewPage,
+  agentNew: async () => (await import('./pages/agents.tsx')).AgentNewPage,
   agent: async () => (await import('./pages/agents/agent.tsx')).AgentPage,
   maintenance: async () => (await import('./pages/maintenance.tsx')).MaintenancePage,
   maintenanceNew: async () => (await import('./pages/maintenance/form.tsx')).WindowFormPage,

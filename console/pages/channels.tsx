@@ -1,10 +1,10 @@
 import { useRef } from 'preact/hooks';
 import { api } from '../client/api.ts';
-import { useReload } from '../client/reload.ts';
+import { useReload } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
 import { ButtonLink } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
-import { Loaded, useLoad, Outdated } from '../parts/load.tsx';
+import { Loaded, Outdated, useLoad } from '../parts/load.tsx';
 import { Empty, Page } from '../parts/page.tsx';
 import { useRowKeys } from '../parts/table.tsx';
 import { Moment } from '../parts/time.tsx';
@@ -12,7 +12,7 @@ import { PATHS } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
 import { navigate } from '../shell/router.ts';
 import { describeTags } from './channels/monitor-choice.tsx';
-import { ChannelState, destinationOf, TYPES, type Channel } from './channels/words.tsx';
+import { ChannelState, TYPES, destinationOf, type Channel } from './channels/words.tsx';
 
 /** The page of all channels. */
 export function ChannelsPage() {

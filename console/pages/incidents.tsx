@@ -1,27 +1,25 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { DAY_SECONDS } from '../../core/time.ts';
-import { monitors, openIncidents } from '../client/live.ts';
-import { useReload } from '../client/reload.ts';
+import { monitors, openIncidents, useReload } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
-import { Loaded, useLoad, Outdated } from '../parts/load.tsx';
+import { Loaded, Outdated, useLoad } from '../parts/load.tsx';
 import { Empty, Page } from '../parts/page.tsx';
-import { BackToNewest, FurtherBack } from '../parts/paging.tsx';
 import { Badge, StatusMark } from '../parts/status.tsx';
 import { STATUSES } from '../parts/statuses.ts';
-import { useRowKeys } from '../parts/table.tsx';
-import { formatDateTime, formatDuration, formatMoment, formatShort, Since } from '../parts/time.tsx';
-import { type PageProps, PATHS } from '../paths.ts';
+import { BackToNewest, FurtherBack, useRowKeys } from '../parts/table.tsx';
+import { Since, formatDateTime, formatDuration, formatMoment, formatShort } from '../parts/time.tsx';
+import { PATHS, type PageProps } from '../paths.ts';
 import { navigate } from '../shell/router.ts';
 import {
+  IncidentFilters,
   findIncidents,
   isNarrow,
   readFilter,
   type Filter,
   type Found,
   type Incident,
-  IncidentFilters,
 } from './incidents/filter.tsx';
 
 /** The page of all incidents: open ones first, then the others by day. */

@@ -3,14 +3,13 @@ import { Failure } from '../client/failure.ts';
 import { request } from '../client/request.ts';
 import { loadSession } from '../client/session.ts';
 import type { Schemas } from '../client/shapes.ts';
-import { required, useJudgedForm } from '../parts/action.ts';
+import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { TextField, Form, FormError } from '../parts/field.tsx';
+import { Form, FormError, TextField } from '../parts/field.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { useTitle } from '../parts/page.tsx';
-import { ProviderButton, useSignInMethods } from '../parts/provider-button.tsx';
 import type { PageProps } from '../paths.ts';
-import { OpenFrame } from '../shell/open-frame.tsx';
+import { OpenFrame, ProviderButton, useSignInMethods } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
 import { ROLES } from './settings/roles.ts';
 

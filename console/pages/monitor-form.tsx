@@ -5,13 +5,12 @@ import type { Schemas } from '../client/shapes.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { ViewOnly } from '../parts/object-page.tsx';
 import { Page } from '../parts/page.tsx';
-import { type PageProps, PATHS } from '../paths.ts';
-import { useChannels } from './channels/notified.tsx';
-import type { Channel } from './channels/words.tsx';
-import { withFollowing, type Surroundings } from './monitor-form/defaults.ts';
+import { PATHS, type PageProps } from '../paths.ts';
+import { useChannels, type Channel } from './channels/words.tsx';
+import { chosenChannels } from './monitor-form/alerting.tsx';
 import { cloneOf, draftOf, emptyDraft, type MonitorType } from './monitor-form/draft.ts';
 import { MonitorForm } from './monitor-form/form.tsx';
-import { chosenChannels } from './monitor-form/notify.tsx';
+import { withFollowing, type Surroundings } from './monitor-form/problems.ts';
 import { TYPES } from './monitor-form/words.ts';
 
 /**

@@ -8,10 +8,9 @@ import { formatNumber } from '../parts/figures.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Empty, Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { formatDuration } from '../parts/time.tsx';
+import { formatDuration, formatterOf } from '../parts/time.tsx';
 import type { PageProps } from '../paths.ts';
 import { setQuery } from '../shell/router.ts';
-import { formatPeriod, isPeriod, KINDS } from './reports/periods.ts';
 
 type Report = Schemas['Report'];
 
@@ -96,4 +95,22 @@ export function ReportsPage({ query }: PageProps) {
 function TargetsMet({ summary: { sla_met: met = 0, sla_missed: missed = 0 } }: { summary: Report['summary'] }) {
   if (met + missed === 0) return <span class="text-soft">–</span>;
   return <span class={missed > 0 ? 'text-down' : ''}>{`${met} of ${met + missed}`}</span>;
+}
+
+/** The period of a report in Unix seconds, UTC; the end is exclusive. */
+export type ReportWindow = { period: 'week' | 'month'; period_start: number; period_end: number };
+
+/** Each kind in a word. */
+export const KINDS = { week: 'Week', month: 'Month' } as const;
+
+/** Formats a period, whose days are those of UTC: `March 2026`, `Mar 16 – 22, 2026`. */
+export function formatPeriod({ period, period_start: start, period_end: end }: ReportWindow): string {
+  return period === 'month'
+    ? formatterOf('longMonth', 'UTC').format(start * 1000)
+    : formatterOf('day', 'UTC').formatRange(start * 1000, (end - 1) * 1000);
+}
+
+/** Whether a text names a period. */
+export function isPeriod(text: string | undefined): text is ReportWindow['period'] {
+  return text === 'week' || text === 'month';
 }

@@ -1,15 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { drafts } from '../client/drafts.ts';
 import { Failure } from '../client/failure.ts';
-import { lostBy } from '../client/session-state.ts';
+import { drafts, lostBy } from '../client/session-state.ts';
 import { signIn } from '../client/session.ts';
-import { required, useJudgedForm } from '../parts/action.ts';
+import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
-import { TextField, Form, FormError } from '../parts/field.tsx';
+import { Form, FormError, TextField } from '../parts/field.tsx';
 import { useTitle } from '../parts/page.tsx';
-import { ProviderButton, useSignInMethods } from '../parts/provider-button.tsx';
-import { OpenFrame } from '../shell/open-frame.tsx';
+import { OpenFrame, ProviderButton, useSignInMethods } from '../shell/open-frame.tsx';
 
 const TEXTS = { email: 'Enter your email', password: 'Enter your password', code: 'Enter a code' } as const;
 

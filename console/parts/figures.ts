@@ -1,5 +1,5 @@
 import type { Schemas } from '../client/shapes.ts';
-import { formatDuration, LANGUAGE } from './time.tsx';
+import { LANGUAGE, formatDuration } from './time.tsx';
 
 type Seconds = Schemas['SecondsByState'];
 
@@ -41,4 +41,11 @@ export function formatNumber(number: number): string {
 /** `1 check`, `2 checks` */
 export function count(number: number, one: string, many = `${one}s`): string {
   return `${formatNumber(number)} ${number === 1 ? one : many}`;
+}
+
+type Counted = Pick<Schemas['ServiceFigures'], 'hours' | 'timezone'>;
+
+/** Describes service hours: `Mo-Fr 08:00-20:00, Europe/Berlin`. */
+export function describeHours({ hours, timezone }: Counted): string {
+  return `${hours}, ${timezone.replaceAll('_', ' ')}`;
 }

@@ -1,18 +1,20 @@
-import type { ComponentChildren } from 'preact';
+import { signal } from '@preact/signals';
+import type { ComponentChildren, ComponentType } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { sentenceOf } from '../client/failure.ts';
 import { liveState, updatedAtMs } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
+import { signOut } from '../client/session.ts';
+import { Toasts, toast } from '../parts/action.tsx';
 import { ConfirmDialog } from '../parts/dialog.tsx';
-import { Icon } from '../parts/icon.tsx';
+import { Icon, type IconName } from '../parts/icon.tsx';
 import { formatTime } from '../parts/time.tsx';
-import { Toasts } from '../parts/toast.tsx';
 import { Tooltip } from '../parts/tooltip.tsx';
 import { PAGES } from '../routes.ts';
-import { AccountMenu } from './account-menu.tsx';
-import { CommonKeys } from './keys.tsx';
+import { CommonKeys, showKeys, useShortcut } from './keys.tsx';
 import { PhoneNavigation, SideNavigation, listNavigation, type NavigationItem } from './navigation-bars.tsx';
-import { CommandPalette } from './palette.tsx';
-import { cameBack, route } from './router.ts';
+import { askToLeave, cameBack, route } from './router.ts';
+import { chooseTheme, theme, type Theme } from './theme.ts';
 
 /** The frame of every page for signed-in users, with navigation at the side, or at the bottom on a phone. */
 export function Layout({ children }: { children: ComponentChildren }) {
@@ -122,5 +124,111 @@ function PasswordNotice() {
         Change it
       </a>
     </aside>
+  );
+}
+
+const THEMES: readonly { value: Theme; label: string; icon: IconName }[] = [
+  { value: 'system', label: 'System', icon: 'system' },
+  { value: 'light', label: 'Light', icon: 'light' },
+  { value: 'dark', label: 'Dark', icon: 'dark' },
+];
+
+const ITEM = 'flex w-full items-center gap-2.5 rounded-md px-2.5 py-2 text-left text-sm hover:bg-hover';
+
+/** The menu of the signed-in user: theme, keyboard shortcuts and sign-out. */
+function AccountMenu({ id }: { id: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const { user, tenant } = signedIn();
+  const showError = (error: unknown) => toast(sentenceOf(error), 'bad');
+  const leave = async () => {
+    if (await askToLeave()) await signOut().catch(showError);
+  };
+  return (
+    <div
+      ref={box}
+      id={id}
+      popover="auto"
+      class="account-menu m-0 w-64 rounded-xl border border-line bg-raised p-1.5 text-ink shadow-xl"
+    >
+      <div class="px-2.5 pb-2 pt-1.5">
+        <div class="clipped text-sm font-medium">{user.name === '' ? user.email : user.name}</div>
+        <div class="clipped text-xs text-soft">{user.name === '' ? tenant.name : `${user.email} · ${tenant.name}`}</div>
+      </div>
+      <div class="mb-1 grid grid-cols-3 gap-1 rounded-lg bg-sunken p-1" role="radiogroup" aria-label="Theme">
+        {THEMES.map(({ value, label, icon }) => (
+          <button
+            key={value}
+            type="button"
+            role="radio"
+            aria-checked={theme.value === value}
+            onClick={() => void chooseTheme(value).catch(showError)}
+            class={
+              'flex items-center justify-center gap-1.5 rounded-md py-1.5 text-xs ' +
+              `${theme.value === value ? 'bg-surface font-medium shadow-sm' : 'text-soft hover:text-ink'}`
+            }
+          >
+            <Icon name={icon} />
+            {label}
+          </button>
+        ))}
+      </div>
+      {user.is_operator && (
+        <a class={ITEM} href="/queues">
+          <Icon name="queues" class="size-4 text-soft" />
+          Queues
+        </a>
+      )}
+      <button
+        type="button"
+        class={`${ITEM} hidden md:flex`}
+        onClick={() => {
+          box.current?.hidePopover();
+          showKeys();
+        }}
+      >
+        <Icon name="keyboard" class="size-4 text-soft" />
+        Keyboard shortcuts
+      </button>
+      <button
+        type="button"
+        class={ITEM}
+        onClick={() => {
+          box.current?.hidePopover();
+          openPalette();
+        }}
+      >
+        <Icon name="search" class="size-4 text-soft" />
+        Command palette
+      </button>
+      <button type="button" class={ITEM} onClick={() => void leave()}>
+        <Icon name="leave" class="size-4 text-soft" />
+        Sign out
+      </button>
+    </div>
+  );
+}
+
+const isOpen = signal(false);
+
+/** The dialog, which is loaded when it is first opened; null until then. */
+const dialog = signal<ComponentType<{ onClose: () => void }> | null>(null);
+
+/** The command palette, which opens with Ctrl-K or Cmd-K on every page, also from within a field. */
+function CommandPalette() {
+  useShortcut('Ctrl+K', 'Command palette', openPalette);
+  const { value: Shown } = dialog;
+  return isOpen.value && Shown !== null ? <Shown onClose={() => (isOpen.value = false)} /> : null;
+}
+
+/** Opens the command palette. */
+function openPalette(): void {
+  isOpen.value = true;
+  if (dialog.peek() !== null) return;
+  import('./palette-dialog.tsx').then(
+    ({ PaletteDialog }) => (dialog.value = PaletteDialog),
+    (failure: unknown) => {
+      isOpen.value = false;
+      toast(sentenceOf(failure), 'bad');
+    },
   );
 }

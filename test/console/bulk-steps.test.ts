@@ -1,8 +1,16 @@
 import test from 'ava';
 import type { Monitor } from '../../console/client/shapes.ts';
-import { bodyOf, stepsFor, without } from '../../console/pages/overview/bulk-steps.ts';
+import {
+  bodyOf,
+  clearPicked,
+  extendTo,
+  isPicked,
+  pickLine,
+  picked,
+  stepsFor,
+  without,
+} from '../../console/pages/overview/bulk-steps.ts';
 import type { Line } from '../../console/pages/overview/folders.ts';
-import { clearPicked, extendTo, isPicked, picked, pickLine } from '../../console/pages/overview/picked.ts';
 
 const monitorOf = (id: string, settings: Partial<Monitor> = {}) =>
   ({ id, name: id, type: 'tcp', target: 'db:1', enabled: 1, tags: [], ...settings }) as unknown as Monitor;

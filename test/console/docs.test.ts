@@ -2,8 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { listOperations, type Description, type Operation } from '../../console/pages/docs/description.ts';
-import { LANGUAGES, sampleOf, type Language } from '../../console/pages/docs/samples.ts';
+import {
+  LANGUAGES,
+  listOperations,
+  sampleOf,
+  type Description,
+  type Language,
+  type Operation,
+} from '../../console/pages/docs/description.ts';
 import { findBarriers, openPage } from '../helpers/browser.ts';
 import { isInstalled, runCommand } from '../helpers/command.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';

@@ -2,8 +2,8 @@ import test from 'ava';
 import { readDescription, type Schema } from '../../api/description.ts';
 import { curlOf } from '../../console/client/curl.ts';
 import { cloneOf, emptyDraft, type AssertionDraft, type Draft } from '../../console/pages/monitor-form/draft.ts';
+import { LIMITS, MOST_CHARACTERS } from '../../console/pages/monitor-form/judge-spec.ts';
 import { judgeDraft } from '../../console/pages/monitor-form/judge.ts';
-import { LIMITS, MOST_CHARACTERS } from '../../console/pages/monitor-form/limits.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 
 const SURROUNDINGS = { minInterval: 1, sharedLocations: 3 };

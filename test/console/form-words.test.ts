@@ -1,16 +1,15 @@
 import test from 'ava';
 import { Failure } from '../../console/client/failure.ts';
-import { defaultsOf } from '../../console/pages/monitor-form/defaults.ts';
-import { isWatched, unlisted, withComponent, emptyDraft, type Draft } from '../../console/pages/monitor-form/draft.ts';
-import { problemsOf } from '../../console/pages/monitor-form/problems.ts';
+import { emptyDraft, isWatched, unlisted, withComponent, type Draft } from '../../console/pages/monitor-form/draft.ts';
 import {
-  suggestName,
   describeDown,
   describeTimeout,
   latestNotice,
   sayDuration,
-} from '../../console/pages/monitor-form/sentences.ts';
-import { opsOf, RECORDS, TYPE_ORDER } from '../../console/pages/monitor-form/words.ts';
+  suggestName,
+} from '../../console/pages/monitor-form/judge.ts';
+import { defaultsOf, problemsOf } from '../../console/pages/monitor-form/problems.ts';
+import { RECORDS, TYPE_ORDER, opsOf } from '../../console/pages/monitor-form/words.ts';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { DNS_RECORD_TYPES, parseDnsRecord } from '../../core/checks/dns/records.ts';
 import { OPS_BY_SOURCE } from '../../core/checks/http/assertions.ts';

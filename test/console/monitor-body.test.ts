@@ -2,14 +2,14 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { presentMonitorDetail } from '../../api/monitors/presenter.ts';
 import { createBody, patchBody } from '../../console/pages/monitor-form/body.ts';
-import { withFollowing, type Surroundings } from '../../console/pages/monitor-form/defaults.ts';
 import {
-  removeHeader,
   draftOf,
   emptyDraft,
+  removeHeader,
   type Draft,
   type HeaderDraft,
 } from '../../console/pages/monitor-form/draft.ts';
+import { withFollowing, type Surroundings } from '../../console/pages/monitor-form/problems.ts';
 import type { MonitorDraft } from '../../core/monitors/input/complete.ts';
 import type { MonitorBody } from '../../core/monitors/input/fields.ts';
 import { readMonitorCreate, readMonitorPatch } from '../../core/monitors/input/read.ts';

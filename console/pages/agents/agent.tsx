@@ -1,27 +1,23 @@
-import { useSignal, useComputed } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { api } from '../../client/api.ts';
-import { monitors } from '../../client/live.ts';
-import { usePoll, useReload } from '../../client/reload.ts';
+import { monitors, usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas, Monitor } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import type { Monitor, Schemas } from '../../client/shapes.ts';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
+import { ShownOnceDialog } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { Fact } from '../../parts/facts.tsx';
-import { Loaded, useLoad, Outdated, type Load } from '../../parts/load.tsx';
-import { ObjectPage } from '../../parts/object-page.tsx';
-import { Empty, Card, Page, Section } from '../../parts/page.tsx';
-import { ShownOnceDialog } from '../../parts/shown-once.tsx';
+import { Loaded, Outdated, useLoad, type Load } from '../../parts/load.tsx';
+import { Fact, ObjectPage } from '../../parts/object-page.tsx';
+import { Card, Empty, Page, Section } from '../../parts/page.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { STATUSES } from '../../parts/statuses.ts';
-import { formatDateTime, Moment, Since } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
+import { Moment, Since, formatDateTime } from '../../parts/time.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
-import { type PageProps, PATHS } from '../../paths.ts';
+import { PATHS, type PageProps } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
-import { AgentState, capabilitiesOf, type Agent } from '../agents.tsx';
-import { AgentCommand } from './new.tsx';
+import { AgentCommand, AgentState, capabilitiesOf, type Agent } from '../agents.tsx';
 
 /** The height of a row in pixels. */
 const ROW_HEIGHT = 52;

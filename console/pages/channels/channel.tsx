@@ -1,27 +1,26 @@
 import { useEffect } from 'preact/hooks';
+import { parseEmailAddress } from '../../../core/alerts/email-address.ts';
 import { api } from '../../client/api.ts';
-import { useReload, usePoll } from '../../client/reload.ts';
+import { usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink, Spinner } from '../../parts/button.tsx';
 import { Tabs } from '../../parts/choice-fields.tsx';
+import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
-import { Page, Card } from '../../parts/page.tsx';
+import { Card, Page } from '../../parts/page.tsx';
 import { Moment } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
-import { type PageProps, PATHS } from '../../paths.ts';
+import { PATHS, type PageProps } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
-import { ChannelDrills } from './channel-drills.tsx';
+import { ChannelDrills } from '../monitor/drills.tsx';
 import { ChannelSettings } from './channel-settings.tsx';
 import { DeliveryLog } from './delivery-log.tsx';
-import { EmailSteps, ResendConfirmation } from './email-confirmation.tsx';
 import { Messages } from './messages.tsx';
-import { testAlert } from './notified.tsx';
-import { ChannelState, destinationOf, TYPES, type Channel, type ChannelType } from './words.tsx';
+import { ChannelState, TYPES, destinationOf, testAlert, type Channel, type ChannelType } from './words.tsx';
 
 const BACK = { label: 'Channels', href: PATHS.channels };
 
@@ -260,5 +259,61 @@ function SlackSteps({ links }: { links: Links }) {
         )}
       </div>
     </>
+  );
+}
+
+type AddressProps = { address: string; onAddress: (address: string) => void; error?: string | null | undefined };
+
+/** The address of a new email channel. */
+export function AddressField({ address, onAddress, error }: AddressProps) {
+  return (
+    <TextField
+      label="Email address"
+      type="email"
+      required
+      autocomplete="off"
+      placeholder="oncall@example.com"
+      maxLength={254}
+      value={address}
+      onValue={onAddress}
+      error={error}
+      hint="A link to confirm it is sent there. No alerts are sent until it is confirmed."
+    />
+  );
+}
+
+/** What is wrong with an address; null if nothing. */
+export function judgeAddress(address: string): string | null {
+  if (address.trim() === '') return 'Enter an email address';
+  return parseEmailAddress(address).ok ? null : 'Enter one address, like oncall@example.com';
+}
+
+/** What to do after a confirmation was sent. */
+export function EmailSteps({ id, address }: { id: string; address: string | undefined }) {
+  return (
+    <>
+      <p class="text-sm">
+        A message with a link was sent to {address === undefined ? 'the address' : <b>{address}</b>}. Open the link and
+        confirm there.
+      </p>
+      <div class="mt-4">
+        <ResendConfirmation id={id} />
+      </div>
+    </>
+  );
+}
+
+/** Sends the confirmation of a channel again. */
+export function ResendConfirmation({ id }: { id: string }) {
+  const action = useAction();
+  const resend = () =>
+    action.run(async () => {
+      await api.post('/channels/{id}/confirmation', { path: { id } });
+      toast('Confirmation sent. Links sent before no longer work');
+    });
+  return (
+    <Button size="small" busy={action.isBusy.value} onClick={() => void resend()}>
+      Send confirmation again
+    </Button>
   );
 }

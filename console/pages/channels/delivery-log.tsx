@@ -1,32 +1,29 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
-import { usePoll, useReload } from '../../client/reload.ts';
-import { canWrite } from '../../client/session-state.ts';
+import { usePoll, useReload } from '../../client/live.ts';
+import { canWrite, useDraft } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useFormAction } from '../../parts/action.ts';
+import { toast, useFormAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
-import { useDraft } from '../../parts/draft.ts';
 import { Field, inputClass } from '../../parts/field.tsx';
-import { Loaded, useLoad, type Load, Outdated } from '../../parts/load.tsx';
+import { Loaded, Outdated, useLoad, type Load } from '../../parts/load.tsx';
 import { Empty } from '../../parts/page.tsx';
-import { BackToNewest, FROM_THE_NEWEST, FurtherBack, readPaging, type Paging } from '../../parts/paging.tsx';
-import { Table } from '../../parts/table.tsx';
-import { Deadline, Moment, timeZone, TimesIn } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
+import { BackToNewest, FROM_THE_NEWEST, FurtherBack, Table, readPaging, type Paging } from '../../parts/table.tsx';
+import { Deadline, Moment, TimesIn, timeZone } from '../../parts/time.tsx';
 import { fromWallTime } from '../../parts/wall-time.ts';
 import { route, setQuery } from '../../shell/router.ts';
 import { DeliveryDialog, DeliverySubject } from './delivery.tsx';
 import {
-  EventOf,
   EVENTS,
-  OutcomeBadge,
+  EventOf,
   OUTCOMES,
+  OutcomeBadge,
+  type Channel,
   type DeliveryEvent,
   type DeliveryOutcome,
-  type Channel,
 } from './words.tsx';
 
 const HOUR = 3600;

@@ -1,16 +1,16 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import { h, type ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Choices, SelectField } from '../../parts/choice-fields.tsx';
-import { FactLine } from '../../parts/facts.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
+import { FactLine } from '../../parts/object-page.tsx';
 import { Card, Section, useWide } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Sentences } from './rules-form.tsx';
-import { SafeHtml } from './safe-html.ts';
 import type { Channel } from './words.tsx';
 
 type Message = Schemas['MessagePreview'];
@@ -242,4 +242,68 @@ function Fold({ title, children }: { title: string; children: ComponentChildren 
       <div class="mt-2">{children}</div>
     </details>
   );
+}
+
+/** Elements of messages, and what each is shown as: a heading would be the page's own, a link would lead nowhere. */
+const SHOWN_AS: Readonly<Record<string, string>> = {
+  a: 'span',
+  b: 'b',
+  div: 'div',
+  h1: 'div',
+  p: 'p',
+  table: 'table',
+  tbody: 'tbody',
+  td: 'td',
+  th: 'th',
+  tr: 'tr',
+};
+
+/**
+ * The HTML of a message as elements of the page: those that are known, with their styles, and the text of all others.
+ * Nothing of it is loaded, followed or run.
+ */
+function SafeHtml({ html, label, class: extra = '' }: { html: string; label: string; class?: string }) {
+  const body = useMemo(() => {
+    // The page's policy refuses styles in HTML, even in a document that is not shown; it allows them from scripts.
+    const parsed = new DOMParser().parseFromString(html.replaceAll(' style="', ' data-style="'), 'text/html');
+    return { style: styleOf(parsed.body), children: childrenOf(parsed.body) };
+  }, [html]);
+  return h(
+    'div',
+    { class: `overflow-x-auto ${extra}`, style: body.style, role: 'group', 'aria-label': label, tabIndex: 0 },
+    body.children,
+  );
+}
+
+/** What mail programs do of themselves, and the styles of the page undo. */
+const STYLES: Readonly<Record<string, string>> = {
+  a: 'underline underline-offset-2',
+  h1: 'font-bold',
+  p: 'my-[1em]',
+};
+
+function childrenOf(element: Element): ComponentChildren[] {
+  return [...element.childNodes].map((node) => {
+    if (node instanceof Element) return elementOf(node);
+    return node.nodeType === Node.TEXT_NODE ? node.textContent : null;
+  });
+}
+
+function elementOf(element: Element): ComponentChildren {
+  const shownAs = SHOWN_AS[element.localName];
+  if (shownAs === undefined) return childrenOf(element);
+  return h(
+    shownAs,
+    {
+      class: STYLES[element.localName] ?? '',
+      style: styleOf(element),
+      ...(element.getAttribute('role') === 'presentation' && { role: 'presentation' }),
+      ...(element.localName === 'a' && { title: element.getAttribute('href') ?? '' }),
+    },
+    childrenOf(element),
+  );
+}
+
+function styleOf(element: Element): string {
+  return element.getAttribute('data-style') ?? '';
 }

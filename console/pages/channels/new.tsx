@@ -3,29 +3,32 @@ import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { SECRET_PLACEHOLDER } from '../../client/curl.ts';
 import type { FieldTexts } from '../../client/failure.ts';
-import { canWrite, signedIn } from '../../client/session-state.ts';
+import { canWrite, signedIn, useDraft } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useJudgedForm } from '../../parts/action.ts';
+import { useJudgedForm } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CheckField } from '../../parts/choice-fields.tsx';
-import { CurlButton } from '../../parts/curl.tsx';
-import { useDraft } from '../../parts/draft.ts';
-import { TextField, FormError, Form } from '../../parts/field.tsx';
+import { CurlButton, ShownOnce } from '../../parts/copy.tsx';
+import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
-import { Empty, Card, Page, useArrival, useWide } from '../../parts/page.tsx';
-import { ShownOnce } from '../../parts/shown-once.tsx';
+import { Card, Empty, Page, useArrival, useWide } from '../../parts/page.tsx';
 import { timeZone } from '../../parts/time.tsx';
 import { ZoneField } from '../../parts/zone-field.tsx';
-import { type PageProps, PATHS } from '../../paths.ts';
+import { PATHS, type PageProps } from '../../paths.ts';
 import { setQuery } from '../../shell/router.ts';
-import { ConnectChat } from './channel.tsx';
-import { AddressField, judgeAddress } from './email-confirmation.tsx';
-import { formatDraftOf, sentFormat } from './format-fields.tsx';
-import { judgeRoute, routeBody, Routing, type Route } from './monitor-choice.tsx';
-import { testAlert } from './notified.tsx';
-import { SigningSecret } from './signing-secret.tsx';
-import { judgeWebhook, sentHeaders, WEBHOOK_TEXTS, WebhookFields, type WebhookDraft } from './webhook-form.tsx';
-import { reportsHint, TYPES, type ChannelType } from './words.tsx';
+import { SigningSecret } from './channel-settings.tsx';
+import { AddressField, ConnectChat, judgeAddress } from './channel.tsx';
+import { Routing, judgeRoute, routeBody, type Route } from './monitor-choice.tsx';
+import {
+  WEBHOOK_TEXTS,
+  WebhookFields,
+  formatDraftOf,
+  judgeWebhook,
+  sentFormat,
+  sentHeaders,
+  type WebhookDraft,
+} from './webhook-form.tsx';
+import { TYPES, reportsHint, testAlert, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered: webhooks need nothing from the operator. */
 const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack', 'email'];

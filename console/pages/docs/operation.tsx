@@ -7,17 +7,21 @@ import { JsonText } from '../../parts/json-text.tsx';
 import { Markdown } from '../../parts/markdown.tsx';
 import { Badge } from '../../parts/status.tsx';
 import {
+  LANGUAGES,
+  credentialOf,
   follow,
+  sampleOf,
   type Answer,
   type Content,
+  type Credential,
   type Description,
   type Example,
+  type Language,
   type Method,
   type Operation,
   type Parameter,
 } from './description.ts';
 import { FieldLine, SchemaFields, Unfold } from './fields.tsx';
-import { credentialOf, LANGUAGES, sampleOf, type Credential, type Language } from './samples.ts';
 import { TryIt } from './try-it.tsx';
 
 const METHODS: Record<Method, string> = {

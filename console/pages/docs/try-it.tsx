@@ -1,13 +1,12 @@
 import { signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { required, useJudgedForm } from '../../parts/action.ts';
+import { required, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextArea, TextField } from '../../parts/field.tsx';
 import { JsonText } from '../../parts/json-text.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatLatency } from '../../parts/time.tsx';
-import type { Operation, Parameter } from './description.ts';
-import { credentialOf } from './samples.ts';
+import { credentialOf, type Operation, type Parameter } from './description.ts';
 
 /** The token that was typed, for all operations; it is gone when the page is left or loaded again. */
 const token = signal('');

@@ -2,13 +2,12 @@ import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { problemsByField } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useFormAction } from '../../parts/action.ts';
+import { toast, useFormAction } from '../../parts/action.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
-import { Fact } from '../../parts/facts.tsx';
 import { formatNumber } from '../../parts/figures.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { toast } from '../../parts/toast.tsx';
+import { Fact } from '../../parts/object-page.tsx';
 
 type Plan = Schemas['Retirement'];
 

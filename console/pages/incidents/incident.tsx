@@ -1,28 +1,24 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
-import { monitors } from '../../client/live.ts';
-import { usePoll, useReload } from '../../client/reload.ts';
+import { monitors, usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { useLoad, type Load, Outdated } from '../../parts/load.tsx';
+import { UntilDialog } from '../../parts/dialog.tsx';
+import { Outdated, useLoad, type Load } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
 import { LongText, Table } from '../../parts/table.tsx';
 import { clock, formatAgo, formatDateTime, formatExact, formatLatency, formatUntil } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
-import { UntilDialog } from '../../parts/until-dialog.tsx';
-import { type PageProps, PATHS } from '../../paths.ts';
-import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
+import { PATHS, type PageProps } from '../../paths.ts';
+import { TimingBar, hasTimings, sumTimings } from '../../plots/timing-bar.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
 import { EventOf, OutcomeBadge } from '../channels/words.tsx';
-import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
-import { IncidentStatus } from './incident-status.tsx';
-import { Notes } from './notes.tsx';
-import { Timeline } from './timeline.tsx';
+import { AnswerEvidence } from '../monitor/check-details.tsx';
+import { IncidentStatus, Notes, Timeline } from './timeline.tsx';
 
 /** How long deliveries are stored, in seconds. */
 const KEPT_SECONDS = 30 * DAY_SECONDS;

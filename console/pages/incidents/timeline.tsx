@@ -1,10 +1,19 @@
 import type { ComponentChildren } from 'preact';
+import { api } from '../../client/api.ts';
+import { problemsByField } from '../../client/failure.ts';
+import { canWrite, useDraft } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
+import { useAction, useFormAction } from '../../parts/action.tsx';
+import { Button, IconButton } from '../../parts/button.tsx';
+import { confirm } from '../../parts/dialog.tsx';
+import { Form, FormError, TextArea } from '../../parts/field.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { Markdown } from '../../parts/markdown.tsx';
+import { Fact } from '../../parts/object-page.tsx';
 import { StatusMark } from '../../parts/status.tsx';
-import type { Status } from '../../parts/statuses.ts';
-import { formatDateTime, formatDuration, formatExact } from '../../parts/time.tsx';
+import { STATUSES, type Status } from '../../parts/statuses.ts';
+import { Moment, Since, formatDateTime, formatDuration, formatExact } from '../../parts/time.tsx';
 
 type Transition = Schemas['IncidentTransition'];
 type Statement = Schemas['SourceStatement'];
@@ -117,4 +126,164 @@ function SaidBy({ source: { name, verdict, standing: voteStatus, reason } }: { s
       </span>
     </li>
   );
+}
+
+type Note = Schemas['IncidentNote'];
+type NotesProps = { incidentId: string; notes: readonly Note[]; onChanged: () => Promise<void> };
+
+/** The notes of an incident, and a form to add one. */
+export function Notes({ incidentId, notes, onChanged }: NotesProps) {
+  const deletion = useAction();
+  const remove = async (note: Note) => {
+    if (!(await confirm({ title: 'Delete this note?', text: 'This cannot be undone.', action: 'Delete note' }))) return;
+    await deletion.run(async () => {
+      await api.delete('/incidents/{id}/notes/{note_id}', { path: { id: incidentId, note_id: note.id } });
+      await onChanged();
+    });
+  };
+  return (
+    <div class="flex flex-col gap-4">
+      {notes.length > 0 && (
+        <ul class="flex flex-col gap-3" aria-label="Notes">
+          {notes.map((note) => (
+            <li key={note.id} class="rounded-lg border border-line bg-surface py-1.5 pl-3 pr-1">
+              <div class="flex items-center gap-2 text-xs text-soft">
+                <span class="clipped min-w-0 font-medium text-ink">{note.author}</span>
+                <Moment at={note.created_at} />
+                {canWrite() && (
+                  <IconButton
+                    icon="trash"
+                    label="Delete note"
+                    class="ml-auto !size-7"
+                    onClick={() => void remove(note)}
+                  />
+                )}
+              </div>
+              <Markdown text={note.text} isNote class="pb-1 pr-2 text-sm" />
+            </li>
+          ))}
+        </ul>
+      )}
+      {canWrite() ? (
+        <NoteForm incidentId={incidentId} onChanged={onChanged} />
+      ) : (
+        notes.length === 0 && <p class="text-sm text-soft">No notes yet.</p>
+      )}
+    </div>
+  );
+}
+
+function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
+  const text = useDraft(`note on ${incidentId}`, '');
+  const formAction = useFormAction();
+  const send = async () => {
+    const note = text.value;
+    if (note.trim() === '') return;
+    await formAction.run(async () => {
+      await api.post('/incidents/{id}/notes', { path: { id: incidentId }, body: { text: note } });
+      // What was typed meanwhile stays.
+      if (text.value === note) text.value = '';
+      void onChanged();
+    });
+  };
+  const { byField, rest } = problemsByField(formAction.error.value, { text: 'Enter 1 to 4000 characters' });
+  return (
+    <Form class="flex flex-col gap-2" onSubmit={send}>
+      <TextArea
+        label="Add a note"
+        hideLabel
+        placeholder="Findings and actions"
+        hint="Markdown: **bold**, `code`, lists, [link](https://…)"
+        maxLength={4000}
+        rows={3}
+        value={text.value}
+        onValue={(value) => (text.value = value)}
+        error={byField['text']}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          void send();
+        }}
+      />
+      <FormError text={rest} />
+      <div>
+        <Button type="submit" size="small" busy={formAction.isBusy.value} disabled={text.value.trim() === ''}>
+          Add note
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+type Incident = Schemas['Incident'];
+
+const TINTS: Record<Incident['state'], string> = {
+  down: 'bg-down-tint border-down/30',
+  degraded: 'bg-degraded-tint border-degraded/30',
+};
+const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
+  recovered: 'Recovered',
+  paused: 'Monitor paused',
+  deleted: 'Monitor deleted',
+};
+
+/** The summary of an incident: its worst state, duration, reason, locations and acknowledgement. */
+export function IncidentStatus({ incident }: { incident: Incident }) {
+  const { state, status } = incident;
+  const isOpen = status === 'open';
+  const { label, text } = STATUSES[state];
+  return (
+    <div class={`mb-8 rounded-xl border p-4 md:p-5 ${isOpen ? TINTS[state] : 'border-line bg-surface'}`}>
+      <p class={`flex items-center gap-2.5 text-lg font-semibold md:text-xl ${isOpen ? text : ''}`}>
+        <StatusMark status={isOpen ? state : 'up'} silent class="size-4" />
+        <span>
+          {isOpen ? (
+            <>
+              {label} for <Since at={incident.started_at} />
+            </>
+          ) : (
+            `Was ${label.toLowerCase()} for ${formatDuration(incident.duration_seconds)}`
+          )}
+        </span>
+      </p>
+      <p class="mt-1 break-words text-[0.9375rem]">{incident.reason}</p>
+      <dl class="mt-4 grid grid-cols-2 gap-x-6 gap-y-3 text-sm md:grid-cols-4">
+        <Fact name="Started">
+          <time dateTime={new Date(incident.started_at * 1000).toISOString()}>
+            {formatDateTime(incident.started_at)}
+          </time>
+          {incident.detected_at > incident.started_at && (
+            <Small>confirmed after {formatDuration(incident.detected_at - incident.started_at)}</Small>
+          )}
+        </Fact>
+        {incident.resolved_at !== null && (
+          <Fact name="Resolved">
+            <time dateTime={new Date(incident.resolved_at * 1000).toISOString()}>
+              {formatDateTime(incident.resolved_at)}
+            </time>
+            {incident.resolution !== null && <Small>{ENDINGS[incident.resolution]}</Small>}
+          </Fact>
+        )}
+        <Fact name={isOpen ? 'Failing from' : 'Failed from'}>
+          {incident.sources_down.length === 0 ? 'No location' : incident.sources_down.join(', ')}
+        </Fact>
+        <Fact name="Acknowledged by">
+          {incident.acknowledged_at === null ? (
+            'Not acknowledged'
+          ) : (
+            <>
+              {incident.acknowledged_by ?? 'A member'}
+              <Small>
+                <Moment at={incident.acknowledged_at} />
+              </Small>
+            </>
+          )}
+        </Fact>
+      </dl>
+    </div>
+  );
+}
+
+function Small({ children }: { children: ComponentChildren }) {
+  return <span class="block text-xs text-soft">{children}</span>;
 }

@@ -3,38 +3,34 @@ import { api } from '../../client/api.ts';
 import type { ApiRequest } from '../../client/curl.ts';
 import { capitalize, type FieldTexts } from '../../client/failure.ts';
 import { loadAll } from '../../client/live.ts';
-import { canWrite } from '../../client/session-state.ts';
-import { useJudgedForm } from '../../parts/action.ts';
+import { canWrite, useDraft } from '../../client/session-state.ts';
+import { toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
-import { CurlButton } from '../../parts/curl.tsx';
+import { CurlButton, useLeaveGuard } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
-import { useDraft } from '../../parts/draft.ts';
-import { Field, Form, FormError, inputClass, TextArea, TextField } from '../../parts/field.tsx';
+import { Field, Form, FormError, TextArea, TextField, inputClass } from '../../parts/field.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { ObjectPage, ViewOnly } from '../../parts/object-page.tsx';
 import { Card, Page } from '../../parts/page.tsx';
-import { useLeaveGuard } from '../../parts/shown-once.tsx';
 import { clock } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
 import { ZoneField } from '../../parts/zone-field.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { Routing } from '../channels/monitor-choice.tsx';
 import {
+  ALERTS,
+  UNITS,
   bodyOf,
   changesOf,
   draftOf,
   judgeWindow,
   newDraft,
   startsNow,
-  UNITS,
   type MaintenanceWindow,
   type WindowDraft,
-} from './draft.ts';
-import { WindowPreview } from './preview.tsx';
-import { RepetitionFields, type FieldsProps } from './repetition.tsx';
-import { ALERTS } from './words.tsx';
+} from './draft.tsx';
+import { RepetitionFields, WindowPreview, type FieldsProps } from './repetition.tsx';
 
 const BACK = { label: 'Maintenance', href: PATHS.maintenance };
 

@@ -2,11 +2,11 @@ import { useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
-import type { FormState } from './defaults.ts';
 import type { AssertionDraft } from './draft.ts';
-import { Collapsible, NumberField, FieldProblem, focusLastRow } from './fields.tsx';
+import { Collapsible, FieldProblem, NumberField, focusLastRow } from './fields.tsx';
 import { assertionField } from './judge-spec.ts';
-import { OP_WORDS, opsOf, SOURCES } from './words.ts';
+import type { FormState } from './problems.ts';
+import { OP_WORDS, SOURCES, opsOf } from './words.ts';
 
 /** The expected response of an http monitor: status, content and assertions. */
 export function AnswerFields({ form }: { form: FormState }) {

@@ -1,13 +1,17 @@
 import { useSignal } from '@preact/signals';
+import { api } from '../../client/api.ts';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { usePreview } from '../../parts/load.tsx';
+import { ZoneField } from '../../parts/zone-field.tsx';
+import { formatZoned } from '../monitor/type-settings.tsx';
+import { scheduleOf } from './body.ts';
 import { Components } from './components.tsx';
-import type { FormState } from './defaults.ts';
-import type { MonitorType } from './draft.ts';
+import type { Draft, MonitorType } from './draft.ts';
 import { DurationField, NumberField } from './fields.tsx';
-import { formatIntervals } from './limits.ts';
-import { ScheduleFields } from './schedule-fields.tsx';
-import { suggestName } from './sentences.ts';
+import { formatIntervals } from './judge-spec.ts';
+import { suggestName } from './judge.ts';
+import type { FormState } from './problems.ts';
 import { TYPES, TYPE_ORDER } from './words.ts';
 
 const OTHER = 'other';
@@ -180,5 +184,74 @@ export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type
         {TYPES[type].use}
       </p>
     </fieldset>
+  );
+}
+
+/** The schedule of a heartbeat, and its next runs. */
+function ScheduleFields({ form: { draft, change, problem } }: { form: FormState }) {
+  const { heartbeat } = draft;
+  const set = (part: Partial<Draft['heartbeat']>) => change({ heartbeat: { ...heartbeat, ...part } });
+  const isScheduled = heartbeat.cron.trim() !== '';
+  return (
+    <>
+      <TextField
+        label="Cron schedule"
+        value={heartbeat.cron}
+        placeholder="0 2 * * MON-FRI"
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+        maxLength={200}
+        hint="Optional. Minute, hour, day of month, month, day of week, as in crontab. Empty for a fixed interval."
+        error={problem('check_spec.heartbeat.schedule.cron')}
+        onValue={(cron) => set({ cron })}
+      />
+      {isScheduled && (
+        <>
+          <NextRuns heartbeat={heartbeat} />
+          <div class="grid gap-5 md:grid-cols-2">
+            <ZoneField
+              value={heartbeat.timezone === '' ? 'UTC' : heartbeat.timezone}
+              onValue={(timezone) => set({ timezone })}
+              hint="Whose clock the schedule goes by."
+              error={problem('check_spec.heartbeat.schedule.timezone')}
+            />
+            <DurationField
+              label="Accept pings early by"
+              seconds={heartbeat.early}
+              onSeconds={(early) => set({ early })}
+              standard={null}
+              hint="A ping this soon before a run counts for it. Leave empty for a minute."
+              error={problem('check_spec.heartbeat.schedule.early_seconds')}
+            />
+          </div>
+        </>
+      )}
+    </>
+  );
+}
+
+/** When a schedule runs next, in its zone and in UTC; what is wrong with it is said where it is saved. */
+function NextRuns({ heartbeat }: { heartbeat: Draft['heartbeat'] }) {
+  const { answer, problem } = usePreview(scheduleOf(heartbeat), (request) =>
+    api.post('/monitors/schedule-preview', request),
+  );
+  return (
+    <section aria-label="Next runs" aria-live="polite" class="text-sm">
+      {problem.value !== null ? (
+        <p class="text-down">{problem.value}</p>
+      ) : answer.value === null ? (
+        <p class="text-soft">Loading…</p>
+      ) : (
+        <>
+          <p class="font-medium">Next runs</p>
+          <ul class="text-soft">
+            {answer.value.runs.map((run) => (
+              <li key={run.at}>{formatZoned(run)}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
   );
 }

@@ -7,9 +7,9 @@ import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import type { Status } from '../../parts/statuses.ts';
-import type { FormState } from './defaults.ts';
 import { isWatched, unlisted, withComponent } from './draft.ts';
 import { FieldProblem, TextList } from './fields.tsx';
+import type { FormState } from './problems.ts';
 
 type Component = Schemas['VendorComponent'];
 

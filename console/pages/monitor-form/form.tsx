@@ -4,29 +4,30 @@ import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { CopyText, PingLoopbackHint } from '../../parts/copy.tsx';
-import { CurlButton } from '../../parts/curl.tsx';
+import { CopyText, CurlButton, PingLoopbackHint, useLeaveGuard } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Card, useWide } from '../../parts/page.tsx';
-import { useLeaveGuard } from '../../parts/shown-once.tsx';
-import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
+import { Notify, Parents, ServiceHours, saveChannels } from './alerting.tsx';
 import { Basics, TypeChooser } from './basics.tsx';
 import { createBody, isChanged, patchBody, requestOf } from './body.ts';
-import { type FormState, defaultsOf, type Surroundings, countLocations } from './defaults.ts';
 import type { Draft } from './draft.ts';
-import { judgeDraft } from './judge.ts';
+import { describeDown, describeTimeout, judgeDraft, latestNotice, sayDuration, suggestName } from './judge.ts';
 import { Dependencies, Judgement, Locations } from './judgement.tsx';
-import { Notify, saveChannels } from './notify.tsx';
-import { Parents } from './parents.tsx';
 import { PreviewCard } from './preview-card.tsx';
-import { NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
-import { suggestName, describeDown, describeTimeout, latestNotice, sayDuration } from './sentences.ts';
-import { ServiceHours } from './service-hours.tsx';
+import {
+  NO_PROBLEMS,
+  countLocations,
+  defaultsOf,
+  problemsOf,
+  type FormState,
+  type Problems,
+  type Surroundings,
+} from './problems.ts';
 import { TypeFields } from './type-fields.tsx';
 import { ChangedElsewhere, useMonitorDraft } from './use-monitor-draft.tsx';
 

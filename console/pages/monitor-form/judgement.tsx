@@ -3,8 +3,8 @@ import type { Schemas } from '../../client/shapes.ts';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';
-import { type FormState, countLocations } from './defaults.ts';
 import { Collapsible, FieldProblem, NumberField } from './fields.tsx';
+import { countLocations, type FormState } from './problems.ts';
 
 /** The silence after which an agent gets a warning, in seconds. */
 const QUIET_SECONDS = 180;

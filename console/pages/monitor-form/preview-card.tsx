@@ -1,22 +1,21 @@
 import { useSignal } from '@preact/signals';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
 import { api } from '../../client/api.ts';
-import { capitalize, Failure } from '../../client/failure.ts';
+import { Failure, capitalize } from '../../client/failure.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { useAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
-import { FactLine } from '../../parts/facts.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { FactLine } from '../../parts/object-page.tsx';
 import { Card } from '../../parts/page.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { formatDay, formatLatency } from '../../parts/time.tsx';
-import { hasTimings, TimingBar, sumTimings } from '../../plots/timing-bar.tsx';
-import { AnswerEvidence } from '../monitor/answer-evidence.tsx';
+import { TimingBar, hasTimings, sumTimings } from '../../plots/timing-bar.tsx';
+import { AnswerEvidence } from '../monitor/check-details.tsx';
 import { createBody, patchBody } from './body.ts';
-import type { FormState } from './defaults.ts';
 import type { Draft } from './draft.ts';
-import { NO_PROBLEMS, problemsOf, type Problems } from './problems.ts';
+import { NO_PROBLEMS, problemsOf, type FormState, type Problems } from './problems.ts';
 import { OP_WORDS, SOURCES } from './words.ts';
 
 type Preview = Schemas['Trial'];

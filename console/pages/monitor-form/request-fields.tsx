@@ -2,11 +2,18 @@ import { useRef } from 'preact/hooks';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
-import type { FormState } from './defaults.ts';
 import { removeHeader, type HeaderDraft, type RequestDraft } from './draft.ts';
-import { Collapsible, FieldProblem, focusInstead, focusLastRow } from './fields.tsx';
+import {
+  Collapsible,
+  FieldProblem,
+  KeepStored,
+  SecretTextField,
+  StoredSecret,
+  focusInstead,
+  focusLastRow,
+} from './fields.tsx';
 import { headerField } from './judge-spec.ts';
-import { KeepStored, SecretTextField, StoredSecret } from './secret-text-field.tsx';
+import type { FormState } from './problems.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].map((value) => ({ value, label: value }));
 

@@ -3,11 +3,11 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
 import { Failure } from '../../client/failure.ts';
 import { onChange } from '../../client/live.ts';
+import { useDraft } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useDraft } from '../../parts/draft.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { withFollowing, type Surroundings } from './defaults.ts';
 import { draftOf, type Draft } from './draft.ts';
+import { withFollowing, type Surroundings } from './problems.ts';
 import { FIELD_LABELS, rebase, withoutSecrets, type Rebased } from './rebase.ts';
 
 type Monitor = Schemas['MonitorDetail'];

@@ -6,14 +6,13 @@ import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { StatusMark, VERDICTS, VerdictMark } from '../../parts/status.tsx';
-import { formatDateTime, formatExact, Moment, TimesIn } from '../../parts/time.tsx';
+import { Moment, TimesIn, formatDateTime, formatExact } from '../../parts/time.tsx';
 import { formatMs } from '../../plots/time-labels.ts';
 import { setQuery } from '../../shell/router.ts';
 import { CheckDetails } from './check-details.tsx';
-import { CsvLink, TimeFilter } from './check-log.tsx';
-import { nameOf } from './lines.ts';
+import { CsvLink, TimeFilter, keyOf, type CheckChoice, type CheckList } from './check-log.tsx';
+import { nameOf } from './lines.tsx';
 import { hasLocations, reasonOf } from './status-words.ts';
-import { keyOf, type CheckChoice, type CheckList } from './use-checks.ts';
 
 type Check = Schemas['Check'];
 type RowProps = {

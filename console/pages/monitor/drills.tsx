@@ -1,27 +1,29 @@
+import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { usePoll } from '../../client/reload.ts';
+import { sentenceOf } from '../../client/failure.ts';
+import { usePoll } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { toast, useAction, useFormAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { Table, type Column } from '../../parts/table.tsx';
+import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { formatLatency, formatShort } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
-import { OutcomeBadge } from '../channels/words.tsx';
+import { MonitorDialog } from '../channels/monitor-choice.tsx';
+import { OutcomeBadge, isActive, isNotified, type Channel } from '../channels/words.tsx';
 
 type Drill = Schemas['Drill'];
 type Drills = Schemas['DrillList'];
 type Delivery = Schemas['DrillDelivery'];
 
 /** How often a drill in progress is read, and one whose deliveries are on their way, in milliseconds. */
-export const DRILL_POLL_MS = 1000;
+const DRILL_POLL_MS = 1000;
 
 /** What a drill does. */
-export const DRILL_TEXT =
+const DRILL_TEXT =
   'Each location simulates a failure, and the monitor’s channels get an alert marked as a drill. It ends after 30 ' +
   'seconds, and doesn’t count toward uptime.';
 
@@ -33,7 +35,7 @@ const STATUSES: Record<Drill['status'], { label: string; tone: 'plain' | 'good' 
 };
 
 /** Why a channel was skipped. */
-export const SKIPS: Record<Schemas['DrillSkip']['reason'], string> = {
+const SKIPS: Record<Schemas['DrillSkip']['reason'], string> = {
   rules: 'no rule matches',
   quiet_hours: 'quiet hours',
   mute: 'the monitor is muted',
@@ -91,7 +93,7 @@ function StartButton({ id, load }: { id: string; load: Load<Drills> }) {
 }
 
 /** Whether a drill goes on, or its messages do. */
-export function isUnderWay(drill: Drill | undefined): boolean {
+function isUnderWay(drill: Drill | undefined): boolean {
   return (
     drill !== undefined && (drill.ended_at === null || drill.deliveries.some(({ outcome }) => outcome === 'pending'))
   );
@@ -148,7 +150,7 @@ const EARLIER: readonly Column<Drill>[] = [
 ];
 
 /** A time of the stopwatch; null is what has not happened. */
-export function timeOf(ms: number | null): string {
+function timeOf(ms: number | null): string {
   return ms === null ? '–' : formatLatency(ms);
 }
 
@@ -158,4 +160,110 @@ function slowestOf({ deliveries }: Drill): number | null {
     event === 'monitor.down' && ms !== null ? [ms] : [],
   );
   return arrived.length === 0 ? null : Math.max(...arrived);
+}
+
+type ChannelDrillList = Schemas['ChannelDrillList'];
+
+/** One message of a drill to the channel, or that there was none. */
+type Row = {
+  drill: Drill;
+  event: 'monitor.down' | 'monitor.up';
+  delivery: Schemas['DrillDelivery'] | null;
+  left: Schemas['DrillSkip'] | null;
+};
+
+/** The drills that reached a channel, each with its stopwatch, and a button to start one. */
+export function ChannelDrills({ channel }: { channel: Channel }) {
+  const { id } = channel;
+  const load = useLoad((signal) => api.get('/channels/{id}/drills', { path: { id }, signal }), [id]);
+  usePoll(load, load.value.value?.drills.some(isUnderWay) === true, DRILL_POLL_MS);
+  return (
+    <Section
+      title="Drills"
+      lead="The measured way from the first failing answer of a drill to this receiver’s response."
+      actions={canWrite() && isActive(channel) && <Start channel={channel} load={load} />}
+    >
+      <Loaded load={load} height="h-20">
+        {({ drills }) =>
+          drills.length === 0 ? (
+            <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">
+              {isActive(channel)
+                ? 'No drills yet. A drill shows whether and how fast alerts arrive here.'
+                : 'No drills yet. ChannelDrillList reach channels that are connected and enabled.'}
+            </p>
+          ) : (
+            <Table
+              caption="Messages of drills to this channel, newest first, with the time since the first failing answer"
+              columns={COLUMNS}
+              rows={drills.flatMap(rowsOf)}
+              keyOf={({ drill, event }) => `${drill.id} ${event}`}
+              hrefOf={({ drill }) => `/monitors/${drill.monitor_id}`}
+            />
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+function rowsOf(drill: Drill): Row[] {
+  const sent = drill.deliveries.map((delivery) => ({ drill, event: delivery.event, delivery, left: null }));
+  const skipped = drill.skipped.map((left) => ({ drill, event: left.event, delivery: null, left }));
+  return [...sent, ...skipped].toSorted((a, b) => a.event.localeCompare(b.event));
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    head: 'Monitor',
+    cell: ({ drill }) => (
+      <>
+        <LongText text={drill.monitor_name} />
+        <span class="block whitespace-nowrap text-xs font-normal text-soft">{formatShort(drill.started_at)}</span>
+      </>
+    ),
+  },
+  { head: 'Message', cell: ({ event }) => (event === 'monitor.up' ? 'End' : 'Alert') },
+  {
+    head: 'Outcome',
+    cell: ({ delivery, left }) => (
+      <>
+        {delivery !== null && <OutcomeBadge outcome={delivery.outcome} attempts={delivery.attempt_count} />}
+        {left !== null && <span class="text-soft">Left out: {SKIPS[left.reason]}</span>}
+      </>
+    ),
+  },
+  { head: 'Decided', align: 'right', wideOnly: true, cell: ({ delivery }) => timeOf(delivery?.written_ms ?? null) },
+  { head: 'Sent', align: 'right', wideOnly: true, cell: ({ delivery }) => timeOf(delivery?.begun_ms ?? null) },
+  { head: 'Arrived', align: 'right', cell: ({ delivery }) => timeOf(delivery?.delivered_ms ?? null) },
+];
+
+function Start({ channel, load }: { channel: Channel; load: Load<ChannelDrillList> }) {
+  const isChoosing = useSignal(false);
+  const { isBusy, error, run } = useFormAction();
+  const start = (id: string) =>
+    run(async () => {
+      await api.post('/monitors/{id}/drill', { path: { id } });
+      isChoosing.value = false;
+      toast('Drill started');
+      await load.reload();
+    });
+  return (
+    <>
+      <Button size="small" icon="play" onClick={() => (isChoosing.value = true)}>
+        Start a drill
+      </Button>
+      {isChoosing.value && (
+        <MonitorDialog
+          title="Start a drill"
+          text={`${DRILL_TEXT} Choose the monitor.`}
+          isOffered={(monitor) => monitor.enabled === 1 && isNotified(channel, monitor)}
+          error={error.value === null ? null : sentenceOf(error.value)}
+          onClose={() => (isChoosing.value = false)}
+          onChosen={(id) => {
+            if (!isBusy.value) void start(id);
+          }}
+        />
+      )}
+    </>
+  );
 }

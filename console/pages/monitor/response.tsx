@@ -2,21 +2,27 @@ import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Schemas } from '../../client/shapes.ts';
 import { IconButton } from '../../parts/button.tsx';
-import { type Load, FailedLoad, Placeholder } from '../../parts/load.tsx';
+import { FailedLoad, Placeholder, type Load } from '../../parts/load.tsx';
 import { Card, Section, useWide } from '../../parts/page.tsx';
 import { StripLegend } from '../../parts/status.tsx';
-import { clock, formatAgo, formatDuration, formatShort, TimesIn } from '../../parts/time.tsx';
+import { TimesIn, clock, formatAgo, formatDuration, formatShort } from '../../parts/time.tsx';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { nearestKnown, scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
-import { StatusBand, bandParts, describeBand } from '../../plots/status-band.tsx';
 import { formatMs, labelStep } from '../../plots/time-labels.ts';
-import { TimePlot } from '../../plots/time-plot.tsx';
+import { StatusBand, TimePlot, bandParts, describeBand } from '../../plots/time-plot.tsx';
 import { setQuery } from '../../shell/router.ts';
-import { Legend } from './legend.tsx';
-import { lineBefore, linesOf, momentsOf, STEP_SECONDS, type View } from './lines.ts';
-import { choose, RangeControl } from './range-control.tsx';
-import { fitZoom, RANGES, SHORTEST_SECONDS, spanOf, wordsOf, type Shown } from './ranges.ts';
-import { KEPT_EVERY, TimingBreakdown } from './timing-breakdown.tsx';
+import {
+  KEPT_EVERY,
+  Legend,
+  STEP_SECONDS,
+  TimingBreakdown,
+  lineBefore,
+  linesOf,
+  momentsOf,
+  type View,
+} from './lines.tsx';
+import { RangeControl, choose } from './range-control.tsx';
+import { RANGES, SHORTEST_SECONDS, fitZoom, spanOf, wordsOf, type Shown } from './ranges.ts';
 import { MOST_INCIDENTS, type ShownStats } from './use-monitor.ts';
 
 type ResponseProps = {

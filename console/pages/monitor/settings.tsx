@@ -3,11 +3,9 @@ import { formatDuration } from '../../../core/time.ts';
 import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink } from '../../parts/button.tsx';
-import { Code } from '../../parts/facts.tsx';
-import { count, joinWords } from '../../parts/figures.ts';
-import { ChangesLink } from '../../parts/object-page.tsx';
+import { count, describeHours, joinWords } from '../../parts/figures.ts';
+import { ChangesLink, Code } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
-import { describeHours } from '../../parts/service-hours.ts';
 import { formatDateTime, formatEvery } from '../../parts/time.tsx';
 import { hasLocations } from './status-words.ts';
 import {

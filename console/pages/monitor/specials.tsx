@@ -4,13 +4,13 @@ import { api } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { CopyText, PingLoopbackHint } from '../../parts/copy.tsx';
-import { Code, FactLine } from '../../parts/facts.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
+import { Code, FactLine } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
-import { pingAddress, PingKeyLink, usePingKey } from '../../parts/ping-key.tsx';
-import { clock, formatDay, Moment } from '../../parts/time.tsx';
+import { PingKeyLink, pingAddress, usePingKey } from '../../parts/ping-key.tsx';
+import { Moment, clock, formatDay } from '../../parts/time.tsx';
 import { reasonOf, sentence } from './status-words.ts';
 
 type Detail = Schemas['MonitorDetail'];

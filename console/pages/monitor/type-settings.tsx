@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../../client/shapes.ts';
-import { Code } from '../../parts/facts.tsx';
 import { count, joinWords } from '../../parts/figures.ts';
+import { Code } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatDuration } from '../../parts/time.tsx';
 

@@ -1,15 +1,20 @@
 import { useSignal } from '@preact/signals';
-import { formatUptime } from '../../../core/statistics/reports/content.ts';
+import { useEffect } from 'preact/hooks';
+import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
 import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
+import { DAY_SECONDS } from '../../../core/time.ts';
+import { api } from '../../client/api.ts';
+import { canWrite } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { Figure } from '../../parts/facts.tsx';
-import { count, describeSeconds } from '../../parts/figures.ts';
-import { Loaded, type Load } from '../../parts/load.tsx';
+import { Choices } from '../../parts/choice-fields.tsx';
+import { count, describeHours, describeSeconds, formatBudget } from '../../parts/figures.ts';
+import { Loaded, useLoad, type Load } from '../../parts/load.tsx';
+import { Figure } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { StripLegend } from '../../parts/status.tsx';
 import { formatDay, formatDuration } from '../../parts/time.tsx';
-import { classesOf, openDay, UptimeStrip } from '../../parts/uptime-strip.tsx';
-import { Slo } from './slo.tsx';
+import { UptimeStrip, classesOf, openDay } from '../../parts/uptime-strip.tsx';
+import { route, setQuery } from '../../shell/router.ts';
 
 type Day = Schemas['UptimeDay'];
 
@@ -136,4 +141,174 @@ function describeDay(day: Day): string {
 
 function dayOf({ date }: Day): number {
   return Date.parse(date) / 1000;
+}
+
+/** The windows of the uptime target, in days, as the address names them. */
+const SLO_WINDOWS = [
+  { value: '7', label: '7 days' },
+  { value: '', label: '30 days' },
+  { value: '90', label: '90 days' },
+] as const;
+const DEFAULT_SLO_DAYS = 30;
+
+/** The interval at which the uptime target is judged again, in milliseconds. */
+const SLO_EVERY_MS = 300_000;
+
+/** The uptime targets (SLOs) in a window of their own, or how to get one. */
+function Slo({ monitor }: { monitor: Schemas['Monitor'] }) {
+  return monitor.sla_target === null && monitor.sla === null ? (
+    <p class="mt-4 border-t border-line pt-3 text-sm text-soft">
+      No uptime target (SLO).{canWrite() && ' Set one, such as 99.9%, to track the error budget.'}
+    </p>
+  ) : (
+    <Target monitor={monitor} />
+  );
+}
+
+/** The uptime targets in a window that the address chooses, apart from the range of the plot. */
+function Target({ monitor: { id, status, sla_target: target, sla } }: { monitor: Schemas['Monitor'] }) {
+  const { slo = '' } = route.value.query;
+  const chosen = SLO_WINDOWS.find(({ value }) => value === slo)?.value ?? '';
+  const days = Number(chosen) || DEFAULT_SLO_DAYS;
+  const load = useLoad(
+    (signal) => {
+      const from = Math.floor(Date.now() / 1000) - days * DAY_SECONDS;
+      return api.get('/monitors/{id}/stats', { path: { id }, query: { from, resolution: 'day' }, signal });
+    },
+    [id, status, target, JSON.stringify(sla), days],
+  );
+  useEffect(() => {
+    const timer = setInterval(() => !document.hidden && void load.reload(), SLO_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [id, status, target, days]);
+  return (
+    <div class="mt-4 border-t border-line pt-3">
+      <div class="mb-2 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <h3 class="text-[0.8125rem] font-medium">
+          Uptime target {formatPercent(target, 'in service hours')}{' '}
+          <span class="font-normal text-soft">last {count(days, 'day')}</span>
+        </h3>
+        <Choices
+          label="SLO window"
+          choices={SLO_WINDOWS}
+          value={chosen}
+          onValue={(value) => setQuery({ slo: value })}
+        />
+      </div>
+      <Loaded load={load} height={target !== null && sla !== null ? 'h-56' : 'h-24'}>
+        {({ totals }) => (
+          <>
+            {totals.sla.target !== null && <SloFigures totals={totals} />}
+            {totals.service_hours !== null && <ServiceFigures service={totals.service_hours} />}
+          </>
+        )}
+      </Loaded>
+    </div>
+  );
+}
+
+/** The uptime target: met or missed, the error budget left, and its burn rate. */
+function SloFigures({ totals }: { totals: Schemas['MonitorStats']['totals'] }) {
+  const { sla, uptime_percent: percent, seconds } = totals;
+  const { met, budget, burn_rate: burn } = sla;
+  return (
+    <>
+      <dl class="grid grid-cols-2 gap-x-4 gap-y-3 md:grid-cols-4">
+        <Verdict met={met} percent={percent} seconds={seconds} />
+        <BudgetLeft budget={budget} />
+        <Burn label="Burn rate (1 h)" rate={burn.hour} />
+        <Burn label="Burn rate (24 h)" rate={burn.day} />
+      </dl>
+      {budget !== null && <Budget used={budget.used_seconds} total={budget.total_seconds} />}
+    </>
+  );
+}
+
+/** The same of the service hours, which their own target is about. */
+function ServiceFigures({ service }: { service: Schemas['ServiceFigures'] }) {
+  const { target, met, budget, uptime_percent: percent, seconds, exclude_maintenance: excludes } = service;
+  return (
+    <div class="[:not(:first-child)]:mt-4">
+      <h4 class="mb-2 text-[0.8125rem] font-medium">
+        Service hours {formatPercent(target, '')}{' '}
+        <span class="font-normal text-soft">
+          {describeHours(service)}, maintenance {excludes ? 'left out' : 'counted'}
+        </span>
+      </h4>
+      <dl class="grid grid-cols-2 gap-x-4 gap-y-3 md:grid-cols-4">
+        <Verdict met={met} percent={percent} seconds={seconds} />
+        <BudgetLeft budget={budget} />
+      </dl>
+      {budget !== null && <Budget used={budget.used_seconds} total={budget.total_seconds} />}
+    </div>
+  );
+}
+
+function Verdict({
+  met,
+  percent,
+  seconds,
+}: {
+  met: boolean | null;
+  percent: number | null;
+  seconds: Schemas['SecondsByState'];
+}) {
+  return (
+    <Figure
+      label={met === null ? 'No data' : met ? 'Met' : 'Missed'}
+      note={describeSeconds(seconds) || 'No downtime'}
+      tone={met === null ? '' : met ? 'text-up' : 'text-down'}
+    >
+      {formatUptime(percent, '–')}
+    </Figure>
+  );
+}
+
+function BudgetLeft({ budget }: { budget: Schemas['ErrorBudget'] }) {
+  return (
+    <Figure
+      label="Error budget left"
+      note={budget === null ? 'No data' : `of ${formatDuration(budget.total_seconds)}`}
+      tone={budget !== null && budget.left_seconds < 0 ? 'text-down' : ''}
+    >
+      {formatBudget(budget?.left_seconds ?? null)}
+    </Figure>
+  );
+}
+
+function Burn({ label, rate }: { label: string; rate: number | null }) {
+  const note = rate === null ? 'No data' : rate > 1 ? 'Above target' : rate === 0 ? 'No budget used' : 'Within target';
+  return (
+    <Figure label={label} note={note} tone={rate !== null && rate > 1 ? 'text-down' : ''}>
+      {rate === null ? '–' : `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}×`}
+    </Figure>
+  );
+}
+
+/** From this share of the error budget on, a target is at risk. */
+const AT_RISK = 0.75;
+
+/** The used share of the error budget as a bar, and in words what its color means. */
+function Budget({ used, total }: { used: number; total: number }) {
+  const share = total === 0 ? (used > 0 ? 1 : 0) : used / total;
+  const isSpent = share >= 1;
+  const isAtRisk = share > AT_RISK;
+  return (
+    <>
+      <div class="mt-3 h-2 overflow-hidden rounded-full bg-nothing" aria-hidden="true">
+        <span
+          class={`block h-full ${isSpent ? 'bg-down-fill' : isAtRisk ? 'bg-degraded-fill' : 'bg-up-fill'}`}
+          style={{ width: `${Math.min(1, share) * 100}%` }}
+        />
+      </div>
+      <p class="mt-1 text-xs text-soft">
+        {`${Math.floor(share * 100)}% of the error budget used`}
+        {isSpent
+          ? ' · exhausted (red)'
+          : isAtRisk
+            ? ` · at risk: over ${AT_RISK * 100}% (amber)`
+            : ` · at risk over ${AT_RISK * 100}%`}
+      </p>
+    </>
+  );
 }

@@ -1,8 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { api } from '../../client/api.ts';
-import { monitors, onChange } from '../../client/live.ts';
-import { usePoll } from '../../client/reload.ts';
-import type { Schemas, Monitor } from '../../client/shapes.ts';
+import { monitors, onChange, usePoll } from '../../client/live.ts';
+import type { Monitor, Schemas } from '../../client/shapes.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, sinceCreation, spanOf, type Shown } from './ranges.ts';
 

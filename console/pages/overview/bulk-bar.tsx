@@ -4,14 +4,12 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { canWrite } from '../../client/session-state.ts';
 import type { Monitor } from '../../client/shapes.ts';
 import { Button, IconButton, Spinner } from '../../parts/button.tsx';
-import { count, formatNumber } from '../../parts/figures.ts';
+import { count, formatNumber, joinWords } from '../../parts/figures.ts';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
 import { DeleteDialog, FailuresDialog, TagDialog } from './bulk-dialogs.tsx';
-import { bulk, UNDO_MS, type Run } from './bulk-run.ts';
-import { affected, stepsFor, type BulkAction } from './bulk-steps.ts';
-import { describeDone, describeRunning } from './bulk-words.ts';
-import { clearPicked, pick, picked, pickOnly } from './picked.ts';
+import { UNDO_MS, bulk, type Run } from './bulk-run.ts';
+import { affected, clearPicked, pick, pickOnly, picked, stepsFor, type BulkAction, type Step } from './bulk-steps.ts';
 
 /** True while monitors are selected or the last bulk change is shown, to those who may change monitors. */
 export function hasBulkBar(): boolean {
@@ -255,4 +253,44 @@ function Act({ icon, label, of: number, chosen, to = '', after = '', tone = 'pla
       </span>
     </Button>
   );
+}
+
+type Described = Pick<Step, 'action' | 'tags'>;
+
+/** What happens while an action is under way: `Pausing 37 monitors`. */
+function describeRunning({ action, tags }: Described, total: number): string {
+  const monitors = count(total, 'monitor');
+  switch (action) {
+    case 'pause':
+      return `Pausing ${monitors}`;
+    case 'resume':
+      return `Resuming ${monitors}`;
+    case 'check':
+      return `Starting checks of ${monitors}`;
+    case 'tag':
+      return `Adding ${joinWords(tags)} to ${monitors}`;
+    case 'untag':
+      return `Removing ${joinWords(tags)} from ${monitors}`;
+    case 'delete':
+      return `Deleting ${monitors}`;
+  }
+}
+
+/** What an action came to: `37 monitors paused`, or `34 of 37 monitors paused`. */
+function describeDone({ action, tags }: Described, total: number, failed: number): string {
+  const monitors = failed === 0 ? count(total, 'monitor') : `${total - failed} of ${count(total, 'monitor')}`;
+  switch (action) {
+    case 'pause':
+      return `${monitors} paused`;
+    case 'resume':
+      return `${monitors} resumed`;
+    case 'check':
+      return `Checks of ${monitors} started`;
+    case 'tag':
+      return `${joinWords(tags)} added to ${monitors}`;
+    case 'untag':
+      return `${joinWords(tags)} removed from ${monitors}`;
+    case 'delete':
+      return `${monitors} deleted`;
+  }
 }

@@ -3,16 +3,15 @@ import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
 import { capitalize } from '../../client/failure.ts';
 import { monitors as allMonitors } from '../../client/live.ts';
 import type { Monitor } from '../../client/shapes.ts';
-import { required } from '../../parts/action.ts';
+import { required } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CurlButton } from '../../parts/curl.tsx';
+import { CurlButton } from '../../parts/copy.tsx';
 import { Dialog, FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { count, formatNumber } from '../../parts/figures.ts';
 import { judgeTags } from '../../parts/tags.ts';
 import type { Refusal } from './bulk-run.ts';
-import { affected, bodyOf, stepsFor, type BulkAction } from './bulk-steps.ts';
-import { pickOnly } from './picked.ts';
+import { affected, bodyOf, pickOnly, stepsFor, type BulkAction } from './bulk-steps.ts';
 
 /** The most tags that are offered as buttons, the most used first. */
 const MOST_OFFERED = 12;

@@ -5,7 +5,7 @@ import { sortTags } from '../../../core/monitors/tags.ts';
 import type { Monitor } from '../../client/shapes.ts';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
-import { FilterMark, labelOf } from './folder-row.tsx';
+import { FilterMark, labelOf } from './row-heads.tsx';
 import { SORTS, STATUS_FILTERS, type Selection, type StatusFilter } from './selection.ts';
 
 type ControlsProps = {

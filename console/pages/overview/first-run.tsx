@@ -1,17 +1,14 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { api } from '../../client/api.ts';
-import { Remembered } from '../../client/remembered.ts';
-import { canWrite } from '../../client/session-state.ts';
+import { Remembered, canWrite } from '../../client/session-state.ts';
 import type { Monitor } from '../../client/shapes.ts';
-import { useAction } from '../../parts/action.ts';
+import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink, IconButton } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
 import { Card } from '../../parts/page.tsx';
-import { toast } from '../../parts/toast.tsx';
 import { PATHS } from '../../paths.ts';
-import { isActive, UnnotifiedWarning, testAlert, useChannels } from '../channels/notified.tsx';
-import type { Channel } from '../channels/words.tsx';
+import { UnnotifiedWarning, isActive, testAlert, useChannels, type Channel } from '../channels/words.tsx';
 
 const hidden = new Remembered('checklist-hidden');
 

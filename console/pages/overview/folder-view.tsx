@@ -1,10 +1,14 @@
 import { signal, type Signal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useMemo, useRef } from 'preact/hooks';
 import { signedIn } from '../../client/session-state.ts';
 import type { Monitor } from '../../client/shapes.ts';
 import type { IconName } from '../../parts/icon.tsx';
+import { useShortcut } from '../../shell/keys.tsx';
+import { navigate } from '../../shell/router.ts';
+import { extendTo, isPicked, pickLine, pickOnly } from './bulk-steps.ts';
 import { ToggleButton } from './controls.tsx';
-import { listPaths, type Line } from './folders.ts';
+import { listPaths, type FolderLine, type Line } from './folders.ts';
 import type { Selection } from './selection.ts';
 
 /** What a person chose: whether monitors are listed in folders, and the paths of those that are closed. */
@@ -52,7 +56,7 @@ function keyOf(userId: string): string {
 }
 
 /** The folders of the overview: whether they are shown, and which of them are open. */
-export type FolderView = {
+type FolderView = {
   isOn: boolean;
   closed: ReadonlySet<string>;
   setOpen: (path: string, isOpen: boolean) => void;
@@ -116,4 +120,116 @@ export function FolderHint() {
       <code class="font-mono text-ink">group:shop/checkout</code> for a folder inside.
     </p>
   );
+}
+
+/** The key of the row that the keyboard has selected; it survives a visit to its monitor's page. */
+export const cursor = signal<string | null>(null);
+
+type RowEventsProps = {
+  lines: readonly Line[];
+  folders: FolderView;
+  search: RefObject<HTMLInputElement | null>;
+  /** All monitors that match, which can be selected; null where none can. */
+  ids: readonly string[] | null;
+};
+
+/** Handlers for the element around the rows. */
+type RowEvents = {
+  onFocusIn: (event: FocusEvent) => void;
+  onKeyDown: (event: KeyboardEvent) => void;
+  onClick: (event: MouseEvent) => void;
+};
+
+/**
+ * What keys and clicks do in the rows of the overview: they move the cursor, select, open monitors, and open and close
+ * folders. One set of handlers serves all rows.
+ */
+export function useRowEvents({ lines, folders, search, ids }: RowEventsProps): RowEvents {
+  // Rows that are drawn already step through the list as it is now.
+  const rows = useRef(lines);
+  rows.current = lines;
+  const indexOf = (key: string | null) => rows.current.findIndex((line) => line.key === key);
+  const move = (by: number) => {
+    const next = rows.current[Math.min(rows.current.length - 1, Math.max(0, indexOf(cursor.value) + by))];
+    if (next !== undefined) cursor.value = next.key;
+  };
+  const toggle = ({ folder }: FolderLine, isOpen = !folder.isOpen) => folders.setOpen(folder.path, isOpen);
+  /** Left closes a folder, or goes to the one around; right opens it. */
+  const fold = (line: Line, isOpen: boolean) => {
+    if ('folder' in line && line.folder.isOpen !== isOpen) toggle(line, isOpen);
+    else if (!isOpen) cursor.value = parentOf(rows.current, line)?.key ?? cursor.value;
+  };
+  /** Selects a row, or takes it out. */
+  const toggleLine = (line: Line, isRange = false) =>
+    pickLine(rows.current, rows.current.indexOf(line), { isOn: !isPicked(line), isRange });
+  const extend = (by: 1 | -1) => {
+    const from = indexOf(cursor.value);
+    move(by);
+    extendTo(rows.current, from, indexOf(cursor.value));
+  };
+  const selectKeys: Partial<Record<string, (line: Line) => void>> =
+    ids === null ? {} : { 'Shift+ArrowDown': () => extend(1), 'Shift+ArrowUp': () => extend(-1), ' ': toggleLine };
+  const keys: Partial<Record<string, (line: Line) => void>> = {
+    ArrowDown: () => move(1),
+    ArrowUp: () => (cursor.value === rows.current[0]?.key ? search.current?.focus() : move(-1)),
+    ...(folders.isOn && {
+      ArrowRight: (line: Line) => fold(line, true),
+      ArrowLeft: (line: Line) => fold(line, false),
+    }),
+    ...selectKeys,
+  };
+  useShortcut('j', 'Next monitor', () => move(1));
+  useShortcut('k', 'Previous monitor', () => move(-1));
+  useShortcut('Enter', 'Open the monitor', () => {
+    const line = atCursor();
+    if (line === undefined) return;
+    if ('folder' in line) toggle(line);
+    else navigate(`/monitors/${line.monitor.id}`);
+  });
+  const atCursor = () => rows.current[indexOf(cursor.value)];
+  const toggleAtCursor = () => {
+    const line = atCursor();
+    if (line !== undefined) toggleLine(line);
+  };
+  useShortcut('x', 'Select the monitor', ids === null ? null : toggleAtCursor);
+  useShortcut('a', 'Select all that match', ids === null ? null : () => pickOnly(ids));
+  const lineAt = (event: Event) => rows.current[indexOf(keyAt(event))];
+  return {
+    onFocusIn(event) {
+      cursor.value = keyAt(event) ?? cursor.value;
+    },
+    onKeyDown(event) {
+      const line = lineAt(event);
+      const run = event.ctrlKey || event.metaKey || event.altKey ? undefined : keys[shortcutOf(event)];
+      // Buttons and checkboxes have a use for Space.
+      if (line === undefined || run === undefined || (event.key === ' ' && !isIn(event, 'a'))) return;
+      event.preventDefault();
+      run(line);
+    },
+    onClick(event) {
+      const line = lineAt(event);
+      if (line === undefined) return;
+      if (event.target instanceof HTMLInputElement)
+        pickLine(rows.current, rows.current.indexOf(line), { isOn: event.target.checked, isRange: event.shiftKey });
+      else if ('folder' in line && isIn(event, 'button')) toggle(line);
+    },
+  };
+}
+
+/** The folder around a row; undefined for one that is in none. */
+function parentOf(rows: readonly Line[], line: Line): Line | undefined {
+  const end = rows.indexOf(line);
+  return rows.slice(0, Math.max(0, end)).findLast(({ depth }) => depth < line.depth);
+}
+
+function keyAt({ target }: Event): string | null {
+  return target instanceof Element ? (target.closest<HTMLElement>('[data-key]')?.dataset['key'] ?? null) : null;
+}
+
+function shortcutOf({ key, shiftKey }: KeyboardEvent): string {
+  return shiftKey && key.startsWith('Arrow') ? `Shift+${key}` : key;
+}
+
+function isIn({ target }: Event, selector: string): boolean {
+  return target instanceof Element && target.closest(selector) !== null;
 }

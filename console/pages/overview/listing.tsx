@@ -1,28 +1,29 @@
-import type { RefObject } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/tags.ts';
-import { openIncidents } from '../../client/live.ts';
-import { usePoll } from '../../client/reload.ts';
+import { api } from '../../client/api.ts';
+import { openIncidents, usePoll } from '../../client/live.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
 import type { Monitor, Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
+import { useLoad, type Load } from '../../parts/load.tsx';
 import { Empty } from '../../parts/page.tsx';
+import { OverdueWarning } from '../../parts/status.tsx';
+import { formatLatency } from '../../parts/time.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
+import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate, setQuery } from '../../shell/router.ts';
 import { BulkBar, hasBulkBar } from './bulk-bar.tsx';
 import { bulk } from './bulk-run.ts';
+import { keepPickedOf } from './bulk-steps.ts';
 import { Controls, density, rowHeightOf, useListLayout } from './controls.tsx';
-import { KeyFigures, Overdue, type useFigures } from './figures.tsx';
 import { FirstRun } from './first-run.tsx';
-import { FolderRow } from './folder-row.tsx';
-import { FolderButtons, FolderHint, useFolders } from './folder-view.tsx';
+import { FolderButtons, FolderHint, cursor, useFolders, useRowEvents } from './folder-view.tsx';
 import { arrange, groupsOf, listLines, type Line } from './folders.ts';
 import { Histories } from './histories.ts';
-import { keepPickedOf } from './picked.ts';
-import { cursor, useRowEvents } from './row-events.ts';
-import { RowHeads } from './row-heads.tsx';
-import { MonitorRow } from './row.tsx';
+import { FolderRow, RowHeads } from './row-heads.tsx';
+import { MonitorRow, formatUptime } from './row.tsx';
 import { countMatches, select, type Selection, type SortFigures } from './selection.ts';
 
 /** The interval at which the figures above the list and those of its rows are loaded, in milliseconds. */
@@ -227,4 +228,71 @@ function listIds(lines: readonly Line[]): string[] {
 
 function keyOf({ key }: Line): string {
   return key;
+}
+
+type AccountFigures = Schemas['OverviewFigures'];
+
+/** The account's figures. `isPerMonitor`: with those of each monitor. */
+export function useFigures(isPerMonitor: boolean): Load<AccountFigures> {
+  return useLoad(
+    (signal) => api.get('/overview/figures', { query: isPerMonitor ? { per_monitor: 'true' } : {}, signal }),
+    [isPerMonitor],
+  );
+}
+
+/** Warns that monitors are overdue, and leads to the reason. */
+function Overdue({ figures }: { figures: AccountFigures | null }) {
+  const { overdue_monitors: overdue, no_checks_since: since } = figures ?? {};
+  const [href, label] = signedIn().user.is_operator
+    ? [PATHS.fleet, 'Check the system']
+    : [`${PATHS.monitors}?status=overdue`, 'Show overdue monitors'];
+  return (
+    <div class="rounded-md bg-surface shadow-lg">
+      <OverdueWarning overdue={overdue} since={since}>
+        <a href={href} class="font-medium underline underline-offset-2">
+          {label}
+        </a>
+      </OverdueWarning>
+    </div>
+  );
+}
+
+/** The four figures above the list: uptime, open incidents, alerts and response time. */
+function KeyFigures({ figures }: { figures: AccountFigures | null }) {
+  const { size: open } = openIncidents.value;
+  const { uptime_percent: uptime = null, alerts, median_latency_ms: median = null } = figures ?? {};
+  return (
+    <dl
+      class="
+        mx-4 mt-3 grid grid-cols-2 gap-px overflow-hidden rounded-xl border border-line bg-line md:mx-3 md:grid-cols-4
+      "
+    >
+      <KeyFigure label="Uptime" period="24 h">
+        {formatUptime(uptime) || '–'}
+      </KeyFigure>
+      <KeyFigure label="Open incidents">
+        <a href={`${PATHS.incidents}?status=open`} class={`hover:underline ${open > 0 ? 'text-down' : 'text-ink'}`}>
+          {open}
+        </a>
+      </KeyFigure>
+      <KeyFigure label="Alerts" period="24 h">
+        {alerts ?? '–'}
+      </KeyFigure>
+      <KeyFigure label="Response time (p50)" period="24 h">
+        {median === null ? '–' : formatLatency(median)}
+      </KeyFigure>
+    </dl>
+  );
+}
+
+function KeyFigure({ label, period, children }: { label: string; period?: string; children: ComponentChildren }) {
+  return (
+    <div class="flex flex-col justify-between bg-surface px-3.5 py-2.5 md:px-4">
+      <dt class="text-xs text-soft">
+        {label}
+        {period !== undefined && `, ${period}`}
+      </dt>
+      <dd class="heading text-lg leading-6">{children}</dd>
+    </div>
+  );
 }

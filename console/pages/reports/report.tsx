@@ -3,17 +3,16 @@ import { formatPercent, formatUptime } from '../../../core/statistics/reports/co
 import { GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page.ts';
 import { api } from '../../client/api.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { ButtonLink, Button } from '../../parts/button.tsx';
-import { Figure } from '../../parts/facts.tsx';
+import { Button, ButtonLink } from '../../parts/button.tsx';
 import { formatBudget, formatNumber } from '../../parts/figures.ts';
 import { useLoad } from '../../parts/load.tsx';
-import { ObjectPage } from '../../parts/object-page.tsx';
-import { Page, Section, Card } from '../../parts/page.tsx';
+import { Figure, ObjectPage } from '../../parts/object-page.tsx';
+import { Card, Page, Section } from '../../parts/page.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { formatDateTime, formatDuration, formatLatency, formatShort } from '../../parts/time.tsx';
-import { type PageProps, PATHS } from '../../paths.ts';
+import { PATHS, type PageProps } from '../../paths.ts';
+import { formatPeriod } from '../reports.tsx';
 import { MonitorParts } from './monitor-parts.tsx';
-import { formatPeriod } from './periods.ts';
 
 type Gap = Schemas['ServiceGap'];
 

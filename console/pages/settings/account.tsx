@@ -1,23 +1,21 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { sentenceOf, type FieldTexts } from '../../client/failure.ts';
-import { session, signedIn } from '../../client/session-state.ts';
+import { session, signedIn, useDraft } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { required, useAction, useJudgedForm } from '../../parts/action.ts';
+import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Choices } from '../../parts/choice-fields.tsx';
-import { useDraft } from '../../parts/draft.ts';
-import { Fact } from '../../parts/facts.tsx';
-import { TextField, Form, FormError } from '../../parts/field.tsx';
+import { Form, FormError, TextField } from '../../parts/field.tsx';
+import { Fact } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Moment, clock, formatDateTime } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
 import { ZoneField } from '../../parts/zone-field.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
-import { Identities } from './identities.tsx';
 import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
+import { Identities } from './sessions.tsx';
 
 const THEMES: readonly { value: Theme; label: string }[] = [
   { value: 'system', label: 'System' },

@@ -2,20 +2,20 @@ import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
-import { Loaded, useLoad, Outdated } from '../../parts/load.tsx';
+import { Loaded, Outdated, useLoad } from '../../parts/load.tsx';
 import { Empty, Section } from '../../parts/page.tsx';
 import {
   BackToNewest,
   FROM_THE_NEWEST,
   FurtherBack,
-  readPaging,
-  type Paging,
   PERIODS,
   PERIOD_CHOICES,
-} from '../../parts/paging.tsx';
+  readPaging,
+  type Paging,
+} from '../../parts/table.tsx';
 import type { PageProps } from '../../paths.ts';
 import { navigate, setQuery } from '../../shell/router.ts';
-import { KINDS, type Entry, AuditRow } from './audit-row.tsx';
+import { AuditRow, KINDS, type Entry } from './audit-row.tsx';
 
 const KIND_CHOICES = [
   { value: '', label: 'All objects' },

@@ -2,8 +2,8 @@ import { monitors } from '../../client/live.ts';
 import { signedIn } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { FROM_THE_NEWEST } from '../../parts/paging.tsx';
-import { formatDateTime, Moment } from '../../parts/time.tsx';
+import { FROM_THE_NEWEST } from '../../parts/table.tsx';
+import { Moment, formatDateTime } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
 
 type Action = Schemas['AuditAction'];

@@ -1,20 +1,18 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
+import { useDraft } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { useAction, useJudgedForm } from '../../parts/action.ts';
+import { toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
-import { CopyText, LoopbackHint } from '../../parts/copy.tsx';
-import { confirm, FormDialog } from '../../parts/dialog.tsx';
-import { useDraft } from '../../parts/draft.ts';
+import { CopyText, LoopbackHint, ShownOnceDialog } from '../../parts/copy.tsx';
+import { FormDialog, confirm } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
-import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
-import { clock, Deadline } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
+import { Deadline, clock } from '../../parts/time.tsx';
 import { ROLES, isRole, type Role } from './roles.ts';
 
 type Invitation = Schemas['Invitation'];

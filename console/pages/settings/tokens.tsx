@@ -2,21 +2,19 @@ import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { api } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
+import { useDraft } from '../../client/session-state.ts';
 import type { Schemas } from '../../client/shapes.ts';
-import { required, useAction, useJudgedForm } from '../../parts/action.ts';
+import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
-import { CopyText } from '../../parts/copy.tsx';
-import { confirm, FormDialog } from '../../parts/dialog.tsx';
-import { useDraft } from '../../parts/draft.ts';
+import { CopyText, ShownOnceDialog } from '../../parts/copy.tsx';
+import { FormDialog, confirm } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { Empty, Section } from '../../parts/page.tsx';
-import { ShownOnceDialog } from '../../parts/shown-once.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
-import { clock, Deadline, Moment } from '../../parts/time.tsx';
-import { toast } from '../../parts/toast.tsx';
+import { Deadline, Moment, clock } from '../../parts/time.tsx';
 
 type Token = Schemas['ApiToken'];
 
