@@ -50,13 +50,13 @@ export function canWrite(): boolean {
 }
 
 /** The key in session storage, which a tab keeps to itself and forgets when it is closed. */
-const KEY = 'drafts';
+const DRAFTS_KEY = 'drafts';
 
 /** The most characters that are stored; browsers allow some five million per site. */
 const MOST_CHARACTERS = 1_000_000;
 
 /** What was typed when the session of `userId` ended, by the name of the draft. */
-type Stored = { userId: string; drafts: Readonly<Record<string, unknown>> };
+type StoredDrafts = { userId: string; drafts: Readonly<Record<string, unknown>> };
 
 /**
  * Input that was typed but not sent when the session ended. It is restored once, for the same user and in the same tab.
@@ -64,7 +64,7 @@ type Stored = { userId: string; drafts: Readonly<Record<string, unknown>> };
  */
 class Drafts {
   readonly #open = new Map<string, () => unknown>();
-  #stored: Stored | null = readStorage();
+  #stored: StoredDrafts | null = readStorage();
 
   /** Whether there is anything to restore. */
   get isAny(): boolean {
@@ -106,21 +106,21 @@ class Drafts {
     this.#store(null);
   }
 
-  #store(stored: Stored | null): void {
+  #store(stored: StoredDrafts | null): void {
     this.#stored = stored;
     try {
       const text = stored === null ? '' : JSON.stringify(stored);
-      if (text === '' || text.length > MOST_CHARACTERS) sessionStorage.removeItem(KEY);
-      else sessionStorage.setItem(KEY, text);
+      if (text === '' || text.length > MOST_CHARACTERS) sessionStorage.removeItem(DRAFTS_KEY);
+      else sessionStorage.setItem(DRAFTS_KEY, text);
     } catch {
       // Without storage the input lasts until the tab is reloaded.
     }
   }
 }
 
-function readStorage(): Stored | null {
+function readStorage(): StoredDrafts | null {
   try {
-    return JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Stored | null;
+    return JSON.parse(sessionStorage.getItem(DRAFTS_KEY) ?? 'null') as StoredDrafts | null;
   } catch {
     return null;
   }
