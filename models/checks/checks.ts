@@ -13,8 +13,8 @@ export type DueCheck = {
   name: string;
   checksVersion: number;
   target: CheckTarget;
-  /** Whether the monitor is up at present, so that one more good result changes nothing. */
-  isUp: boolean;
+  /** The verdict that would change nothing: the monitor and this source both have it already. Null = any may. */
+  steadyVerdict: Exclude<Verdict, 'none'> | null;
   /** What this source is known to say that is bad; null = nothing bad. */
   badVote: Exclude<Verdict, 'up'> | null;
   /** False where the key of the monitor's secrets is not in the ring: such a check cannot be run. */
@@ -26,11 +26,13 @@ type DueRow = Omit<DueCheck, 'target' | 'hasItsSecrets'> &
   Omit<CheckTarget, 'secrets'> & { sealedSecrets: string | null };
 
 const DUE_COLUMNS = `m.no AS "monitorNo", m.id AS "monitorId", m.tenant_id AS "tenantId", m.name,
-  m.checks_version AS "checksVersion", m.state = 'up' AS "isUp", m.type, m.target, m.timeout_ms AS "timeoutMs",
-  m.method, m.expected_status AS "expectedStatus", m.body_match AS "bodyMatch",
+  m.checks_version AS "checksVersion", m.type, m.target, m.timeout_ms AS "timeoutMs", m.method, m.expected_status AS "expectedStatus", m.body_match AS "bodyMatch",
   m.follow_redirects AS "followRedirects", m.check_spec AS "checkSpec", m.sealed_secrets AS "sealedSecrets",
   CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down'
-       WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS "badVote"`;
+       WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS "badVote",
+  CASE WHEN m.state = 'up' OR m.state = 'down' AND s.state #> '{failing,tripped}' = 'true'
+       OR m.state = 'degraded' AND s.state #> '{impaired,tripped}' = 'true'
+         AND s.state #> '{failing,tripped}' IS DISTINCT FROM 'true' THEN m.state END AS "steadyVerdict"`;
 
 /**
  * The monitors of a slot, in one indexed query, secrets opened: these values exist in clear in the probing
@@ -69,14 +71,14 @@ export async function claimRechecks(
 }
 
 function dueCheckOf(row: DueRow, secrets: MonitorSecrets | null): DueCheck {
-  const { monitorNo, monitorId, tenantId, name, checksVersion, isUp, badVote } = row;
+  const { monitorNo, monitorId, tenantId, name, checksVersion, steadyVerdict, badVote } = row;
   return {
     monitorNo,
     monitorId,
     tenantId,
     name,
     checksVersion,
-    isUp,
+    steadyVerdict,
     badVote,
     target: checkTargetOf(row, secrets ?? {}),
     hasItsSecrets: secrets !== null,

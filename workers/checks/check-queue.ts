@@ -50,7 +50,7 @@ const RECHECKS_AT_ONCE = 500;
 const LOCK_MS = 15_000;
 
 /** Results on their way to the evaluator: good ones in large batches, the others soon; delays in milliseconds. */
-const BATCH = { maxResults: 500, maxDelayMs: 3000, urgentDelayMs: 50, urgentGapMs: 150 } as const;
+const BATCH = { maxResults: 500, maxDelayMs: 3000, urgentDelayMs: 10, urgentGapMs: 50 } as const;
 
 /** New certificates are stored together, this many milliseconds after the first. */
 const CERTIFICATES_WAIT_MS = 5000;

@@ -50,7 +50,7 @@ export class ResultBatcher {
 
   /**
    * Resolves when the result's batch is in the queue; rejects when the queue refused it for too long. A result
-   * `mayChangeState` unless it is up, as its monitor was: it may lead to an alert or end one.
+   * `mayChangeState` unless it says what its monitor and source said before: it may lead to an alert or end one.
    */
   add(result: ResultPayload, mayChangeState: boolean): Promise<void> {
     const batch = this.#open ?? this.#openBatch();

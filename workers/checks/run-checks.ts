@@ -130,7 +130,7 @@ export class CheckRunner {
     const checked = await checker.confirm(request, measured);
     const result = toResult(planned, checked, now());
     this.#recordCompleted(planned, checked, result);
-    await batcher.add(result, result.verdict !== 'up' || !check.isUp);
+    await batcher.add(result, result.verdict !== check.steadyVerdict);
     return { name: check.name, result };
   }
 

@@ -19,7 +19,7 @@ function checkOf(monitorNo: number, given: { target?: string; warnDays?: number 
     name: 'Shop',
     checksVersion: 1,
     target: httpTarget({ target, checkSpec }),
-    isUp: true,
+    steadyVerdict: 'up',
     badVote: null,
     hasItsSecrets: true,
   };

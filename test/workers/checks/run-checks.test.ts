@@ -52,7 +52,7 @@ function dueCheck(monitorNo: number): DueCheck {
     name: `Monitor ${monitorNo}`,
     checksVersion: 3,
     target: httpTarget({ target: 'http://127.0.0.1:9/' }),
-    isUp: true,
+    steadyVerdict: 'up',
     badVote: null,
     hasItsSecrets: true,
   };
@@ -292,20 +292,37 @@ test('urgent batches keep their distance: the first leaves at once, what comes s
   t.true(performance.now() - startedAt >= 99);
 });
 
-for (const { name, isUp, status, mayChangeState } of [
-  { name: 'a good result of a monitor that is up changes nothing', isUp: true, status: 200, mayChangeState: false },
+for (const { name, steadyVerdict, status, mayChangeState } of [
   {
-    name: 'a good result of a monitor that is not up may be its recovery',
-    isUp: false,
+    name: 'a good result of a monitor that is up changes nothing',
+    steadyVerdict: 'up',
+    status: 200,
+    mayChangeState: false,
+  },
+  {
+    name: 'a good result of a monitor that is down may be its recovery',
+    steadyVerdict: 'down',
     status: 200,
     mayChangeState: true,
   },
-  { name: 'a bad result may be an outage', isUp: true, status: 503, mayChangeState: true },
-]) {
+  {
+    name: 'a good result of a monitor that is not decided may decide it',
+    steadyVerdict: null,
+    status: 200,
+    mayChangeState: true,
+  },
+  { name: 'a bad result may be an outage', steadyVerdict: 'up', status: 503, mayChangeState: true },
+  {
+    name: 'one more bad result of a monitor that is down changes nothing',
+    steadyVerdict: 'down',
+    status: 503,
+    mayChangeState: false,
+  },
+] as const) {
   test(name, async (t) => {
     const passed: boolean[] = [];
     const { check } = checkerAt(SLOT_START_MS - 300, {
-      listDueChecks: () => Promise.resolve([{ ...dueCheck(1), isUp }]),
+      listDueChecks: () => Promise.resolve([{ ...dueCheck(1), steadyVerdict }]),
       probe: () => Promise.resolve(answered(status)),
       batcher: { add: (_result, mayChange) => Promise.resolve(void passed.push(mayChange)) },
     });

@@ -2,6 +2,7 @@ import test from 'ava';
 import { HOUR_MS } from '../../../core/time.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeResults, type MeasuredResult } from '../../../models/checks/check-results.ts';
+import { listDueChecks } from '../../../models/checks/checks.ts';
 import { beginPackingAt, packNextHour } from '../../../models/checks/packed-results.ts';
 import { isSteady } from '../../../models/checks/recent-results.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
@@ -446,4 +447,55 @@ test('evaluators at once on the same monitors from several sources lose nothing 
   t.is(transitions.length, 40);
   t.true(transitions.every(({ sequence, to_state }) => to_state === (sequence === 1 ? 'up' : 'down')));
   t.is((await rowsOf(runtime, 'SELECT 1 FROM incidents WHERE resolved_at IS NULL')).length, 20);
+});
+
+test('a check knows the verdict that changes nothing: its monitor and its source have it both', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agents = [await runtime.addAgent('local'), await runtime.addAgent('remote'), await runtime.addAgent('far')];
+  const [local, remote, far] = agents;
+  const monitor = await runtime.addMonitor(agents, { downAfterFailures: 1 });
+  const slots = await rowsOf<{ agentNo: number; intervalSeconds: number; slot: number }>(
+    runtime,
+    'SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot FROM monitor_sources ORDER BY 1',
+  );
+  const steady = async () =>
+    (await Promise.all(slots.map((slot) => listDueChecks(runtime.database, slot))))
+      .flat()
+      .map((due) => due.steadyVerdict);
+  const nowMs = Date.now();
+  let second = -110;
+  const evaluate = async (verdicts: readonly (readonly [typeof local, MeasuredResult['verdict']])[]) => {
+    second += 20;
+    const results = verdicts.flatMap(([agent, verdict]) =>
+      agent === undefined ? [] : [resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict })],
+    );
+    await evaluatorOf(runtime, nowMs)(results);
+    return await steady();
+  };
+
+  t.deepEqual(await steady(), [null, null, null], 'nothing is decided');
+  t.deepEqual(
+    await evaluate([
+      [local, 'up'],
+      [remote, 'up'],
+      [far, 'up'],
+    ]),
+    ['up', 'up', 'up'],
+  );
+  t.deepEqual(await evaluate([[local, 'down']]), ['up', 'up', 'up'], 'one more failure elsewhere makes an outage');
+  t.deepEqual(await evaluate([[remote, 'down']]), ['down', 'down', null], 'the third may still turn');
+  t.deepEqual(
+    await evaluate([
+      [local, 'up'],
+      [remote, 'up'],
+    ]),
+    ['up', 'up', 'up'],
+  );
+  t.deepEqual(
+    await evaluate([
+      [local, 'degraded'],
+      [remote, 'degraded'],
+    ]),
+    ['degraded', 'degraded', null],
+  );
 });
