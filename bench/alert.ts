@@ -18,7 +18,7 @@ const FAIL_EVERY = 75;
 const FAILING_MS = 55_000;
 
 /** The 99th percentile from failure to webhook, in milliseconds. */
-const ALERT_MS = 500;
+const ALERT_MS = 100;
 
 /**
  * Measures the time from a failing response, which decides at once, to the webhook's arrival, during 300 checks a
