@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, CDPSession, Page } from 'playwright-core';
-import { prepareConsole } from '../console/build/stamp.ts';
+import { prepareConsole } from '../console/build/build.ts';
 import { DAY_MS } from '../core/time.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';

@@ -5,7 +5,7 @@ import type { Environment } from '../config/environment.ts';
 import { createLogger } from '../config/logger.ts';
 import { collectProcessMetrics, countClockSteps } from '../config/process-metrics.ts';
 import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
-import { prepareConsole } from '../console/build/stamp.ts';
+import { prepareConsole } from '../console/build/build.ts';
 import { closeDatabase } from '../models/database.ts';
 import { migrate } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';

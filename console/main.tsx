@@ -1,19 +1,19 @@
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { sentenceOf } from './client/answer.ts';
+import { forgetEarlyAnswers } from './client/api.ts';
 import { prefixLinks } from './client/base-path.ts';
-import { sentenceOf } from './client/failure.ts';
 import { askEarly, startLive } from './client/live.ts';
-import { forgetEarlyAnswers } from './client/request.ts';
 import { session } from './client/session-state.ts';
 import { loadSession } from './client/session.ts';
 import { Button } from './parts/button.tsx';
 import { PageSkeleton } from './parts/load.tsx';
 import { Empty, Page } from './parts/page.tsx';
-import { PAGES, OPEN_PAGES, type Page as PageLoader } from './routes.ts';
+import { OPEN_PAGES, PAGES, type Page as PageLoader } from './routes.ts';
 import { listenToKeys } from './shell/keys.tsx';
 import { Layout } from './shell/layout.tsx';
-import { preload, PageOutlet } from './shell/page-outlet.tsx';
-import { followLinks, route, navigate } from './shell/router.ts';
+import { PageOutlet, preload } from './shell/page-outlet.tsx';
+import { followLinks, navigate, route } from './shell/router.ts';
 import { applyTheme } from './shell/theme.ts';
 
 const root = document.querySelector('#app');

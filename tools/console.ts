@@ -1,5 +1,4 @@
-import { buildConsole } from '../console/build/build.ts';
-import { isConsoleBuilt } from '../console/build/stamp.ts';
+import { buildConsole, isConsoleBuilt } from '../console/build/build.ts';
 
 /**
  * Builds the console. With `--if-needed` it does so only if the sources changed, and skips it if the bundler is not

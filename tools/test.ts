@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { glob, lstat, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { glob, lstat, mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { withClient } from '../cli/embedded-postgres/connection.ts';
 import { startEmbeddedPostgres } from '../cli/embedded-postgres/start.ts';
-import { prepareConsole } from '../console/build/stamp.ts';
-import { findFaketime, NO_FAKETIME } from '../test/helpers/set-clock.ts';
+import { prepareConsole } from '../console/build/build.ts';
+import { NO_FAKETIME, findFaketime } from '../test/helpers/set-clock.ts';
 import { COMPILE_CACHE, findDataDirectory } from './data-directory.ts';
 import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';

@@ -1,11 +1,18 @@
 import { batch, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { listAll } from './answer.ts';
+import {
+  request,
+  requestPage,
+  type Incident,
+  type Monitor,
+  type Query,
+  type RequestOptions,
+  type Schemas,
+} from './api.ts';
 import { LiveStream, type Change, type LiveKind } from './live-stream.ts';
-import { listAll } from './pages.ts';
-import { request, requestPage, type Query, type RequestOptions } from './request.ts';
 import { session } from './session-state.ts';
 import { loadSession } from './session.ts';
-import type { Incident, Monitor, Schemas } from './shapes.ts';
 
 /** Where the shown data come from: the stream, polling, or nowhere while the service is away. */
 export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');

@@ -1,10 +1,11 @@
 import { signal, type Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import type { components } from '../../api/schema.generated.ts';
+import type { Role } from '../../core/accounts/roles.ts';
 import type { EndReason } from './live-stream.ts';
-import type { Schemas } from './shapes.ts';
 
 /** The signed-in user and their account, as `GET /session` returns them. */
-export type Session = Schemas['SignedIn'];
+export type Session = components['schemas']['SignedIn'];
 
 /** `unknown` until the first response, null without a session. */
 export const session = signal<Session | null | 'unknown'>('unknown');
@@ -186,4 +187,18 @@ export class Remembered {
       // Storage is forbidden here, or full.
     }
   }
+}
+
+/** The label of each role, and what it allows. */
+export const ROLES = {
+  owner: { label: 'Owner', is: 'an owner', access: 'Full access, including members and API tokens' },
+  editor: { label: 'Editor', is: 'an editor', access: 'Monitors, channels and agents' },
+  viewer: { label: 'Viewer', is: 'a viewer', access: 'Read-only' },
+} as const satisfies Record<Role, { label: string; is: string; access: string }>;
+
+export type { Role };
+
+/** Whether a text names a role. */
+export function isRole(text: string): text is Role {
+  return Object.hasOwn(ROLES, text);
 }

@@ -1,6 +1,6 @@
-import { Failure } from './failure.ts';
+import { Failure } from './answer.ts';
+import { request } from './api.ts';
 import type { EndReason } from './live-stream.ts';
-import { request } from './request.ts';
 import { endSession, loseSession, lostBy, session, type Session } from './session-state.ts';
 
 /**

@@ -1,10 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { api } from '../client/api.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { INSTALLATION_URL } from '../client/base-path.ts';
 import { usePoll, useReload } from '../client/live.ts';
 import { canWrite, useDraft } from '../client/session-state.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button, ButtonLink, Spinner } from '../parts/button.tsx';
 import { CopyText, CurlButton, LoopbackHint, ShownOnce } from '../parts/copy.tsx';

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { request } from '../client/request.ts';
+import { request } from '../client/api.ts';
 import { session } from '../client/session-state.ts';
 import { ButtonLink } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
@@ -8,7 +8,7 @@ import { Icon } from '../parts/icon.tsx';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { Page } from '../parts/page.tsx';
-import { type PageProps, PATHS } from '../paths.ts';
+import { PATHS, type PageProps } from '../paths.ts';
 import { isFound, listOperations, type Description } from './docs/description.ts';
 import { OperationPart } from './docs/operation.tsx';
 

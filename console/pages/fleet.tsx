@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../client/api.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { usePoll } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { formatNumber } from '../parts/figures.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';

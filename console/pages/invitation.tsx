@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { Failure } from '../client/failure.ts';
-import { request } from '../client/request.ts';
+import { Failure } from '../client/answer.ts';
+import { request, type Schemas } from '../client/api.ts';
+import { ROLES } from '../client/session-state.ts';
 import { loadSession } from '../client/session.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { Form, FormError, TextField } from '../parts/field.tsx';
@@ -11,7 +11,6 @@ import { useTitle } from '../parts/page.tsx';
 import type { PageProps } from '../paths.ts';
 import { OpenFrame, ProviderButton, useSignInMethods } from '../shell/open-frame.tsx';
 import { navigate } from '../shell/router.ts';
-import { ROLES } from './settings/roles.ts';
 
 type Invitation = Schemas['OpenInvitation'];
 

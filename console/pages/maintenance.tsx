@@ -1,10 +1,9 @@
 import { useRef } from 'preact/hooks';
 import { DAY_MS } from '../../core/time.ts';
-import { api } from '../client/api.ts';
+import { listAll } from '../client/answer.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { usePoll, useReload } from '../client/live.ts';
-import { listAll } from '../client/pages.ts';
 import { canWrite } from '../client/session-state.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { Button, ButtonLink, IconButton } from '../parts/button.tsx';
 import { Choices } from '../parts/choice-fields.tsx';
 import { Loaded, Outdated, useLoad } from '../parts/load.tsx';

@@ -1,7 +1,6 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { api } from '../client/api.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { ViewOnly } from '../parts/object-page.tsx';
 import { Page } from '../parts/page.tsx';

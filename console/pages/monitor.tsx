@@ -1,13 +1,12 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { api } from '../client/api.ts';
-import { Failure } from '../client/failure.ts';
+import { Failure } from '../client/answer.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { monitors, openIncidents } from '../client/live.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, PageSkeleton, useLoad } from '../parts/load.tsx';
+import { STATUSES } from '../parts/monitors.ts';
 import { EmptyPage } from '../parts/object-page.tsx';
 import { useTitle } from '../parts/page.tsx';
-import { STATUSES } from '../parts/statuses.ts';
 import { clock, formatDuration, formatShort, formatUntil } from '../parts/time.tsx';
 import { PATHS, type PageProps } from '../paths.ts';
 import { UnnotifiedMonitor, useChannels } from './channels/words.tsx';

@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { DAY_SECONDS } from '../../core/time.ts';
-import { api } from '../client/api.ts';
+import { api, type Monitor } from '../client/api.ts';
 import { INSTALLATION_URL } from '../client/base-path.ts';
 import { loadAll, monitors, monitorsError } from '../client/live.ts';
 import { canWrite, signedIn, useDraft } from '../client/session-state.ts';
-import type { Monitor } from '../client/shapes.ts';
 import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button, ButtonLink } from '../parts/button.tsx';
 import { SelectField } from '../parts/choice-fields.tsx';

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { formatUptime } from '../../core/statistics/reports/content.ts';
-import { api } from '../client/api.ts';
-import type { Schemas } from '../client/shapes.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { Button } from '../parts/button.tsx';
 import { Choices } from '../parts/choice-fields.tsx';
 import { formatNumber } from '../parts/figures.ts';

@@ -1,8 +1,7 @@
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { api } from '../client/api.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { signedIn } from '../client/session-state.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { ButtonLink } from '../parts/button.tsx';
 import { Tabs } from '../parts/choice-fields.tsx';
 import { formatNumber } from '../parts/figures.ts';

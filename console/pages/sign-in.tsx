@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { Failure } from '../client/failure.ts';
+import { Failure } from '../client/answer.ts';
 import { drafts, lostBy } from '../client/session-state.ts';
 import { signIn } from '../client/session.ts';
 import { required, useJudgedForm } from '../parts/action.tsx';

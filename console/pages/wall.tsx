@@ -1,15 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Failure, sentenceOf } from '../client/failure.ts';
-import { request } from '../client/request.ts';
-import type { Schemas } from '../client/shapes.ts';
+import { Failure, sentenceOf } from '../client/answer.ts';
+import { request, type Schemas } from '../client/api.ts';
 import { formatNumber } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
+import { STATUSES, STATUS_ORDER, type Status } from '../parts/monitors.ts';
 import { Empty, useTitle } from '../parts/page.tsx';
 import { MonitorMark, OverdueWarning, Unchecked } from '../parts/status.tsx';
-import { STATUS_ORDER, STATUSES, type Status } from '../parts/statuses.ts';
-import { clock, formatTime, formatUntil, Since, TimesIn } from '../parts/time.tsx';
+import { Since, TimesIn, clock, formatTime, formatUntil } from '../parts/time.tsx';
 import { summarize } from './overview/selection.ts';
 
 type Wall = Schemas['Wall'];

@@ -1,5 +1,5 @@
 import { signal, useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
-import { problemsByField, sentenceOf, type FieldTexts } from '../client/failure.ts';
+import { problemsByField, sentenceOf, type FieldTexts } from '../client/answer.ts';
 import { IconButton } from './button.tsx';
 import { Icon } from './icon.tsx';
 

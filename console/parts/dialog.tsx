@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { sentenceOf } from '../client/failure.ts';
+import { sentenceOf } from '../client/answer.ts';
 import { useFormAction } from './action.tsx';
 import { Button, IconButton } from './button.tsx';
 import { SelectField } from './choice-fields.tsx';

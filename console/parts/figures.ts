@@ -1,4 +1,4 @@
-import type { Schemas } from '../client/shapes.ts';
+import type { Schemas } from '../client/api.ts';
 import { LANGUAGE, formatDuration } from './time.tsx';
 
 type Seconds = Schemas['SecondsByState'];

@@ -1,7 +1,7 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks';
-import { sentenceOf } from '../client/failure.ts';
+import { sentenceOf } from '../client/answer.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { Empty } from './page.tsx';

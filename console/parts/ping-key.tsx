@@ -1,7 +1,6 @@
-import { api } from '../client/api.ts';
+import { api, type Schemas } from '../client/api.ts';
 import { INSTALLATION_URL } from '../client/base-path.ts';
 import { canWrite } from '../client/session-state.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { toast, useAction } from './action.tsx';
 import { Button } from './button.tsx';
 import { CopyText, PingLoopbackHint } from './copy.tsx';

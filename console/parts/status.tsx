@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../client/shapes.ts';
+import type { Schemas } from '../client/api.ts';
 import { count } from './figures.ts';
 import { Icon } from './icon.tsx';
-import { STATUSES, type Status } from './statuses.ts';
+import { STATUSES, type Status } from './monitors.ts';
 import { formatShort } from './time.tsx';
 
 /** The mark of a status; unless `silent`, screen readers announce its name. */

@@ -1,6 +1,6 @@
 import { Component, createElement, type ComponentType, type VNode } from 'preact';
 import { DAY_SECONDS } from '../../core/time.ts';
-import type { Schemas } from '../client/shapes.ts';
+import type { Schemas } from '../client/api.ts';
 import { PATHS } from '../paths.ts';
 import { navigate } from '../shell/router.ts';
 import { formatDay } from './time.tsx';

@@ -1,8 +1,7 @@
 import uPlot from 'uplot';
-import { timeZone } from '../parts/time.tsx';
+import { formatTick, labelTicks, tickSteps, timeZone } from '../parts/time.tsx';
 import { colorOf } from '../shell/theme.ts';
 import { fitLabels, type Line, type Span } from './series.ts';
-import { formatTick, tickSteps, labelTicks } from './time-labels.ts';
 
 /** A span that is shaded behind the lines, such as an outage. */
 export type Shade = Span & { tone: 'down' | 'degraded' };

@@ -5,7 +5,7 @@ import './plot.css';
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { Schemas } from '../client/shapes.ts';
+import type { Schemas } from '../client/api.ts';
 import { count } from '../parts/figures.ts';
 import { usePrinting } from '../parts/page.tsx';
 import { formatDateTime, formatDuration } from '../parts/time.tsx';

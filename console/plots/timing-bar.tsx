@@ -1,6 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import -- styles have no name.
 import './colors.css';
-import type { Schemas } from '../client/shapes.ts';
+import type { Schemas } from '../client/api.ts';
 import { formatLatency } from '../parts/time.tsx';
 
 type Timings = Schemas['PhasesMs'];

@@ -6,7 +6,7 @@ try {
   // Without storage the system decides.
 }
 
-// What the console asks for first is on its way while its own parts still are; `client/request.ts` takes it.
+// What the console asks for first is on its way while its own parts still are; `client/api.ts` takes it.
 const base = document.documentElement.dataset.base ?? '';
 const ofConsole = ['/v1/session', '/v1/overview', '/v1/incidents?status=open&limit=1000'];
 globalThis.spotcheckEarlyAnswers = new Map(

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren, ComponentType } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { sentenceOf } from '../client/failure.ts';
+import { sentenceOf } from '../client/answer.ts';
 import { liveState, updatedAtMs } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
 import { signOut } from '../client/session.ts';

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { isOwnPath } from '../../core/accounts/open-id.ts';
+import { sentenceOf } from '../client/answer.ts';
+import { request, type Schemas } from '../client/api.ts';
 import { withoutBase } from '../client/base-path.ts';
-import { sentenceOf } from '../client/failure.ts';
-import { request } from '../client/request.ts';
-import type { Schemas } from '../client/shapes.ts';
 import { useFormAction } from '../parts/action.tsx';
 import { Button } from '../parts/button.tsx';
 import { FormError } from '../parts/field.tsx';

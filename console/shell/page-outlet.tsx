@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { type ComponentType, Component, type ComponentChildren } from 'preact';
+import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
-import { Failure } from '../client/failure.ts';
+import { Failure } from '../client/answer.ts';
+import { request } from '../client/api.ts';
 import { liveState } from '../client/live.ts';
-import { request } from '../client/request.ts';
 import { Button } from '../parts/button.tsx';
 import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import { Empty } from '../parts/page.tsx';

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { request } from '../client/request.ts';
+import { request } from '../client/api.ts';
 
 /** The user's choice of a theme. */
 export type Theme = 'system' | 'light' | 'dark';

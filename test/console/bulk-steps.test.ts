@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { Monitor } from '../../console/client/shapes.ts';
+import type { Monitor } from '../../console/client/api.ts';
 import {
   bodyOf,
   clearPicked,

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import type { Page } from 'playwright-core';
-import type { Monitor } from '../../console/client/shapes.ts';
+import type { Monitor } from '../../console/client/api.ts';
 import { arrange, listPaths, type Line } from '../../console/pages/overview/folders.ts';
 import { addPerson } from '../api/person.ts';
 import { findBarriers, findSideways } from '../helpers/browser.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { Failure } from '../../console/client/failure.ts';
+import { Failure } from '../../console/client/answer.ts';
 import { emptyDraft, isWatched, unlisted, withComponent, type Draft } from '../../console/pages/monitor-form/draft.ts';
 import {
   describeDown,

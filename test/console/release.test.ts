@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { consolePages, readConsole } from '../../api/system/console-pages.ts';
-import { DIST } from '../../console/build/stamp.ts';
+import { DIST } from '../../console/build/build.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import { furnishAccount } from '../attackers/furnished-account.ts';
 import { findBarriers, openPage, startBrowser } from '../helpers/browser.ts';

@@ -1,7 +1,7 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import type { Browser } from 'playwright-core';
 import { consolePages, readConsole } from '../../api/system/console-pages.ts';
-import { DIST } from '../../console/build/stamp.ts';
+import { DIST } from '../../console/build/build.ts';
 import { withApiServer, type ApiServer } from '../api/api-server.ts';
 import type { Person } from '../api/person.ts';
 import { openPage, startBrowser, type OpenPage, type PageOptions } from './browser.ts';

@@ -4,7 +4,7 @@ import { api } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CheckField, Choices, SelectField } from '../../parts/choice-fields.tsx';
+import { CheckField, Choices, SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { CopyButton, CopyText, CurlButton, ShownOnceDialog, useCopy } from '../../parts/copy.tsx';
 import { confirm } from '../../parts/dialog.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
@@ -12,7 +12,6 @@ import { Icon } from '../../parts/icon.tsx';
 import { ChangesLink } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
-import { ZoneField } from '../../parts/zone-field.tsx';
 import { PATHS } from '../../paths.ts';
 import go from '../../samples/verify.go?raw';
 // oxlint-disable-next-line import/default -- `?raw` gives the file's text, whatever it exports.

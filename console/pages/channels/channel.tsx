@@ -1,9 +1,8 @@
 import { useEffect } from 'preact/hooks';
 import { parseEmailAddress } from '../../../core/alerts/email-address.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink, Spinner } from '../../parts/button.tsx';
 import { Tabs } from '../../parts/choice-fields.tsx';

@@ -1,9 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
+import { problemsByField } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/live.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useFormAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';

@@ -1,15 +1,13 @@
-import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
+import { sentenceOf } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { monitors, usePoll } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { useFormAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { FormError } from '../../parts/field.tsx';
-import { JsonText } from '../../parts/json-text.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { Code, FactLine } from '../../parts/object-page.tsx';
+import { Code, FactLine, JsonText } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText } from '../../parts/table.tsx';
 import { Deadline, formatDateTime, formatLatency } from '../../parts/time.tsx';

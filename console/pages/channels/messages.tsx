@@ -1,13 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { h, type ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { api } from '../../client/api.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { Choices, SelectField } from '../../parts/choice-fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { JsonText } from '../../parts/json-text.tsx';
 import { Loaded, useLoad } from '../../parts/load.tsx';
-import { FactLine } from '../../parts/object-page.tsx';
+import { FactLine, JsonText } from '../../parts/object-page.tsx';
 import { Card, Section, useWide } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { Sentences } from './rules-form.tsx';

@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
-import { useRef, useId } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
 import { splitTags } from '../../../core/monitors/tags.ts';
+import type { Monitor, Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
-import type { Monitor, Schemas } from '../../client/shapes.ts';
 import { CheckField } from '../../parts/choice-fields.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
+import { judgeTags } from '../../parts/monitors.ts';
 import { StatusMark } from '../../parts/status.tsx';
-import { judgeTags } from '../../parts/tags.ts';
 
 /** The most monitors that are listed; the search finds the others. */
 const SHOWN = 100;

@@ -2,19 +2,17 @@ import { useSignal } from '@preact/signals';
 import type { MonitorEvent } from '../../../core/alerts/event.ts';
 import { MOST_RULES, describeRule, findRuleProblems, type ChannelRule } from '../../../core/alerts/rules.ts';
 import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { CheckField, SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/copy.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { count } from '../../parts/figures.ts';
+import { judgeTags } from '../../parts/monitors.ts';
 import { Card } from '../../parts/page.tsx';
-import { judgeTags } from '../../parts/tags.ts';
 import { formatDateTime } from '../../parts/time.tsx';
-import { ZoneField } from '../../parts/zone-field.tsx';
 import type { Channel } from './words.tsx';
 
 const EVENTS = [

@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { MOST_WEBHOOK_HEADERS, findHeadersProblem } from '../../../core/alerts/channel.ts';
 import type { WebhookPreset, WebhookTemplate } from '../../../core/alerts/webhook-format.ts';
+import { capitalize, type FieldTexts } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
 import { SECRET_PLACEHOLDER } from '../../client/curl.ts';
-import { capitalize, type FieldTexts } from '../../client/failure.ts';
 import { toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { matchesTags } from '../../../core/monitors/tags.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { useReload } from '../../client/live.ts';
 import { Remembered, canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { Badge } from '../../parts/status.tsx';

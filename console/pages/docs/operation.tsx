@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Choices } from '../../parts/choice-fields.tsx';
 import { CopyButton, useCopy } from '../../parts/copy.tsx';
-import { JsonText } from '../../parts/json-text.tsx';
 import { Markdown } from '../../parts/markdown.tsx';
+import { JsonText } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import {
   LANGUAGES,

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { required, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextArea, TextField } from '../../parts/field.tsx';
-import { JsonText } from '../../parts/json-text.tsx';
+import { JsonText } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { formatLatency } from '../../parts/time.tsx';
 import { credentialOf, type Operation, type Parameter } from './description.ts';

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { problemsByField } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { toast, useFormAction } from '../../parts/action.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';

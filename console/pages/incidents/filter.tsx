@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { Choices, SelectField } from '../../parts/choice-fields.tsx';
 import { Field, inputClass, type FieldProps } from '../../parts/field.tsx';

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { monitors, usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { UntilDialog } from '../../parts/dialog.tsx';

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { api } from '../../client/api.ts';
-import { problemsByField } from '../../client/failure.ts';
+import { problemsByField } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { useAction, useFormAction } from '../../parts/action.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';
@@ -10,9 +9,9 @@ import { Form, FormError, TextArea } from '../../parts/field.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { Markdown } from '../../parts/markdown.tsx';
+import { STATUSES, type Status } from '../../parts/monitors.ts';
 import { Fact } from '../../parts/object-page.tsx';
 import { StatusMark } from '../../parts/status.tsx';
-import { STATUSES, type Status } from '../../parts/statuses.ts';
 import { Moment, Since, formatDateTime, formatDuration, formatExact } from '../../parts/time.tsx';
 
 type Transition = Schemas['IncidentTransition'];

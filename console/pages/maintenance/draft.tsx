@@ -1,8 +1,8 @@
 import { splitTags } from '../../../core/monitors/tags.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { count, joinWords } from '../../parts/figures.ts';
+import { judgeTags } from '../../parts/monitors.ts';
 import { Badge } from '../../parts/status.tsx';
-import { judgeTags } from '../../parts/tags.ts';
 import { formatMoment, formatShort, timeZone } from '../../parts/time.tsx';
 import { toWallTime } from '../../parts/wall-time.ts';
 import type { Route } from '../channels/monitor-choice.tsx';

@@ -1,5 +1,4 @@
-import { api } from '../../client/api.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import type { JudgedForm } from '../../parts/action.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { Field, TextField, inputClass } from '../../parts/field.tsx';

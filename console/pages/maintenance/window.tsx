@@ -1,10 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
+import { sentenceOf } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { loadAll, monitors, monitorsError, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction, useFormAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';

@@ -1,15 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { MOST_PARENTS, type DependencyMode, type Parent } from '../../../core/monitors/dependencies.ts';
 import { splitTags } from '../../../core/monitors/tags.ts';
+import { sentenceOf } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
 import { monitors } from '../../client/live.ts';
 import { toast } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
-import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
+import { CheckField, SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { timeZone } from '../../parts/time.tsx';
-import { ZoneField } from '../../parts/zone-field.tsx';
 import { PATHS } from '../../paths.ts';
 import { MonitorDialog } from '../channels/monitor-choice.tsx';
 import { ChannelState, TYPES, UnnotifiedWarning, isActive, isTagged, type Channel } from '../channels/words.tsx';

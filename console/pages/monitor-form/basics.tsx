@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { api } from '../../client/api.ts';
-import { SelectField } from '../../parts/choice-fields.tsx';
+import { SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { usePreview } from '../../parts/load.tsx';
-import { ZoneField } from '../../parts/zone-field.tsx';
 import { formatZoned } from '../monitor/type-settings.tsx';
 import { scheduleOf } from './body.ts';
 import { Components } from './components.tsx';

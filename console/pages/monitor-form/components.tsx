@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { sentenceOf } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
+import type { Status } from '../../parts/monitors.ts';
 import { StatusMark } from '../../parts/status.tsx';
-import type { Status } from '../../parts/statuses.ts';
 import { isWatched, unlisted, withComponent } from './draft.ts';
 import { FieldProblem, TextList } from './fields.tsx';
 import type { FormState } from './problems.ts';

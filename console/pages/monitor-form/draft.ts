@@ -1,5 +1,5 @@
 import type { Parent } from '../../../core/monitors/dependencies.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 
 export type MonitorType = Schemas['MonitorType'];
 /** A monitor with its settings, as the API returns a single one. */

@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CopyText, CurlButton, PingLoopbackHint, useLeaveGuard } from '../../parts/copy.tsx';

@@ -4,9 +4,9 @@ import { isAgentChecked, type MonitorType } from '../../../core/monitors/monitor
 import { parseTarget } from '../../../core/monitors/targets.ts';
 import { readServiceHours } from '../../../core/statistics/service-hours.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { capitalize } from '../../client/failure.ts';
-import type { Schemas } from '../../client/shapes.ts';
-import { judgeTags } from '../../parts/tags.ts';
+import { capitalize } from '../../client/answer.ts';
+import type { Schemas } from '../../client/api.ts';
+import { judgeTags } from '../../parts/monitors.ts';
 import type { Draft, ServiceHoursDraft } from './draft.ts';
 import {
   LIMITS,

@@ -1,5 +1,5 @@
+import type { Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { CheckField, SelectField } from '../../parts/choice-fields.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { clock, formatAgo } from '../../parts/time.tsx';

@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { api } from '../../client/api.ts';
-import { Failure, capitalize } from '../../client/failure.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { Failure, capitalize } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { useAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';

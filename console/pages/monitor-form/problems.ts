@@ -6,8 +6,8 @@ import {
   defaultTimeoutMs,
   defaultsOf as defaultsOfType,
 } from '../../../core/monitors/defaults.ts';
-import { Failure, capitalize, sentenceOf } from '../../client/failure.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { Failure, capitalize, sentenceOf } from '../../client/answer.ts';
+import type { Schemas } from '../../client/api.ts';
 import type { Draft } from './draft.ts';
 import { headerField, recordField } from './judge-spec.ts';
 

@@ -1,10 +1,9 @@
 import { useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { api } from '../../client/api.ts';
-import { Failure } from '../../client/failure.ts';
+import { Failure } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { onChange } from '../../client/live.ts';
 import { useDraft } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { draftOf, type Draft } from './draft.ts';
 import { withFollowing, type Surroundings } from './problems.ts';

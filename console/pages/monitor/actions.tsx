@@ -1,15 +1,14 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
+import { sentenceOf } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { loadAll, putMonitors } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction, useFormAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { FormDialog, UntilDialog, confirm } from '../../parts/dialog.tsx';
 import { count } from '../../parts/figures.ts';
-import { isCheckable } from '../../parts/statuses.ts';
+import { isCheckable } from '../../parts/monitors.ts';
 import { clock, formatDuration, formatUntil } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';

@@ -1,9 +1,7 @@
-import { api } from '../../client/api.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { Loaded, useLoad } from '../../parts/load.tsx';
 import { FactLine } from '../../parts/object-page.tsx';
-import { formatExact } from '../../parts/time.tsx';
-import { formatMs } from '../../plots/time-labels.ts';
+import { formatExact, formatMs } from '../../parts/time.tsx';
 import { TimingBar, hasTimings, sumTimings } from '../../plots/timing-bar.tsx';
 import { reasonOf } from './status-words.ts';
 

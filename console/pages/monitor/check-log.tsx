@@ -1,7 +1,6 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { api } from '../../client/api.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { ButtonLink, IconButton } from '../../parts/button.tsx';
 import { Field, inputClass } from '../../parts/field.tsx';
 import { timeZone } from '../../parts/time.tsx';

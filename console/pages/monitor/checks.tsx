@@ -1,13 +1,12 @@
 import { useSignal } from '@preact/signals';
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { StatusMark, VERDICTS, VerdictMark } from '../../parts/status.tsx';
-import { Moment, TimesIn, formatDateTime, formatExact } from '../../parts/time.tsx';
-import { formatMs } from '../../plots/time-labels.ts';
+import { Moment, TimesIn, formatDateTime, formatExact, formatMs } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { CheckDetails } from './check-details.tsx';
 import { CsvLink, TimeFilter, keyOf, type CheckChoice, type CheckList } from './check-log.tsx';

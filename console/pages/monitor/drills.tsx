@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../../client/api.ts';
-import { sentenceOf } from '../../client/failure.ts';
+import { sentenceOf } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { usePoll } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction, useFormAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { confirm } from '../../parts/dialog.tsx';

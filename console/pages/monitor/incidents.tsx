@@ -1,10 +1,10 @@
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { joinWords } from '../../parts/figures.ts';
 import { Loaded, type Load } from '../../parts/load.tsx';
 import { Section } from '../../parts/page.tsx';
 import { Badge, StatusMark } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
-import { formatDuration, formatShort, Moment, Since } from '../../parts/time.tsx';
+import { Moment, Since, formatDuration, formatShort } from '../../parts/time.tsx';
 import { hasLocations, withDates, withoutCount } from './status-words.ts';
 
 type Incident = Schemas['Incident'];

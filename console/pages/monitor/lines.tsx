@@ -1,12 +1,10 @@
-import { api } from '../../client/api.ts';
-import { capitalize } from '../../client/failure.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { capitalize } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Choices, Select } from '../../parts/choice-fields.tsx';
 import { useLoad } from '../../parts/load.tsx';
-import { formatLatency } from '../../parts/time.tsx';
+import { formatLatency, formatMs, labelStep } from '../../parts/time.tsx';
 import type { Line, Span } from '../../plots/series.ts';
-import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { TIMINGS, TimingBar, hasTimings, lineColor, sumTimings, timingColor } from '../../plots/timing-bar.tsx';
 import { setQuery } from '../../shell/router.ts';
 

@@ -1,11 +1,10 @@
 import { describeQuorum } from '../../../core/incidents/quorum.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { formatNumber } from '../../parts/figures.ts';
 import { Section } from '../../parts/page.tsx';
 import { Badge, VerdictMark } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
-import { formatShort, Moment } from '../../parts/time.tsx';
-import { formatMs } from '../../plots/time-labels.ts';
+import { Moment, formatMs, formatShort } from '../../parts/time.tsx';
 import { setQuery } from '../../shell/router.ts';
 import { sentence } from './status-words.ts';
 

@@ -1,14 +1,13 @@
 import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { FailedLoad, Placeholder, type Load } from '../../parts/load.tsx';
 import { Card, Section, useWide } from '../../parts/page.tsx';
 import { StripLegend } from '../../parts/status.tsx';
-import { TimesIn, clock, formatAgo, formatDuration, formatShort } from '../../parts/time.tsx';
+import { TimesIn, clock, formatAgo, formatDuration, formatMs, formatShort, labelStep } from '../../parts/time.tsx';
 import { PLOT_MARGINS } from '../../plots/plot-options.ts';
 import { nearestKnown, scaleSpan, stackLines, type Line, type Span } from '../../plots/series.ts';
-import { formatMs, labelStep } from '../../plots/time-labels.ts';
 import { StatusBand, TimePlot, bandParts, describeBand } from '../../plots/time-plot.tsx';
 import { setQuery } from '../../shell/router.ts';
 import {

@@ -1,7 +1,7 @@
 import { formatPercent } from '../../../core/statistics/reports/content.ts';
 import { formatDuration } from '../../../core/time.ts';
+import type { Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { ButtonLink } from '../../parts/button.tsx';
 import { count, describeHours, joinWords } from '../../parts/figures.ts';
 import { ChangesLink, Code } from '../../parts/object-page.tsx';

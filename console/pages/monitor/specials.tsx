@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { countDaysLeft } from '../../../core/checks/domain/facts.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { CopyText, PingLoopbackHint } from '../../parts/copy.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';

@@ -1,4 +1,4 @@
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { joinWords } from '../../parts/figures.ts';
 import { formatDay, formatEvery } from '../../parts/time.tsx';
 

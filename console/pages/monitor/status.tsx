@@ -1,14 +1,13 @@
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { useAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
+import { STATUSES } from '../../parts/monitors.ts';
 import { Card, Section } from '../../parts/page.tsx';
 import { MonitorMark, StatusMark } from '../../parts/status.tsx';
-import { STATUSES } from '../../parts/statuses.ts';
 import { Moment, Since, clock, formatAgo, formatDuration, formatEvery, formatShort } from '../../parts/time.tsx';
 import {
   NOT_COUNTED,

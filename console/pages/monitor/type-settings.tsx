@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { count, joinWords } from '../../parts/figures.ts';
 import { Code } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';

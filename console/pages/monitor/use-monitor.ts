@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { api } from '../../client/api.ts';
+import { api, type Monitor, type Schemas } from '../../client/api.ts';
 import { monitors, onChange, usePoll } from '../../client/live.ts';
-import type { Monitor, Schemas } from '../../client/shapes.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, sinceCreation, spanOf, type Shown } from './ranges.ts';
 

@@ -1,8 +1,8 @@
 import { batch, signal, useSignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import type { Monitor } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
-import type { Monitor } from '../../client/shapes.ts';
 import { Button, IconButton, Spinner } from '../../parts/button.tsx';
 import { count, formatNumber, joinWords } from '../../parts/figures.ts';
 import { Icon, type IconName } from '../../parts/icon.tsx';

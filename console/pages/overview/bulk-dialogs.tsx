@@ -1,15 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
-import { capitalize } from '../../client/failure.ts';
+import { capitalize } from '../../client/answer.ts';
+import type { Monitor } from '../../client/api.ts';
 import { monitors as allMonitors } from '../../client/live.ts';
-import type { Monitor } from '../../client/shapes.ts';
 import { required } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CurlButton } from '../../parts/copy.tsx';
 import { Dialog, FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { count, formatNumber } from '../../parts/figures.ts';
-import { judgeTags } from '../../parts/tags.ts';
+import { judgeTags } from '../../parts/monitors.ts';
 import type { Refusal } from './bulk-run.ts';
 import { affected, bodyOf, pickOnly, stepsFor, type BulkAction } from './bulk-steps.ts';
 

@@ -1,11 +1,9 @@
 import { signal } from '@preact/signals';
 import { sortTags } from '../../../core/monitors/tags.ts';
-import { api } from '../../client/api.ts';
-import { Failure, sentenceOf } from '../../client/failure.ts';
+import { Failure, listAll, sentenceOf } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { liveState, loadAll, onChange } from '../../client/live.ts';
-import { listAll } from '../../client/pages.ts';
 import { session, signedIn } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { bodyOf, without, type BulkAction, type Step } from './bulk-steps.ts';
 
 /** A monitor that could not be changed, and why. */

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
-import type { Monitor } from '../../client/shapes.ts';
-import { isCheckable } from '../../parts/statuses.ts';
+import type { Monitor } from '../../client/api.ts';
+import { isCheckable } from '../../parts/monitors.ts';
 import type { Line } from './folders.ts';
 
 /** The ids of the monitors that are selected for a bulk change. They stay while filters and pages change (D-487). */

@@ -2,7 +2,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/tags.ts';
-import type { Monitor } from '../../client/shapes.ts';
+import type { Monitor } from '../../client/api.ts';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { FilterMark, labelOf } from './row-heads.tsx';

@@ -1,7 +1,6 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { api } from '../../client/api.ts';
+import { api, type Monitor } from '../../client/api.ts';
 import { Remembered, canWrite } from '../../client/session-state.ts';
-import type { Monitor } from '../../client/shapes.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink, IconButton } from '../../parts/button.tsx';
 import { Icon } from '../../parts/icon.tsx';

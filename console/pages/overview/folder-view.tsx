@@ -1,8 +1,8 @@
 import { signal, type Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useMemo, useRef } from 'preact/hooks';
+import type { Monitor } from '../../client/api.ts';
 import { signedIn } from '../../client/session-state.ts';
-import type { Monitor } from '../../client/shapes.ts';
 import type { IconName } from '../../parts/icon.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';

@@ -1,4 +1,4 @@
-import type { Monitor } from '../../client/shapes.ts';
+import type { Monitor } from '../../client/api.ts';
 import { STATUS_FILTERS, compareTexts, filtersOf, orderText, type StatusFilter } from './selection.ts';
 
 /** How many monitors of a folder are listed under each status filter. */

@@ -1,6 +1,5 @@
 import { signal, type Signal } from '@preact/signals';
-import { api } from '../../client/api.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { api, type Schemas } from '../../client/api.ts';
 
 /** The past of a monitor, as a row shows it. */
 export type History = Schemas['OverviewHistory'];

@@ -1,10 +1,9 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/tags.ts';
-import { api } from '../../client/api.ts';
+import { api, type Monitor, type Schemas } from '../../client/api.ts';
 import { openIncidents, usePoll } from '../../client/live.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';
-import type { Monitor, Schemas } from '../../client/shapes.ts';
 import { Button } from '../../parts/button.tsx';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { Empty } from '../../parts/page.tsx';

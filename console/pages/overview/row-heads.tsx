@@ -1,6 +1,6 @@
 import { Icon } from '../../parts/icon.tsx';
+import { STATUSES } from '../../parts/monitors.ts';
 import { StatusMark } from '../../parts/status.tsx';
-import { STATUSES } from '../../parts/statuses.ts';
 import type { FolderLine } from './folders.ts';
 import { AllBox, FolderBox, indentOf, useRowFocus } from './row.tsx';
 import { SORTS, STATUS_FILTERS, type SortName, type StatusFilter } from './selection.ts';

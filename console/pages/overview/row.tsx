@@ -1,11 +1,11 @@
 import { useComputed, type ReadonlySignal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Incident, Monitor } from '../../client/shapes.ts';
+import type { Incident, Monitor } from '../../client/api.ts';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
+import { STATUSES } from '../../parts/monitors.ts';
 import { MonitorMark, Unchecked } from '../../parts/status.tsx';
-import { STATUSES } from '../../parts/statuses.ts';
 import { Moment, Since, clock, formatLatency, formatUntil } from '../../parts/time.tsx';
 import { UptimeStrip, memo, type UptimeDays } from '../../parts/uptime-strip.tsx';
 import { isWriting } from '../../shell/keys.tsx';

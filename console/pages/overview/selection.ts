@@ -1,5 +1,5 @@
-import type { Incident, Monitor, Schemas } from '../../client/shapes.ts';
-import type { Status } from '../../parts/statuses.ts';
+import type { Incident, Monitor, Schemas } from '../../client/api.ts';
+import type { Status } from '../../parts/monitors.ts';
 
 /**
  * What the status filter chooses. Overdue monitors are not among those that are up, for nobody knows whether they are;

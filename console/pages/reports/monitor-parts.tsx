@@ -11,7 +11,7 @@ import {
   scaleOf,
   type DayBar,
 } from '../../../core/statistics/reports/page.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import type { Schemas } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { count, describeHours, formatBudget, formatNumber } from '../../parts/figures.ts';

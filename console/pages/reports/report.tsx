@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
 import { GAPS, REPORT_TITLES } from '../../../core/statistics/reports/page.ts';
-import { api } from '../../client/api.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { formatBudget, formatNumber } from '../../parts/figures.ts';
 import { useLoad } from '../../parts/load.tsx';

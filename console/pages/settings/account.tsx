@@ -1,19 +1,16 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../../client/api.ts';
-import { sentenceOf, type FieldTexts } from '../../client/failure.ts';
-import { session, signedIn, useDraft } from '../../client/session-state.ts';
+import { sentenceOf, type FieldTexts } from '../../client/answer.ts';
+import { api, type Schemas } from '../../client/api.ts';
+import { ROLES, session, signedIn, useDraft } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Choices } from '../../parts/choice-fields.tsx';
+import { Choices, ZoneField } from '../../parts/choice-fields.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { Fact } from '../../parts/object-page.tsx';
 import { Card, Section } from '../../parts/page.tsx';
 import { Moment, clock, formatDateTime } from '../../parts/time.tsx';
-import { ZoneField } from '../../parts/zone-field.tsx';
 import { chooseTheme, theme, type Theme } from '../../shell/theme.ts';
-import { ROLES } from './roles.ts';
 import { SecondFactor } from './second-factor.tsx';
 import { Identities } from './sessions.tsx';
 

@@ -1,6 +1,6 @@
+import type { Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { signedIn } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { FROM_THE_NEWEST } from '../../parts/table.tsx';
 import { Moment, formatDateTime } from '../../parts/time.tsx';

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../../client/api.ts';
-import { useDraft } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
+import { api, type Schemas } from '../../client/api.ts';
+import { ROLES, isRole, useDraft, type Role } from '../../client/session-state.ts';
 import { toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
@@ -13,7 +12,6 @@ import { Section } from '../../parts/page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { Deadline, clock } from '../../parts/time.tsx';
-import { ROLES, isRole, type Role } from './roles.ts';
 
 type Invitation = Schemas['Invitation'];
 

@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../../client/api.ts';
-import { endSession, session, signedIn } from '../../client/session-state.ts';
+import { api, type Schemas } from '../../client/api.ts';
+import { ROLES, endSession, isRole, session, signedIn, type Role } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
@@ -14,7 +13,6 @@ import { LongText, Table, type Column } from '../../parts/table.tsx';
 import { Moment } from '../../parts/time.tsx';
 import { NameForm } from './account.tsx';
 import { Invitations } from './invitations.tsx';
-import { ROLES, isRole, type Role } from './roles.ts';
 
 type Member = Schemas['Member'];
 type Answer = { members: readonly Member[] };

@@ -1,9 +1,8 @@
 import { useSignal, type Signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { signedIn } from '../../client/session-state.ts';
 import { loadSession } from '../../client/session.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { required, toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CopyText, ShownOnceDialog } from '../../parts/copy.tsx';

@@ -1,7 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { signedIn } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { FormDialog, confirm } from '../../parts/dialog.tsx';

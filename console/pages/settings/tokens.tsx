@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
 import { useDraft } from '../../client/session-state.ts';
-import type { Schemas } from '../../client/shapes.ts';
 import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { listAll, nextCursor } from '../../console/client/pages.ts';
+import { listAll, nextCursor } from '../../console/client/answer.ts';
 
 test('the next page is the one that Link names so, and no other', (t) => {
   t.is(

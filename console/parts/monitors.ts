@@ -1,4 +1,5 @@
-import type { Schemas } from '../client/shapes.ts';
+import { MOST_TAGS, TAG, sortTags, splitTags } from '../../core/monitors/tags.ts';
+import type { Schemas } from '../client/api.ts';
 
 export type Status = Schemas['Monitor']['status'];
 
@@ -50,4 +51,12 @@ export const STATUS_ORDER: readonly Status[] = ['down', 'degraded', 'pending', '
 /** Whether a check of a monitor can be requested: not of paused ones, drafts, and jobs that call the service. */
 export function isCheckable({ enabled, type, target }: Schemas['Monitor']): boolean {
   return enabled === 1 && type !== 'heartbeat' && target !== '';
+}
+
+/** Finds what is wrong with tags as they are entered. */
+export function judgeTags(text: string): string | undefined {
+  const tags = splitTags(text);
+  const bad = tags.find((tag) => !TAG.test(tag));
+  if (bad !== undefined) return `“${bad.slice(0, 40)}” is not a tag: use letters, digits and . _ / - like env:prod`;
+  return sortTags(tags).length > MOST_TAGS ? `At most ${MOST_TAGS} tags` : undefined;
 }
