@@ -5,7 +5,7 @@ import { keepAccountChecks } from '../models/monitors/monitor-overview.ts';
 import { isTimeSettled } from '../models/system/service-clock.ts';
 import { createWriteProof } from '../models/system/service-marks.ts';
 import { EMAIL_CONFIRM_PATH, EMAIL_UNSUBSCRIBE_PATH } from '../notifications/email/links.ts';
-import { SLACK_RETURN_PATH } from '../notifications/slack/connect-link.ts';
+import { SLACK_RETURN_PATH } from '../notifications/slack/authorization.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
 import { OPEN_ID_LOGOUT_PATH, openIdLogoutHandler, openIdReturnHandler } from './accounts/open-id/sign-in.ts';
 import { OPEN_ID_RETURN_PATH } from './accounts/open-id/visit.ts';

@@ -5,15 +5,14 @@ import type { DnsAnswers, DnsFailure, DnsObservation } from '../core/checks/dns/
 import { splitDnsTarget, type DnsTarget } from '../core/checks/dns/target.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { resolveHost } from '../net/host-address.ts';
-import { inquire } from './dns/inquiry.ts';
+import { ResolverPool, inquire } from './dns/inquiry.ts';
 import {
   OwnResolvers,
+  createPanel,
   readSystemServers,
   type OwnResolversWatch,
-  createPanel,
   type Panel,
 } from './dns/own-resolvers.ts';
-import { ResolverPool } from './dns/resolver-pool.ts';
 
 /**
  * What a dns probe may do where it runs (D-30), and the resolvers of a cross check (`address` or `address:port`). The

@@ -3,12 +3,10 @@ import type { IcmpObservation } from '../core/checks/icmp/observation.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { resolveHost } from '../net/host-address.ts';
 import type { ProbeEnvironment } from './http.ts';
-import { type EchoMeans, type EchoOutcome, type EchoMeansKind } from './icmp/echo-means.ts';
-import type { Family } from './icmp/echo-packet.ts';
-import { EchoSocket } from './icmp/echo-socket.ts';
+import type { EchoMeans, EchoMeansKind, EchoOutcome, Family } from './icmp/echo-packet.ts';
+import { EchoSocket, measureOverSocket } from './icmp/echo-socket.ts';
 import { openKernelSocket } from './icmp/kernel-socket.ts';
 import { openPingProgram } from './icmp/ping-program.ts';
-import { measureOverSocket } from './icmp/socket-round.ts';
 
 /**
  * What an icmp probe may do where it runs, and whom it tells with what it sends. `ttl` is how many hops its requests

@@ -7,10 +7,19 @@ import { connectSlackChannel, findSlackCodeStatus } from '../../models/alerts/co
 import { takeUpdate } from '../../models/alerts/telegram-updates.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { inTransaction, isDatabaseAway } from '../../models/sql.ts';
-import type { SlackAuthorization, SlackGrant } from '../../notifications/slack/authorization.ts';
-import { SLACK_RETURN_PATH, openState } from '../../notifications/slack/connect-link.ts';
-import { replyTo } from '../../notifications/telegram/reply.ts';
-import { SECRET_HEADER, TELEGRAM_PATH, WEBHOOK_SECRETS, readUpdate } from '../../notifications/telegram/update.ts';
+import {
+  SLACK_RETURN_PATH,
+  openState,
+  type SlackAuthorization,
+  type SlackGrant,
+} from '../../notifications/slack/authorization.ts';
+import {
+  SECRET_HEADER,
+  TELEGRAM_PATH,
+  WEBHOOK_SECRETS,
+  readUpdate,
+  replyTo,
+} from '../../notifications/telegram/update.ts';
 import { enqueueDeliveries, firstAttempt } from '../../queues/enqueue-committed.ts';
 import { methodNotAllowed } from '../api-error.ts';
 import type { Parts } from '../handler.ts';

@@ -1,9 +1,8 @@
-import type { Resolver } from 'node:dns/promises';
-import type { DnsAnswer, DnsAnswers } from '../../core/checks/dns/observation.ts';
-import type { DnsRecordType } from '../../core/checks/dns/records.ts';
+import type { CaaRecord } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import type { DnsAnswer, DnsAnswers, DnsFailure } from '../../core/checks/dns/observation.ts';
+import { normaliseDnsRecord, type DnsRecordType } from '../../core/checks/dns/records.ts';
 import { startDeadline } from '../../net/timeline.ts';
-import { ask } from './ask.ts';
-import type { ResolverPool } from './resolver-pool.ts';
 
 /** Questions about one name. */
 export type DnsQuestion = { name: string; types: readonly DnsRecordType[] };
@@ -12,7 +11,7 @@ export type DnsQuestion = { name: string; types: readonly DnsRecordType[] };
  * Questions, whom to put them to (servers of equal rank, at least one, as `address` or `address:port`) and by what
  * means. Milliseconds for everything, at most 10,000.
  */
-export type DnsInquiry = DnsQuestion & { servers: readonly string[]; resolvers: ResolverPool; deadlineMs: number };
+type DnsInquiry = DnsQuestion & { servers: readonly string[]; resolvers: ResolverPool; deadlineMs: number };
 
 /** The first repetition comes after a quarter of the time, at most after this; each further pause is twice as long. */
 const MAX_FIRST_PAUSE_MS = 1000;
@@ -108,5 +107,113 @@ class RunningInquiry {
     clearTimeout(this.#repetition);
     this.#open.clear();
     for (const resolver of this.#resolvers.splice(0)) this.#inquiry.resolvers.giveBack(resolver);
+  }
+}
+
+// Each gives its records as a zone file would write them; a name of no length is the root, as in a null MX (RFC 7505).
+const LOOKUPS = {
+  A: (resolver, name) => resolver.resolve4(name),
+  AAAA: (resolver, name) => resolver.resolve6(name),
+  CNAME: (resolver, name) => resolver.resolveCname(name),
+  MX: async (resolver, name) =>
+    (await resolver.resolveMx(name)).map(({ priority, exchange }) => `${priority} ${exchange || '.'}`),
+  NS: (resolver, name) => resolver.resolveNs(name),
+  TXT: async (resolver, name) => (await resolver.resolveTxt(name)).map((strings) => strings.map(quoteString).join(' ')),
+  SOA: async (resolver, name) => {
+    const { nsname, hostmaster, serial, refresh, retry, expire, minttl } = await resolver.resolveSoa(name);
+    return [[nsname, hostmaster, serial, refresh, retry, expire, minttl].join(' ')];
+  },
+  SRV: async (resolver, name) =>
+    (await resolver.resolveSrv(name)).map(
+      ({ priority, weight, port, name: target }) => `${priority} ${weight} ${port} ${target || '.'}`,
+    ),
+  CAA: async (resolver, name) => (await resolver.resolveCaa(name)).flatMap(caaTexts),
+  PTR: (resolver, name) => resolver.resolvePtr(name),
+} as const satisfies Record<DnsRecordType, (resolver: Resolver, name: string) => Promise<string[]>>;
+
+const NO_RECORDS: DnsAnswer = { outcome: 'records', records: [] };
+
+// What a server can do to us, in the codes of node:dns; a code that is not here is our own trouble.
+const BY_CODE: Readonly<Record<string, DnsAnswer>> = {
+  ENODATA: NO_RECORDS,
+  ENOTFOUND: { outcome: 'nxdomain' },
+  ETIMEOUT: failed('timeout'),
+  ESERVFAIL: failed('servfail'),
+  EREFUSED: failed('refused'),
+  ECONNREFUSED: failed('unreachable'),
+  EFORMERR: failed('invalid'),
+  ENOTIMP: failed('invalid'),
+  EBADRESP: failed('invalid'),
+  EBADNAME: failed('invalid'),
+  EBADSTR: failed('invalid'),
+};
+
+/**
+ * Asks a resolver one question. Whatever it answers, or fails to, is a value; rejects when the resolver was told to
+ * cancel, or our own machine lacks something.
+ */
+export async function ask(
+  resolver: Resolver,
+  { name, type }: { name: string; type: DnsRecordType },
+): Promise<DnsAnswer> {
+  try {
+    const records = (await LOOKUPS[type](resolver, name)).map((text) => normaliseDnsRecord(type, text));
+    return { outcome: 'records', records: [...new Set(records)].toSorted() };
+  } catch (error) {
+    const answer = error instanceof Error ? BY_CODE[(error as NodeJS.ErrnoException).code ?? ''] : undefined;
+    if (answer === undefined) throw error;
+    return answer;
+  }
+}
+
+function failed(failure: DnsFailure): DnsAnswer {
+  return { outcome: 'failed', failure };
+}
+
+/** Node hands bytes on as Latin-1 characters; text beyond ASCII is UTF-8 in practice. */
+function quoteString(bytes: string): string {
+  return `"${Buffer.from(bytes, 'latin1').toString().replaceAll(/["\\]/g, '\\$&')}"`;
+}
+
+/** A record holds one tag, named by its key; newer versions of Node put the record's type beside it. */
+function caaTexts({ critical, ...tags }: CaaRecord): string[] {
+  return Object.entries(tags).flatMap(([tag, value]) =>
+    tag === 'type' || value === undefined ? [] : [`${critical} ${tag} ${quoteString(value)}`],
+  );
+}
+
+// The longest that a check may take (`timeout_ms`); a caller with less time gives the resolver back sooner.
+const ONE_TRY = { timeout: 10_000, tries: 1 };
+
+/**
+ * The server of an idle resolver, which is never asked. Setting it makes c-ares forget how fast the last server
+ * answers: c-ares gives up on a server at five times that, though this once it may just be slow.
+ */
+const UNREACHABLE_SERVERS = ['127.0.0.1:1'];
+
+const KEPT_AT_MOST = 64;
+
+/**
+ * Keeps idle resolvers of one try each for reuse: making one costs as much as the query that it is for. They hold no
+ * socket, so the pool need not be closed.
+ */
+export class ResolverPool {
+  readonly #idle: Resolver[] = [];
+
+  /**
+   * Takes a resolver for one caller and one server (`address` or `address:port`). It has never asked that server: its
+   * port is new, and its timeout is whole.
+   */
+  take(server: string): Resolver {
+    const resolver = this.#idle.pop() ?? new Resolver(ONE_TRY);
+    resolver.setServers([server]);
+    return resolver;
+  }
+
+  /** Ends its pending queries, whose promises reject, and keeps the resolver for the next caller. */
+  giveBack(resolver: Resolver): void {
+    resolver.cancel();
+    resolver.setServers(UNREACHABLE_SERVERS);
+    if (this.#idle.length < KEPT_AT_MOST) this.#idle.push(resolver);
   }
 }

@@ -2,9 +2,7 @@ import { Resolver } from 'node:dns/promises';
 import type { DnsAnswer, DnsOpinion } from '../../core/checks/dns/observation.ts';
 import { within } from '../../core/time.ts';
 import { startDeadline } from '../../net/timeline.ts';
-import { ask } from './ask.ts';
-import { inquire, type DnsQuestion } from './inquiry.ts';
-import type { ResolverPool } from './resolver-pool.ts';
+import { ask, inquire, type DnsQuestion, type ResolverPool } from './inquiry.ts';
 
 /** Independent resolvers whose answers are held against ours (D-26). */
 export type Panel = {

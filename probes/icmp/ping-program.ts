@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import type { EchoMeans, EchoOutcome, EchoRound } from './echo-means.ts';
-import type { Family } from './echo-packet.ts';
+import type { EchoMeans, EchoOutcome, EchoRound, Family } from './echo-packet.ts';
 
 const REPLY = /\b(?:icmp_)?seq=(?<sequence>\d+)\b.*\btime[=<](?<ms>[\d.]+) ms/;
 const TRANSMITTED = /^(?<sent>\d+) packets transmitted/m;

@@ -2,7 +2,7 @@ import type { VendorFailure } from '../../core/checks/vendor/document.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { createHttpClient, type HttpAnswer } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
-import { redirectTarget } from '../http/redirect.ts';
+import { redirectTarget } from '../http/request.ts';
 
 /** What the server said of the content that we have, for asking whether it has changed (RFC 9110, 13). */
 export type Validators = { etag: string | null; lastModified: string | null };

@@ -1,12 +1,9 @@
-import type { VendorFormat, VendorDocument } from '../../core/checks/vendor/document.ts';
+import type { VendorDocument, VendorFormat } from '../../core/checks/vendor/document.ts';
 import type { VendorSnapshot } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../core/foreign-text.ts';
-import { parseAwsEvents, parseAwsFeed } from './aws/parse-events.ts';
-import { parseGoogleIncidents, parseGoogleProducts } from './google-cloud/parse-incidents.ts';
-import { parseInstatusComponents, parseInstatusSummary } from './instatus/parse-summary.ts';
-import { parseAzureFeed } from './parse-rss.ts';
-import { plainName } from './plain-text.ts';
-import { parseStatuspageSummary } from './statuspage/parse-summary.ts';
+import { parseAwsEvents, parseAwsFeed, parseAzureFeed, parseGoogleIncidents, parseGoogleProducts } from './clouds.ts';
+import { plainName } from './document-text.ts';
+import { parseInstatusComponents, parseInstatusSummary, parseStatuspageSummary } from './status-pages.ts';
 
 type ParseDocument = (body: Buffer, context: { nowMs: number; component?: string }) => Parsed<VendorSnapshot>;
 

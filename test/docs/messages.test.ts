@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { buildEmail } from '../../notifications/email/alert.ts';
 import { renderSlackMessage } from '../../notifications/slack/attempt.ts';
-import { renderTelegramMessage } from '../../notifications/telegram/message.ts';
+import { renderTelegramMessage } from '../../notifications/telegram/sending.ts';
 import { CHAT_EXAMPLES } from './chat-examples.ts';
 
 const page = await readFile(new URL('../../docs/messages.md', import.meta.url), 'utf8');

@@ -16,7 +16,7 @@ import { MONITOR_TYPES } from '../../core/monitors/monitor.ts';
 import { parseTarget } from '../../core/monitors/targets.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { parseHostPort } from '../../net/host-address.ts';
-import { openState, sealState } from '../../notifications/slack/connect-link.ts';
+import { openState, sealState } from '../../notifications/slack/authorization.ts';
 import { readUpdate } from '../../notifications/telegram/update.ts';
 import { parseExpiryDate } from '../../probes/domain/expiry-date.ts';
 import { readRdapDomain } from '../../probes/domain/rdap-answer.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { StallWatch } from '../../probes/stall-watch.ts';
+import { StallWatch } from '../../probes/checker.ts';
 import { until } from '../helpers/until.ts';
 
 /** Keeps the event loop from turning, as a process does that gets no processor. */

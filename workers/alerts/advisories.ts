@@ -14,8 +14,8 @@ import { inTransaction, withAdvisoryLock } from '../../models/sql.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
+import { announce } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
-import { announce } from './announce.ts';
 
 /** Monitors read, and advisories written, at a time. */
 const CHUNK = 500;

@@ -30,8 +30,7 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
 import { takeFlapping } from './write-flapping.ts';
-import { writeGroups } from './write-groups.ts';
-import { writeInStorm } from './write-summaries.ts';
+import { writeGroups, writeInStorm } from './write-summaries.ts';
 
 /** A change of a monitor that channels are to be notified of, whose transition is written already. */
 export type NotifiedChange = WithIncident & {

@@ -1,13 +1,21 @@
+import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
+import { followUpDueAtMs, groupKeyOf, groupOpenUntilMs, limitedGroupKey } from '../../core/alerts/group.ts';
 import { STORM_WINDOW_MS, isStorm, openSummary, summaryDueAtMs } from '../../core/incidents/storm.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { insertAtRate, type ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
 import {
   addToSummaries,
   countChangedMonitors,
+  listGatheredMonitors,
   listNewestSummaries,
+  listOpenGroups,
+  upsertGroups,
   upsertSummaries,
   type NewestSummary,
+  type OpenGroup,
+  type SummarisedChange,
+  type WrittenGroup,
 } from '../../models/alerts/summaries.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
@@ -75,6 +83,165 @@ function openSummaries(
     });
   }
   return opened;
+}
+
+/** A change on its way to a channel that takes what follows within `groupSeconds` into one message. */
+type GroupedChange = ChangeDelivery & {
+  message: MonitorMessage;
+  channelType: ChannelType;
+  groupSeconds: number;
+};
+
+/**
+ * Writes the alerts of channels that group them: the first of a state and cause at once, what follows closely in one
+ * message. Returns the deliveries that are new. The caller holds the tenants by `holdSummaries`.
+ */
+export async function writeGroups(run: Run, changes: readonly GroupedChange[], parts: Parts): Promise<NewDelivery[]> {
+  if (changes.length === 0) return [];
+  const channelIds = unique(changes.map(({ channelId }) => channelId));
+  const open = await listOpenGroups(run, channelIds, parts.nowMs);
+  const unsent = new Map(open.flatMap((group) => (group.isNewestOpen ? [[group.newestId, group.channelId]] : [])));
+  const gathered = await listGatheredMonitors(run, {
+    deliveryIds: [...unsent.keys()],
+    monitorIds: unique(changes.map(({ monitorId }) => monitorId)),
+  });
+  const batch = new GroupedBatch(parts, changes);
+  for (const group of open) batch.know(group);
+  for (const { deliveryId, monitorId } of gathered)
+    batch.note({ channelId: unsent.get(deliveryId) ?? '', monitorId }, deliveryId);
+  for (const change of changes) batch.add(change);
+
+  const written = [...batch.single, ...batch.messages];
+  await insertDeliveries(run, written);
+  await addToSummaries(run, batch.gathered);
+  await upsertGroups(run, [...batch.changed.values()]);
+  return written;
+}
+
+/** Decides of each change of a batch whether it is sent by itself, opens a group or joins one. */
+class GroupedBatch {
+  readonly #parts: Parts;
+  /** The monitors of a batch by channel and key: several at once open a group with one message of all. */
+  readonly #sizes: ReadonlyMap<string, number>;
+  /** By channel and key. */
+  readonly #open = new Map<string, Map<string, OpenGroup>>();
+  /** In which message that was not begun yet a monitor of a channel is. */
+  readonly #unsent = new Map<string, string>();
+  readonly single: GroupedChange[] = [];
+  readonly messages: NewDelivery[] = [];
+  readonly gathered: SummarisedChange[] = [];
+  readonly changed = new Map<string, WrittenGroup>();
+
+  constructor(parts: Parts, changes: readonly GroupedChange[]) {
+    this.#parts = parts;
+    const byKey = Map.groupBy(changes, (change) => `${change.channelId} ${groupKeyOf(change.message)}`);
+    this.#sizes = new Map(
+      [...byKey].map(([key, alike]) => [key, new Set(alike.map(({ monitorId }) => monitorId)).size]),
+    );
+  }
+
+  /** Takes over a group that is open. */
+  know(group: OpenGroup): void {
+    const ofChannel = this.#open.get(group.channelId) ?? new Map<string, OpenGroup>();
+    this.#open.set(group.channelId, ofChannel.set(group.key, group));
+  }
+
+  /**
+   * Notes that a message which was not begun yet says something of a monitor: what becomes of it is said there, too.
+   */
+  note(pair: { channelId: string; monitorId: string }, deliveryId: string): void {
+    this.#unsent.set(pairOf(pair), deliveryId);
+  }
+
+  add(change: GroupedChange): void {
+    const messageId = this.#unsent.get(pairOf(change));
+    if (messageId !== undefined) {
+      this.#gather(change, messageId);
+      return;
+    }
+    const known = this.#find(change);
+    if (known !== undefined) this.#join(change, known);
+    else if ((this.#sizes.get(`${change.channelId} ${groupKeyOf(change.message)}`) ?? 1) > 1)
+      this.#join(change, this.#openWithMessage(change));
+    else this.#openWithAlert(change);
+  }
+
+  #keyOf({ channelId, message }: GroupedChange): string {
+    return limitedGroupKey(groupKeyOf(message), this.#open.get(channelId));
+  }
+
+  #find(change: GroupedChange): OpenGroup | undefined {
+    return this.#open.get(change.channelId)?.get(this.#keyOf(change));
+  }
+
+  /** The alert itself is the group's first message. */
+  #openWithAlert(change: GroupedChange): void {
+    this.single.push(change);
+    this.#begin(change, { id: change.id, isNewestOpen: false });
+    this.#gather(change, change.id);
+  }
+
+  #openWithMessage(change: GroupedChange): OpenGroup {
+    const message = this.#writeMessage(change, this.#parts.nowMs);
+    return this.#begin(change, { id: message.id, isNewestOpen: true });
+  }
+
+  #begin(change: GroupedChange, { id, isNewestOpen }: { id: string; isNewestOpen: boolean }): OpenGroup {
+    const { nowMs } = this.#parts;
+    const { channelId } = change;
+    const group = {
+      id,
+      channelId,
+      key: this.#keyOf(change),
+      openedAtMs: nowMs,
+      newestId: id,
+      newestDueAtMs: nowMs,
+      isNewestOpen,
+    };
+    this.know(group);
+    this.#change(change, group, [id]);
+    return group;
+  }
+
+  #join(change: GroupedChange, known: OpenGroup): void {
+    const { channelType: type, groupSeconds } = change;
+    let group = known;
+    if (!known.isNewestOpen) {
+      const dueAtMs = followUpDueAtMs(known, { type, groupSeconds, nowMs: this.#parts.nowMs });
+      const { id } = this.#writeMessage(change, dueAtMs);
+      group = { ...known, newestId: id, newestDueAtMs: dueAtMs, isNewestOpen: true };
+      this.know(group);
+      this.#change(change, group, [id]);
+    } else this.#change(change, group, []);
+    this.#gather(change, group.newestId);
+    this.note(change, group.newestId);
+  }
+
+  #change({ groupSeconds }: GroupedChange, group: OpenGroup, deliveryIds: readonly string[]): void {
+    this.changed.set(group.id, {
+      ...group,
+      openUntilMs: groupOpenUntilMs(group, groupSeconds, this.#parts.nowMs),
+      deliveryIds: [...(this.changed.get(group.id)?.deliveryIds ?? []), ...deliveryIds],
+    });
+  }
+
+  #writeMessage({ tenantId, channelId, message: { reason } }: GroupedChange, dueAtMs: number): NewDelivery {
+    const { newId, publicUrl, nowMs } = this.#parts;
+    const message = openSummary({ openedAtMs: nowMs, publicUrl, reason });
+    const delivery = { id: newId('dlv'), tenantId, channelId, monitorId: null, message, createdAtMs: nowMs, dueAtMs };
+    this.messages.push(delivery);
+    return delivery;
+  }
+
+  #gather({ monitorId, message, createdAtMs }: GroupedChange, deliveryId: string): void {
+    const { monitor, state, detail } = message;
+    const { name } = monitor;
+    this.gathered.push({ deliveryId, monitorId, name, state, sequence: detail.sequence, atMs: createdAtMs });
+  }
+}
+
+function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
+  return `${channelId} ${monitorId}`;
 }
 
 function unique(values: readonly string[]): string[] {

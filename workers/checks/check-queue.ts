@@ -1,22 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from 'bullmq';
+import { DRILL_CAUSE } from '../../core/alerts/drill.ts';
 import { describePreview } from '../../core/checks/preview.ts';
 import { updateBehindAt } from '../../models/agents/shared-agents.ts';
+import { findOpenAnswer } from '../../models/alerts/drills.ts';
 import { claimRechecks, listDueChecks, storeCertificates } from '../../models/checks/checks.ts';
 import { openPreviewTarget, sealAnswers, sealPreviewOutcome } from '../../models/checks/sealed-jobs.ts';
 import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-address.ts';
-import { Checker } from '../../probes/checker.ts';
+import { Checker, StallWatch } from '../../probes/checker.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import type { Probe } from '../../probes/index.ts';
 import { SelfCheck } from '../../probes/self-check.ts';
-import { StallWatch } from '../../probes/stall-watch.ts';
-import { checkQueueName, type PreviewJob, type PreviewReturn, type RegionJob } from '../../queues/payloads.ts';
+import {
+  checkQueueName,
+  type DrillJob,
+  type PreviewJob,
+  type PreviewReturn,
+  type RegionJob,
+} from '../../queues/payloads.ts';
 import { RECHECK_EARLY_MS, slotBeginsAt } from '../../queues/schedules.ts';
 import type { Runtime } from '../runtime.ts';
-import { ThrottledRecorder } from '../system/throttled-recorder.ts';
-import { answerDrill } from './answer-drill.ts';
+import { ThrottledRecorder } from '../system/open-runtime.ts';
 import { CertificateRecorder } from './certificate-recorder.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { ResultBatcher } from './result-batcher.ts';
@@ -62,7 +68,7 @@ const KEEP_COMPLETED = 500;
  * `selfCheckHosts` are asked before bad results count where most have just turned bad (D-48); none: never.
  * `probesAtOnce` is how many run at a time.
  */
-export type CheckWork = {
+type CheckWork = {
   region: string;
   /** The agent that makes the region's checks. */
   source: TracedSource;
@@ -212,4 +218,43 @@ async function runPreview(
   await limiter.enter(account);
   const { observation, ...judged } = await checker.check(account, request).finally(() => limiter.leave(account));
   return { sealedOutcome: sealPreviewOutcome(database, previewId, describePreview({ target, observation, judged })) };
+}
+
+type AnswerParts = {
+  limiter: Pick<ConcurrencyLimiter, 'enter' | 'leave'>;
+  batcher: Pick<ResultBatcher, 'add'>;
+  database: Pick<Database, 'pool'>;
+  now: () => number;
+};
+
+/**
+ * Answers for a location in a drill: what a failing check would hand on, in the place where a check would be made
+ * (D-546). The target is not contacted. Null where the drill is over, or has the answer.
+ */
+async function answerDrill(
+  { limiter, batcher, database, now }: AnswerParts,
+  { drillId, agentNo, verdict }: DrillJob,
+): Promise<{ monitors: string[] } | null> {
+  const drill = await findOpenAnswer(database, { drillId, agentNo, verdict });
+  if (drill === null) return null;
+  await limiter.enter(drill.tenantId);
+  const atMs = now();
+  limiter.leave(drill.tenantId);
+  const answer = {
+    monitorNo: 0,
+    agentNo,
+    checksVersion: 0,
+    dueAtMs: atMs,
+    finishedAtMs: atMs,
+    verdict,
+    cause: verdict === 'up' ? null : DRILL_CAUSE,
+    reason: null,
+    latencyMs: null,
+    httpStatus: null,
+    phases: null,
+    answer: null,
+    drillId,
+  };
+  await batcher.add(answer, true);
+  return { monitors: [`${drill.name}: drill, ${verdict}`] };
 }

@@ -8,11 +8,10 @@ import { traceIdsOf } from '../../models/secrets/ids.ts';
 import type { CheckRequest, Checked, Checker } from '../../probes/checker.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
-import type { ThrottledRecorder } from '../system/throttled-recorder.ts';
+import type { ThrottledRecorder } from '../system/open-runtime.ts';
 import type { CertificateRecorder } from './certificate-recorder.ts';
-import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { TickQueue, type ConcurrencyLimiter, type Tick } from './concurrency-limiter.ts';
 import type { ResultBatcher } from './result-batcher.ts';
-import { TickQueue, type Tick } from './tick-queue.ts';
 
 export type CheckRunnerParts = {
   /** The enabled monitors of a slot. */

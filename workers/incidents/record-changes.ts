@@ -20,16 +20,18 @@ import { findDependencies } from '../../models/monitors/monitor-rows.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { beginUnchecked, endUnchecked, type UncheckedMonitor } from '../../models/statistics/service-gaps.ts';
-import { firstAttempt } from '../../queues/enqueue-committed.ts';
+import { enqueueCommitted, enqueueDeliveries, firstAttempt, type RegionCache } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
+import type { DueRecheck } from '../../queues/schedules.ts';
 import { firstOfChannel } from '../alerts/join-parents.ts';
 import { writeDeliveries } from '../alerts/write-deliveries.ts';
+import type { Runtime } from '../runtime.ts';
 
 /** A monitor as it was locked, and what it went through, in order. */
-export type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
+type ChangedMonitor = { monitor: EvaluatedMonitor; changes: readonly Change[] };
 
 /** A transition as it was written, for the log. */
-export type RecordedTransition = {
+type RecordedTransition = {
   tenantId: string;
   monitorId: string;
   sequence: number;
@@ -241,4 +243,42 @@ async function findDependenciesOf(run: Run, moved: readonly ChangedMonitor[]): P
     if (known !== undefined && last !== undefined) dependencies.set(monitor.id, { ...known, state: last.to });
   }
   return dependencies;
+}
+
+/** What is announced of committed changes. */
+export type Announced = Pick<RecordedChanges, 'transitions' | 'deliveries'>;
+
+/** Logs committed transitions and adds the jobs of their deliveries. Never rejects. */
+export async function announce(
+  { log, metrics, queues }: Pick<Runtime, 'log' | 'metrics' | 'queues'>,
+  recorded: Announced,
+): Promise<void> {
+  for (const { tenantId, monitorId, sequence, change, incidentId } of recorded.transitions) {
+    metrics.transitioned(change.to);
+    log.info(
+      {
+        tenant_id: tenantId,
+        monitor_id: monitorId,
+        sequence,
+        from: change.from,
+        to: change.to,
+        cause: change.cause,
+        incident_id: incidentId,
+      },
+      'monitor.transitioned',
+    );
+  }
+  await enqueueDeliveries(queues, log, recorded.deliveries);
+}
+
+/** Adds the jobs of committed rechecks; of what is lost, the monitor's next tick may come first. Never rejects. */
+export async function announceRechecks(
+  { log, queues, findRegions }: Pick<Runtime, 'log' | 'queues'> & { findRegions: RegionCache },
+  rechecks: readonly DueRecheck[],
+): Promise<void> {
+  if (rechecks.length === 0) return;
+  await enqueueCommitted(
+    async () => queues.enqueueRechecks(rechecks, await findRegions(rechecks.map(({ agentNo }) => agentNo))),
+    { log, line: 'recheck.not_queued', fields: { rechecks: rechecks.length } },
+  );
 }

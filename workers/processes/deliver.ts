@@ -1,8 +1,7 @@
 import { CANARY } from '../../core/system/canary.ts';
 import { buildEmail } from '../../notifications/email/alert.ts';
 import { openMailSending, type MailSettings } from '../../notifications/email/sending.ts';
-import { attemptSlack } from '../../notifications/slack/attempt.ts';
-import { openSlackSending } from '../../notifications/slack/sending.ts';
+import { attemptSlack, openSlackSending } from '../../notifications/slack/attempt.ts';
 import { openTelegramSending, type TelegramSettings } from '../../notifications/telegram/sending.ts';
 import { attemptWebhook } from '../../notifications/webhook/attempt.ts';
 import { openPingSending } from '../../notifications/webhook/ping.ts';

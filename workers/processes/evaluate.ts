@@ -3,9 +3,9 @@ import { openAnswers } from '../../models/checks/sealed-jobs.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import { createRegionCache } from '../../queues/enqueue-committed.ts';
 import { QUEUES, type EvaluateJob } from '../../queues/payloads.ts';
-import { announce, announceRechecks } from '../alerts/announce.ts';
 import { evaluateDrills } from '../alerts/drills.ts';
 import { createEvaluator } from '../incidents/evaluate.ts';
+import { announce, announceRechecks } from '../incidents/record-changes.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
 /** Batches in hand at a time: one computes while the other waits for PostgreSQL. */

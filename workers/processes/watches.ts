@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 import { watchAgents } from '../agents/watch.ts';
-import { announce, type Announced } from '../alerts/announce.ts';
 import { watchParents } from '../alerts/join-parents.ts';
 import { isFull, watchHeartbeats } from '../heartbeats/watch.ts';
 import { createEvaluator } from '../incidents/evaluate.ts';
+import { announce, type Announced } from '../incidents/record-changes.ts';
 import { watchMaintenance } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 

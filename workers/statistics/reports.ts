@@ -1,19 +1,27 @@
 import { buildReportMessage } from '../../core/statistics/reports/message.ts';
-import { endedPeriods, type ReportWindow } from '../../core/statistics/reports/periods.ts';
+import { endedPeriods, periodBefore, type ReportWindow } from '../../core/statistics/reports/periods.ts';
 import { MAX_STANDSTILL_MS } from '../../core/statistics/service-gaps.ts';
-import { HOUR_MS } from '../../core/time.ts';
+import { DAY_SECONDS, HOUR_MS } from '../../core/time.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import { listReportChannels } from '../../models/alerts/routes.ts';
 import { inTransaction, runOn, withAdvisoryLock } from '../../models/sql.ts';
 import { composeReport } from '../../models/statistics/period-facts.ts';
-import { insertReport, listMissingReports, listTenantsWithout } from '../../models/statistics/reports.ts';
+import {
+  filterUnreported,
+  insertReport,
+  insertZoneReport,
+  listMissingReports,
+  listReportZones,
+  listTenantsWithout,
+  listZoneReportChannels,
+  type ZonePeriod,
+} from '../../models/statistics/reports.ts';
 import { rolledUntilMs } from '../../models/statistics/rollups.ts';
 import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { findLastSweep } from '../../models/system/service-marks.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
-import { announce } from '../alerts/announce.ts';
+import { announce } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
-import { listDueZonePeriods, makeZoneReports, type ZoneRound } from './zone-reports.ts';
 
 /**
  * Roll-ups that are not finished so long after a period's end are not waited for any more: the report is made from what
@@ -27,13 +35,13 @@ const PATIENCE_MS = 6 * HOUR_MS;
  */
 const ROUND_MS = 20_000;
 
-export type ReportsOptions = {
+type ReportsOptions = {
   /** Aborted when the process stops: the report under way is finished, no other is begun. */
   signal?: AbortSignal;
 };
 
 /** What making one report needs. */
-export type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
+type ReportTools = Pick<Runtime, 'database' | 'newId' | 'publicUrl'>;
 
 /**
  * Makes the reports of periods that have ended (D-62), each tenant's in the order in which they ended. Chats that want
@@ -185,4 +193,84 @@ function newestOf(ended: readonly ReportWindow[]): ReportWindow[] {
 
 function nameOf({ period, startSeconds }: ReportWindow): string {
   return `${period} ${startSeconds}`;
+}
+
+/** A period that ended longer ago is not reported any more, in seconds: it would be no news. */
+const LATEST_SECONDS = 3 * DAY_SECONDS;
+
+/** Until when one round begins reports, and up to where roll-ups are whole, both in Unix milliseconds. */
+type ZoneRound = { endMs: number; readyMs: number; signal?: AbortSignal };
+
+/** The newest week and month of each zone that have ended and are to be reported by email, and are not yet. */
+async function listDueZonePeriods(runtime: Pick<Runtime, 'database' | 'now'>): Promise<ZonePeriod[]> {
+  const nowSeconds = Math.floor(runtime.now() / 1000);
+  const zones = await listReportZones(runtime.database);
+  const ended = zones.flatMap(({ tenantId, timezone, sinceSeconds }) =>
+    (['week', 'month'] as const)
+      .map((period) => ({ tenantId, window: { ...periodBefore(period, nowSeconds, timezone), timezone } }))
+      .filter(({ window }) => window.endSeconds > Math.max(sinceSeconds, nowSeconds - LATEST_SECONDS)),
+  );
+  return await filterUnreported(runtime.database, ended);
+}
+
+/**
+ * Makes these reports, each once whatever runs at once, with the deliveries of their emails. One that cannot be made
+ * holds up no other; the first failure is thrown in the end.
+ */
+async function makeZoneReports(
+  runtime: Runtime,
+  due: readonly ZonePeriod[],
+  { endMs, readyMs, signal }: ZoneRound,
+): Promise<{ reports: number; isUnfinished: boolean }> {
+  let reports = 0;
+  const failures: unknown[] = [];
+  for (const one of due.filter(({ window }) => window.endSeconds * 1000 <= readyMs)) {
+    if (runtime.now() >= endMs || signal?.aborted === true) return { reports, isUnfinished: true };
+    try {
+      if (await makeZoneReport(runtime, one)) reports += 1;
+    } catch (error) {
+      runtime.log.error({ err: error, tenant_id: one.tenantId, timezone: one.window.timezone }, 'report.failed');
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return { reports, isUnfinished: false };
+}
+
+async function makeZoneReport(runtime: Runtime, { tenantId, window }: ZonePeriod): Promise<boolean> {
+  const { database, newId, publicUrl, now, log } = runtime;
+  const nowMs = now();
+  const report = await composeReport(database, { tenantId, window, nowMs });
+  const content = report?.content ?? null;
+  const deliveries = await inTransaction(database, async (run): Promise<NewDelivery[] | null> => {
+    if (!(await insertZoneReport(run, { tenantId, window, content, nowMs }))) return null;
+    if (content === null) return [];
+    const message = buildReportMessage({ id: null, window, summary: content.summary, publicUrl });
+    const channelIds = await listZoneReportChannels(run, { tenantId, timezone: window.timezone });
+    const written = channelIds.map((channelId) => ({
+      id: newId('dlv'),
+      tenantId,
+      channelId,
+      monitorId: null,
+      message,
+      createdAtMs: nowMs,
+    }));
+    await insertDeliveries(run, written);
+    return written;
+  });
+  if (deliveries === null) return false;
+  const { period, startSeconds, timezone } = window;
+  log.info(
+    {
+      tenant_id: tenantId,
+      period,
+      period_start: startSeconds,
+      timezone,
+      duration_ms: now() - nowMs,
+      deliveries: deliveries.length,
+    },
+    'report.made',
+  );
+  await announce(runtime, { transitions: [], deliveries: deliveries.map(firstAttempt) });
+  return true;
 }

@@ -14,8 +14,7 @@ import {
 } from '../../models/incidents/evaluation.ts';
 import { inTransaction, runOn } from '../../models/sql.ts';
 import { watchOverload, watchService } from '../../models/statistics/service-gaps.ts';
-import { announce } from '../alerts/announce.ts';
-import { recordChanges, type RecordedChanges } from '../incidents/record-changes.ts';
+import { announce, recordChanges, type RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Monitors edited within this time are decided anew, in milliseconds. */

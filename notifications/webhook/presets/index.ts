@@ -1,15 +1,8 @@
 import type { WebhookPreset } from '../../../core/alerts/webhook-format.ts';
 import type { PresetRequests } from './alert.ts';
-import { alertmanager } from './alertmanager.ts';
-import { discord } from './discord.ts';
-import { googleChat } from './google-chat.ts';
-import { gotify } from './gotify.ts';
-import { grafanaOncall } from './grafana-oncall.ts';
-import { mattermost } from './mattermost.ts';
-import { hasTopic, ntfy } from './ntfy.ts';
-import { opsgenie } from './opsgenie.ts';
-import { pagerduty } from './pagerduty.ts';
-import { teams } from './teams.ts';
+import { discord, googleChat, mattermost, teams } from './chats.ts';
+import { alertmanager, grafanaOncall, opsgenie, pagerduty } from './on-call.ts';
+import { gotify, hasTopic, ntfy } from './push.ts';
 
 /** What is wrong with a webhook's URL for its preset, as the end of a sentence about it; null if nothing. */
 export function findPresetUrlProblem(preset: WebhookPreset, address: string): string | null {

@@ -1,9 +1,8 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { ApiDependencies } from '../../../api/handler.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
-import { attemptSlack } from '../../../notifications/slack/attempt.ts';
+import { attemptSlack, openSlackSending, type SlackSending } from '../../../notifications/slack/attempt.ts';
 import { authorizeSlack } from '../../../notifications/slack/authorization.ts';
-import { openSlackSending, type SlackSending } from '../../../notifications/slack/sending.ts';
 import { SLACK_CLIENT_ID, startSlackServer, type SlackServer } from '../../helpers/slack-server.ts';
 import { withApiServer, type ApiServer } from '../api-server.ts';
 

@@ -1,8 +1,7 @@
 import test from 'ava';
 import nock from 'nock';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
-import { attemptSlack } from '../../../notifications/slack/attempt.ts';
-import { openSlackSending } from '../../../notifications/slack/sending.ts';
+import { attemptSlack, openSlackSending } from '../../../notifications/slack/attempt.ts';
 
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());

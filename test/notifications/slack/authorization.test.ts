@@ -1,7 +1,7 @@
 import test from 'ava';
 import nock from 'nock';
+import { openSlackSending } from '../../../notifications/slack/attempt.ts';
 import { authorizeSlack, type SlackApp } from '../../../notifications/slack/authorization.ts';
-import { openSlackSending } from '../../../notifications/slack/sending.ts';
 
 nock.disableNetConnect();
 test.afterEach.always(() => nock.cleanAll());

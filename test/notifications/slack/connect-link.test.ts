@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
-import { buildSlackLink } from '../../../notifications/slack/connect-link.ts';
+import { buildSlackLink } from '../../../notifications/slack/authorization.ts';
 
 const box = createSecretBox([{ id: 'k1', key: randomBytes(32) }]);
 const OPTIONS = {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
-import { openState, sealState } from '../../../notifications/slack/connect-link.ts';
+import { openState, sealState } from '../../../notifications/slack/authorization.ts';
 
 const box = createSecretBox([{ id: 'k1', key: randomBytes(32) }]);
 const EXPIRES_AT_SECONDS = 1_700_003_600;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { isOverridden, isWebhookUrl } from '../../../notifications/slack/sending.ts';
+import { isOverridden, isWebhookUrl } from '../../../notifications/slack/attempt.ts';
 
 const REAL = 'https://slack.com/api';
 const OWN = 'http://127.0.0.1:8080/api';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
-import { renderTelegramMessage } from '../../../notifications/telegram/message.ts';
+import { renderTelegramMessage } from '../../../notifications/telegram/sending.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { stripHtml } from '../../helpers/telegram-server.ts';
 

@@ -1,7 +1,6 @@
 import test from 'ava';
 import type { CheckTarget } from '../../../core/monitors/monitor.ts';
-import { followRedirect, redirectTarget } from '../../../probes/http/redirect.ts';
-import { buildFirstHop, carriesSecrets } from '../../../probes/http/request.ts';
+import { buildFirstHop, carriesSecrets, followRedirect, redirectTarget } from '../../../probes/http/request.ts';
 import { httpTarget } from '../../helpers/check-target.ts';
 
 function keepsSecrets(first: string, to: string): boolean {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { gapMs } from '../../../probes/icmp/echo-means.ts';
+import { gapMs } from '../../../probes/icmp/echo-packet.ts';
 
 test('the gap is 200 ms where there is time', (t) => {
   t.is(gapMs({ count: 4, deadlineMs: 5000 }), 200);

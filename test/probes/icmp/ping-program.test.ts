@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { EchoMeans } from '../../../probes/icmp/echo-means.ts';
+import type { EchoMeans } from '../../../probes/icmp/echo-packet.ts';
 import { openPingProgram } from '../../../probes/icmp/ping-program.ts';
 import { until } from '../../helpers/until.ts';
 

@@ -1,7 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import type { EchoOutcome, EchoRound } from '../../../probes/icmp/echo-means.ts';
-import { EchoSocket } from '../../../probes/icmp/echo-socket.ts';
-import { measureOverSocket } from '../../../probes/icmp/socket-round.ts';
+import type { EchoOutcome, EchoRound } from '../../../probes/icmp/echo-packet.ts';
+import { EchoSocket, measureOverSocket } from '../../../probes/icmp/echo-socket.ts';
 import { echoReplyTo } from '../../helpers/echo-reply.ts';
 import { startEchoTarget, type EchoAnswer } from '../../helpers/echo-target.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { VendorDocumentRecord } from '../../../core/checks/vendor/document.ts';
-import { DocumentMemory } from '../../../probes/vendors/document-reader.ts';
+import { DocumentMemory } from '../../../probes/vendor.ts';
 
 const recordOf = (no: number, nameLength: number): VendorDocumentRecord => ({
   url: `https://status.example/${no}`,

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { QUEUES } from '../../../queues/payloads.ts';
-import { announce } from '../../../workers/alerts/announce.ts';
+import { announce } from '../../../workers/incidents/record-changes.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
 test('what is due later does not hold up what is due at once: each has a job of its own', async (t) => {

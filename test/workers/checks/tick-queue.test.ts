@@ -1,5 +1,5 @@
 import test from 'ava';
-import { TickQueue, type LimiterQueue, type Tick } from '../../../workers/checks/tick-queue.ts';
+import { TickQueue, type LimiterQueue, type Tick } from '../../../workers/checks/concurrency-limiter.ts';
 
 /** A queue of checks that is full until it is set otherwise; beginning one fills it again. */
 function fullQueue() {

@@ -1,10 +1,29 @@
 import { plainText, type PresetRequests } from './alert.ts';
 
+/** From 0 to 10; from 8 on phones ring. */
+const GOTIFY_PRIORITIES = { critical: 8, warning: 5, info: 2 } as const;
+
+/**
+ * Gotify: the URL ends with `/message`, the application's token comes by the header `X-Gotify-Key` or as `?token=`.
+ * https://gotify.net/api-docs#/message/createMessage
+ */
+export const gotify: PresetRequests = ([{ severity, text, message }], { url }) => [
+  {
+    url,
+    body: {
+      title: text.title,
+      message: plainText(text),
+      priority: GOTIFY_PRIORITIES[severity],
+      extras: { 'client::notification': { click: { url: message.url } } },
+    },
+  },
+];
+
 /** What ntfy takes as a topic. */
 const TOPIC = /^[-_A-Za-z0-9]{1,64}$/;
 
 /** From 1 to 5; 3 is ntfy's own default. */
-const PRIORITIES = { critical: 5, warning: 4, info: 3 } as const;
+const NTFY_PRIORITIES = { critical: 5, warning: 4, info: 3 } as const;
 
 const TAGS = { critical: 'red_circle', warning: 'warning', info: 'white_check_mark' } as const;
 
@@ -23,7 +42,7 @@ export const ntfy: PresetRequests = ([{ severity, text, message }], { url }) => 
         topic,
         title: text.title,
         message: plainText(text),
-        priority: PRIORITIES[severity],
+        priority: NTFY_PRIORITIES[severity],
         tags: [TAGS[severity]],
         click: message.url,
       },
