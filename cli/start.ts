@@ -16,7 +16,7 @@ import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
-import { startProcessRecord, startServiceClock } from '../workers/processes/every-process.ts';
+import { openRuntime, startProcessRecord, startServiceClock } from '../workers/processes/every-process.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
 import { startTelegram } from '../workers/processes/telegram.ts';
 import {
@@ -26,7 +26,6 @@ import {
   startParentWatch,
 } from '../workers/processes/watches.ts';
 import { stopAll, type RunningProcess, type Runtime } from '../workers/runtime.ts';
-import { openRuntime } from '../workers/system/open-runtime.ts';
 import { bootstrap, type FirstStart } from './commands/accounts.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
 

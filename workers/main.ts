@@ -10,10 +10,9 @@ import { requireSchema } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Telemetry } from '../telemetry/start.ts';
-import { startProcessRecord, startServiceClock } from './processes/every-process.ts';
+import { openRuntime, startProcessRecord, startServiceClock } from './processes/every-process.ts';
 import { stopAll, type RunningProcess, type Runtime } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
-import { openRuntime } from './system/open-runtime.ts';
 
 /** What a stopping process finishes within, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 25_000;

@@ -17,8 +17,8 @@ import {
   type StoredMonitor,
 } from '../../models/monitors/monitor-changes.ts';
 import { inTransaction } from '../../models/sql.ts';
+import { openRuntime } from '../../workers/processes/every-process.ts';
 import type { Runtime } from '../../workers/runtime.ts';
-import { openRuntime } from '../../workers/system/open-runtime.ts';
 import { createTestDatabase } from './database.ts';
 import type { Harness } from './harness.ts';
 import type { QueueBackend } from './queue-backend.ts';

@@ -1,9 +1,22 @@
+import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { type Bucket, spreadBetween } from '../../core/statistics/latency-histogram.ts';
-import { type ProcessFigures, recordProcess } from '../../models/system/processes.ts';
-import { type ClockName, runServiceClock } from '../../models/system/service-clock.ts';
+import { spreadBetween, type Bucket } from '../../core/statistics/latency-histogram.ts';
+import { listCheckRegions } from '../../models/agents/shared-agents.ts';
+import { closeDatabase, openDatabase } from '../../models/database.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
+import { createSecretBox, type SecretKey } from '../../models/secrets/secret-box.ts';
+import { runOn } from '../../models/sql.ts';
+import { unrolledSinceMs } from '../../models/statistics/rollups.ts';
+import { listCanaryAddresses } from '../../models/system/canary-addresses.ts';
+import { recordProcess, type ProcessFigures } from '../../models/system/processes.ts';
+import { runServiceClock, type ClockName } from '../../models/system/service-clock.ts';
+import { upsertActivity, type Activity } from '../../models/system/service-marks.ts';
+import { Judge } from '../../probes/judging/judge.ts';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { JobQueues } from '../../queues/job-queues.ts';
+import { registerQueueMetrics } from '../../queues/metrics.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
-import { EVALUATION_LAG, LATENESS } from '../system/metrics.ts';
+import { EVALUATION_LAG, LATENESS, createWorkerMetrics, registerCanaryMetric } from '../system/metrics.ts';
 
 /**
  * Starts keeping the service's time in a worker process, before anything goes by it. A clock that was set is logged,
@@ -64,4 +77,110 @@ function createReading(registry: Registry, name: string) {
     before = after;
     return spread;
   };
+}
+
+type RuntimeOptions = {
+  databaseUrl: string;
+  /** Null = queues in PostgreSQL. */
+  redisUrl: string | null;
+  /** First part of Redis keys; only tests share a Redis. */
+  queuePrefix?: string;
+  secretKeys: readonly SecretKey[];
+  publicUrl: string;
+  log: Logger;
+  registry: Registry;
+  /** Absent or null = spans of failed checks are not sent. */
+  recordFailedCheck?: Runtime['recordFailedCheck'];
+  /** How long to wait for a connection, in milliseconds; only tests, on machines that are slow for a while, set it. */
+  acquireTimeoutMs?: number;
+};
+
+/**
+ * Connections at most, opened as they are needed: in an alert storm dozens of attempts and the evaluator share them.
+ */
+const POOL_SIZE = 12;
+
+/** Opens what worker processes run on; `close` comes after they have stopped. Nothing connects before it is needed. */
+export function openRuntime(options: RuntimeOptions): { runtime: Runtime; close: () => Promise<void> } {
+  const { databaseUrl, redisUrl, log, registry } = options;
+  const database = openDatabase({
+    databaseUrl,
+    secrets: createSecretBox(options.secretKeys),
+    poolSize: POOL_SIZE,
+    ...(options.acquireTimeoutMs !== undefined && { acquireTimeoutMs: options.acquireTimeoutMs }),
+    onError: (error) => log.warn({ err: error }, 'database.connection_lost'),
+  });
+  const metrics = createWorkerMetrics(registry, () => unrolledSinceMs(runOn(database.pool)));
+  registerCanaryMetric(registry, () => listCanaryAddresses(database));
+  const backend = openQueueBackend({
+    databaseUrl,
+    redisUrl,
+    ...(options.queuePrefix !== undefined && { prefix: options.queuePrefix }),
+    onError: (error) => log.warn({ err: error }, 'queue.error'),
+    onWorkerReopened(queue) {
+      log.warn({ queue }, 'queue.worker_reopened');
+      metrics.workerReopened(queue);
+    },
+  });
+  const queues = new JobQueues(backend);
+  registerQueueMetrics(registry, queues, () => listCheckRegions(database));
+  const judge = new Judge();
+  const activities = new ThrottledRecorder<Activity>({
+    store: (name, nowMs) => upsertActivity(database, name, nowMs),
+    onFailure: (error) => log.warn({ err: error }, 'service.activity_not_recorded'),
+  });
+  const runtime = {
+    database,
+    backend,
+    queues,
+    judge,
+    log,
+    metrics,
+    recordActivity: (name: Activity, nowMs: number) => activities.record(name, nowMs),
+    recordFailedCheck: options.recordFailedCheck ?? null,
+    newId: createIdSource(),
+    now: Date.now,
+    publicUrl: options.publicUrl,
+    clockListeners: new Set<(clock: ClockName, byMs: number) => void>(),
+  };
+  return {
+    runtime,
+    async close() {
+      await judge.close();
+      await queues.close();
+      await backend.close();
+      await closeDatabase(database);
+    },
+  };
+}
+
+/** Milliseconds between two records of an activity by a process: readers need minutes, not moments. */
+const RECORD_EVERY_MS = 10_000;
+
+type ThrottledRecorderParts<Name> = {
+  store: (name: Name, nowMs: number) => Promise<void>;
+  onFailure: (error: unknown) => void;
+};
+
+/** Records what this process has completed, or could not. Most calls do nothing. */
+export class ThrottledRecorder<Name> {
+  readonly #parts: ThrottledRecorderParts<Name>;
+  readonly #recordedAtMs = new Map<Name, number>();
+
+  constructor(parts: ThrottledRecorderParts<Name>) {
+    this.#parts = parts;
+  }
+
+  /** Never rejects: a call that fails is made up for by the next. */
+  async record(name: Name, nowMs: number): Promise<void> {
+    // A clock that was set back records anew at once.
+    if (Math.abs(nowMs - (this.#recordedAtMs.get(name) ?? 0)) < RECORD_EVERY_MS) return;
+    this.#recordedAtMs.set(name, nowMs);
+    try {
+      await this.#parts.store(name, nowMs);
+    } catch (error) {
+      this.#recordedAtMs.delete(name);
+      this.#parts.onFailure(error);
+    }
+  }
 }

@@ -6,8 +6,8 @@ import { createVendorLookup } from '../../../api/monitors/vendors.ts';
 import { VENDORS } from '../../../core/checks/vendor/catalog.ts';
 import { listVendorDocumentRecords } from '../../../models/checks/lookups.ts';
 import { startServiceCheck } from '../../../workers/processes/check.ts';
+import { openRuntime } from '../../../workers/processes/every-process.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
-import { openRuntime } from '../../../workers/system/open-runtime.ts';
 import { startStatusPage } from '../../helpers/status-page.ts';
 import { isError, withApiServer, type ApiServer, type Call } from '../api-server.ts';
 

@@ -5,8 +5,8 @@ import { listServiceGaps, pageServiceGaps, watchService } from '../../../models/
 import { upsertActivity } from '../../../models/system/service-marks.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
+import { ThrottledRecorder } from '../../../workers/processes/every-process.ts';
 import { createWorkerMetrics } from '../../../workers/system/metrics.ts';
-import { ThrottledRecorder } from '../../../workers/system/open-runtime.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { listQueueBackends } from '../../helpers/queue-backend.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
