@@ -134,7 +134,7 @@ test('what it did is deleted after ten minutes, pings that never left included',
   t.truthy((await listCanaryAddresses(runtime.database))[0]?.pingedAtMs);
 });
 
-test('after a clock was set back, the newest ping is the last one, and not one that came by the later time', async (t) => {
+test('after a clock was set back the newest ping is the last one, not one of the later time', async (t) => {
   const { runtime, keep, check, time } = await prepare(t, ['https://hc.example/x']);
   await keep();
   for (const turn of ['up', 'down', 'up'] as const) await check(turn, turn === 'down' ? TURN : null);
