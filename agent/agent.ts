@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { AgentCapability } from '../core/agents/capability.ts';
-import type { IngestAnswer } from '../core/agents/wire.ts';
+import type { AgentCapability, IngestAnswer } from '../core/agents/wire.ts';
 import { traceOf } from '../core/checks/trace-context.ts';
 import type { Vote } from '../core/checks/verdict.ts';
 import { HOUR_MS, within } from '../core/time.ts';

@@ -6,7 +6,7 @@ import {
 } from '../core/agents/wire.ts';
 import type { Observation } from '../core/checks/observation.ts';
 import type { Timings, Vote } from '../core/checks/verdict.ts';
-import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
+import type { AnswerEvidence } from '../core/incidents/evidence.ts';
 import { DAY_MS } from '../core/time.ts';
 import type { Checked } from '../probes/checker.ts';
 

@@ -11,7 +11,7 @@ import type { VendorPage } from '../core/checks/vendor/page.ts';
 import type { BulkResult, BulkTask } from '../core/monitors/bulk.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import type { KeptCalls } from '../core/shared-calls.ts';
-import type { FailedCheck } from '../core/system/otlp-spans.ts';
+import type { FailedCheck } from '../core/system/otlp.ts';
 import type { Database } from '../models/database.ts';
 import type { BulkChange, Selected } from '../models/monitors/bulk-changes.ts';
 import type { AccountChecks } from '../models/monitors/monitor-overview.ts';

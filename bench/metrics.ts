@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { EXPOSITION_TYPE } from '../core/statistics/exposition.ts';
+import { EXPOSITION_TYPE } from '../core/statistics/prometheus-metrics.ts';
 import type { Harness } from '../test/helpers/harness.ts';
 import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ConfigurationError, withoutEmpty, type Problem } from './failures.ts';
 import {
+  LOG_LEVELS,
   addressAndPort,
   addressRange,
   cellAddress,
@@ -9,28 +10,29 @@ import {
   flag,
   hostAndPort,
   issuerUrl,
-  listenAddress,
   listOf,
+  listenAddress,
   mailAddress,
   nonNegativeNumber,
   oneLine,
+  problemsOf,
   provisionedDomain,
   redisUrl,
   regionName,
   roleRule,
   scopesOf,
+  secret,
   smtpUrl,
   urlOf,
+  variable,
   watchUrl,
   wholeNumber,
   type HostAndPort,
-  type SmtpServer,
-  LOG_LEVELS,
   type LogLevel,
+  type SmtpServer,
 } from './formats.ts';
-import { openTelemetryOf, OPEN_TELEMETRY, type OpenTelemetry } from './open-telemetry.ts';
+import { OPEN_TELEMETRY, openTelemetryOf, type OpenTelemetry } from './open-telemetry.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
-import { problemsOf, secret, variable } from './variables.ts';
 
 /**
  * The configuration of every process of the service; null = not set, and then the part is off or chooses for itself.

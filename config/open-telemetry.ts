@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { flag, listOf, oneLine, urlOf, wholeNumber } from './formats.ts';
-import { secret, variable } from './variables.ts';
+import { flag, listOf, oneLine, secret, urlOf, variable, wholeNumber } from './formats.ts';
 
 /** Where one signal is sent, with the headers of each request, which may be credentials. */
 export type OtlpEndpoint = Readonly<{ url: string; headers: Readonly<Record<string, string>> }>;

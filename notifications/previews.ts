@@ -12,7 +12,7 @@ import {
   type SampleKind,
   type SampledChannel,
 } from '../core/alerts/samples.ts';
-import { attachReport, buildReportTable } from '../core/statistics/reports/email.ts';
+import { attachReport, buildReportTable } from '../core/statistics/reports/message.ts';
 import { buildEmail, type EmailReport } from './email/alert.ts';
 import { buildUnsubscribeLink } from './email/links.ts';
 import { renderSlackMessage } from './slack/attempt.ts';

@@ -1,10 +1,9 @@
 import type { HeldCondition } from '../core/checks/judging.ts';
 import type { Observation } from '../core/checks/observation.ts';
-import { discountClock, discountStall } from '../core/checks/own-stall.ts';
+import { discountClock, discountStall } from '../core/checks/own-faults.ts';
 import { traceparentOf, type TraceIds } from '../core/checks/trace-context.ts';
 import type { Judgement, Verdict } from '../core/checks/verdict.ts';
-import { extractAnswerEvidence, isFirstFailure } from '../core/incidents/answer-evidence.ts';
-import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
+import { extractAnswerEvidence, isFirstFailure, type AnswerEvidence } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { CANARY } from '../core/system/canary.ts';
 import { OutOfBodyMemory, holdingBodies } from '../net/body-budget.ts';

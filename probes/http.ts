@@ -1,7 +1,7 @@
 import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed, HttpObservation } from '../core/checks/http/observation.ts';
 import type { FixedCause, Timings } from '../core/checks/verdict.ts';
-import { STORED_BODY_BYTES, isLatin1 } from '../core/incidents/answer-evidence.ts';
+import { STORED_BODY_BYTES, isLatin1 } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createProbeClient, type HttpAnswer, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import {

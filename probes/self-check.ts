@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { RecentResults } from '../core/checks/self-check.ts';
+import { RecentResults } from '../core/checks/own-faults.ts';
 import type { Judgement } from '../core/checks/verdict.ts';
-import { type MonitorType, talksToTarget } from '../core/monitors/monitor.ts';
+import { talksToTarget, type MonitorType } from '../core/monitors/monitor.ts';
 import type { HostPort } from '../net/host-address.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 

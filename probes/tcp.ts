@@ -1,7 +1,7 @@
 import type { PatternSearch } from '../core/checks/http/assertion-check.ts';
-import { measureSearch, MS_OF_WORK } from '../core/checks/judging-work.ts';
+import { MS_OF_WORK, measureSearch } from '../core/checks/judge.ts';
 import type { TcpObservation } from '../core/checks/transport/observation.ts';
-import { readExpectedBytes, type AnswerExpectation, readPayload } from '../core/checks/transport/payload.ts';
+import { readExpectedBytes, readPayload, type AnswerExpectation } from '../core/checks/transport/payload.ts';
 import type { Timings } from '../core/checks/verdict.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { parseHostPort } from '../net/host-address.ts';

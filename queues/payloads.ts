@@ -1,6 +1,6 @@
 import type { StoredAnswers } from '../core/checks/dns/judge.ts';
 import type { Timings, Vote } from '../core/checks/verdict.ts';
-import type { AnswerEvidence } from '../core/incidents/failure-evidence.ts';
+import type { AnswerEvidence } from '../core/incidents/evidence.ts';
 
 /** Every queue's name. Checks have a queue per shared agent, so that a region's work can live on a Redis of its own. */
 export const QUEUES = { evaluate: 'evaluate', deliver: 'deliver', maintain: 'maintain', lookup: 'look-up' } as const;
@@ -52,7 +52,7 @@ export type CheckOutcome = {
 
 /**
  * One measured result on its way to the evaluator. Times are Unix milliseconds, `latencyMs` and `phases` are rounded.
- * `phases` only where they are stored (core/incidents/failure-evidence.ts), `answer` only where it can be the first
+ * `phases` only where they are stored (core/incidents/evidence.ts), `answer` only where it can be the first
  * failure of its source.
  */
 export type ResultPayload = {

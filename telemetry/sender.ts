@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { MetricsRequest } from '../core/system/otlp-metrics.ts';
-import type { TraceRequest } from '../core/system/otlp-spans.ts';
+import type { MetricsRequest, TraceRequest } from '../core/system/otlp.ts';
 import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { encodeMessage } from './protobuf.ts';
 

@@ -1,5 +1,4 @@
-import { traceRequestOf, type FailedCheck } from '../core/system/otlp-spans.ts';
-import type { Origin } from '../core/system/otlp.ts';
+import { traceRequestOf, type FailedCheck, type Origin } from '../core/system/otlp.ts';
 import { within } from '../core/time.ts';
 import type { OtlpSender } from './sender.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { FailedCheck } from '../core/system/otlp-spans.ts';
+import type { FailedCheck } from '../core/system/otlp.ts';
 import { within } from '../core/time.ts';
 import type { Database } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';

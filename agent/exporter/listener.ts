@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import type { ProbeEnvironment } from '../../config/agent-environment.ts';
 import { describePortFailure } from '../../config/failures.ts';
 import { quote } from '../../core/foreign-text.ts';
-import { EXPOSITION_TYPE } from '../../core/statistics/exposition.ts';
+import { EXPOSITION_TYPE } from '../../core/statistics/prometheus-metrics.ts';
 import { within } from '../../core/time.ts';
 import { startDeadline } from '../../net/timeline.ts';
 import { Exporter, type ProbeOutcome } from './exporter.ts';

@@ -1,8 +1,8 @@
 import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { MS_OF_WORK, measureSearch } from '../../core/checks/judging-work.ts';
+import { MS_OF_WORK, measureSearch } from '../../core/checks/judge.ts';
 import { JUDGING_BUDGET_MS } from '../../core/checks/judging.ts';
-import { labelValue, writeHead, writeSample } from '../../core/statistics/exposition.ts';
+import { labelValue, writeHead, writeSample } from '../../core/statistics/prometheus-metrics.ts';
 import type { Guard } from '../../net/address-guard.ts';
 import { resolveHost } from '../../net/host-address.ts';
 import type { AddressChoice, Pattern } from './fields.ts';

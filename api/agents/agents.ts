@@ -1,5 +1,5 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
-import { sortTags } from '../../core/monitors/tags.ts';
+import { sortTags } from '../../core/monitors/monitor.ts';
 import { generateToken } from '../../models/accounts/api-tokens.ts';
 import {
   createAgentWithin,

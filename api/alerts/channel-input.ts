@@ -2,15 +2,15 @@ import {
   findHeadersProblem,
   type Channel,
   type ChannelType,
+  type WebhookFormat,
   type WebhookHeaders,
   type WebhookHeadersChange,
 } from '../../core/alerts/channel.ts';
-import { parseEmailAddress } from '../../core/alerts/email-address.ts';
+import { parseEmailAddress } from '../../core/alerts/email.ts';
 import { findRuleProblems, type ChannelRule } from '../../core/alerts/rules.ts';
-import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import { quote } from '../../core/foreign-text.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
-import { sortTags, type MonitorTags } from '../../core/monitors/tags.ts';
+import { sortTags, type MonitorTags } from '../../core/monitors/monitor.ts';
 import { readTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';
 import { findUrlProblem } from '../../notifications/webhook/attempt.ts';

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Channel, ChannelStatus, ChannelType, WebhookHeaders } from '../../core/alerts/channel.ts';
+import type { Channel, ChannelStatus, ChannelType, WebhookFormat, WebhookHeaders } from '../../core/alerts/channel.ts';
 import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
-import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
-import type { MonitorTags } from '../../core/monitors/tags.ts';
+import type { MonitorTags } from '../../core/monitors/monitor.ts';
 import {
   MOST_CHANNELS,
   MOST_GROUPING,

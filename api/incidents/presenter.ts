@@ -1,5 +1,5 @@
 import type { SourceEvidence } from '../../core/incidents/change.ts';
-import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
+import type { AnswerEvidence } from '../../core/incidents/evidence.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import type { ListedIncident } from '../../models/incidents/history.ts';
 import type { IncidentDelivery, IncidentEvidence, IncidentTransition } from '../../models/incidents/incidents.ts';

@@ -1,13 +1,13 @@
 import {
   LONGEST_SECONDS,
+  SHORTEST_SECONDS,
   readLocal,
   readStart,
-  SHORTEST_SECONDS,
   type MaintenanceWindow,
   type WindowSettings,
 } from '../../core/maintenance/window.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
-import { sortTags } from '../../core/monitors/tags.ts';
+import { sortTags } from '../../core/monitors/monitor.ts';
 import { isRecurring, scheduleOf } from '../../models/maintenance/occurrences.ts';
 import { checkRecurrence } from '../../models/maintenance/recurrence.ts';
 import type { Body } from '../handler.ts';

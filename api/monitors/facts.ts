@@ -1,6 +1,6 @@
 import { isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
 import { isOverdue } from '../../core/checks/slots.ts';
-import { isRecent } from '../../core/incidents/decided-monitor.ts';
+import { isRecent } from '../../core/incidents/quorum.ts';
 import { statusOf } from '../../core/incidents/state.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { findSourceStatus } from '../../core/monitors/source-status.ts';

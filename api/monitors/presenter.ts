@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Inability } from '../../core/agents/capability.ts';
+import type { Inability } from '../../core/agents/wire.ts';
 import { writeZonedMoment } from '../../core/heartbeats/schedule.ts';
 import { statusOf } from '../../core/incidents/state.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';

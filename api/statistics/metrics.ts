@@ -4,8 +4,8 @@ import { createGzip } from 'node:zlib';
 import type { Logger } from 'pino';
 import { freshnessMs } from '../../core/incidents/quorum.ts';
 import { SharedCalls } from '../../core/shared-calls.ts';
-import { EXPOSITION_TYPE } from '../../core/statistics/exposition.ts';
 import {
+  EXPOSITION_TYPE,
   UPTIME_WINDOWS,
   writeMetrics,
   type ExportedMonitor,

@@ -1,4 +1,4 @@
-import { readServiceZone } from '../../core/monitors/input/service-sla.ts';
+import { readServiceZone } from '../../core/monitors/input/fields.ts';
 import { readServiceHours } from '../../core/statistics/service-hours.ts';
 import { serviceFigures, type CountedHours } from '../../core/statistics/service-sla.ts';
 import { sumSeconds } from '../../core/statistics/sla.ts';

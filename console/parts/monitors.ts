@@ -1,4 +1,4 @@
-import { MOST_TAGS, TAG, sortTags, splitTags } from '../../core/monitors/tags.ts';
+import { MOST_TAGS, TAG, sortTags, splitTags } from '../../core/monitors/monitor.ts';
 import type { Schemas } from '../client/api.ts';
 
 export type Status = Schemas['Monitor']['status'];

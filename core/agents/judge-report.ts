@@ -1,8 +1,7 @@
-import { type Vote, CAUSES, type FixedCause } from '../checks/verdict.ts';
+import { CAUSES, type FixedCause, type Vote } from '../checks/verdict.ts';
 import { cleanText, quote } from '../foreign-text.ts';
-import type { Inability } from './capability.ts';
-import type { Report } from './read-ingest.ts';
-import { UNSUPPORTED_BY_AGENT } from './wire.ts';
+import type { Report } from './requests.ts';
+import { UNSUPPORTED_BY_AGENT, type Inability } from './wire.ts';
 
 /** What each cause means, for a result that says no more than that. */
 const SENTENCES = {

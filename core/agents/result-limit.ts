@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS } from '../time.ts';
-import type { Report } from './read-ingest.ts';
+import type { Report } from './requests.ts';
 
 /** A result may be this far ahead of our clock, or of its monitor's creation, in milliseconds: clocks differ. */
 const MAX_AHEAD_MS = 60_000;

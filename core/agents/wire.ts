@@ -1,6 +1,5 @@
 import { addProblem, isRecord, kindOf, show, type Check, type Problem } from '../monitors/input/checks.ts';
-import type { Assertion } from '../monitors/monitor.ts';
-import type { AgentCapability, Withholding } from './capability.ts';
+import type { Assertion, MonitorType } from '../monitors/monitor.ts';
 
 /** What an agent says when it checks in: `POST /agent/v1/pull`. */
 export type PullRequest = {
@@ -121,7 +120,7 @@ export type AgentResultDetail = {
   answer?: AgentAnswer;
 };
 
-/** The start of an answer, as text: without what the check's secrets may be in (core/incidents/answer-evidence.ts). */
+/** The start of an answer, as text: without what the check's secrets may be in (core/incidents/evidence.ts). */
 export type AgentAnswer = {
   headers?: Record<string, string>;
   body?: string | null;
@@ -190,4 +189,40 @@ export function listOf<T>(item: Check<T>, max: number): Check<T[]> {
       .map((entry, index) => item(entry, `${field}[${index}]`, problems))
       .filter((entry) => entry !== undefined);
   };
+}
+
+/** What an agent can measure, as it names it at its check-in. `cert` is the certificate of an http exchange. */
+export const AGENT_CAPABILITIES = ['http', 'cert', 'tcp', 'icmp', 'udp'] as const;
+export type AgentCapability = (typeof AGENT_CAPABILITIES)[number];
+
+/**
+ * Why a source cannot run a monitor. The agent lacks the capability, showed no key to seal the secrets to, or another
+ * key than at first.
+ */
+export type Inability = 'capability' | 'no_key' | 'other_key';
+
+/** Why no secrets are sealed to an agent. */
+export type Withholding = Exclude<Inability, 'capability'>;
+
+/** A customer's agent as it last checked in; shared agents run everything that agents check. */
+type AbleAgent = {
+  /** Null = it has not checked in yet. */
+  capabilities: readonly string[] | null;
+  secretsWithheld: Withholding | null;
+};
+
+/** Why an agent cannot run a monitor; null where it can, or where it has not said yet what it can. */
+export function findInability(agent: AbleAgent, monitor: { type: MonitorType; hasSecrets: boolean }): Inability | null {
+  if (agent.capabilities === null) return null;
+  if (!agent.capabilities.includes(monitor.type)) return 'capability';
+  return monitor.hasSecrets ? agent.secretsWithheld : null;
+}
+
+/**
+ * Finds why an agent gets no secrets, by the key that it shows and the one that was pinned. Null = no key was shown;
+ * none is pinned yet, and then the shown one is. Null where it gets them.
+ */
+export function findWithholding(shownKey: string | null, pinnedKey: string | null): Withholding | null {
+  if (shownKey === null) return 'no_key';
+  return pinnedKey === null || pinnedKey === shownKey ? null : 'other_key';
 }

@@ -1,4 +1,4 @@
-import { spend, type SteadyRate } from '../system/steady-rate.ts';
+import { spend, type SteadyRate } from '../system/service-clock.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Change } from '../incidents/change.ts';
-import type { DecidedMonitor } from '../incidents/decided-monitor.ts';
 import { applyResult } from '../incidents/monitor-state.ts';
+import type { DecidedMonitor } from '../incidents/quorum.ts';
 import { stepSource, type StreakRule, type VotedResult } from '../incidents/source-state.ts';
 import type { MonitorState } from '../incidents/state.ts';
 import type { MonitorType } from '../monitors/monitor.ts';

@@ -1,4 +1,4 @@
-import { spend, type SteadyRate } from '../system/steady-rate.ts';
+import { spend, type SteadyRate } from '../system/service-clock.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { EventState } from './event.ts';
 

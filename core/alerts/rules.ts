@@ -1,5 +1,5 @@
 import type { Problem } from '../monitors/input/checks.ts';
-import { readServiceZone } from '../monitors/input/service-sla.ts';
+import { readServiceZone } from '../monitors/input/fields.ts';
 import { readServiceHours } from '../statistics/service-hours.ts';
 import type { ServiceCalendar } from '../statistics/service-sla.ts';
 import { DAY_MS, formatDuration } from '../time.ts';

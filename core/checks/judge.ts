@@ -1,18 +1,21 @@
 import { quote } from '../foreign-text.ts';
-import type { CheckTarget } from '../monitors/monitor.ts';
+import type { Assertion, CheckTarget } from '../monitors/monitor.ts';
 import { judgeDns } from './dns/judge.ts';
+import type { DnsAnswers, DnsObservation } from './dns/observation.ts';
 import { judgeDomain } from './domain/observation.ts';
 import type { PatternSearch } from './http/assertion-check.ts';
-import { HttpJudging } from './http/judge.ts';
+import { HttpJudging, conditionsOf, reachesConditions } from './http/judge.ts';
+import type { HttpAnswered } from './http/observation.ts';
 import { judgeIcmp } from './icmp/observation.ts';
 import { overBudget, type Judging } from './judging.ts';
 import type { Observation } from './observation.ts';
+import { linearSearchFrom, measurePattern } from './pattern.ts';
 import { judgeTcp, judgeUdp } from './transport/observation.ts';
-import { judgeVendor } from './vendor/observation.ts';
+import { judgeVendor, type VendorObservation } from './vendor/observation.ts';
 import type { Judgement } from './verdict.ts';
 
 /** What a check has observed of its target, to be judged. */
-export type ObservedCheck = { target: CheckTarget; observation: Observation; search: PatternSearch };
+type ObservedCheck = { target: CheckTarget; observation: Observation; search: PatternSearch };
 
 /** Begins the judging of an observation of any type. */
 export function beginJudging(observed: ObservedCheck): Judging {
@@ -72,4 +75,117 @@ function judgeOther({ target, observation, search }: ObservedCheck): Judgement {
     default:
       return observation satisfies never;
   }
+}
+
+/** Work is counted in units of 0.1 us, what the worst input takes of each kind. */
+export const MS_OF_WORK = 10_000;
+
+/** A step of a pattern on a character of a text. */
+const PER_STEP = 1;
+
+/** Compiling a pattern costs as much as searching this many characters for it. */
+const COMPILING = 40;
+
+/**
+ * Reading a character of JSON; and twice more for each assertion that writes what it found as a text, with its numbers
+ * as they stand.
+ */
+const PER_JSON_CHARACTER = 1;
+
+/** Text search: a character of the text times one of what is sought; or of the text alone, where it is linear. */
+const PER_PAIR = 0.004;
+const PER_LINEAR_CHARACTER = 0.05;
+
+/** Bringing an expected record into its normal form, and comparing it with one that was found. */
+const PER_RECORD = 10;
+const PER_RECORD_PAIR = 0.5;
+
+const PER_COMPONENT_PAIR = 3;
+
+/**
+ * The most work that judging an observation can be, as far as it is worth knowing: beyond `enough` it is not counted
+ * to the end.
+ */
+export function measureJudging(target: CheckTarget, observation: Observation, enough = MS_OF_WORK): number {
+  switch (observation.type) {
+    case 'http':
+      return reachesConditions(target, observation)
+        ? measureConditions(conditionsOf(target), { answer: observation, enough })
+        : 0;
+    case 'tcp':
+      return observation.outcome === 'connected' && observation.answer !== null
+        ? measureExpectation(target, observation.answer.text)
+        : 0;
+    case 'udp':
+      return observation.outcome === 'replied' ? measureExpectation(target, observation.reply) : 0;
+    case 'dns':
+      return measureRecords(target, observation);
+    case 'vendor':
+      return measureComponents(target, observation);
+    default:
+      return 0;
+  }
+}
+
+/** The most work that it is to search a text for a pattern. */
+export function measureSearch(pattern: string, text: string): number {
+  // What is long as it is written is so in any case: it need not be measured.
+  const size = pattern.length > LONG_PATTERN ? pattern.length : Math.max(1, measurePattern(pattern));
+  return size * (text.length + COMPILING) * PER_STEP;
+}
+
+const LONG_PATTERN = 500;
+
+function measureConditions(
+  conditions: readonly Assertion[],
+  { answer, enough }: { answer: HttpAnswered; enough: number },
+): number {
+  let work = conditions.some(({ source }) => source === 'json_body')
+    ? (answer.body?.length ?? 0) * PER_JSON_CHARACTER
+    : 0;
+  for (const assertion of conditions) {
+    if (work > enough) return work;
+    work += measureCondition(assertion, answer);
+  }
+  return work;
+}
+
+function measureCondition({ source, op, value = '', name = '' }: Assertion, { body, headers }: HttpAnswered): number {
+  if (source === 'response_time' || source === 'cert_expiry') return 0;
+  const text = source === 'header' ? String(headers[name.toLowerCase()] ?? '') : (body ?? '');
+  const writing = source === 'json_body' ? 2 * text.length * PER_JSON_CHARACTER : 0;
+  return writing + (op === 'matches' ? measureSearch(value, text) : measureContains(value, text));
+}
+
+function measureContains(sought: string, text: string): number {
+  return text.length >= linearSearchFrom(sought.length)
+    ? text.length * PER_LINEAR_CHARACTER
+    : text.length * sought.length * PER_PAIR;
+}
+
+function measureExpectation({ checkSpec: { transport } }: CheckTarget, text: string): number {
+  const { expect = '', expectMode } = transport ?? {};
+  return expectMode === 'regex' ? measureSearch(expect, text) : measureContains(expect, text);
+}
+
+function measureRecords({ checkSpec: { dns } }: CheckTarget, observation: DnsObservation): number {
+  if (observation.outcome === 'not_queried') return 0;
+  const opinions = [observation.answers, ...observation.opinions.map(({ answers }) => answers)];
+  let work = 0;
+  for (const { type, expected = [] } of dns?.records ?? []) {
+    for (const answers of opinions)
+      work += expected.length * (PER_RECORD + countRecords(answers, type) * PER_RECORD_PAIR);
+  }
+  return work;
+}
+
+function countRecords(answers: DnsAnswers, type: keyof DnsAnswers): number {
+  const answer = answers[type];
+  return answer?.outcome === 'records' ? answer.records.length : 0;
+}
+
+function measureComponents({ checkSpec: { vendor } }: CheckTarget, observation: VendorObservation): number {
+  return observation.outcome === 'read'
+    ? (vendor?.components?.length ?? 0) * observation.snapshot.components.length * PER_COMPONENT_PAIR
+    : 0;
 }

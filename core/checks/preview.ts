@@ -1,6 +1,5 @@
 import { cleanText } from '../foreign-text.ts';
-import { extractAnswerEvidence } from '../incidents/answer-evidence.ts';
-import { timingsOf, type AnswerEvidence } from '../incidents/failure-evidence.ts';
+import { extractAnswerEvidence, timingsOf, type AnswerEvidence } from '../incidents/evidence.ts';
 import type { AssertionSource, CheckTarget } from '../monitors/monitor.ts';
 import type { AssertionOutcome } from './http/assertion-check.ts';
 import { DEFAULT_EXPECTED_STATUS } from './http/expected-status.ts';

@@ -1,10 +1,19 @@
 import type { Verdict } from '../checks/verdict.ts';
-import { type SourceStatus, enumerate, findSourceStatus, describeNotCounted } from '../monitors/source-status.ts';
-import { isFresh, isRecent, isDecided, type DecidedMonitor, type Source } from './decided-monitor.ts';
-import type { FailureEvidence } from './failure-evidence.ts';
-import { type Tally, type Decision, decide, freshnessMs } from './quorum.ts';
-import { type Evidence, type GaugeName, evidenceFor, voteOf, lastVoteOf } from './source-state.ts';
-import { type MonitorState } from './state.ts';
+import { describeNotCounted, enumerate, findSourceStatus, type SourceStatus } from '../monitors/source-status.ts';
+import type { FailureEvidence } from './evidence.ts';
+import {
+  decide,
+  freshnessMs,
+  isDecided,
+  isFresh,
+  isRecent,
+  type DecidedMonitor,
+  type Decision,
+  type Source,
+  type Tally,
+} from './quorum.ts';
+import { evidenceFor, lastVoteOf, voteOf, type Evidence, type GaugeName } from './source-state.ts';
+import type { MonitorState } from './state.ts';
 
 /** A change of a monitor's state (D-43), before it has a sequence number. */
 export type Change = {

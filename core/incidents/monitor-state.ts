@@ -1,7 +1,16 @@
 import { findSourceStatus } from '../monitors/source-status.ts';
 import { changedAt, explain, explainOverload, type Change, type SourceFailure } from './change.ts';
-import { isDecided, isFresh, isRecent, type DecidedMonitor, type Source } from './decided-monitor.ts';
-import { decide, undecidedMs, type Decision, type SourceVote } from './quorum.ts';
+import {
+  decide,
+  isDecided,
+  isFresh,
+  isRecent,
+  undecidedMs,
+  type DecidedMonitor,
+  type Decision,
+  type Source,
+  type SourceVote,
+} from './quorum.ts';
 import {
   evidenceFor,
   firstFailureOf,
@@ -11,7 +20,7 @@ import {
   type Gauge,
   type VotedResult,
 } from './source-state.ts';
-import { type MonitorState } from './state.ts';
+import type { MonitorState } from './state.ts';
 
 /**
  * Applies one result of one source. Returns the monitor with that source's next state, and the change that follows

@@ -1,6 +1,6 @@
 import type { StoredAnswers } from '../checks/dns/judge.ts';
 import type { Cause, Timings, Verdict, Vote } from '../checks/verdict.ts';
-import type { AnswerEvidence } from './failure-evidence.ts';
+import type { AnswerEvidence } from './evidence.ts';
 
 /**
  * A check result as far as deciding needs it. `dueAtMs` is its scheduled moment: the identity of a result within its

@@ -2,8 +2,7 @@ import type { AuditAction, AuditActor } from '../accounts/audit-entry.ts';
 import type { Plan } from '../accounts/plans.ts';
 import type { Read } from './input/checks.ts';
 import type { MonitorBody } from './input/fields.ts';
-import type { Monitor } from './monitor.ts';
-import { MOST_TAGS, sortTags } from './tags.ts';
+import { MOST_TAGS, sortTags, type Monitor } from './monitor.ts';
 
 /** What can be done to many monitors at once. */
 export const BULK_ACTIONS = ['pause', 'resume', 'delete', 'check', 'tag', 'untag', 'patch'] as const;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { InferAttributes, WhereOptions } from 'sequelize';
+import { madeWith } from '../../core/accounts/audit-entry.ts';
 import { writeToken } from '../../core/accounts/cells.ts';
-import { madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { TokenScope } from '../../core/accounts/roles.ts';
 import type { Database } from '../database.ts';

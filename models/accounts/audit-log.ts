@@ -1,8 +1,15 @@
-import type { AuditAction, AuditActor, AuditEntry, AuditObject, Author } from '../../core/accounts/audit-entry.ts';
-import type { Compared, FieldChanges, Fields } from '../../core/accounts/field-changes.ts';
-import type { Channel } from '../../core/alerts/channel.ts';
+import type {
+  AuditAction,
+  AuditActor,
+  AuditEntry,
+  AuditObject,
+  Author,
+  Compared,
+  FieldChanges,
+  Fields,
+} from '../../core/accounts/audit-entry.ts';
+import type { Channel, WebhookFormat } from '../../core/alerts/channel.ts';
 import { describeRule } from '../../core/alerts/rules.ts';
-import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';

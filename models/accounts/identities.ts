@@ -1,4 +1,4 @@
-import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import { goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { CANARY } from '../../core/system/canary.ts';
 import { notifySessionsEnded } from '../changes.ts';

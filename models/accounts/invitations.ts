@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import { goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import type { Database } from '../database.ts';

@@ -1,4 +1,4 @@
-import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
+import { compareFields, madeWith } from '../../core/accounts/audit-entry.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';

@@ -1,5 +1,4 @@
-import type { AuditObject, Author } from '../../core/accounts/audit-entry.ts';
-import type { FieldChanges } from '../../core/accounts/field-changes.ts';
+import type { AuditObject, Author, FieldChanges } from '../../core/accounts/audit-entry.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import type { Clock } from '../../core/time.ts';
 import type { Run } from '../sql.ts';

@@ -1,4 +1,4 @@
-import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { notifySessionsEnded } from '../changes.ts';

@@ -1,12 +1,12 @@
 import type { InferAttributes, Transaction, WhereOptions } from 'sequelize';
-import type { Author } from '../../core/accounts/audit-entry.ts';
 import {
   compareFields,
   goneWith,
   madeWith,
+  type Author,
   type FieldChanges,
   type Fields,
-} from '../../core/accounts/field-changes.ts';
+} from '../../core/accounts/audit-entry.ts';
 import { noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';

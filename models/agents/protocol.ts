@@ -1,11 +1,11 @@
+import type { CheckIn } from '../../core/agents/requests.ts';
 import {
   findInability,
   findWithholding,
   type AgentCapability,
   type Inability,
   type Withholding,
-} from '../../core/agents/capability.ts';
-import type { CheckIn } from '../../core/agents/read-pull.ts';
+} from '../../core/agents/wire.ts';
 import type { AssignedMonitor } from '../../core/agents/work-item.ts';
 import type { RecheckedSource } from '../../core/checks/recheck.ts';
 import type { SourceState } from '../../core/incidents/source-state.ts';

@@ -1,8 +1,8 @@
-import { compareFields } from '../../core/accounts/field-changes.ts';
+import { compareFields } from '../../core/accounts/audit-entry.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import { chooseDefaultSources, listAliveAgents } from '../../core/monitors/defaults.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
-import { authorOf, OPERATOR, recordChange } from '../accounts/audit-log.ts';
+import { OPERATOR, authorOf, recordChange } from '../accounts/audit-log.ts';
 import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import type { IdPrefix } from '../secrets/ids.ts';

@@ -1,7 +1,7 @@
-import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
-import type { MonitorTags } from '../../core/monitors/tags.ts';
+import type { MonitorTags } from '../../core/monitors/monitor.ts';
 import { channelFields, recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';

@@ -1,6 +1,5 @@
-import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
-import type { WebhookHeaders } from '../../core/alerts/channel.ts';
-import type { WebhookFormat } from '../../core/alerts/webhook-format.ts';
+import { compareFields, type Compared } from '../../core/accounts/audit-entry.ts';
+import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/channel.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { formatFields, recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';

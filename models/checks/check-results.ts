@@ -1,6 +1,6 @@
 import type { StoredAnswers } from '../../core/checks/dns/judge.ts';
 import { VERDICT_CODES, decodeCause, encodeCause, type Timings, type Vote } from '../../core/checks/verdict.ts';
-import { readTimings, writeTimings } from '../../core/incidents/failure-evidence.ts';
+import { readTimings, writeTimings } from '../../core/incidents/evidence.ts';
 import type { VotedResult } from '../../core/incidents/source-state.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';

@@ -1,4 +1,4 @@
-import { TIMING_NAMES, writeTimings } from '../../core/incidents/failure-evidence.ts';
+import { TIMING_NAMES, writeTimings } from '../../core/incidents/evidence.ts';
 import type { VotedResult } from '../../core/incidents/source-state.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';

@@ -1,4 +1,4 @@
-import { findInability, type Inability, type Withholding } from '../../core/agents/capability.ts';
+import { findInability, type Inability, type Withholding } from '../../core/agents/wire.ts';
 import {
   chooseSlot,
   isTickFar,

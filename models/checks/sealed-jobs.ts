@@ -1,5 +1,5 @@
 import type { PreviewOutcome } from '../../core/checks/preview.ts';
-import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
+import type { AnswerEvidence } from '../../core/incidents/evidence.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Author } from '../../core/accounts/audit-entry.ts';
+import { compareFields, madeWith, type Author } from '../../core/accounts/audit-entry.ts';
 import { writeToken } from '../../core/accounts/cells.ts';
-import { compareFields, madeWith } from '../../core/accounts/field-changes.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { NOTHING, monitorFields, recordChange, recordChanges, type Authored } from '../accounts/audit-log.ts';

@@ -1,6 +1,5 @@
-import type { Source } from '../../core/incidents/decided-monitor.ts';
-import type { FailureEvidence } from '../../core/incidents/failure-evidence.ts';
-import { freshnessMs } from '../../core/incidents/quorum.ts';
+import type { FailureEvidence } from '../../core/incidents/evidence.ts';
+import { freshnessMs, type Source } from '../../core/incidents/quorum.ts';
 import type { GaugeName, SourceState } from '../../core/incidents/source-state.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';

@@ -1,7 +1,7 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
 import type { ChangeEvidence, SourceEvidence, SourceFailure } from '../../core/incidents/change.ts';
-import type { FailureEvidence } from '../../core/incidents/failure-evidence.ts';
+import type { FailureEvidence } from '../../core/incidents/evidence.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { Delivery } from '../alerts/delivery-record.ts';
 import type { Database } from '../database.ts';

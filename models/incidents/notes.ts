@@ -1,5 +1,4 @@
-import type { Author } from '../../core/accounts/audit-entry.ts';
-import type { FieldChanges } from '../../core/accounts/field-changes.ts';
+import type { Author, FieldChanges } from '../../core/accounts/audit-entry.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';

@@ -1,4 +1,4 @@
-import { compareFields, goneWith, madeWith } from '../../core/accounts/field-changes.ts';
+import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import {
   MOST_KEPT_WINDOWS,
   MOST_OCCURRENCES,

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Author } from '../../core/accounts/audit-entry.ts';
-import { compareFields, type Compared } from '../../core/accounts/field-changes.ts';
+import { compareFields, type Author, type Compared } from '../../core/accounts/audit-entry.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Problem } from '../../core/monitors/input/checks.ts';

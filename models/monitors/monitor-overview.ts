@@ -1,6 +1,5 @@
 import { isOverdue, summarizeOverdue, type ScheduledMonitor } from '../../core/checks/slots.ts';
-import type { Source } from '../../core/incidents/decided-monitor.ts';
-import { freshnessMs } from '../../core/incidents/quorum.ts';
+import { freshnessMs, type Source } from '../../core/incidents/quorum.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import { KeptCalls } from '../../core/shared-calls.ts';
 import { mergeHistograms, quantileOf, type Histogram } from '../../core/statistics/latency-histogram.ts';

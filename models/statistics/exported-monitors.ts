@@ -1,5 +1,5 @@
 import { VERDICT_CODES, type Timings } from '../../core/checks/verdict.ts';
-import { readTimings } from '../../core/incidents/failure-evidence.ts';
+import { readTimings } from '../../core/incidents/evidence.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';

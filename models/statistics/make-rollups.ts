@@ -1,5 +1,5 @@
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
-import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
+import { TIMING_NAMES } from '../../core/incidents/evidence.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import { sqlStateOf, type Run } from '../sql.ts';
 

@@ -1,5 +1,5 @@
 import { VERDICT_CODES, type Timings } from '../../core/checks/verdict.ts';
-import { TIMING_NAMES } from '../../core/incidents/failure-evidence.ts';
+import { TIMING_NAMES } from '../../core/incidents/evidence.ts';
 import { NO_LATENCIES, mergeHistograms, type Histogram } from '../../core/statistics/latency-histogram.ts';
 import { cutWindow, type Span, type Spans } from '../../core/statistics/rollup-spans.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import type { EmailIdentity } from '../../core/alerts/email.ts';
-import type { EmailAttachment, ReportTable } from '../../core/statistics/reports/email.ts';
+import type { EmailAttachment, ReportTable } from '../../core/statistics/reports/message.ts';
 import { renderEmail } from './message.ts';
 import type { Email } from './sending.ts';
 

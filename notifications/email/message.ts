@@ -1,6 +1,6 @@
-import { CHAT_CAPS, type ChatMessage, shorten } from '../../core/alerts/chat/message.ts';
+import { CHAT_CAPS, shorten, type ChatMessage } from '../../core/alerts/chat/message.ts';
 import { escapeHtml } from '../../core/foreign-text.ts';
-import type { ReportTable } from '../../core/statistics/reports/email.ts';
+import type { ReportTable } from '../../core/statistics/reports/message.ts';
 
 /** An email without its addresses: the subject in one line, and the same text twice. */
 export type EmailContent = { subject: string; text: string; html: string };

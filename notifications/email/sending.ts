@@ -1,4 +1,4 @@
-import type { EmailAttachment } from '../../core/statistics/reports/email.ts';
+import type { EmailAttachment } from '../../core/statistics/reports/message.ts';
 import { NOTHING_MORE, strikeOut, type ChatAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';

@@ -1,5 +1,4 @@
-import { beginJudging } from '../../core/checks/judge.ts';
-import { measureJudging, MS_OF_WORK } from '../../core/checks/judging-work.ts';
+import { MS_OF_WORK, beginJudging, measureJudging } from '../../core/checks/judge.ts';
 import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/checks/judging.ts';
 import type { Observation } from '../../core/checks/observation.ts';
 import type { Judgement } from '../../core/checks/verdict.ts';

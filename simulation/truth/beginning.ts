@@ -1,10 +1,9 @@
 import { OFFLINE_AFTER_MS } from '../../core/agents/silence.ts';
 import { countSlots, evenFraction, slotStartMs } from '../../core/checks/slots.ts';
-import type { DecidedMonitor } from '../../core/incidents/decided-monitor.ts';
-import { freshnessMs } from '../../core/incidents/quorum.ts';
+import { freshnessMs, type DecidedMonitor } from '../../core/incidents/quorum.ts';
 import { createLocation, type Location } from './location.ts';
 import { createRandom, type Random } from './random.ts';
-import type { Script, Period } from './script.ts';
+import type { Period, Script } from './script.ts';
 import { timeoutMs, type Setting } from './setting.ts';
 
 /** What a monitor sees from `startMs` to before `endMs` (Unix milliseconds): a script for each location. */

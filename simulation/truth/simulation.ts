@@ -1,12 +1,12 @@
 import { recheckAfterMs, recheckAtMs } from '../../core/checks/recheck.ts';
 import type { Verdict } from '../../core/checks/verdict.ts';
 import type { Change } from '../../core/incidents/change.ts';
-import { isDecided, type DecidedMonitor, type Source } from '../../core/incidents/decided-monitor.ts';
 import { applyResult, reconsider, withChange } from '../../core/incidents/monitor-state.ts';
+import { isDecided, type DecidedMonitor, type Source } from '../../core/incidents/quorum.ts';
 import { stepSource, type SourceState, type StreakRule, type VotedResult } from '../../core/incidents/source-state.ts';
-import { type MonitorState } from '../../core/incidents/state.ts';
-import { createMonitor, createLocations, listSweptStretches, type History } from './beginning.ts';
-import { isOnline, makeCheck, nextCheckMs, nextChangeMs, passRun, type Check, type Location } from './location.ts';
+import type { MonitorState } from '../../core/incidents/state.ts';
+import { createLocations, createMonitor, listSweptStretches, type History } from './beginning.ts';
+import { isOnline, makeCheck, nextChangeMs, nextCheckMs, passRun, type Check, type Location } from './location.ts';
 import type { Random } from './random.ts';
 import type { Setting } from './setting.ts';
 

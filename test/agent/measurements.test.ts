@@ -2,7 +2,7 @@ import test from 'ava';
 import { resultOf } from '../../agent/measurements.ts';
 import type { Observation } from '../../core/checks/observation.ts';
 import type { Judgement } from '../../core/checks/verdict.ts';
-import type { AnswerEvidence } from '../../core/incidents/failure-evidence.ts';
+import type { AnswerEvidence } from '../../core/incidents/evidence.ts';
 
 const AT_MS = 1_800_000_000_123;
 const TIMINGS = { dnsMs: null, connectMs: 1.234, tlsMs: 20.05, firstByteMs: 2, downloadMs: null };

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { VendorDocumentRecord, VendorDocumentStore } from '../../core/checks/vendor/document.ts';
 import type { Vote } from '../../core/checks/verdict.ts';
-import { extractAnswerEvidence } from '../../core/incidents/answer-evidence.ts';
+import { extractAnswerEvidence } from '../../core/incidents/evidence.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { openKnownDomains } from '../../probes/domain.ts';
 import type { DomainStore } from '../../probes/domain/registry-queue.ts';

@@ -1,6 +1,5 @@
 import { traceOf } from '../../core/checks/trace-context.ts';
-import type { FailedCheck } from '../../core/system/otlp-spans.ts';
-import { attributesOf, type Origin } from '../../core/system/otlp.ts';
+import { attributesOf, type FailedCheck, type Origin } from '../../core/system/otlp.ts';
 
 /** What a process says of itself, one attribute of each kind. */
 export const ORIGIN: Origin = {

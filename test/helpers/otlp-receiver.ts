@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
-import type { MetricsRequest, OtlpMetric } from '../../core/system/otlp-metrics.ts';
-import type { OtlpSpan, TraceRequest } from '../../core/system/otlp-spans.ts';
+import type { MetricsRequest, OtlpMetric, OtlpSpan, TraceRequest } from '../../core/system/otlp.ts';
 import type { Harness } from './harness.ts';
 import { startHttpServer } from './http-server.ts';
 

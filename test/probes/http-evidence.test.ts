@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import zlib from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { judgeHttp } from '../../core/checks/http/judge.ts';
-import { extractAnswerEvidence } from '../../core/incidents/answer-evidence.ts';
+import { extractAnswerEvidence } from '../../core/incidents/evidence.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import { httpTarget } from '../helpers/check-target.ts';

@@ -1,8 +1,7 @@
 import test from 'ava';
-import { metricsRequestOf } from '../../core/system/otlp-metrics.ts';
-import { traceRequestOf } from '../../core/system/otlp-spans.ts';
+import { metricsRequestOf, traceRequestOf } from '../../core/system/otlp.ts';
 import { encodeMessage } from '../../telemetry/protobuf.ts';
-import { failedCheck, ORIGIN } from '../helpers/failed-check.ts';
+import { ORIGIN, failedCheck } from '../helpers/failed-check.ts';
 
 /**
  * The requests below as OpenTelemetry's own Python package wrote them (opentelemetry-proto 1.45.2), from their JSON.

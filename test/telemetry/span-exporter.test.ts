@@ -1,8 +1,8 @@
 import test from 'ava';
-import type { TraceRequest } from '../../core/system/otlp-spans.ts';
+import type { TraceRequest } from '../../core/system/otlp.ts';
 import type { Sent } from '../../telemetry/sender.ts';
 import { SpanExporter, type SpanOutcome } from '../../telemetry/span-exporter.ts';
-import { failedCheck, ORIGIN } from '../helpers/failed-check.ts';
+import { ORIGIN, failedCheck } from '../helpers/failed-check.ts';
 import { until } from '../helpers/until.ts';
 
 const AWAY: Sent = { outcome: 'retry', reason: 'The connection was refused', afterMs: 0 };

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { toStoredAnswers } from '../../core/checks/dns/judge.ts';
 import { planStart, startOffsetMs, type ScheduleSlot } from '../../core/checks/slots.ts';
-import { storesTimings, timingsOf } from '../../core/incidents/failure-evidence.ts';
-import type { FailedCheck } from '../../core/system/otlp-spans.ts';
+import { storesTimings, timingsOf } from '../../core/incidents/evidence.ts';
+import type { FailedCheck } from '../../core/system/otlp.ts';
 import type { DueCheck } from '../../models/checks/checks.ts';
 import { traceIdsOf } from '../../models/secrets/ids.ts';
 import type { CheckRequest, Checked, Checker } from '../../probes/checker.ts';

@@ -1,5 +1,5 @@
 import { cleanText } from '../../core/foreign-text.ts';
-import { isDecided } from '../../core/incidents/decided-monitor.ts';
+import { isDecided } from '../../core/incidents/quorum.ts';
 import { GAUGES, latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
 import { DAY_MS } from '../../core/time.ts';
 import {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Change } from '../../core/incidents/change.ts';
-import { isDecided, isFresh, isRecent } from '../../core/incidents/decided-monitor.ts';
 import { reconsider } from '../../core/incidents/monitor-state.ts';
-import { decide, freshnessMs, undecidedMs } from '../../core/incidents/quorum.ts';
+import { decide, freshnessMs, isDecided, isFresh, isRecent, undecidedMs } from '../../core/incidents/quorum.ts';
 import { voteOf } from '../../core/incidents/source-state.ts';
 import { restoreRecentResults } from '../../models/checks/recent-results.ts';
 import {

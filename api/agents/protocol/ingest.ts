@@ -1,16 +1,14 @@
 import type { RequestHandler } from 'express';
 import { Counter } from 'prom-client';
-import { findInability } from '../../../core/agents/capability.ts';
 import { judgeReport } from '../../../core/agents/judge-report.ts';
-import { readIngest, type Report } from '../../../core/agents/read-ingest.ts';
+import { readIngest, type Report } from '../../../core/agents/requests.ts';
 import { isBeforeCreation, sortByAge } from '../../../core/agents/result-limit.ts';
-import type { IngestAnswer } from '../../../core/agents/wire.ts';
+import { findInability, type IngestAnswer } from '../../../core/agents/wire.ts';
 import { hintRecheck } from '../../../core/checks/recheck.ts';
-import { cleanAnswer } from '../../../core/incidents/answer-evidence.ts';
-import { roundTimings, storesTimings } from '../../../core/incidents/failure-evidence.ts';
+import { cleanAnswer, roundTimings, storesTimings } from '../../../core/incidents/evidence.ts';
 import { latestStartMs } from '../../../core/incidents/source-state.ts';
 import { isRecord } from '../../../core/monitors/input/checks.ts';
-import type { FailedCheck } from '../../../core/system/otlp-spans.ts';
+import type { FailedCheck } from '../../../core/system/otlp.ts';
 import {
   listRecheckedSources,
   listReportedMonitors,

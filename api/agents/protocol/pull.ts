@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { RequestHandler } from 'express';
 import { Counter } from 'prom-client';
-import { findInability, type Withholding } from '../../../core/agents/capability.ts';
-import { readPull, type CheckIn } from '../../../core/agents/read-pull.ts';
-import type { PullAnswer, WorkItem } from '../../../core/agents/wire.ts';
+import { readPull, type CheckIn } from '../../../core/agents/requests.ts';
+import { findInability, type PullAnswer, type Withholding, type WorkItem } from '../../../core/agents/wire.ts';
 import { besideSecrets, workItemOf, workSecretsOf } from '../../../core/agents/work-item.ts';
 import type { MonitorSecrets } from '../../../core/monitors/monitor.ts';
 import {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Report } from '../../../core/agents/read-ingest.ts';
+import type { Report } from '../../../core/agents/requests.ts';
 import { dueWindowOf, mostResultsIn, type DueWindow } from '../../../core/agents/result-limit.ts';
 import { listStoredDueTimes, type ReportedMonitor } from '../../../models/agents/protocol.ts';
 import type { Database } from '../../../models/database.ts';

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { parseEmailAddress } from '../../../core/alerts/email-address.ts';
+import { parseEmailAddress } from '../../../core/alerts/email.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';

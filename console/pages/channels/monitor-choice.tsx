@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useId, useRef } from 'preact/hooks';
-import { splitTags } from '../../../core/monitors/tags.ts';
+import { splitTags } from '../../../core/monitors/monitor.ts';
 import type { Monitor, Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { CheckField } from '../../parts/choice-fields.tsx';

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { MonitorEvent } from '../../../core/alerts/event.ts';
 import { MOST_RULES, describeRule, findRuleProblems, type ChannelRule } from '../../../core/alerts/rules.ts';
-import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
+import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { toast, useAction, useJudgedForm } from '../../parts/action.tsx';

@@ -1,6 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { MOST_WEBHOOK_HEADERS, findHeadersProblem } from '../../../core/alerts/channel.ts';
-import type { WebhookPreset, WebhookTemplate } from '../../../core/alerts/webhook-format.ts';
+import {
+  MOST_WEBHOOK_HEADERS,
+  findHeadersProblem,
+  type WebhookPreset,
+  type WebhookTemplate,
+} from '../../../core/alerts/channel.ts';
 import { capitalize, type FieldTexts } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
 import { SECRET_PLACEHOLDER } from '../../client/curl.ts';

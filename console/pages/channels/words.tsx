@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { matchesTags } from '../../../core/monitors/tags.ts';
+import { matchesTags } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { useReload } from '../../client/live.ts';
 import { Remembered, canWrite } from '../../client/session-state.ts';

@@ -1,4 +1,4 @@
-import { splitTags } from '../../../core/monitors/tags.ts';
+import { splitTags } from '../../../core/monitors/monitor.ts';
 import type { Schemas } from '../../client/api.ts';
 import { count, joinWords } from '../../parts/figures.ts';
 import { judgeTags } from '../../parts/monitors.ts';

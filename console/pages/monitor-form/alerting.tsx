@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { MOST_PARENTS, type DependencyMode, type Parent } from '../../../core/monitors/dependencies.ts';
-import { splitTags } from '../../../core/monitors/tags.ts';
+import { splitTags } from '../../../core/monitors/monitor.ts';
 import { sentenceOf } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';

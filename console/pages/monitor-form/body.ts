@@ -1,6 +1,5 @@
 import { sortParents } from '../../../core/monitors/dependencies.ts';
-import { isAgentChecked } from '../../../core/monitors/monitor.ts';
-import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
+import { isAgentChecked, sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import type { Schemas } from '../../client/api.ts';
 import { SECRET_PLACEHOLDER, type ApiRequest } from '../../client/curl.ts';
 import type { AssertionDraft, Draft, MonitorType, RequestDraft, SecretText, TransportDraft } from './draft.ts';

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { sortTags, splitTags } from '../../../core/monitors/tags.ts';
+import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import { capitalize } from '../../client/answer.ts';
 import type { Monitor } from '../../client/api.ts';
 import { monitors as allMonitors } from '../../client/live.ts';

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { sortTags } from '../../../core/monitors/tags.ts';
+import { sortTags } from '../../../core/monitors/monitor.ts';
 import { Failure, listAll, sentenceOf } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { liveState, loadAll, onChange } from '../../client/live.ts';

@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import { sortTags } from '../../../core/monitors/tags.ts';
+import { sortTags } from '../../../core/monitors/monitor.ts';
 import type { Monitor } from '../../client/api.ts';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { sortTags } from '../../../core/monitors/tags.ts';
+import { sortTags } from '../../../core/monitors/monitor.ts';
 import { api, type Monitor, type Schemas } from '../../client/api.ts';
 import { openIncidents, usePoll } from '../../client/live.ts';
 import { canWrite, signedIn } from '../../client/session-state.ts';

@@ -1,9 +1,8 @@
 import type { Assertion, AssertionSource } from '../../monitors/monitor.ts';
 import { DAY_MS } from '../../time.ts';
-import { containsText } from '../text-search.ts';
-import { type AssertionOp, compareDecimals, parseDecimal, parseJsonNumber, type Decimal } from './assertions.ts';
-import { jsonValueText, parseJsonPath, readJsonPath, type JsonPath } from './json-path.ts';
-import { findJsonSource } from './json-source.ts';
+import { containsText } from '../pattern.ts';
+import { compareDecimals, parseDecimal, parseJsonNumber, type AssertionOp, type Decimal } from './assertions.ts';
+import { findJsonSource, jsonValueText, parseJsonPath, readJsonPath, type JsonPath } from './json-path.ts';
 import type { HttpAnswered } from './observation.ts';
 
 /**

@@ -1,15 +1,15 @@
 import { quote } from '../../foreign-text.ts';
 import type { Assertion, AssertionSource, CheckTarget } from '../../monitors/monitor.ts';
 import { formatDays } from '../domain/facts.ts';
-import { judgeFailure, explainUnjudged, type HeldCondition, type Judged, type Judging } from '../judging.ts';
-import { containsText } from '../text-search.ts';
+import { explainUnjudged, judgeFailure, type HeldCondition, type Judged, type Judging } from '../judging.ts';
+import { containsText } from '../pattern.ts';
 import type { Cause, Judgement } from '../verdict.ts';
 import {
+  certificateDaysLeft,
   checkAssertion,
   type AssertedAnswer,
   type AssertionOutcome,
   type PatternSearch,
-  certificateDaysLeft,
 } from './assertion-check.ts';
 import type { AssertionOp } from './assertions.ts';
 import { DEFAULT_EXPECTED_STATUS, matchesStatus, parseExpectedStatus } from './expected-status.ts';

@@ -1,7 +1,7 @@
-import { accepted, refused, type Parsed, quote } from '../../foreign-text.ts';
-import type { TransportSpec, CheckTarget } from '../../monitors/monitor.ts';
+import { accepted, quote, refused, type Parsed } from '../../foreign-text.ts';
+import type { CheckTarget, TransportSpec } from '../../monitors/monitor.ts';
 import type { PatternSearch } from '../http/assertion-check.ts';
-import { containsText } from '../text-search.ts';
+import { containsText } from '../pattern.ts';
 
 /** How the text of a payload stands for bytes. */
 export type PayloadEncoding = 'utf8' | 'hex';

@@ -1,20 +1,19 @@
 import { parseDnsRecord, type DnsRecordType } from '../../checks/dns/records.ts';
 import { normaliseAssertion, type AssertionInput } from '../../checks/http/assertions.ts';
-import { refuseTogether, parsePattern } from '../../checks/pattern.ts';
+import { parsePattern, refuseTogether } from '../../checks/pattern.ts';
 import { decodePayload } from '../../checks/transport/payload.ts';
 import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
-import {
-  type Assertion,
-  type CheckSpec,
-  type DnsRecordSpec,
-  type MonitorSecrets,
-  type MonitorType,
-  type TransportSpec,
-} from '../monitor.ts';
+import type { Assertion, CheckSpec, DnsRecordSpec, MonitorSecrets, MonitorType, TransportSpec } from '../monitor.ts';
 import { addProblem, show, type Problem } from './checks.ts';
-import type { CheckSpecInput, DnsInput, DnsRecordInput, TransportInput } from './fields.ts';
+import {
+  preserveOrReplace,
+  refuseMoved,
+  type CheckSpecInput,
+  type DnsInput,
+  type DnsRecordInput,
+  type TransportInput,
+} from './fields.ts';
 import { completeRequest } from './request.ts';
-import { preserveOrReplace, refuseMoved } from './secret-value.ts';
 
 const FIELD = 'check_spec.transport';
 

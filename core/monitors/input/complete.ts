@@ -1,14 +1,11 @@
 import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
 import { defaultDownMinSources } from '../defaults.ts';
 import { sortParents, type Parent } from '../dependencies.ts';
-import { isAgentChecked, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
-import { sortTags } from '../tags.ts';
+import { isAgentChecked, sortTags, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
 import { originOf, parseTarget } from '../targets.ts';
 import { completeCheckSpec } from './check-spec.ts';
 import { addProblem, show, type Problem } from './checks.ts';
-import type { MonitorInput } from './fields.ts';
-import { refuseMoved } from './secret-value.ts';
-import { completeServiceSla } from './service-sla.ts';
+import { completeServiceSla, refuseMoved, type MonitorInput } from './fields.ts';
 import { completeVendor, type PageReading } from './vendor.ts';
 
 /** The longest warning of a domain monitor, in days. */

@@ -1,7 +1,6 @@
 import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
 import { addProblem, type Problem } from './checks.ts';
-import type { AuthInput, RequestInput } from './fields.ts';
-import { preserveOrReplace, refuseMoved } from './secret-value.ts';
+import { preserveOrReplace, refuseMoved, type AuthInput, type RequestInput } from './fields.ts';
 
 /** Most headers of one request, plain and secret together (D-15). */
 const MAX_HEADERS = 50;

@@ -1,8 +1,8 @@
 import { VENDORS } from '../../checks/vendor/catalog.ts';
-import { resolveComponent, nearMatches } from '../../checks/vendor/components.ts';
 import type { VendorReading } from '../../checks/vendor/document.ts';
+import { nearMatches, resolveComponent } from '../../checks/vendor/observation.ts';
 import { findVendorPage, type VendorPage } from '../../checks/vendor/page.ts';
-import { accepted, type Parsed, refused } from '../../foreign-text.ts';
+import { accepted, refused, type Parsed } from '../../foreign-text.ts';
 import type { CheckSpec } from '../monitor.ts';
 import { parseTarget } from '../targets.ts';
 import type { Problem } from './checks.ts';

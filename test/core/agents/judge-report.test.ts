@@ -1,6 +1,6 @@
 import test from 'ava';
 import { describeCause, judgeReport } from '../../../core/agents/judge-report.ts';
-import type { Report } from '../../../core/agents/read-ingest.ts';
+import type { Report } from '../../../core/agents/requests.ts';
 import { CAUSES } from '../../../core/checks/verdict.ts';
 
 const REPORT: Report = {

@@ -2,11 +2,11 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import type { Vote } from '../../../core/checks/verdict.ts';
 import { sourcesAgainst, type Change } from '../../../core/incidents/change.ts';
-import { type DecidedMonitor, type Source } from '../../../core/incidents/decided-monitor.ts';
 import { stepIncident } from '../../../core/incidents/incident.ts';
 import { applyResult, reconsider } from '../../../core/incidents/monitor-state.ts';
+import type { DecidedMonitor, Source } from '../../../core/incidents/quorum.ts';
 import type { VotedResult } from '../../../core/incidents/source-state.ts';
-import { type MonitorState } from '../../../core/incidents/state.ts';
+import type { MonitorState } from '../../../core/incidents/state.ts';
 
 const START_MS = 1_700_000_000_000;
 

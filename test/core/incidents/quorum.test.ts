@@ -1,12 +1,13 @@
 import test from 'ava';
-import type { DecidedMonitor, Source } from '../../../core/incidents/decided-monitor.ts';
 import { reconsider } from '../../../core/incidents/monitor-state.ts';
 import {
   decide,
   describeQuorum,
   freshnessMs,
   undecidedMs,
+  type DecidedMonitor,
   type Decision,
+  type Source,
   type SourceVote,
 } from '../../../core/incidents/quorum.ts';
 import type { SourceState } from '../../../core/incidents/source-state.ts';

@@ -2,11 +2,11 @@ import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { buildAgentMessage } from '../../../core/agents/message.ts';
+import { WEBHOOK_PRESETS, type WebhookPreset } from '../../../core/alerts/channel.ts';
 import { buildTestMessage, type EventMessage, type MonitorMessage } from '../../../core/alerts/envelope.ts';
-import { WEBHOOK_PRESETS, type WebhookPreset } from '../../../core/alerts/webhook-format.ts';
 import { buildAdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
 import { presetAlertsOf } from '../../../notifications/webhook/presets/alert.ts';
-import { findPresetUrlProblem, PRESETS } from '../../../notifications/webhook/presets/index.ts';
+import { PRESETS, findPresetUrlProblem } from '../../../notifications/webhook/presets/index.ts';
 
 const AT = 1_763_721_000;
 const publicUrl = 'https://spotcheck.example';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { AnswerEvidence } from '../../../core/incidents/failure-evidence.ts';
+import type { AnswerEvidence } from '../../../core/incidents/evidence.ts';
 import { openAnswers, sealAnswers } from '../../../models/checks/sealed-jobs.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { listEvidence } from '../../../models/incidents/incidents.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import type { AnswerEvidence } from '../../../core/incidents/failure-evidence.ts';
+import type { AnswerEvidence } from '../../../core/incidents/evidence.ts';
 import type { MeasuredResult } from '../../../models/checks/check-results.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { listEvidence, type IncidentEvidence } from '../../../models/incidents/incidents.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
-import type { FailedCheck } from '../../../../core/system/otlp-spans.ts';
+import type { FailedCheck } from '../../../../core/system/otlp.ts';
 import { createEvaluator } from '../../../../workers/incidents/evaluate.ts';
 import { isError, withApiServer, type ApiServer } from '../../api-server.ts';
 import { agentCaller, workOf, type AgentCaller } from '../agent-caller.ts';

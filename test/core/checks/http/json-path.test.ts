@@ -1,6 +1,12 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { jsonValueText, parseJsonPath, readJsonPath } from '../../../../core/checks/http/json-path.ts';
+import {
+  findJsonSource,
+  jsonValueText,
+  parseJsonPath,
+  readJsonPath,
+  type JsonPath,
+} from '../../../../core/checks/http/json-path.ts';
 
 const DOCUMENT = {
   status: 'ok',
@@ -122,7 +128,7 @@ function quoted(key: string, quote: string): string {
   return `[${quote}${key.replaceAll(/['"\\]/g, String.raw`\$&`)}${quote}]`;
 }
 
-const step = fc.oneof(
+const pathStep = fc.oneof(
   fc.nat({ max: 1_000_000 }).map((index) => ({ key: index, text: `[${index}]` })),
   fc
     .string({ unit: 'grapheme' })
@@ -132,7 +138,7 @@ const step = fc.oneof(
 
 test('whatever is written in the grammar is read back as the same steps', (t) => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 6 }), (steps) => {
+    fc.property(fc.array(pathStep, { maxLength: 6 }), (steps) => {
       const parsed = parseJsonPath(`$${steps.map(({ text }) => text).join('')}`);
       return parsed.ok && JSON.stringify(parsed.value) === JSON.stringify(steps.map(({ key }) => key));
     }),
@@ -174,3 +180,48 @@ function listPaths(value: unknown, path: string): { path: string; value: unknown
     : Object.entries(value).flatMap(([key, item]) => listPaths(item, path + quoted(key, '"')));
   return [here, ...inner];
 }
+
+const SOURCE =
+  ' { "a" : [ 1 , {"b]": "x\\"}" , "c": 1e21 }, [] , -0 ],"n":9007199254740993, "n" : 2.0e0 ,"\\u0061b": "\\\\", ' +
+  '"": {"t": true} } \n';
+
+const CASES: readonly [path: JsonPath, source: string | null][] = [
+  [[], SOURCE.trim()],
+  [['a', 0], '1'],
+  [['a', 1, 'b]'], '"x\\"}"'],
+  [['a', 1, 'c'], '1e21'],
+  [['a', 2], '[]'],
+  [['a', 2, 0], null],
+  [['a', 3], '-0'],
+  [['a', 4], null],
+  [['n'], '2.0e0'],
+  [['ab'], '"\\\\"'],
+  [['', 't'], 'true'],
+  [['x'], null],
+  [[0], null],
+  [['a', 'b'], null],
+  [['a', 0, 'b'], null],
+];
+for (const [path, source] of CASES) {
+  test(`at ${JSON.stringify(path)} stands ${source}`, (t) => t.is(findJsonSource(SOURCE, path), source));
+}
+
+/** Every path of a value, its own one first. */
+function pathsOf(value: unknown, path: JsonPath = []): JsonPath[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const steps = Array.isArray(value) ? value.map((_, index) => index) : Object.keys(value);
+  return [
+    path,
+    ...steps.flatMap((step) => pathsOf((value as Record<string | number, unknown>)[step], [...path, step])),
+  ];
+}
+
+test('of any document each value is found as it was written', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(undefined, 2, '\t'), (value, indent) => {
+      const document = JSON.stringify(value, null, indent);
+      for (const path of pathsOf(JSON.parse(document)))
+        t.deepEqual(JSON.parse(findJsonSource(document, path) ?? ''), readJsonPath(JSON.parse(document), path));
+    }),
+  );
+});

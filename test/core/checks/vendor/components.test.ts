@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { nearMatches } from '../../../../core/checks/vendor/components.ts';
+import { nearMatches } from '../../../../core/checks/vendor/observation.ts';
 
 const CANDIDATES: [text: string, candidates: string[], expected: string[]][] = [
   ['gihub', ['github', 'gitlab', 'cloudflare'], ['github']],

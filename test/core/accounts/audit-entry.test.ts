@@ -1,5 +1,5 @@
 import test from 'ava';
-import { compareFields, goneWith, madeWith } from '../../../core/accounts/field-changes.ts';
+import { compareFields, goneWith, madeWith } from '../../../core/accounts/audit-entry.ts';
 
 test('settings inside settings are fields of their own, lists are one, and what stayed is not reported', (t) => {
   const before = {

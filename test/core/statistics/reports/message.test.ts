@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ReportMonitor } from '../../../../core/statistics/reports/content.ts';
-import { attachReport, buildReportTable } from '../../../../core/statistics/reports/email.ts';
+import { attachReport, buildReportTable } from '../../../../core/statistics/reports/message.ts';
 
 const MONITOR: ReportMonitor = {
   id: 'mon_1',

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { findInability, findWithholding } from '../../../core/agents/capability.ts';
+import { findInability, findWithholding } from '../../../core/agents/wire.ts';
 
 test('the first key that is shown is good, and from then on only that one', (t) => {
   t.is(findWithholding(null, null), 'no_key');

@@ -1,8 +1,8 @@
 import test from 'ava';
 import type { HttpFailed } from '../../../core/checks/http/observation.ts';
 import type { Observation } from '../../../core/checks/observation.ts';
-import { discountClock, discountStall } from '../../../core/checks/own-stall.ts';
-import type { Judgement } from '../../../core/checks/verdict.ts';
+import { RecentResults, discountClock, discountStall } from '../../../core/checks/own-faults.ts';
+import type { Judgement, Vote } from '../../../core/checks/verdict.ts';
 import { failureOf } from '../../../net/failure.ts';
 
 const TIMED_OUT: Judgement = { verdict: 'down', cause: 'timeout', reason: 'Timed out while waiting for the response' };
@@ -27,7 +27,7 @@ function reached(timings: Partial<HttpFailed['timings']>): HttpFailed {
 
 const ANSWERING = reached({ dnsMs: 1, connectMs: 1, tlsMs: 1, firstByteMs: 1 });
 
-const CASES: readonly [name: string, judgement: Judgement, ownTime: OwnTime, verdict: Judgement['verdict']][] = [
+const STALLS: readonly [name: string, judgement: Judgement, ownTime: OwnTime, verdict: Judgement['verdict']][] = [
   [
     'a timeout while we stood still for a quarter of the time is no vote',
     TIMED_OUT,
@@ -78,7 +78,7 @@ const CASES: readonly [name: string, judgement: Judgement, ownTime: OwnTime, ver
   ],
 ];
 
-for (const [name, judgement, ownTime, verdict] of CASES) {
+for (const [name, judgement, ownTime, verdict] of STALLS) {
   test(name, (t) => {
     t.is(discountStall(judgement, ANSWERING, ownTime).verdict, verdict);
   });
@@ -126,3 +126,169 @@ for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
     t.is(discountClock(TIMED_OUT, 31_536_000_000), TIMED_OUT);
   });
 }
+
+const NOW_MS = 1_700_000_000_000;
+
+/** Results of monitors, a second apart unless a moment is given; says of the last one whether it is suspect. */
+function findSuspects(given: readonly [monitor: number, verdict: Vote, second?: number][]): boolean {
+  const results = new RecentResults();
+  return (
+    given
+      .map(([monitor, verdict, second], index) => results.add({ monitor, verdict }, NOW_MS + (second ?? index) * 1000))
+      .at(-1) ?? false
+  );
+}
+
+const CASES: readonly { name: string; given: [number, Vote, number?][]; suspect: boolean }[] = [
+  {
+    name: 'the only monitor of an agent turns bad',
+    given: [
+      [1, 'up'],
+      [1, 'down'],
+    ],
+    suspect: true,
+  },
+  { name: 'it is bad from the start', given: [[1, 'down']], suspect: true },
+  {
+    name: 'one of two turns bad',
+    given: [
+      [1, 'up'],
+      [2, 'up'],
+      [1, 'down'],
+    ],
+    suspect: true,
+  },
+  {
+    name: 'one of three turns bad',
+    given: [
+      [1, 'up'],
+      [2, 'up'],
+      [3, 'up'],
+      [1, 'down'],
+    ],
+    suspect: false,
+  },
+  {
+    name: 'two of three turn bad',
+    given: [
+      [1, 'up'],
+      [2, 'up'],
+      [3, 'up'],
+      [1, 'down'],
+      [2, 'down'],
+    ],
+    suspect: true,
+  },
+  {
+    name: 'of many the third in a row turns bad',
+    given: [
+      [1, 'up'],
+      [2, 'up'],
+      [3, 'up'],
+      [4, 'up'],
+      [5, 'up'],
+      [6, 'down'],
+      [7, 'down'],
+      [8, 'down'],
+    ],
+    suspect: true,
+  },
+  {
+    name: 'of many the second in a row turns bad',
+    given: [
+      [1, 'up'],
+      [2, 'up'],
+      [3, 'up'],
+      [4, 'up'],
+      [5, 'up'],
+      [6, 'down'],
+      [7, 'down'],
+    ],
+    suspect: false,
+  },
+  {
+    name: 'one that fails all the time among others that work',
+    given: [
+      [1, 'down'],
+      [2, 'up'],
+      [3, 'up'],
+      [4, 'up'],
+      [1, 'down'],
+    ],
+    suspect: false,
+  },
+  {
+    name: 'what the others said is long ago',
+    given: [
+      [2, 'up', 0],
+      [3, 'up', 1],
+      [4, 'up', 2],
+      [1, 'down', 13],
+    ],
+    suspect: true,
+  },
+  {
+    name: 'slow answers are answers',
+    given: [
+      [1, 'up'],
+      [2, 'degraded'],
+      [3, 'degraded'],
+      [1, 'down'],
+    ],
+    suspect: false,
+  },
+  {
+    name: 'a result that is none says nothing',
+    given: [
+      [1, 'none'],
+      [2, 'none'],
+      [3, 'none'],
+      [4, 'up'],
+      [5, 'down'],
+    ],
+    suspect: true,
+  },
+  {
+    name: 'a good one is never suspect',
+    given: [
+      [1, 'down'],
+      [2, 'down'],
+      [3, 'up'],
+    ],
+    suspect: false,
+  },
+];
+
+for (const { name, given, suspect } of CASES) {
+  test(`${name}: ${suspect ? 'suspect' : 'not suspect'}`, (t) => {
+    t.is(findSuspects(given), suspect);
+  });
+}
+
+test(
+  'a monitor whose failures were confirmed five times in a row is suspect no more, and is no reason to suspect ' +
+    'others, until it was good',
+  (t) => {
+    const results = new RecentResults();
+    const add = (monitor: number, verdict: Vote, second: number) =>
+      results.add({ monitor, verdict }, NOW_MS + second * 1000);
+    for (let confirmed = 0; confirmed < 5; confirmed += 1) {
+      t.true(add(1, 'down', confirmed));
+      results.confirm(1);
+    }
+    t.false(add(1, 'down', 60));
+    t.false(add(2, 'up', 61));
+    t.false(add(3, 'up', 62));
+    t.false(add(1, 'down', 63));
+    t.false(add(2, 'up', 64));
+    t.false(add(1, 'up', 80));
+    t.true(add(1, 'down', 140));
+  },
+);
+
+test('the suspicion lasts as long as the outage, however long that is', (t) => {
+  const results = new RecentResults();
+  for (let minute = 0; minute < 600; minute += 1) {
+    t.true(results.add({ monitor: minute % 7, verdict: 'down' }, NOW_MS + minute * 60_000));
+  }
+});

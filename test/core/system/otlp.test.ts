@@ -1,8 +1,8 @@
 import test from 'ava';
 import { traceparentOf } from '../../../core/checks/trace-context.ts';
 import type { MonitorType } from '../../../core/monitors/monitor.ts';
-import { traceRequestOf, type FailedCheck } from '../../../core/system/otlp-spans.ts';
-import { failedCheck, ORIGIN } from '../../helpers/failed-check.ts';
+import { traceRequestOf, type FailedCheck } from '../../../core/system/otlp.ts';
+import { ORIGIN, failedCheck } from '../../helpers/failed-check.ts';
 
 function spansOf(check: FailedCheck) {
   return traceRequestOf([check], ORIGIN).resourceSpans[0].scopeSpans[0].spans;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { parseEmailAddress } from '../../../core/alerts/email-address.ts';
+import { parseEmailAddress } from '../../../core/alerts/email.ts';
 
 const GOOD: readonly (readonly [string, string])[] = [
   ['oncall@example.com', 'oncall@example.com'],
