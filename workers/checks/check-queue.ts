@@ -21,8 +21,7 @@ import {
   type RegionJob,
 } from '../../queues/payloads.ts';
 import { RECHECK_EARLY_MS, slotBeginsAt } from '../../queues/schedules.ts';
-import { ThrottledRecorder } from '../processes/every-process.ts';
-import type { Runtime } from '../runtime.ts';
+import { ThrottledRecorder, type Runtime } from '../runtime.ts';
 import { CertificateRecorder } from './certificate-recorder.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { ResultBatcher } from './result-batcher.ts';

@@ -7,7 +7,7 @@ import type { DueCheck } from '../../models/checks/checks.ts';
 import { traceIdsOf } from '../../models/secrets/ids.ts';
 import type { CheckRequest, Checked, Checker } from '../../probes/checker.ts';
 import type { CheckOutcome, ResultPayload } from '../../queues/payloads.ts';
-import type { ThrottledRecorder } from '../processes/every-process.ts';
+import type { ThrottledRecorder } from '../runtime.ts';
 import type { WorkerMetrics } from '../system/metrics.ts';
 import type { CertificateRecorder } from './certificate-recorder.ts';
 import { TickQueue, type ConcurrencyLimiter, type Tick } from './concurrency-limiter.ts';

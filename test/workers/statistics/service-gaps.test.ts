@@ -5,7 +5,7 @@ import { listServiceGaps, pageServiceGaps, watchService } from '../../../models/
 import { upsertActivity } from '../../../models/system/service-marks.ts';
 import { startCheck } from '../../../workers/processes/check.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
-import { ThrottledRecorder } from '../../../workers/processes/every-process.ts';
+import { ThrottledRecorder } from '../../../workers/runtime.ts';
 import { createWorkerMetrics } from '../../../workers/system/metrics.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { listQueueBackends } from '../../helpers/queue-backend.ts';
