@@ -174,6 +174,8 @@ class CellRouter {
     this.#proxy = new ProxyServer<Request, Response>({ proxyTimeout: limits.silenceMs });
     this.#proxy.on('proxyReq', (sent, _request, response) => giveUpInTime(sent, response, limits.connectMs));
     this.#proxy.on('proxyRes', (answer, _request, response) => {
+      // The cell's connection to us is another one than the client's, which may have asked for its end.
+      answer.headers.connection = isLastOfConnection(response) ? 'close' : 'keep-alive';
       if (answer.headers['content-type']?.startsWith('text/event-stream') === true) contextOf(response).isStream = true;
     });
   }
@@ -219,6 +221,11 @@ class CellRouter {
   close(): void {
     for (const { agent } of this.#ways.values()) agent.destroy();
   }
+}
+
+/** True where the client's connection ends with this response: as it wishes, or since the router stops. */
+function isLastOfConnection(response: Response): boolean {
+  return !response.shouldKeepAlive || response.getHeader('connection') === 'close';
 }
 
 /** Connections that a cell would close for being idle are closed before it does. */

@@ -26,8 +26,9 @@ type DueRow = Omit<DueCheck, 'target' | 'hasItsSecrets'> &
   Omit<CheckTarget, 'secrets'> & { sealedSecrets: string | null };
 
 const DUE_COLUMNS = `m.no AS "monitorNo", m.id AS "monitorId", m.tenant_id AS "tenantId", m.name,
-  m.checks_version AS "checksVersion", m.type, m.target, m.timeout_ms AS "timeoutMs", m.method, m.expected_status AS "expectedStatus", m.body_match AS "bodyMatch",
-  m.follow_redirects AS "followRedirects", m.check_spec AS "checkSpec", m.sealed_secrets AS "sealedSecrets",
+  m.checks_version AS "checksVersion", m.type, m.target, m.timeout_ms AS "timeoutMs", m.method,
+  m.expected_status AS "expectedStatus", m.body_match AS "bodyMatch", m.follow_redirects AS "followRedirects",
+  m.check_spec AS "checkSpec", m.sealed_secrets AS "sealedSecrets",
   CASE WHEN s.state #> '{failing,tripped}' = 'true' THEN 'down'
        WHEN s.state #> '{impaired,tripped}' = 'true' THEN 'degraded' END AS "badVote",
   CASE WHEN m.state = 'up' OR m.state = 'down' AND s.state #> '{failing,tripped}' = 'true'

@@ -140,6 +140,7 @@ test('headers of one connection stay on it, and cannot take others away', async 
       `Authorization: Bearer ${tokenOf('b')}\r\n\r\n`,
   );
   const { cell, headers } = JSON.parse(answer.slice(answer.indexOf('{'), answer.lastIndexOf('}') + 1)) as Echo;
+  t.regex(answer, /^connection: close\r$/im, 'the client wanted it closed');
   t.is(cell, 'b');
   t.is(headers['x-forwarded-for'], '127.0.0.1');
   t.is(headers.authorization, `Bearer ${tokenOf('b')}`);

@@ -456,7 +456,8 @@ test('a check knows the verdict that changes nothing: its monitor and its source
   const monitor = await runtime.addMonitor(agents, { downAfterFailures: 1 });
   const slots = await rowsOf<{ agentNo: number; intervalSeconds: number; slot: number }>(
     runtime,
-    'SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot FROM monitor_sources ORDER BY 1',
+    `SELECT agent_no AS "agentNo", interval_seconds AS "intervalSeconds", phase AS slot
+     FROM monitor_sources ORDER BY 1`,
   );
   const steady = async () =>
     (await Promise.all(slots.map((slot) => listDueChecks(runtime.database, slot))))
