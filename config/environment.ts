@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { ConfigurationError, withoutEmpty, type Problem } from './failures.ts';
 import {
-  LOG_LEVELS,
   addressAndPort,
   addressRange,
   cellAddress,
@@ -10,29 +9,28 @@ import {
   flag,
   hostAndPort,
   issuerUrl,
-  listOf,
   listenAddress,
+  listOf,
   mailAddress,
   nonNegativeNumber,
   oneLine,
-  problemsOf,
   provisionedDomain,
   redisUrl,
   regionName,
   roleRule,
   scopesOf,
-  secret,
   smtpUrl,
   urlOf,
-  variable,
   watchUrl,
   wholeNumber,
   type HostAndPort,
-  type LogLevel,
   type SmtpServer,
+  LOG_LEVELS,
+  type LogLevel,
 } from './formats.ts';
-import { OPEN_TELEMETRY, openTelemetryOf, type OpenTelemetry } from './open-telemetry.ts';
+import { openTelemetryOf, OPEN_TELEMETRY, type OpenTelemetry } from './open-telemetry.ts';
 import { parseSecretKeys, type SecretKey } from './secret-keys.ts';
+import { problemsOf, secret, variable } from './variables.ts';
 
 /**
  * The configuration of every process of the service; null = not set, and then the part is off or chooses for itself.

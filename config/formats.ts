@@ -1,6 +1,4 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
-import { z } from 'zod';
-import type { Problem } from './failures.ts';
 
 export type HostAndPort = { host: string; port: number };
 
@@ -246,33 +244,3 @@ export function provisionedDomain(text: string): Readonly<{ domain: string; tena
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
-
-/**
- * A variable's schema from a parser that returns null for text it does not accept; `expected` completes "expected ...".
- */
-export function variable<T>(expected: string, parse: (written: string) => T | null) {
-  return z.string(expected).transform((written, context) => {
-    const value = parse(written);
-    if (value !== null) return value;
-    context.addIssue({ code: 'custom', message: expected });
-    return z.NEVER;
-  });
-}
-
-/** Marks a schema whose value must not be repeated in messages. */
-export function secret<T extends z.ZodType>(schema: T): T {
-  return schema.meta({ secret: true });
-}
-
-/** Turns what a schema of variables has against an environment into problems; none without an error. */
-export function problemsOf(
-  error: z.ZodError | undefined,
-  shape: z.ZodRawShape,
-  env: Record<string, string>,
-): Problem[] {
-  return (error?.issues ?? []).map((issue) => {
-    const name = String(issue.path[0]);
-    const hidden = z.globalRegistry.get(shape[name] as z.ZodType)?.['secret'] === true;
-    return { name, expected: issue.message, received: hidden ? null : (env[name] ?? null) };
-  });
-}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { flag, listOf, oneLine, secret, urlOf, variable, wholeNumber } from './formats.ts';
+import { flag, listOf, oneLine, urlOf, wholeNumber } from './formats.ts';
+import { secret, variable } from './variables.ts';
 
 /** Where one signal is sent, with the headers of each request, which may be credentials. */
 export type OtlpEndpoint = Readonly<{ url: string; headers: Readonly<Record<string, string>> }>;

@@ -12,7 +12,7 @@ export type Tally = { sources: number; votes: number; needed: number; down: numb
 
 /**
  * Decides a monitor's state from its sources (D-41). With n sources, f fresh votes and quorum c: unknown when f <
- * min(c, ceil(n / 2)), so that one surviving place of many never decides alone; otherwise min(c, f) sources must say
+ * min(c, ceil(n / 2)), so that one surviving location of many never decides alone; otherwise min(c, f) sources must say
  * down (or down-or-degraded), so that silence never counts as agreement. No source at all is unknown.
  */
 export function decide(votes: readonly SourceVote[], quorum: number): { decision: Decision; tally: Tally } {
