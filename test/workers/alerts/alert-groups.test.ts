@@ -10,11 +10,29 @@ import { attemptTelegram } from '../../../notifications/telegram/sending.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
-import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { startTelegramServer } from '../../helpers/telegram-server.ts';
 import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const START_MS = Math.floor(Date.now() / 1000) * 1000 + 600_000;
+
+/** Copies a monitor with its source, once for each name, by two statements. */
+async function copyMonitor({ database }: TestRuntime, monitor: Monitor, names: readonly string[]): Promise<Monitor[]> {
+  const made = names.map((name, index) => ({ no: monitor.no + 1 + index, id: `${monitor.id}${index}`, name }));
+  const values = [monitor.no, JSON.stringify(made)];
+  await database.pool.query(
+    `INSERT INTO monitors OVERRIDING SYSTEM VALUE
+     SELECT (jsonb_populate_record(m, copy)).* FROM monitors m, jsonb_array_elements($2::jsonb) AS copy WHERE m.no = $1`,
+    values,
+  );
+  await database.pool.query(
+    `INSERT INTO monitor_sources
+     SELECT (jsonb_populate_record(s, jsonb_build_object('monitor_no', copy -> 'no'))).*
+     FROM monitor_sources s, jsonb_array_elements($2::jsonb) AS copy WHERE s.monitor_no = $1`,
+    values,
+  );
+  return made.map((copy) => ({ ...monitor, ...copy }));
+}
 
 /**
  * Monitors that have been up for long, and channels that group for ten seconds. Telegram chats of the ids given, at a
@@ -29,9 +47,9 @@ async function prepare(
   const { database, tenantId, newId, publicUrl } = runtime;
   const telegram = await startTelegramServer(t);
   const agent = await runtime.addAgent('local');
-  const monitors: Monitor[] = [];
-  for (let made = 0; made < count; made += 1)
-    monitors.push(await runtime.addMonitor([agent], { name: `Shop ${made}`, downAfterFailures: 1 }));
+  const [first, ...copies] = Array.from({ length: count }, (_, made) => `Shop ${made}`);
+  const monitor = await runtime.addMonitor([agent], { name: first ?? '', downAfterFailures: 1 });
+  const monitors = [monitor, ...(await copyMonitor(runtime, monitor, copies))];
   let steps = 0;
   const change = async (
     verdict: Verdict,
