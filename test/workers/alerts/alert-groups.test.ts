@@ -48,8 +48,8 @@ async function prepare(
   const telegram = await startTelegramServer(t);
   const agent = await runtime.addAgent('local');
   const [first, ...copies] = Array.from({ length: count }, (_, made) => `Shop ${made}`);
-  const monitor = await runtime.addMonitor([agent], { name: first ?? '', downAfterFailures: 1 });
-  const monitors = [monitor, ...(await copyMonitor(runtime, monitor, copies))];
+  const original = await runtime.addMonitor([agent], { name: first ?? '', downAfterFailures: 1 });
+  const monitors = [original, ...(await copyMonitor(runtime, original, copies))];
   let steps = 0;
   const change = async (
     verdict: Verdict,
