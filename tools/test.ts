@@ -106,8 +106,8 @@ async function easeConnecting(databaseUrl: string): Promise<void> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // Six more than there are processors: long tests mostly wait for timers and sockets.
-  const concurrency = `--concurrency=${Math.min(8, availableParallelism() + 6)}`;
+  // Four more than there are processors: long tests mostly wait for timers and sockets.
+  const concurrency = `--concurrency=${Math.min(6, availableParallelism() + 4)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
   const child = spawn(
