@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Channel } from '../core/alerts/channel.ts';
+import type { Channel, ChannelType } from '../core/alerts/channel.ts';
 import { buildAlert } from '../core/alerts/chat/alert.ts';
 import { identifyEmail } from '../core/alerts/email.ts';
 import { webhookMessageOf, type StoredMessage } from '../core/alerts/envelope.ts';
@@ -74,7 +74,7 @@ export async function previewMessages(channel: PreviewedChannel, parts: Parts): 
     const rendered =
       channel.type === 'webhook'
         ? await renderWebhook(channel, message, { ...parts, renderer })
-        : renderChat({ channel, message, facts });
+        : RENDERERS[channel.type]({ channel, message, facts });
     const event = kind === 'test' ? 'test' : message.event;
     previews.push({ kind, event, isSent: isSampleSent(channel, kind), ...rendered });
   }
@@ -134,28 +134,27 @@ function maskSignatures(headers: Readonly<Record<string, string>>): Record<strin
 
 type Chat = { channel: PreviewedChannel; message: StoredMessage; facts: SampleFacts };
 
-function renderChat({ channel, message: stored, facts }: Chat): Rendered {
-  const message = buildAlert(stored, facts.nowMs);
-  switch (channel.type) {
-    case 'slack':
-      return chatRequest(`https://hooks.slack.com/services/${MASK}`, renderSlackMessage(message));
-    case 'telegram':
-      return chatRequest(`https://api.telegram.org/bot${MASK}/sendMessage`, {
-        ...renderTelegramMessage('0', message),
-        chat_id: MASK,
-      });
-    default: {
-      const { to, subject, text, html, attachment } = buildEmail({
-        ...identifyEmail({ deliveryId: DELIVERY_ID, attemptsBefore: 0, message: stored }),
-        to: channel.address ?? '',
-        message,
-        unsubscribeUrl: buildUnsubscribeLink(channel.id, facts.publicUrl, () => MASK),
-        report: reportOf(stored, facts),
-      });
-      const email = { to, subject, text, html, attachment: attachment?.filename ?? null };
-      return { requests: [], email, problem: null };
-    }
-  }
+const RENDERERS = {
+  slack: ({ message, facts }) =>
+    chatRequest(`https://hooks.slack.com/services/${MASK}`, renderSlackMessage(buildAlert(message, facts.nowMs))),
+  telegram: ({ message, facts }) =>
+    chatRequest(`https://api.telegram.org/bot${MASK}/sendMessage`, {
+      ...renderTelegramMessage('0', buildAlert(message, facts.nowMs)),
+      chat_id: MASK,
+    }),
+  email: renderEmail,
+} satisfies Record<Exclude<ChannelType, 'webhook'>, (chat: Chat) => Rendered>;
+
+function renderEmail({ channel, message, facts }: Chat): Rendered {
+  const { to, subject, text, html, attachment } = buildEmail({
+    ...identifyEmail({ deliveryId: DELIVERY_ID, attemptsBefore: 0, message }),
+    to: channel.address ?? '',
+    message: buildAlert(message, facts.nowMs),
+    unsubscribeUrl: buildUnsubscribeLink(channel.id, facts.publicUrl, () => MASK),
+    report: reportOf(message, facts),
+  });
+  const email = { to, subject, text, html, attachment: attachment?.filename ?? null };
+  return { requests: [], email, problem: null };
 }
 
 function chatRequest(url: string, body: object): Rendered {

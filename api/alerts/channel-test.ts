@@ -232,7 +232,7 @@ async function sendTo(
     : await sendSlack(webhookUrl, message);
 }
 
-/** A key that has left the ring is the operator's to bring back: deliveries say the same. */
+/** The webhook of a Slack channel; null where its key has left the ring. */
 function openOrNull(database: Database, sealed: { channelId: string; sealedUrl: string }): string | null {
   try {
     return openSlackWebhook(database, sealed);

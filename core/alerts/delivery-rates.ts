@@ -1,4 +1,4 @@
-import { spend, type SteadyRate } from '../system/service-clock.ts';
+import { spend, type SteadyRate } from '../steady-rate.ts';
 import { DAY_MS, HOUR_MS } from '../time.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { spend, type SteadyRate } from '../system/service-clock.ts';
+import { spend, type SteadyRate } from '../steady-rate.ts';
 import { HOUR_MS, MINUTE_MS } from '../time.ts';
 import type { EventState } from './event.ts';
 

@@ -1,4 +1,4 @@
-import { spend } from '../system/service-clock.ts';
+import { spend } from '../steady-rate.ts';
 import { HOUR_MS } from '../time.ts';
 
 /** What is stored of a ping's body, in bytes (D-29). */

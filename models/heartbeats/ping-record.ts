@@ -1,10 +1,8 @@
 import { encodeCause, type Vote } from '../../core/checks/verdict.ts';
+import type { PingKind } from '../../core/heartbeats/deadlines.ts';
 import { firstLineOf } from '../../core/heartbeats/pings.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
-
-/** What a job said, in a ping's address. */
-export type PingKind = 'success' | 'start' | 'fail' | 'exit';
 
 /**
  * What happened of a heartbeat: a ping, or (`kind` null) a deadline that passed without one, with its cause and reason.

@@ -225,14 +225,13 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
  */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
   await runOn(database.pool)(
-    `UPDATE monitors SET check_spec = CASE WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec -
-     'dependencies'
-                                          
-                                             ELSE jsonb_set(check_spec, '{dependencies}',
-                                             (check_spec -> 'dependencies') - $2::text) END
-     WHERE no IN (SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
-                    AND EXISTS (SELECT 1 FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor') ORDER BY no
-                      FOR UPDATE)`,
+    `UPDATE monitors SET check_spec = CASE
+       WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
+       ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
+     WHERE no IN (
+       SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
+         AND EXISTS (SELECT FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor')
+       ORDER BY no FOR UPDATE)`,
     [tenantId, id],
   );
 }

@@ -8,8 +8,8 @@ import { ROOT } from '../helpers/program.ts';
 const DECISION = /\bD-(\d{2,3})\b/g;
 /** Files and folders of ours as documents name them: from the root, in backticks. */
 const FOLDERS =
-  'agent|api|bench|simulation|cli|config|console|core|docs|models|net|notifications|postgres|probes|queues|test|' +
-  'tools|workers';
+  'agent|api|bench|simulation|cli|config|console|core|deploy|docs|models|net|notifications|postgres|probes|queues|' +
+  'telemetry|test|threads|tools|workers';
 const PATH = new RegExp(
   `\`((?:${FOLDERS}|\\.ci)/[\\w./-]*\\.(?:tsx?|sql|md|mjs|css|yaml|toml)|(?:${FOLDERS})/(?:[\\w-]+/)*)\``,
   'g',
