@@ -22,7 +22,8 @@ async function copyMonitor({ database }: TestRuntime, monitor: Monitor, names: r
   const values = [monitor.no, JSON.stringify(made)];
   await database.pool.query(
     `INSERT INTO monitors OVERRIDING SYSTEM VALUE
-     SELECT (jsonb_populate_record(m, copy)).* FROM monitors m, jsonb_array_elements($2::jsonb) AS copy WHERE m.no = $1`,
+     SELECT (jsonb_populate_record(m, copy)).* FROM monitors m, jsonb_array_elements($2::jsonb) AS copy
+     WHERE m.no = $1`,
     values,
   );
   await database.pool.query(
