@@ -113,3 +113,12 @@ test('a drill is started on the page of its monitor, and its stopwatch is read t
   await theirs.getByRole('row', { name: /Shop/ }).getByText('129 ms').waitFor();
   t.is(await theirs.getByRole('button', { name: 'Start a drill' }).count(), 0);
 });
+
+test('a channel that takes no alerts says which channels drills reach', async (t) => {
+  const { account, channelId } = await prepare(t);
+  await t.context.api.database.pool.query('UPDATE channels SET enabled = false WHERE id = $1', [channelId]);
+  const { page } = await open(t, await addPerson(t.context.api, account.tenantId));
+  await page.goto(`/channels/${channelId}?tab=drills`);
+  await page.getByText('No drills yet. Drills reach channels that are connected and enabled.').waitFor();
+  t.is(await page.getByRole('button', { name: 'Start a drill' }).count(), 0);
+});

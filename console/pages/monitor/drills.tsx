@@ -188,7 +188,7 @@ export function ChannelDrills({ channel }: { channel: Channel }) {
             <p class="rounded-xl border border-line bg-surface px-4 py-5 text-sm text-soft">
               {isActive(channel)
                 ? 'No drills yet. A drill shows whether and how fast alerts arrive here.'
-                : 'No drills yet. ChannelDrillList reach channels that are connected and enabled.'}
+                : 'No drills yet. Drills reach channels that are connected and enabled.'}
             </p>
           ) : (
             <Table
