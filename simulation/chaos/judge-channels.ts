@@ -165,10 +165,14 @@ class ChannelJudge {
     return earlier
       .slice(lastUp + 1)
       .some(
-        ({ own, summaries }) =>
-          summaries.length > 0 ||
-          (own !== undefined && (own.startedAtMs !== null || own.held === null || own.held.reason === 'flapping')) ||
-          this.#byId.has(own?.held?.summaryId ?? ''),
+        (trouble) =>
+          trouble.summaries.length > 0 ||
+          this.#isSaidByFlapping(trouble) ||
+          (trouble.own !== undefined &&
+            (trouble.own.startedAtMs !== null ||
+              trouble.own.held === null ||
+              trouble.own.held.reason === 'flapping')) ||
+          this.#byId.has(trouble.own?.held?.summaryId ?? ''),
       );
   }
 

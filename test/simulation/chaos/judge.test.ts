@@ -618,6 +618,15 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
     ],
     [],
   ],
+  [
+    'Calm chat',
+    'trouble and its end said by one message of a monitor that flaps',
+    () => [
+      { ...delivery(3), id: 'dlv_f', outcome: 'pending', startedAtMs: null, held: { ...DELAYED, reason: 'flapping' } },
+    ],
+    [],
+  ],
+  ['Calm chat', 'the end of trouble of which nothing was said', () => [delivery(3)], ['events lost', 'rules broken']],
 ];
 
 function notSent(made: Delivery, atS: number): Delivery {
