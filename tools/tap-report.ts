@@ -4,8 +4,8 @@ const RESULT = /^(ok|not ok) \d+ - (.*?)(?: # (SKIP|TODO))?$/;
 const PLAN = /^1\.\.\d+$/;
 const SUMMARY = /^# (tests|pass|fail|skip) (\d+)$/;
 
-/** The lines of a failure that are repeated at the end of a long run. */
-const REPEATED_LINES = 30;
+/** The lines of a failure that are repeated at the end of a long run: what failed first, then what programs said. */
+const REPEATED_LINES = 60;
 
 /**
  * Reads ava's TAP 13, prints it for people with the failures repeated at the end, and counts. Everything that is not a
@@ -36,7 +36,12 @@ export async function reportTap(lines: AsyncIterable<string>, print: (line: stri
     }
   }
   if (failures.length > 0) print('What failed, once more:');
-  for (const failure of failures) for (const line of failure.slice(0, REPEATED_LINES)) print(line);
+  for (const failure of failures) {
+    const { said = [], failed: what = [] } = Object.groupBy(failure, (line) =>
+      line.startsWith('#') ? 'said' : 'failed',
+    );
+    for (const line of [...what, ...said].slice(0, REPEATED_LINES)) print(line);
+  }
   return { passed, failed: Math.max(failed, failedInSummary) };
 }
 

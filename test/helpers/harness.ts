@@ -2,7 +2,13 @@
  * Ends everything that was started, in reverse order, even after a failure. It belongs to a test (ava's `t`), the tests
  * of a file, a benchmark or a chaos run.
  */
-export type Harness = { teardown: (end: () => unknown) => void };
+export type Harness = {
+  teardown: (end: () => unknown) => void;
+  /** Of a test: whether nothing has failed yet. */
+  readonly passed?: boolean;
+  /** Of a test: adds a text to its result. */
+  log?: (text: string) => void;
+};
 
 /** Runs a function with its own harness, and ends what it started, even after an interruption. */
 export type WithHarness = <Result>(work: (harness: Harness) => Promise<Result>) => Promise<Result>;

@@ -29,6 +29,9 @@ const NO_BOOTSTRAP = 'http://127.0.0.1:9/dns.json';
 /** How long a program may take to stop, in milliseconds. */
 const STOP_MS = 120_000;
 
+/** Of each program of a test that failed so many characters are shown, the last ones. */
+const LAST_WORDS = 4000;
+
 /**
  * The account and folder that a program runs in, and how much of its output is kept. Defaults: our own account, the
  * project's root, and all output; `keptCharacters` keeps the beginning.
@@ -81,6 +84,7 @@ export function startProgramAs(
   t.teardown(async () => {
     if (isRunning()) child.kill('SIGKILL');
     await exited;
+    if (t.passed === false) t.log?.(`${args.join(' ')}: ${chunks.join('').slice(-LAST_WORDS)}`);
   });
   return {
     child,

@@ -50,9 +50,10 @@ test('a log line that looks like a sum does not change the count', async (t) => 
   t.deepEqual({ passed, failed }, { passed: 1, failed: 0 });
 });
 
-test('failures are said once more at the end, with their details', async (t) => {
+test('failures are said once more at the end, with their details, before what their programs said', async (t) => {
   const { printed } = await report(
     'not ok 1 - a',
+    '# log of a',
     '  ---',
     '    message: no',
     '  ...',
@@ -65,11 +66,13 @@ test('failures are said once more at the end, with their details', async (t) => 
   );
   t.deepEqual(printed, [
     '✘ a',
+    '# log of a',
     '    message: no',
     '✔ b',
     '# log of c',
     'What failed, once more:',
     '✘ a',
     '    message: no',
+    '# log of a',
   ]);
 });
