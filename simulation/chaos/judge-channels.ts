@@ -321,7 +321,7 @@ class ChannelJudge {
       .flatMap((parentId) => this.#transitionsOf(parentId))
       .findLast(
         ({ from, detectedAtMs }) =>
-          from === 'down' && detectedAtMs > createdAtMs && detectedAtMs < (startedAtMs ?? 0) - CLOCK_MS,
+          from === 'down' && detectedAtMs > createdAtMs && this.#isLate(detectedAtMs, startedAtMs ?? 0),
       );
     if (recovered === undefined) {
       const untilMs = startedAtMs ?? (outcome === 'superseded' ? createdAtMs : (finishedAtMs ?? createdAtMs));

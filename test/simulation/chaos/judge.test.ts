@@ -359,6 +359,25 @@ test('a message that was open for the trouble may say that it is over, a later o
   t.deepEqual(findingsOf(withGroupChat([{ ...message, changes, createdAtMs: at(50) }])), ['rules broken']);
 });
 
+test('after the recovery of its parent an alert needs a new result, once that recovery can be seen', (t) => {
+  const startedAt = (seconds: number): Facts => {
+    const alert = { ...delivery(2), startedAtMs: at(seconds), held: PARENT_HOLD };
+    const run = withChannel('Parents', [delivery(1), alert, delivery(3)]);
+    const ofParent = run.record.transitions.map((each) => ({ ...each, monitorId: 'mon_1' }));
+    return {
+      ...run,
+      scripts: [
+        { ...SCRIPT, parent: 1 },
+        { ...SCRIPT, index: 1 },
+      ],
+      monitorIds: ['mon_0', 'mon_1'],
+      record: { ...run.record, transitions: [...run.record.transitions, ...ofParent] },
+    };
+  };
+  t.false(findingsOf(startedAt(44)).includes('holds broken'));
+  t.true(findingsOf(startedAt(56)).includes('holds broken'));
+});
+
 test('what a slow machine brings about as well says nothing of the service, what no slowness explains does', (t) => {
   for (const finding of FINDINGS) {
     const run = { ...WRONG[finding].run(), machineSlowMs: 2000 };
