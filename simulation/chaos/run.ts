@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_RETRIES } from '../../core/alerts/delivery-rates.ts';
+import { toUnixSeconds } from '../../core/time.ts';
 import { listOf } from '../../test/helpers/api-client.ts';
 import { mountBoundedDisk } from '../../test/helpers/bounded-disk.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
@@ -103,7 +104,7 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
   await delay(Math.max(0, beganAtMs + seconds * 1000 - Date.now()));
   log(`${((Date.now() - beganAtMs) / 1000).toFixed(1).padStart(6)} s  everything is over`);
   await settle(chaos, scripts, beganAtMs);
-  if (await sendExhaustedAgain(chaos)) await settle(chaos, scripts, beganAtMs);
+  if (await sendExhaustedAgain(chaos, beganAtMs - WHOLE_WITHIN_MS)) await settle(chaos, scripts, beganAtMs);
   await api.stop();
   const fromMs = Date.now();
   await delay(quietMs + STORED_WITHIN_MS);
@@ -134,21 +135,19 @@ export async function runChaos(harness: Harness, options: RunOptions): Promise<S
 }
 
 /**
- * Replays deliveries whose attempts all failed during faults, as their owner would; false if there are none. What
- * failed before its last attempt stays failed, and the judge finds it lost.
+ * Sends again what channels lost because all attempts failed during faults, as their owner would; false if nothing was.
+ * Where any delivery failed before its last attempt, all stay failed, and the judge finds them lost.
  */
-async function sendExhaustedAgain({ call }: ChaosHarness): Promise<boolean> {
-  const exhausted: string[] = [];
+async function sendExhaustedAgain({ call }: ChaosHarness, sinceMs: number): Promise<boolean> {
+  let isAny = false;
   for (const { id } of listOf(await call('GET', '/channels'))) {
     const failed = listOf(await call('GET', `/channels/${String(id)}/deliveries?outcome=failed&limit=1000`));
-    exhausted.push(
-      ...failed
-        .filter((delivery) => Number(delivery['attempt_count']) > MAX_RETRIES)
-        .map((delivery) => String(delivery['id'])),
-    );
+    if (failed.length === 0 || !failed.every((delivery) => Number(delivery['attempt_count']) > MAX_RETRIES)) continue;
+    const { status, json } = await call('POST', `/channels/${String(id)}/replay`, { since: toUnixSeconds(sinceMs) });
+    if (status !== 200) throw new Error(JSON.stringify(json));
+    isAny = true;
   }
-  for (const id of exhausted) await call('POST', `/deliveries/${id}/redeliver`);
-  return exhausted.length > 0;
+  return isAny;
 }
 
 /**
