@@ -132,7 +132,7 @@ test('a source that turned while its results were too old is counted as soon as 
   t.is(await stateOf(runtime, monitor.id), 'down');
 });
 
-test('a batch that is evaluated twice is stored once and decides once', async (t) => {
+test('a batch that is evaluated twice, or is there twice, is stored once and decides once', async (t) => {
   const runtime = await openTestRuntime(t);
   const agent = await runtime.addAgent('local');
   const monitor = await runtime.addMonitor([agent], { downAfterFailures: 3 });
@@ -142,7 +142,7 @@ test('a batch that is evaluated twice is stored once and decides once', async (t
   );
   const evaluate = evaluatorOf(runtime, nowMs);
 
-  t.is((await evaluate(batch)).stored, 2);
+  t.is((await evaluate([...batch, ...batch])).stored, 2);
   t.is((await evaluate(batch)).stored, 0);
 
   t.is(await stateOf(runtime, monitor.id), 'pending');

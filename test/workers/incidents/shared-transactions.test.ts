@@ -1,0 +1,65 @@
+import test from 'ava';
+import { SharedTransactions } from '../../../workers/incidents/shared-transactions.ts';
+
+type Job = { name: string; results: readonly number[] };
+
+const jobOf = (name: string, results = 1): Job => ({ name, results: Array.from({ length: results }, () => 0) });
+
+/** Transactions that are ended by hand; `groups` are the names of the jobs of each. */
+function prepare() {
+  const groups: string[] = [];
+  const ends: PromiseWithResolvers<string>[] = [];
+  const transactions = new SharedTransactions<Job, string>((jobs) => {
+    groups.push(jobs.map(({ name }) => name).join(''));
+    const end = Promise.withResolvers<string>();
+    ends.push(end);
+    return end.promise;
+  });
+  return { transactions, groups, ends };
+}
+
+test('a job goes out at once, and those that come while two transactions are under way share the next', async (t) => {
+  const { transactions, groups, ends } = prepare();
+  const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => transactions.add(jobOf(name)));
+  t.deepEqual(groups, ['a', 'b']);
+  ends[1]?.resolve('second');
+  t.is(await jobs[1], 'second');
+  await Promise.resolve();
+  t.deepEqual(groups, ['a', 'b', 'cde']);
+  ends[2]?.resolve('third');
+  t.deepEqual(await Promise.all(jobs.slice(2)), ['third', 'third', 'third']);
+  ends[0]?.resolve('first');
+  t.is(await jobs[0], 'first');
+});
+
+test('a transaction takes a thousand results, or the one job that has more', async (t) => {
+  const { transactions, groups, ends } = prepare();
+  const sizes = { a: 1, b: 1, c: 400, d: 600, e: 1, f: 1500, g: 1 };
+  const jobs = Object.entries(sizes).map(([name, results]) => transactions.add(jobOf(name, results)));
+  for (let ended = 0; ended < jobs.length; ended += 1) {
+    ends[ended]?.resolve('');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(jobs);
+  t.deepEqual(groups, ['a', 'b', 'cd', 'e', 'f', 'g']);
+});
+
+test('of jobs that fail together only the wrong one fails', async (t) => {
+  const transactions = new SharedTransactions<Job, number>((jobs) =>
+    jobs.some(({ name }) => name === 'wrong') ? Promise.reject(new Error('refused')) : Promise.resolve(jobs.length),
+  );
+  const jobs = ['a', 'b', 'c', 'wrong', 'd'].map((name) => transactions.add(jobOf(name)));
+  await t.throwsAsync(jobs[3] ?? Promise.resolve(), { message: 'refused' });
+  t.deepEqual(await Promise.all(jobs.filter((_, index) => index !== 3)), [1, 1, 1, 1]);
+});
+
+test('where the database is away no job is tried by itself', async (t) => {
+  let transactionCount = 0;
+  const transactions = new SharedTransactions<Job, number>(() => {
+    transactionCount += 1;
+    return Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+  });
+  const jobs = ['a', 'b', 'c', 'd'].map((name) => transactions.add(jobOf(name)));
+  for (const job of jobs) await t.throwsAsync(job, { message: 'refused' });
+  t.is(transactionCount, 3);
+});

@@ -1,0 +1,63 @@
+import { isDatabaseAway } from '../../models/sql.ts';
+
+/** One transaction computes while the other waits for PostgreSQL. */
+const TRANSACTIONS_AT_ONCE = 2;
+
+/** A transaction takes no further job beyond so many results. */
+const MOST_RESULTS = 1000;
+
+type Waiting<Job, Outcome> = { job: Job; settled: PromiseWithResolvers<Outcome> };
+
+/**
+ * Shares transactions among jobs. Nothing waits on purpose: a job that comes alone goes out at once, and those that come
+ * while PostgreSQL is busy go into the next transaction together. In a storm of small jobs that is what keeps up.
+ */
+export class SharedTransactions<Job extends { results: readonly unknown[] }, Outcome> {
+  readonly #run: (jobs: readonly Job[]) => Promise<Outcome>;
+  readonly #waiting: Waiting<Job, Outcome>[] = [];
+  #underWay = 0;
+
+  /** `run` makes one transaction of jobs; all of them get what came of it. */
+  constructor(run: (jobs: readonly Job[]) => Promise<Outcome>) {
+    this.#run = run;
+  }
+
+  /** Resolves once the job's transaction is committed; rejects with what made it fail. */
+  add(job: Job): Promise<Outcome> {
+    const settled = Promise.withResolvers<Outcome>();
+    this.#waiting.push({ job, settled });
+    this.#begin();
+    return settled.promise;
+  }
+
+  #begin(): void {
+    while (this.#underWay < TRANSACTIONS_AT_ONCE && this.#waiting.length > 0) {
+      this.#underWay += 1;
+      void this.#settle(this.#take()).finally(() => {
+        this.#underWay -= 1;
+        this.#begin();
+      });
+    }
+  }
+
+  /** The next jobs, in their order: one in any case, and as many more as a transaction takes. */
+  #take(): Waiting<Job, Outcome>[] {
+    let results = 0;
+    const next = this.#waiting.findIndex(({ job }, index) => {
+      results += job.results.length;
+      return index > 0 && results > MOST_RESULTS;
+    });
+    return this.#waiting.splice(0, next === -1 ? this.#waiting.length : next);
+  }
+
+  /** Where jobs fail together, and not because the database is away, each has a transaction of its own: one is wrong. */
+  async #settle(group: readonly Waiting<Job, Outcome>[]): Promise<void> {
+    try {
+      const outcome = await this.#run(group.map(({ job }) => job));
+      for (const { settled } of group) settled.resolve(outcome);
+    } catch (error) {
+      if (group.length > 1 && !isDatabaseAway(error)) for (const one of group) await this.#settle([one]);
+      else for (const { settled } of group) settled.reject(error);
+    }
+  }
+}
