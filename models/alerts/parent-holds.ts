@@ -1,7 +1,8 @@
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { JOINS_AFTER_MS, MOST_BEHIND_NAMED, type Behind } from '../../core/alerts/parents.ts';
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
-import type { Run } from '../sql.ts';
+import type { Database } from '../database.ts';
+import { inTransaction, type Run } from '../sql.ts';
 
 /** An alert that waits for a parent: by which transition it came about, and what it waits for. */
 export type ParentHold = {
@@ -62,7 +63,7 @@ export const FALLBACK_MS = 300_000;
  * Alerts that came in the messages of these monitors: all of them, or those of one monitor. With `wereDown` also those
  * that were still to come in them.
  */
-type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
+type JoinedTo = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
 
 /**
  * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
@@ -71,7 +72,7 @@ type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDow
  */
 export async function awaitOwnResults(
   run: Run,
-  { parentIds, monitorId: ofMonitorId = null, wereDown = false }: Joined,
+  { parentIds, monitorId: ofMonitorId = null, wereDown = false }: JoinedTo,
   nowMs: number,
 ): Promise<Rearmed> {
   if (parentIds.length === 0) return { channels: [], monitorIds: [] };
@@ -106,7 +107,7 @@ export type ParentStatus = {
   /** The number of its monitor; null where that is gone. */
   monitorNo: number | null;
   /** A monitor that it depends on, which is down, and that the channel was sent, or is to be sent, as `rootId`. */
-  parent: { no: number; id: string; rootId: string; isSent: boolean } | null;
+  parent: { no: number; id: string; rootId: string } | null;
   /** What the alert itself waits for; null where that is no parent. */
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
@@ -130,7 +131,7 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<P
        EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
          WHERE h.monitor_id = $3 AND h.joined_id IS NULL AND h.awaits_own AND o.channel_id = $2
            AND o.outcome = 'pending' AND o.id <> $1) AS "isOtherWaiting",
-       (SELECT json_build_object('no', p.no, 'id', p.id, 'rootId', r.id, 'isSent', r.attempts > 0)
+       (SELECT json_build_object('no', p.no, 'id', p.id, 'rootId', r.id)
         FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
           JOIN monitors p ON p.no = e.parent_no AND p.state = 'down'
           JOIN deliveries o ON o.channel_id = $2 AND o.monitor_id = p.id AND o.event = 'monitor.down'
@@ -182,23 +183,42 @@ export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.deli
 /** A parent and the delivery in whose message what is behind it comes. */
 export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string };
 
+/** In which message the claimed alert has come, and whether that had been sent before. */
+export type Joined = { rootId: string; isSent: boolean };
+
 /**
  * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed one among
- * them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came
- * in. One statement: a kill leaves all of it or nothing. The parent is locked: after its recovery nothing comes in its
- * message. False where the claimed one was not among them.
+ * them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came in. The parent is
+ * locked: after its recovery nothing comes in its message. Null where the claimed one was not among them.
+ *
+ * The claimed one and the root are locked before they are read: what came in the message of the one, and whether the
+ * other has come in a message itself, may change until then. In a chain of monitors that go down together both do.
  */
 export async function joinParent(
+  database: Pick<Database, 'pool'>,
+  root: Root,
+  { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
+): Promise<Joined | null> {
+  return await inTransaction(database, async (run) => {
+    if (claimedId !== null) await run('SELECT FROM deliveries WHERE id = $1 FOR NO KEY UPDATE', [claimedId]);
+    await run('SELECT FROM deliveries WHERE id = $1 FOR SHARE', [root.rootId]);
+    return await joinLocked(run, root, { claimedId, nowMs });
+  });
+}
+
+async function joinLocked(
   run: Run,
   { channelId, parentNo, parentId, rootId }: Root,
   { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
-): Promise<boolean> {
-  const joined = await run<{ id: string }>(
+): Promise<Joined | null> {
+  const joined = await run<Joined & { id: string }>(
     `WITH parent AS MATERIALIZED (
        SELECT id, sequence FROM monitors WHERE no = $2 AND state = 'down' FOR SHARE
      ), root AS MATERIALIZED (
-       SELECT FROM parent p, deliveries r WHERE r.id = $4 AND r.outcome <> 'failed'
-         AND (r.monitor_id <> p.id OR (r.message #>> '{detail,sequence}')::integer = p.sequence) FOR SHARE OF r
+       SELECT coalesce(j.joined_id, r.id) AS id FROM parent p, deliveries r
+         LEFT JOIN parent_holds j ON j.delivery_id = r.id
+       WHERE r.id = $4 AND r.outcome <> 'failed'
+         AND (r.monitor_id <> p.id OR (r.message #>> '{detail,sequence}')::integer = p.sequence)
      ), behind AS MATERIALIZED (
        SELECT d.id, m.id AS monitor_id, (d.message #>> '{detail,sequence}')::integer AS sequence
        FROM monitor_dependencies e JOIN monitors m ON m.no = e.monitor_no
@@ -219,14 +239,18 @@ export async function joinParent(
      ), named AS (
        UPDATE held_deliveries h SET reason = 'parent', held_by = $3 FROM behind b WHERE h.delivery_id = b.id
      ), moved AS (
-       UPDATE parent_holds h SET joined_id = $4, parent_id = $3 WHERE h.joined_id IN (SELECT id FROM behind)
+       UPDATE parent_holds h SET joined_id = r.id, parent_id = $3 FROM root r
+       WHERE h.joined_id IN (SELECT id FROM behind)
+     ), held AS (
+       INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, joined_id, since, awaits_own)
+       SELECT b.id, b.monitor_id, b.sequence, $3, r.id, $6, false FROM behind b, root r
+       ON CONFLICT (delivery_id) DO UPDATE SET parent_id = $3, joined_id = excluded.joined_id
      )
-     INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, joined_id, since, awaits_own)
-     SELECT id, monitor_id, sequence, $3, $4, $6, false FROM behind
-     ON CONFLICT (delivery_id) DO UPDATE SET parent_id = $3, joined_id = $4 RETURNING delivery_id AS id`,
+     SELECT b.id, r.id AS "rootId", o.attempts > 0 AS "isSent" FROM behind b, root r JOIN deliveries o ON o.id = r.id`,
     [channelId, parentNo, parentId, rootId, claimedId, nowMs],
   );
-  return joined.some(({ id }) => id === claimedId);
+  const claimed = joined.find(({ id }) => id === claimedId);
+  return claimed === undefined ? null : { rootId: claimed.rootId, isSent: claimed.isSent };
 }
 
 /**

@@ -17,8 +17,8 @@ import {
   storeMessage,
   undoClaim,
   type DueChannel,
+  type Joined,
   type ParentStatus,
-  type Root,
 } from '../../models/alerts/parent-holds.ts';
 import type { Database } from '../../models/database.ts';
 import { readParents } from '../../models/monitors/dependencies.ts';
@@ -63,9 +63,10 @@ export async function decideByParents(
   }
   if (parent !== null) {
     const root = { channelId: claimed.channelId, parentNo: parent.no, parentId: parent.id, rootId: parent.rootId };
-    if (!(await joinParent(run, root, { claimedId: claimed.deliveryId, nowMs }))) return SENT;
-    const isUpdated = parent.isSent && claimed.channelType !== 'webhook';
-    const attempts = isUpdated ? await planUpdate(run, root, { newId, nowMs }) : [];
+    const joined = await joinParent(database, root, { claimedId: claimed.deliveryId, nowMs });
+    if (joined === null) return SENT;
+    const isUpdated = joined.isSent && claimed.channelType !== 'webhook';
+    const attempts = isUpdated ? await planUpdate(run, joined, { newId, nowMs }) : [];
     return { outcome: 'joined', attempts, isUpdate };
   }
   const dueAtMs = await findLaterMoment(run, { claimed, monitorNo, hold }, nowMs);
@@ -103,7 +104,7 @@ function isTrouble(claimed: ClaimedAttempt): claimed is ClaimedAlert & { message
  */
 async function planUpdate(
   run: Run,
-  { rootId }: Root,
+  { rootId }: Joined,
   { newId, nowMs }: { newId: (prefix: IdPrefix) => string; nowMs: number },
 ): Promise<DueAttempt[]> {
   const root = await readSentRoot(run, rootId);
@@ -145,7 +146,7 @@ export async function fillBehind(
   const run = runOn(database.pool);
   const followed = await findFollowed(run, deliveryId);
   const rootId = followed?.rootId ?? deliveryId;
-  await joinParent(run, { channelId, parentNo, parentId: monitorId, rootId }, { claimedId: null, nowMs });
+  await joinParent(database, { channelId, parentNo, parentId: monitorId, rootId }, { claimedId: null, nowMs });
   const behind = await readBehind(run, rootId);
   if (behind === null) {
     if (followed?.isUpdate !== true) return claimed;

@@ -1,0 +1,82 @@
+import test, { type ExecutionContext } from 'ava';
+import type { Monitor } from '../../../core/monitors/monitor.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { joinParent } from '../../../models/alerts/parent-holds.ts';
+import { replaceParents } from '../../../models/monitors/dependencies.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
+import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+
+/** A router, a switch behind it and a shop behind that are down; the alert of each waits to be claimed. */
+async function prepareChain(t: ExecutionContext) {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, newId, now } = runtime;
+  const agent = await runtime.addAgent('local');
+  const evaluate = createEvaluator({ ...runtime, now });
+  const channelId = newId('nch');
+  await createChannel(database, {
+    id: channelId,
+    tenantId,
+    type: 'telegram',
+    name: 'On call',
+    status: 'connected',
+    allMonitors: true,
+    monitorIds: [],
+    nowMs: 0,
+    author: null,
+  });
+  const monitors: Monitor[] = [];
+  for (const name of ['Router', 'Switch', 'Shop']) {
+    const monitor = await runtime.addMonitor([agent], { name, downAfterFailures: 1 });
+    const parents = monitors.slice(-1).map(({ id }) => ({ id, mode: 'hold' as const }));
+    await replaceParents(runOn(database.pool), { tenantId, monitor, parents });
+    await evaluate([resultOf(monitor, agent, { dueAtMs: now() - 60_000, verdict: 'up' })]);
+    monitors.push(monitor);
+  }
+  for (const monitor of monitors.toReversed())
+    await evaluate([resultOf(monitor, agent, { dueAtMs: now() - 30_000, verdict: 'down' })]);
+  const { rows } = await database.pool.query<{ id: string; monitorId: string }>(
+    `SELECT id, monitor_id AS "monitorId" FROM deliveries WHERE event = 'monitor.down'`,
+  );
+  const [router, inner, shop] = monitors.map((monitor) => ({
+    parentNo: monitor.no,
+    parentId: monitor.id,
+    alertId: rows.find(({ monitorId }) => monitorId === monitor.id)?.id ?? '',
+  }));
+  if (router === undefined || inner === undefined || shop === undefined) throw new Error('There are three');
+  const join = (parent: typeof router, claimed: typeof router) =>
+    joinParent(
+      database,
+      { ...parent, channelId, rootId: parent.alertId },
+      { claimedId: claimed.alertId, nowMs: now() },
+    );
+  const rootsOf = async () => {
+    const holds = await database.pool.query<{ id: string; rootId: string }>(
+      'SELECT delivery_id AS id, joined_id AS "rootId" FROM parent_holds',
+    );
+    return new Map(holds.rows.map(({ id, rootId }) => [id, rootId]));
+  };
+  return { database, router, inner, shop, join, rootsOf };
+}
+
+test('an alert whose parent has come in a message meanwhile comes in that message', async (t) => {
+  const { router, inner, shop, join, rootsOf } = await prepareChain(t);
+  const joined = { rootId: router.alertId, isSent: false };
+  t.deepEqual(await join(router, inner), joined);
+  t.deepEqual(await join(inner, shop), joined);
+  t.is((await rootsOf()).get(shop.alertId), router.alertId);
+});
+
+test('what comes in the message of an alert that comes in another at the same moment moves with it', async (t) => {
+  const { database, router, inner, shop, join, rootsOf } = await prepareChain(t);
+  const moving = await inTransaction(database, async (run) => {
+    await run('SELECT FROM deliveries WHERE id = $1 FOR SHARE', [inner.alertId]);
+    await run('UPDATE parent_holds SET joined_id = $1 WHERE delivery_id = $2', [inner.alertId, shop.alertId]);
+    await run(`UPDATE deliveries SET outcome = 'superseded' WHERE id = $1`, [shop.alertId]);
+    const waiting = join(router, inner);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return { waiting };
+  });
+  t.deepEqual(await moving.waiting, { rootId: router.alertId, isSent: false });
+  t.is((await rootsOf()).get(shop.alertId), router.alertId);
+});
