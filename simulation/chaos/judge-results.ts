@@ -9,6 +9,9 @@ import type { Result } from './record.ts';
  */
 const LATE_MS = 1000;
 
+/** A tick that is measured twice, because its job was read again, is so within this, in milliseconds. */
+const REPEATED_MS = 1000;
+
 /** The resolution of clocks. */
 const CLOCK_MS = 50;
 
@@ -39,13 +42,23 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
       .map(({ atMs }) => atMs);
     figures.requests += requests.length;
     figures['of them with results that may be lost'] += requests.length - toBeThere.length;
-    for (const atMs of withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs)) {
+    const sources = facts.record.sources.filter((source) => source.monitorId === monitorId);
+    // Of a tick that is measured twice there is one result, and then no tick of any source is without one.
+    const isRepeat = (atMs: number) =>
+      requests.some((other) => other.atMs < atMs && other.atMs > atMs - REPEATED_MS) &&
+      sources.every(({ agentNo }) => {
+        const [fromMs, toMs] = [atMs - 2 * intervalSeconds * 1000, atMs + 2 * intervalSeconds * 1000];
+        const due = results.filter((result) => result.agentNo === agentNo && isIn({ fromMs, toMs }, result.dueAtMs));
+        return longestGap([fromMs, ...due.map(({ dueAtMs }) => dueAtMs), toMs]) <= intervalSeconds * 1000 + CLOCK_MS;
+      });
+    const missing = withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs);
+    for (const atMs of missing.filter((missed) => !isRepeat(missed))) {
       found.push({
         finding: 'results lost',
         text: `target ${index} was asked at ${((atMs - facts.beganAtMs) / 1000).toFixed(1)} s`,
       });
     }
-    for (const { agentNo } of facts.record.sources.filter((source) => source.monitorId === monitorId)) {
+    for (const { agentNo } of sources) {
       const due = results
         .filter((result) => result.agentNo === agentNo && isIn(facts.quiet, result.dueAtMs))
         .map(({ dueAtMs }) => dueAtMs);

@@ -523,6 +523,16 @@ test('results in the hand of a killed check process may be lost, those of a minu
   );
 });
 
+test('a tick that is measured twice has one result, and a request without any is lost', (t) => {
+  const run = cleanRun();
+  const repeated = (atMs: number) => [...run.requests, { ...run.requests[0], index: 0, met: 'up' as const, atMs }];
+  t.deepEqual(findingsOf({ ...run, requests: repeated(at(50) + 300) }), []);
+  const results = run.record.results.filter(({ dueAtMs }) => dueAtMs !== at(50));
+  t.deepEqual(findingsOf({ ...run, requests: repeated(at(50) + 300), record: { ...run.record, results } }), [
+    'results lost',
+  ]);
+});
+
 test('what an emptied Redis held reaches back to where it could not be read any more', (t) => {
   const faults = [
     ...suffered({ kind: 'postgres-freeze', forMs: 20_000 }, 20, 40),
