@@ -237,10 +237,11 @@ class ChannelJudge {
     return (held !== null || type === 'telegram') && (next?.detectedAtMs ?? Infinity) <= endedAtMs;
   }
 
-  /** When nothing was to be sent of an alert any more; one in the message of a parent ends with that. */
-  #endedAtMs({ finishedAtMs, joinedId }: Delivery): number {
-    const root = this.#byId.get(joinedId ?? '');
-    return Math.max(finishedAtMs ?? 0, root?.outcome === 'superseded' ? (root.finishedAtMs ?? 0) : 0);
+  /** When nothing was to be sent of an alert any more; one in the message of a parent, or a summary, ends with that. */
+  #endedAtMs({ finishedAtMs, joinedId, held }: Delivery): number {
+    const messages = [joinedId, held?.summaryId].flatMap((id) => this.#byId.get(id ?? '') ?? []);
+    const dropped = messages.filter(({ outcome }) => outcome === 'superseded');
+    return Math.max(finishedAtMs ?? 0, ...dropped.map((message) => message.finishedAtMs ?? 0));
   }
 
   /** What a rule delays is sent then, and only if it is still true and not acknowledged. */

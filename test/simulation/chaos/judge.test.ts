@@ -332,14 +332,11 @@ for (const finding of FINDINGS) {
   });
 }
 
-/** The clean run with a chat that groups, to which all of these deliveries came. */
+/** The clean run with a chat that groups, to which those of these deliveries came that were begun. */
 function withGroupChat(made: readonly Delivery[]): Facts {
-  const chats = made.map(({ startedAtMs }) => ({
-    atMs: startedAtMs ?? 0,
-    chatId: '-1007',
-    isAccepted: true,
-    channel: 'Group chat',
-  }));
+  const chats = made.flatMap(({ startedAtMs }) =>
+    startedAtMs === null ? [] : [{ atMs: startedAtMs, chatId: '-1007', isAccepted: true, channel: 'Group chat' }],
+  );
   return { ...withChannel('Group chat', made), chats };
 }
 
@@ -350,6 +347,20 @@ test('what opened a group of a chat is said by the message of the group that rep
   t.deepEqual(findingsOf(withGroupChat([opener, later, delivery(3)])), []);
   t.deepEqual(findingsOf(withGroupChat([opener, { ...later, outcome: 'failed' }, delivery(3)])), ['events lost']);
   t.deepEqual(findingsOf(withGroupChat([opener, { ...later, groupId: null }, delivery(3)])), ['events lost']);
+});
+
+test('a summary that is dropped once what it says has changed loses nothing, one that is dropped before does', (t) => {
+  const alert = { ...notSent(delivery(2), 30), held: { ...DELAYED, summaryId: 'dlv_s' } };
+  const droppedAt = (seconds: number) => ({
+    ...notSent(delivery(2), seconds),
+    id: 'dlv_s',
+    monitorId: null,
+    event: 'summary',
+    sequence: null,
+    changes: [{ monitorId: 'mon_0', sequence: 2 }],
+  });
+  t.deepEqual(findingsOf(withGroupChat([alert, droppedAt(42), delivery(3)])), []);
+  t.deepEqual(findingsOf(withGroupChat([alert, droppedAt(31), delivery(3)])), ['events lost']);
 });
 
 test('a message that was open for the trouble may say that it is over, a later one may not', (t) => {
