@@ -136,8 +136,12 @@ class ChannelJudge {
       return [this.#finding('events under two ids', text)];
     const isTold = this.#isTold(change);
     if (change.to === 'up' && this.#needsTrouble() && !this.#wasNotified(earlier)) {
-      // A message that was open before, for the trouble, has each monitor with its newest state.
-      const isInOpen = own === undefined && summaries.some(({ createdAtMs }) => createdAtMs < change.detectedAtMs);
+      // A message that was open before, or was opened for trouble of the same batch, has each monitor as it is now.
+      const isInOpen =
+        own === undefined &&
+        summaries.some(
+          ({ createdAtMs }) => createdAtMs < change.detectedAtMs || createdAtMs === earlier.at(-1)?.detectedAtMs,
+        );
       return isTold && !isInOpen ? [this.#finding('rules broken', `${text} ends what was never sent`)] : [];
     }
     return isTold || this.#isExcused(change) ? [] : [this.#finding('events lost', text)];

@@ -368,6 +368,11 @@ test('a message that was open for the trouble may say that it is over, a later o
   const changes = [{ monitorId: 'mon_0', sequence: 3 }];
   t.deepEqual(findingsOf(withGroupChat([{ ...message, changes, createdAtMs: at(23) }])), []);
   t.deepEqual(findingsOf(withGroupChat([{ ...message, changes, createdAtMs: at(50) }])), ['rules broken']);
+  const run = withGroupChat([{ ...message, changes, createdAtMs: at(42) }]);
+  const transitions = run.record.transitions.map((each) =>
+    each.sequence === 1 ? each : { ...each, detectedAtMs: at(42) },
+  );
+  t.false(findingsOf({ ...run, record: { ...run.record, transitions } }).includes('rules broken'));
 });
 
 test('after the recovery of its parent an alert needs a new result, once that recovery can be seen', (t) => {
