@@ -183,8 +183,11 @@ class ChannelJudge {
   #isTold({ own, summaries, monitorId, sequence }: Reported): boolean {
     const joined = this.#byId.get(own?.joinedId ?? '');
     const summary = this.#byId.get(own?.held?.summaryId ?? '');
-    const said = [own, summary, joined, ...summaries].some((each) => each !== undefined && this.#isOnItsWay(each));
-    return said || this.#isSaidByFlapping({ monitorId, sequence }) || (own !== undefined && this.#isSaidByGroup(own));
+    const messages = [own, summary, joined, ...summaries].filter((each) => each !== undefined);
+    return (
+      messages.some((each) => this.#isOnItsWay(each) || this.#isSaidByGroup(each)) ||
+      this.#isSaidByFlapping({ monitorId, sequence })
+    );
   }
 
   /** What opened a group is dropped once a later message of the group has arrived, which says all of it. */

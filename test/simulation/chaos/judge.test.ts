@@ -347,6 +347,8 @@ test('what opened a group of a chat is said by the message of the group that rep
   t.deepEqual(findingsOf(withGroupChat([opener, later, delivery(3)])), []);
   t.deepEqual(findingsOf(withGroupChat([opener, { ...later, outcome: 'failed' }, delivery(3)])), ['events lost']);
   t.deepEqual(findingsOf(withGroupChat([opener, { ...later, groupId: null }, delivery(3)])), ['events lost']);
+  const several = { ...opener, monitorId: null, event: 'summary', sequence: null };
+  t.deepEqual(findingsOf(withGroupChat([several, later, delivery(3)])), []);
 });
 
 test('a summary that is dropped once what it says has changed loses nothing, one that is dropped before does', (t) => {
