@@ -1,8 +1,7 @@
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
-import { JOINS_AFTER_MS, MOST_BEHIND_NAMED, type Behind } from '../../core/alerts/parents.ts';
+import { JOINS_AFTER_MS } from '../../core/alerts/parents.ts';
 import { VERDICT_CODES } from '../../core/checks/verdict.ts';
-import type { Database } from '../database.ts';
-import { inTransaction, type Run } from '../sql.ts';
+import type { Run } from '../sql.ts';
 
 /** An alert that waits for a parent: by which transition it came about, and what it waits for. */
 export type ParentHold = {
@@ -60,10 +59,10 @@ export type Rearmed = { channels: DueChannel[]; monitorIds: string[] };
 export const FALLBACK_MS = 300_000;
 
 /**
- * Alerts that came in the messages of these monitors: all of them, or those of one monitor. With `wereDown` also those
- * that were still to come in them.
+ * Alerts that came in the messages of these monitors, those of monitors further behind too: all, or those of one
+ * monitor. With `wereDown` also those that were still to come in them.
  */
-type JoinedTo = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
+type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDown?: boolean };
 
 /**
  * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
@@ -72,14 +71,18 @@ type JoinedTo = { parentIds: readonly string[]; monitorId?: string | null; wereD
  */
 export async function awaitOwnResults(
   run: Run,
-  { parentIds, monitorId: ofMonitorId = null, wereDown = false }: JoinedTo,
+  { parentIds, monitorId: ofMonitorId = null, wereDown = false }: Joined,
   nowMs: number,
 ): Promise<Rearmed> {
   if (parentIds.length === 0) return { channels: [], monitorIds: [] };
   const rows = await run<DueChannel & { monitorId: string }>(
     `WITH behind AS MATERIALIZED (
        SELECT delivery_id FROM parent_holds WHERE parent_id = ANY ($1::text[]) AND joined_id IS NOT NULL
-       UNION ALL
+       UNION
+       SELECT h.delivery_id FROM parent_holds k JOIN deliveries r ON r.id = k.joined_id AND r.monitor_id = k.parent_id
+         JOIN parent_holds h ON h.joined_id = r.id
+       WHERE k.parent_id = ANY ($1::text[])
+       UNION
        SELECT h.delivery_id FROM parent_holds h JOIN deliveries w ON w.id = h.delivery_id
        WHERE $4 AND h.parent_id = ANY ($1::text[]) AND h.joined_id IS NULL AND NOT h.awaits_own
          AND w.outcome = 'pending' AND w.attempts = w.attempts_before AND coalesce(w.claimed_until, 0) <= $2
@@ -119,6 +122,16 @@ export type ParentStatus = {
 type ClaimedAlert = { deliveryId: string; channelId: string; monitorId: string };
 
 /**
+ * SQL: whether a delivery `r` takes an alert behind it into its message. It is sent, or it was dropped for an
+ * acknowledgement, and the rules of both go by that (D-580).
+ */
+export const TAKES_BEHIND = (alertId: string) => `(r.outcome IN ('pending', 'delivered') OR EXISTS (
+  SELECT FROM held_deliveries g JOIN incidents i ON i.id = r.message #>> '{detail,incident_id}'
+    JOIN held_deliveries a ON a.delivery_id = ${alertId}
+  WHERE g.delivery_id = r.id AND r.outcome = 'superseded' AND i.acknowledged_at IS NOT NULL
+    AND g.summary_id IS NULL AND g.unless_acknowledged AND a.unless_acknowledged))`;
+
+/**
  * Reads what a claimed alert finds. Of several parents that are down the one with the lowest id counts. One whose
  * message is not sent holds nothing, unless it was acknowledged and both rules go by that (D-580).
  */
@@ -139,11 +152,7 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<P
             AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = o.id)
           LEFT JOIN parent_holds j ON j.delivery_id = o.id
           JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id)
-        WHERE m.id = $3 AND (r.outcome IN ('pending', 'delivered') OR EXISTS (
-          SELECT FROM held_deliveries g JOIN incidents i ON i.id = r.message #>> '{detail,incident_id}'
-            JOIN held_deliveries a ON a.delivery_id = $1
-          WHERE g.delivery_id = r.id AND r.outcome = 'superseded' AND i.acknowledged_at IS NOT NULL
-            AND g.summary_id IS NULL AND g.unless_acknowledged AND a.unless_acknowledged))
+        WHERE m.id = $3 AND ${TAKES_BEHIND('$1')}
         ORDER BY p.id, o.no LIMIT 1) AS parent`,
     [alert.deliveryId, alert.channelId, alert.monitorId],
   );
@@ -180,79 +189,6 @@ export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.deli
   AND NOT EXISTS (SELECT FROM parent_holds k JOIN monitors m ON m.id = k.monitor_id
     WHERE k.delivery_id = d.id AND k.awaits_own AND NOT ${OWN_FAILURE('m', 'k.since', '$3')})`;
 
-/** A parent and the delivery in whose message what is behind it comes. */
-export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string };
-
-/** In which message the claimed alert has come, and whether that had been sent before. */
-export type Joined = { rootId: string; isSent: boolean };
-
-/**
- * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed one among
- * them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came in. The parent is
- * locked: after its recovery nothing comes in its message. Null where the claimed one was not among them.
- *
- * The claimed one and the root are locked before they are read: what came in the message of the one, and whether the
- * other has come in a message itself, may change until then. In a chain of monitors that go down together both do.
- */
-export async function joinParent(
-  database: Pick<Database, 'pool'>,
-  root: Root,
-  { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
-): Promise<Joined | null> {
-  return await inTransaction(database, async (run) => {
-    if (claimedId !== null) await run('SELECT FROM deliveries WHERE id = $1 FOR NO KEY UPDATE', [claimedId]);
-    await run('SELECT FROM deliveries WHERE id = $1 FOR SHARE', [root.rootId]);
-    return await joinLocked(run, root, { claimedId, nowMs });
-  });
-}
-
-async function joinLocked(
-  run: Run,
-  { channelId, parentNo, parentId, rootId }: Root,
-  { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
-): Promise<Joined | null> {
-  const joined = await run<Joined & { id: string }>(
-    `WITH parent AS MATERIALIZED (
-       SELECT id, sequence FROM monitors WHERE no = $2 AND state = 'down' FOR SHARE
-     ), root AS MATERIALIZED (
-       SELECT coalesce(j.joined_id, r.id) AS id FROM parent p, deliveries r
-         LEFT JOIN parent_holds j ON j.delivery_id = r.id
-       WHERE r.id = $4 AND r.outcome <> 'failed'
-         AND (r.monitor_id <> p.id OR (r.message #>> '{detail,sequence}')::integer = p.sequence)
-     ), behind AS MATERIALIZED (
-       SELECT d.id, m.id AS monitor_id, (d.message #>> '{detail,sequence}')::integer AS sequence
-       FROM monitor_dependencies e JOIN monitors m ON m.no = e.monitor_no
-         JOIN deliveries d ON d.channel_id = $1 AND d.monitor_id = m.id AND d.outcome = 'pending'
-         JOIN held_deliveries h ON h.delivery_id = d.id AND h.summary_id IS NULL AND h.released_at IS NULL
-       WHERE e.parent_no = $2 AND e.mode = 'hold' AND d.event <> 'monitor.up'
-         AND (d.id = $5 OR (h.reason = 'parent' AND d.attempts = d.attempts_before
-           AND coalesce(d.claimed_until, 0) <= $6))
-         AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id) AND EXISTS (SELECT FROM root)
-       ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
-     ), joined AS (
-       UPDATE deliveries d SET outcome = 'superseded', finished_at = $6, claimed_until = NULL,
-         attempts = d.attempts_before
-       FROM behind b WHERE d.id = b.id
-     ), unmade AS (
-       DELETE FROM delivery_attempts a USING deliveries d
-       WHERE d.id = $5 AND d.id IN (SELECT id FROM behind) AND a.delivery_id = d.id AND a.attempt > d.attempts_before
-     ), named AS (
-       UPDATE held_deliveries h SET reason = 'parent', held_by = $3 FROM behind b WHERE h.delivery_id = b.id
-     ), moved AS (
-       UPDATE parent_holds h SET joined_id = r.id, parent_id = $3 FROM root r
-       WHERE h.joined_id IN (SELECT id FROM behind)
-     ), held AS (
-       INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, joined_id, since, awaits_own)
-       SELECT b.id, b.monitor_id, b.sequence, $3, r.id, $6, false FROM behind b, root r
-       ON CONFLICT (delivery_id) DO UPDATE SET parent_id = $3, joined_id = excluded.joined_id
-     )
-     SELECT b.id, r.id AS "rootId", o.attempts > 0 AS "isSent" FROM behind b, root r JOIN deliveries o ON o.id = r.id`,
-    [channelId, parentNo, parentId, rootId, claimedId, nowMs],
-  );
-  const claimed = joined.find(({ id }) => id === claimedId);
-  return claimed === undefined ? null : { rootId: claimed.rootId, isSent: claimed.isSent };
-}
-
 /**
  * SQL, expressions of a statement: what came in the messages of these deliveries, which are not sent after all, is due
  * itself. `but` says which alerts of `held_deliveries` h are left as they are.
@@ -267,18 +203,6 @@ export function releaseBehind(rootIds: string, nowMs: string, but = 'false'): st
       UPDATE deliveries SET outcome = 'pending', finished_at = NULL, next_attempt_at = ${nowMs}
       WHERE id = ANY (ARRAY (SELECT delivery_id FROM freed)) AND outcome = 'superseded'
     )`;
-}
-
-/** What has come in the message of a delivery so far, and is still true; null where that is nothing. */
-export async function readBehind(run: Run, rootId: string): Promise<Behind | null> {
-  const rows = await run<{ name: string; total: number }>(
-    `SELECT m.name, count(*) OVER () AS total FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id
-       AND m.sequence = h.sequence
-     WHERE h.joined_id = $1 ORDER BY m.name, m.id LIMIT ${MOST_BEHIND_NAMED}`,
-    [rootId],
-  );
-  const [first] = rows;
-  return first === undefined ? null : { monitors: first.total, names: rows.map(({ name }) => name) };
 }
 
 /** Stores the message of a claimed delivery as it is sent. */

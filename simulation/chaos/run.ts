@@ -50,7 +50,7 @@ const WHOLE_WITHIN_MS = 60_000;
 const SENT_WITHIN_MS = 40_000;
 
 /**
- * The time within which results of the quiet time are stored, in milliseconds: who says nothing is waited for until the
+ * The time within which results of the quiet time are stored, in milliseconds. Who says nothing is waited for until the
  * timeout, just below the longest interval of 5 s, and batches wait for 3 s.
  */
 const STORED_WITHIN_MS = 10_000;

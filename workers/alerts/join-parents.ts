@@ -8,18 +8,16 @@ import {
   endParentHold,
   findFollowed,
   hasOwnFailure,
-  joinParent,
   listWaiting,
   makeDue,
-  readBehind,
   readParentStatus,
   readSentRoot,
   storeMessage,
   undoClaim,
   type DueChannel,
-  type Joined,
   type ParentStatus,
 } from '../../models/alerts/parent-holds.ts';
+import { joinParent, readBehind, type Joined } from '../../models/alerts/parent-joins.ts';
 import type { Database } from '../../models/database.ts';
 import { readParents } from '../../models/monitors/dependencies.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';

@@ -9,8 +9,8 @@ const MOST_RESULTS = 1000;
 type Waiting<Job, Outcome> = { job: Job; settled: PromiseWithResolvers<Outcome> };
 
 /**
- * Shares transactions among jobs. Nothing waits on purpose: a job that comes alone goes out at once, and those that come
- * while PostgreSQL is busy go into the next transaction together. In a storm of small jobs that is what keeps up.
+ * Shares transactions among jobs. Nothing waits on purpose: a job that comes alone goes out at once, and those that
+ * come while PostgreSQL is busy go into the next transaction together. So a storm of small jobs is kept up with.
  */
 export class SharedTransactions<Job extends { results: readonly unknown[] }, Outcome> {
   readonly #run: (jobs: readonly Job[]) => Promise<Outcome>;
@@ -50,7 +50,10 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
     return this.#waiting.splice(0, next === -1 ? this.#waiting.length : next);
   }
 
-  /** Where jobs fail together, and not because the database is away, each has a transaction of its own: one is wrong. */
+  /**
+   * Where jobs fail together, one of them may be wrong: each then has a transaction of its own. Not so where the
+   * database is away.
+   */
   async #settle(group: readonly Waiting<Job, Outcome>[]): Promise<void> {
     try {
       const outcome = await this.#run(group.map(({ job }) => job));

@@ -1,7 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { joinParent } from '../../../models/alerts/parent-holds.ts';
+import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
+import { joinParent } from '../../../models/alerts/parent-joins.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
@@ -51,7 +52,7 @@ async function prepareChain(t: ExecutionContext) {
       { claimedId: claimed.alertId, nowMs: now() },
     );
   const rootsOf = async () => {
-    const holds = await database.pool.query<{ id: string; rootId: string }>(
+    const holds = await database.pool.query<{ id: string; rootId: string | null }>(
       'SELECT delivery_id AS id, joined_id AS "rootId" FROM parent_holds',
     );
     return new Map(holds.rows.map(({ id, rootId }) => [id, rootId]));
@@ -79,4 +80,24 @@ test('what comes in the message of an alert that comes in another at the same mo
   });
   t.deepEqual(await moving.waiting, { rootId: router.alertId, isSent: false });
   t.is((await rootsOf()).get(shop.alertId), router.alertId);
+});
+
+test('once a monitor is up, all that came in its message waits for results of its own, near or far', async (t) => {
+  const { database, router, inner, shop, join, rootsOf } = await prepareChain(t);
+  await join(router, inner);
+  await join(inner, shop);
+  const { monitorIds } = await awaitOwnResults(runOn(database.pool), { parentIds: [router.parentId] }, Date.now());
+  t.deepEqual(monitorIds.toSorted(), [inner.parentId, shop.parentId].toSorted());
+  t.deepEqual([...(await rootsOf()).values()], [null, null]);
+});
+
+test('nothing comes in a message that is dropped at the same moment', async (t) => {
+  const { database, router, inner, join } = await prepareChain(t);
+  const dropped = await inTransaction(database, async (run) => {
+    await run(`UPDATE deliveries SET outcome = 'superseded' WHERE id = $1`, [router.alertId]);
+    const waiting = join(router, inner);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return { waiting };
+  });
+  t.is(await dropped.waiting, null);
 });
