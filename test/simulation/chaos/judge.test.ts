@@ -633,6 +633,12 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   ],
   [
     'Escalation',
+    'acknowledged in the hand of a worker, and its end is sent',
+    () => [{ ...notSent(delivery(2), 43), held: DELAYED, incident: ACKNOWLEDGED }, delivery(3)],
+    [],
+  ],
+  [
+    'Escalation',
     'over before it was due',
     () => [{ ...notSent(delivery(2), 41.2), held: DELAYED, incident: OPEN }],
     [],
