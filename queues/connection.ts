@@ -55,11 +55,8 @@ export type QueueBackend = {
    * old lock. Redis measures locks by itself.
    */
   freeLocks(nowMs: number): Promise<void>;
-  /**
-   * Counts how often a producer has connected: a server that was reached again may have lost the latest writes. Always
-   * 0 on PostgreSQL.
-   */
-  countConnections(): number;
+  /** Counts how often a connection was lost: a server that is reached again may have lost the latest writes. */
+  countLosses(): number;
   /**
    * Names of this process's queues that do not respond within a second, or refuse writes, like a Redis without memory.
    * Empty if all work.
@@ -112,6 +109,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const pools: Pool[] = [];
   const names = new Set<string>();
   let isClosing = false;
+  let losses = 0;
   // Errors of connections that are being closed do not matter.
   const onError = (error: Error) => {
     if (!isClosing) options.onError(error);
@@ -125,7 +123,10 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       connectionTimeoutMillis,
       query_timeout: QUERY_TIMEOUT_MS,
     });
-    pool.on('error', onError);
+    pool.on('error', (error) => {
+      losses += 1;
+      onError(error);
+    });
     pools.push(pool);
     return pool;
   };
@@ -162,7 +163,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
         [nowMs + LONGEST_LOCK_MS],
       );
     },
-    countConnections: () => 0,
+    countLosses: () => losses,
     findAway: async () => ((await answersInTime(producers.query('SELECT 1'))) ? [] : [...names]),
     close: async () => {
       isClosing = true;
@@ -187,9 +188,11 @@ function redisBackend({
     return client;
   };
   const producers = new Map<string, Redis>();
+  // Those of the first connection are none, and a server that stays away loses nothing more.
+  const countingLosses = (client: Redis) => client.once('ready', () => client.on('ready', () => void (losses += 1)));
   const producerOf = (tag: string) => {
     const key = servers.isCluster ? tag : '';
-    const producer = producers.get(key) ?? connect('producer', tag).on('ready', () => (connections += 1));
+    const producer = producers.get(key) ?? countingLosses(connect('producer', tag));
     producers.set(key, producer);
     return producer;
   };
@@ -200,7 +203,7 @@ function redisBackend({
   };
   const countsTag = `{${prefix}}`;
   let counting: Redis | null = null;
-  let connections = 0;
+  let losses = 0;
   return {
     kind: 'redis',
     get redis() {
@@ -245,7 +248,7 @@ function redisBackend({
     },
     exclusively: (change) => change(),
     freeLocks: () => Promise.resolve(),
-    countConnections: () => connections,
+    countLosses: () => losses,
     async findAway() {
       const queried = await Promise.all(
         [...names].map(async (name) =>

@@ -48,6 +48,12 @@ const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
 export type DueAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
 /**
+ * So long after a lost connection, in milliseconds, schedules are compared thoroughly: a tick that was lost with the
+ * latest writes shows only once it is overdue.
+ */
+const DOUBT_MS = 120_000;
+
+/**
  * Channels of a job at most. What a job costs the queue is shared by the channels that an event goes to, and none waits
  * behind thousands.
  */
@@ -71,7 +77,8 @@ export class JobQueues {
   readonly #lookup: Queue<LookupJob>;
   readonly #checks = new Map<string, Queue<RegionJob>>();
   readonly #addRecheck = createRecheckAdder();
-  #reconciledConnections: number;
+  #reconciledLosses: number | null = null;
+  #doubtedUntil = 0;
 
   constructor(backend: QueueBackend) {
     this.#backend = backend;
@@ -79,7 +86,6 @@ export class JobQueues {
     this.#deliver = backend.createQueue<DeliverJob>(QUEUES.deliver);
     this.#maintain = backend.createQueue<MaintainJob>(QUEUES.maintain);
     this.#lookup = backend.createQueue<LookupJob>(QUEUES.lookup);
-    this.#reconciledConnections = backend.countConnections();
   }
 
   /**
@@ -113,8 +119,8 @@ export class JobQueues {
   }
 
   /**
-   * Makes every region's schedulers those of the occupied slots, thoroughly on request or after a new connection;
-   * returns how many had to be mended.
+   * Makes every region's schedulers those of the occupied slots, and returns how many had to be mended. It does so
+   * thoroughly on request, the first time, and for a while after a lost connection.
    */
   async reconcileSchedules(
     occupied: readonly ScheduleSlot[],
@@ -122,9 +128,11 @@ export class JobQueues {
     when: { nowMs: number; thorough: boolean },
   ): Promise<number> {
     let mended = 0;
-    // A replica that was promoted may have as many as there should be, of an earlier moment.
-    const connections = this.#backend.countConnections();
-    const thorough = when.thorough || connections !== this.#reconciledConnections;
+    // A replica that was promoted, or a server that crashed, may have as many as there should be, of an earlier moment.
+    const losses = this.#backend.countLosses();
+    const isFirst = this.#reconciledLosses === null;
+    if (!isFirst && losses !== this.#reconciledLosses) this.#doubtedUntil = performance.now() + DOUBT_MS;
+    const thorough = when.thorough || isFirst || performance.now() < this.#doubtedUntil;
     for (const [agentNo, region] of regions) {
       const entries = occupied.filter((entry) => entry.agentNo === agentNo);
       const { added, removed } = await reconcileQueue(this.checkQueue(region), entries, {
@@ -134,7 +142,7 @@ export class JobQueues {
       });
       mended += added + removed;
     }
-    this.#reconciledConnections = connections;
+    this.#reconciledLosses = losses;
     return mended;
   }
 

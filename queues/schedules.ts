@@ -3,8 +3,11 @@ import { EARLY_MS, slotStartMs, type ScheduleSlot } from '../core/checks/slots.t
 import type { QueueBackend } from './connection.ts';
 import type { RegionJob } from './payloads.ts';
 
-/** A scheduler whose next tick is overdue by more than this has lost its job, in milliseconds beyond its interval. */
-const OVERDUE_MS = 60_000;
+/**
+ * A scheduler whose next tick is overdue by more than this, in milliseconds beyond its interval, has lost its job. A
+ * tick that a killed worker had in its hand is read again after some 20 s.
+ */
+const OVERDUE_MS = 30_000;
 
 /**
  * Schedulers whose next tick lies further ahead than this and their interval, in milliseconds, are of a time that was
