@@ -15,7 +15,8 @@ export type Joined = { rootId: string; isSent: boolean };
  * locked: after its recovery nothing comes in its message. Null where the claimed one was not among them.
  *
  * All of them are locked before they are read: what came in the message of one, and whether the root has come in a
- * message itself, may change until then. In a chain of monitors that go down together both do.
+ * message itself, may change until then. In a chain of monitors that go down together both do. The locks are taken in
+ * the evaluator's order: monitors, then deliveries, and those of parents first.
  */
 export async function joinParent(
   database: Pick<Database, 'pool'>,
@@ -23,8 +24,10 @@ export async function joinParent(
   { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
 ): Promise<Joined | null> {
   return await inTransaction(database, async (run) => {
-    if (claimedId !== null) await run('SELECT FROM deliveries WHERE id = $1 FOR NO KEY UPDATE', [claimedId]);
+    const parents = await run(`SELECT FROM monitors WHERE no = $1 AND state = 'down' FOR SHARE`, [root.parentNo]);
+    if (parents.length === 0) return null;
     const rootId = await lockRoot(run, root.rootId);
+    if (claimedId !== null) await run('SELECT FROM deliveries WHERE id = $1 FOR NO KEY UPDATE', [claimedId]);
     const behind = await lockBehind(run, root, { claimedId, nowMs });
     const joined = await joinLocked(run, root, { rootId, behind, claimedId, nowMs });
     const claimed = joined.find(({ id }) => id === claimedId);
@@ -75,7 +78,7 @@ async function joinLocked(
   if (behind.length === 0) return [];
   return await run<{ id: string; isSent: boolean }>(
     `WITH parent AS MATERIALIZED (
-       SELECT id, sequence FROM monitors WHERE no = $1 AND state = 'down' FOR SHARE
+       SELECT id, sequence FROM monitors WHERE no = $1
      ), root AS MATERIALIZED (
        SELECT r.id, r.attempts > 0 AS "isSent" FROM parent p, deliveries o, deliveries r
        WHERE o.id = $3 AND (o.monitor_id <> p.id OR (o.message #>> '{detail,sequence}')::integer = p.sequence)
