@@ -110,8 +110,9 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
   const names = new Set<string>();
   let isClosing = false;
   let losses = 0;
-  // Errors of connections that are being closed do not matter.
+  // Errors of connections that are being closed do not matter; any other may be that of a lost one.
   const onError = (error: Error) => {
+    losses += 1;
     if (!isClosing) options.onError(error);
   };
   // One connection for statements and one for LISTEN: a worker's statements then never wait for each other's locks.
@@ -123,10 +124,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       connectionTimeoutMillis,
       query_timeout: QUERY_TIMEOUT_MS,
     });
-    pool.on('error', (error) => {
-      losses += 1;
-      onError(error);
-    });
+    pool.on('error', onError);
     pools.push(pool);
     return pool;
   };
@@ -188,7 +186,7 @@ function redisBackend({
     return client;
   };
   const producers = new Map<string, Redis>();
-  // Those of the first connection are none, and a server that stays away loses nothing more.
+  // The first connection is not a loss, and a server that stays away loses nothing more.
   const countingLosses = (client: Redis) => client.once('ready', () => client.on('ready', () => void (losses += 1)));
   const producerOf = (tag: string) => {
     const key = servers.isCluster ? tag : '';

@@ -49,7 +49,7 @@ export type DueAttempt = { deliveryId: string; channelId: string; attempt: numbe
 
 /**
  * So long after a lost connection, in milliseconds, schedules are compared thoroughly: a tick that was lost with the
- * latest writes shows only once it is overdue.
+ * latest writes shows only once it is overdue. One of a longer interval is found by the next thorough round.
  */
 const DOUBT_MS = 120_000;
 

@@ -87,6 +87,9 @@ const RELEASES_BEHIND = `, ${releaseBehind(
   '(SELECT max(finished_at) FROM made)',
 )}`;
 
+const FAILED_AT_FIRST = `SELECT id FROM deliveries
+  WHERE id = ANY ($1::text[]) AND outcome = 'failed' AND attempts_before = 0`;
+
 /** In the order of the parameters of the statement that records attempts, an array each. */
 const RECORDED_COLUMNS = [
   'deliveryId',
@@ -365,6 +368,13 @@ export async function recordAttempts(database: Database, made: readonly Recorded
      RETURNING d.id, d.attempts`,
     RECORDED_COLUMNS.map((column) => made.map((attempt) => attempt[column])),
   );
+  const failed = made.filter(({ outcome }) => outcome === 'failed');
+  // What came in their messages while the statement waited for that is not seen by it.
+  if (failed.length > 0)
+    await runOn(database.pool)(`WITH ${releaseBehind(FAILED_AT_FIRST, '$2::bigint')} SELECT`, [
+      failed.map(({ deliveryId }) => deliveryId),
+      Math.max(...failed.map(({ finishedAtMs }) => finishedAtMs)),
+    ]);
   const recorded = new Set(rows.map(({ id, attempts }) => `${id}-${attempts}`));
   return made.map(({ deliveryId, attempt }) => recorded.has(`${deliveryId}-${attempt}`));
 }

@@ -78,6 +78,13 @@ export async function settleHeld(
     ],
   );
   const outcomes = new Map(settled.map(({ id, outcome }) => [id, outcome]));
+  const dropped = settled.flatMap(({ id, outcome }) => (outcome === 'dropped' ? [id] : []));
+  // What came in their messages while the statement waited for that is not seen by it.
+  if (dropped.length > 0)
+    await run(`WITH ${releaseBehind('SELECT unnest($1::text[])', '$2::bigint', 'h.unless_acknowledged')} SELECT`, [
+      dropped,
+      nowMs,
+    ]);
   return claimed.map(({ deliveryId }) => outcomes.get(deliveryId) ?? 'open');
 }
 

@@ -110,7 +110,7 @@ export type ParentStatus = {
   /** The number of its monitor; null where that is gone. */
   monitorNo: number | null;
   /** A monitor that it depends on, which is down, and that the channel was sent, or is to be sent, as `rootId`. */
-  parent: { no: number; id: string; rootId: string } | null;
+  parent: { no: number; id: string; rootId: string; rootNo: number } | null;
   /** What the alert itself waits for; null where that is no parent. */
   hold: { awaitsOwn: boolean; sinceMs: number } | null;
   /** Whether the alert says that more monitors are behind its own. */
@@ -144,14 +144,14 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<P
        EXISTS (SELECT FROM parent_holds h JOIN deliveries o ON o.id = h.delivery_id
          WHERE h.monitor_id = $3 AND h.joined_id IS NULL AND h.awaits_own AND o.channel_id = $2
            AND o.outcome = 'pending' AND o.id <> $1) AS "isOtherWaiting",
-       (SELECT json_build_object('no', p.no, 'id', p.id, 'rootId', r.id)
+       (SELECT json_build_object('no', p.no, 'id', p.id, 'rootId', r.id, 'rootNo', q.no)
         FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
           JOIN monitors p ON p.no = e.parent_no AND p.state = 'down'
           JOIN deliveries o ON o.channel_id = $2 AND o.monitor_id = p.id AND o.event = 'monitor.down'
             AND o.message ->> 'drill' IS NULL AND (o.message #>> '{detail,sequence}')::integer = p.sequence
             AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = o.id)
           LEFT JOIN parent_holds j ON j.delivery_id = o.id
-          JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id)
+          JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id) JOIN monitors q ON q.id = r.monitor_id
         WHERE m.id = $3 AND ${TAKES_BEHIND('$1')}
         ORDER BY p.id, o.no LIMIT 1) AS parent`,
     [alert.deliveryId, alert.channelId, alert.monitorId],
@@ -311,7 +311,7 @@ export async function makeDue(run: Run, deliveryIds: readonly string[], nowMs: n
   );
 }
 
-/** Deletes what was recorded of waits that ended otherwise, such as by a recovery; returns how many. */
+/** Deletes what was recorded of waits that ended otherwise, such as by a recovery. */
 export async function deleteEndedHolds(run: Run): Promise<void> {
   await run(
     `DELETE FROM parent_holds h USING deliveries d

@@ -1,73 +1,86 @@
 import { MOST_BEHIND_NAMED, type Behind } from '../../core/alerts/parents.ts';
-import type { Database } from '../database.ts';
-import { inTransaction, type Run } from '../sql.ts';
+import type { Run } from '../sql.ts';
 import { TAKES_BEHIND } from './parent-holds.ts';
 
-/** A parent and the delivery in whose message what is behind it comes. */
-export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string };
+/**
+ * A parent, and the delivery in whose message what is behind it comes; `rootNo` is the monitor that this one is of.
+ */
+export type Root = { channelId: string; parentNo: number; parentId: string; rootId: string; rootNo: number };
 
 /** In which message the claimed alert has come, and whether that had been sent before. */
 export type Joined = { rootId: string; isSent: boolean };
 
 /**
- * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed one among
- * them, whose attempt was not made. They are `superseded`, and each keeps the delivery that it came in. The parent is
- * locked: after its recovery nothing comes in its message. Null where the claimed one was not among them.
+ * Has all alerts of a channel that wait behind this monitor, which is down, come in its message. The claimed alert is
+ * among them; its attempt counts as not made. They are `superseded`, and each keeps the delivery that it came in. Null
+ * where the claimed one was not among them. Run it in a transaction.
  *
- * All of them are locked before they are read: what came in the message of one, and whether the root has come in a
- * message itself, may change until then. In a chain of monitors that go down together both do. The locks are taken in
- * the evaluator's order: monitors, then deliveries, and those of parents first.
+ * The parent and the monitor of the root are locked: after their recoveries nothing comes in the message. All alerts are
+ * locked before they are read: what came in the message of one, and whether the root has come in a message itself, may
+ * change until then. In a chain of monitors that go down together both do. The locks are taken in the evaluator's order:
+ * monitors, then deliveries, and those of parents first.
  */
 export async function joinParent(
-  database: Pick<Database, 'pool'>,
+  run: Run,
   root: Root,
   { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
 ): Promise<Joined | null> {
-  return await inTransaction(database, async (run) => {
-    const parents = await run(`SELECT FROM monitors WHERE no = $1 AND state = 'down' FOR SHARE`, [root.parentNo]);
-    if (parents.length === 0) return null;
-    const rootId = await lockRoot(run, root.rootId);
-    if (claimedId !== null) await run('SELECT FROM deliveries WHERE id = $1 FOR NO KEY UPDATE', [claimedId]);
-    const behind = await lockBehind(run, root, { claimedId, nowMs });
-    const joined = await joinLocked(run, root, { rootId, behind, claimedId, nowMs });
-    const claimed = joined.find(({ id }) => id === claimedId);
-    return claimed === undefined ? null : { rootId, isSent: claimed.isSent };
-  });
+  if (!(await lockDown(run, [root.parentNo, root.rootNo]))) return null;
+  const { rootId, rootNo } = await lockRoot(run, root);
+  if (rootNo !== root.rootNo && !(await lockDown(run, [rootNo]))) return null;
+  if (claimedId !== null) await run('SELECT FROM deliveries WHERE id = $1 FOR NO KEY UPDATE', [claimedId]);
+  const behind = await lockBehind(run, root, { rootId, claimedId, nowMs });
+  const joined = await joinLocked(run, root, { rootId, behind, claimedId, nowMs });
+  const claimed = joined.find(({ id }) => id === claimedId);
+  return claimed === undefined ? null : { rootId, isSent: claimed.isSent };
 }
 
-/** Locks a delivery, or the one in whose message it comes by now, and returns that. */
-async function lockRoot(run: Run, deliveryId: string): Promise<string> {
-  await run('SELECT FROM deliveries WHERE id = $1 FOR SHARE', [deliveryId]);
-  const [joined] = await run<{ rootId: string }>(
-    'SELECT joined_id AS "rootId" FROM parent_holds WHERE delivery_id = $1 AND joined_id IS NOT NULL',
-    [deliveryId],
+/** Keeps monitors down until the transaction ends; false where one of them is not. */
+async function lockDown(run: Run, monitorNos: readonly number[]): Promise<boolean> {
+  const down = await run(`SELECT FROM monitors WHERE no = ANY ($1::int[]) AND state = 'down' ORDER BY no FOR SHARE`, [
+    monitorNos,
+  ]);
+  return down.length === new Set(monitorNos).size;
+}
+
+/** Locks the root, or the delivery in whose message that comes by now, and returns which one it is. */
+async function lockRoot(
+  run: Run,
+  { rootId, rootNo }: Pick<Root, 'rootId' | 'rootNo'>,
+): Promise<Pick<Root, 'rootId' | 'rootNo'>> {
+  await run('SELECT FROM deliveries WHERE id = $1 FOR SHARE', [rootId]);
+  const [joined] = await run<Pick<Root, 'rootId' | 'rootNo'>>(
+    `SELECT r.id AS "rootId", m.no AS "rootNo" FROM parent_holds j JOIN deliveries r ON r.id = j.joined_id
+       JOIN monitors m ON m.id = r.monitor_id
+     WHERE j.delivery_id = $1`,
+    [rootId],
   );
-  return joined === undefined ? deliveryId : await lockRoot(run, joined.rootId);
+  return joined === undefined ? { rootId, rootNo } : await lockRoot(run, joined);
 }
 
 /** Locks the alerts that wait behind a parent, and returns their ids; what others hold is skipped. */
 async function lockBehind(
   run: Run,
   { channelId, parentNo }: Root,
-  { claimedId, nowMs }: { claimedId: string | null; nowMs: number },
+  { rootId, claimedId, nowMs }: { rootId: string; claimedId: string | null; nowMs: number },
 ): Promise<string[]> {
   const behind = await run<{ id: string }>(
     `SELECT d.id FROM monitor_dependencies e JOIN monitors m ON m.no = e.monitor_no
        JOIN deliveries d ON d.channel_id = $1 AND d.monitor_id = m.id AND d.outcome = 'pending'
        JOIN held_deliveries h ON h.delivery_id = d.id AND h.summary_id IS NULL AND h.released_at IS NULL
-     WHERE e.parent_no = $2 AND e.mode = 'hold' AND d.event <> 'monitor.up'
+     WHERE e.parent_no = $2 AND e.mode = 'hold' AND d.event <> 'monitor.up' AND d.id <> $5
        AND (d.id = $3 OR (h.reason = 'parent' AND d.attempts = d.attempts_before
          AND coalesce(d.claimed_until, 0) <= $4))
        AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id)
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
-    [channelId, parentNo, claimedId, nowMs],
+    [channelId, parentNo, claimedId, nowMs, rootId],
   );
   return behind.map(({ id }) => id);
 }
 
 async function joinLocked(
   run: Run,
-  parent: Root,
+  { parentId }: Root,
   {
     rootId,
     behind,
@@ -77,34 +90,31 @@ async function joinLocked(
 ): Promise<{ id: string; isSent: boolean }[]> {
   if (behind.length === 0) return [];
   return await run<{ id: string; isSent: boolean }>(
-    `WITH parent AS MATERIALIZED (
-       SELECT id, sequence FROM monitors WHERE no = $1
-     ), root AS MATERIALIZED (
-       SELECT r.id, r.attempts > 0 AS "isSent" FROM parent p, deliveries o, deliveries r
-       WHERE o.id = $3 AND (o.monitor_id <> p.id OR (o.message #>> '{detail,sequence}')::integer = p.sequence)
-         AND r.id = $7 AND ${TAKES_BEHIND('$5')}
+    `WITH root AS MATERIALIZED (
+       SELECT r.id, r.attempts > 0 AS "isSent" FROM deliveries r JOIN monitors m ON m.id = r.monitor_id
+       WHERE r.id = $2 AND (r.message #>> '{detail,sequence}')::integer = m.sequence AND ${TAKES_BEHIND('$4')}
      ), behind AS MATERIALIZED (
        SELECT d.id, d.monitor_id, (d.message #>> '{detail,sequence}')::integer AS sequence FROM deliveries d, root
-       WHERE d.id = ANY ($4::text[])
+       WHERE d.id = ANY ($3::text[])
      ), joined AS (
-       UPDATE deliveries d SET outcome = 'superseded', finished_at = $6, claimed_until = NULL,
+       UPDATE deliveries d SET outcome = 'superseded', finished_at = $5, claimed_until = NULL,
          attempts = d.attempts_before
        FROM behind b WHERE d.id = b.id
      ), unmade AS (
        DELETE FROM delivery_attempts a USING deliveries d
-       WHERE d.id = $5 AND d.id IN (SELECT id FROM behind) AND a.delivery_id = d.id AND a.attempt > d.attempts_before
+       WHERE d.id = $4 AND d.id IN (SELECT id FROM behind) AND a.delivery_id = d.id AND a.attempt > d.attempts_before
      ), named AS (
-       UPDATE held_deliveries h SET reason = 'parent', held_by = $2 FROM behind b WHERE h.delivery_id = b.id
+       UPDATE held_deliveries h SET reason = 'parent', held_by = $1 FROM behind b WHERE h.delivery_id = b.id
      ), moved AS (
-       UPDATE parent_holds h SET joined_id = r.id, parent_id = $2 FROM root r
+       UPDATE parent_holds h SET joined_id = r.id, parent_id = $1 FROM root r
        WHERE h.joined_id IN (SELECT id FROM behind)
      ), held AS (
        INSERT INTO parent_holds (delivery_id, monitor_id, sequence, parent_id, joined_id, since, awaits_own)
-       SELECT b.id, b.monitor_id, b.sequence, $2, r.id, $6, false FROM behind b, root r
-       ON CONFLICT (delivery_id) DO UPDATE SET parent_id = $2, joined_id = excluded.joined_id
+       SELECT b.id, b.monitor_id, b.sequence, $1, r.id, $5, false FROM behind b, root r
+       ON CONFLICT (delivery_id) DO UPDATE SET parent_id = $1, joined_id = excluded.joined_id
      )
      SELECT b.id, r."isSent" FROM behind b, root r`,
-    [parent.parentNo, parent.parentId, parent.rootId, behind, claimedId, nowMs, rootId],
+    [parentId, rootId, behind, claimedId, nowMs],
   );
 }
 

@@ -21,7 +21,7 @@ import { joinParent, readBehind, type Joined } from '../../models/alerts/parent-
 import type { Database } from '../../models/database.ts';
 import { readParents } from '../../models/monitors/dependencies.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
-import { runOn, type Run } from '../../models/sql.ts';
+import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
 import type { DueAttempt } from '../../queues/job-queues.ts';
 
@@ -60,12 +60,15 @@ export async function decideByParents(
     return { outcome: 'quiet', attempts: [], isUpdate };
   }
   if (parent !== null) {
-    const root = { channelId: claimed.channelId, parentNo: parent.no, parentId: parent.id, rootId: parent.rootId };
-    const joined = await joinParent(database, root, { claimedId: claimed.deliveryId, nowMs });
-    if (joined === null) return SENT;
-    const isUpdated = joined.isSent && claimed.channelType !== 'webhook';
-    const attempts = isUpdated ? await planUpdate(run, joined, { newId, nowMs }) : [];
-    return { outcome: 'joined', attempts, isUpdate };
+    const { no: parentNo, id: parentId, rootId, rootNo } = parent;
+    const root = { channelId: claimed.channelId, parentNo, parentId, rootId, rootNo };
+    const attempts = await inTransaction(database, async (locking) => {
+      const joined = await joinParent(locking, root, { claimedId: claimed.deliveryId, nowMs });
+      if (joined === null) return null;
+      const isUpdated = joined.isSent && claimed.channelType !== 'webhook';
+      return isUpdated ? await planUpdate(locking, joined, { newId, nowMs }) : [];
+    });
+    return attempts === null ? SENT : { outcome: 'joined', attempts, isUpdate };
   }
   const dueAtMs = await findLaterMoment(run, { claimed, monitorNo, hold }, nowMs);
   if (dueAtMs !== null) {
@@ -144,7 +147,13 @@ export async function fillBehind(
   const run = runOn(database.pool);
   const followed = await findFollowed(run, deliveryId);
   const rootId = followed?.rootId ?? deliveryId;
-  await joinParent(database, { channelId, parentNo, parentId: monitorId, rootId }, { claimedId: null, nowMs });
+  await inTransaction(database, (locking) =>
+    joinParent(
+      locking,
+      { channelId, parentNo, parentId: monitorId, rootId, rootNo: parentNo },
+      { claimedId: null, nowMs },
+    ),
+  );
   const behind = await readBehind(run, rootId);
   if (behind === null) {
     if (followed?.isUpdate !== true) return claimed;

@@ -10,19 +10,19 @@ type Waiting<Job, Outcome> = { job: Job; settled: PromiseWithResolvers<Outcome> 
 
 /**
  * Shares transactions among jobs. Nothing waits on purpose: a job that comes alone goes out at once, and those that
- * come while PostgreSQL is busy go into the next transaction together. So a storm of small jobs is kept up with.
+ * come while PostgreSQL is busy go into the next transaction together. This keeps up with a storm of small jobs.
  */
 export class SharedTransactions<Job extends { results: readonly unknown[] }, Outcome> {
   readonly #run: (jobs: readonly Job[]) => Promise<Outcome>;
   readonly #waiting: Waiting<Job, Outcome>[] = [];
   #underWay = 0;
 
-  /** `run` makes one transaction of jobs; all of them get what came of it. */
+  /** `run` decides jobs in one transaction; each job gets its outcome. */
   constructor(run: (jobs: readonly Job[]) => Promise<Outcome>) {
     this.#run = run;
   }
 
-  /** Resolves once the job's transaction is committed; rejects with what made it fail. */
+  /** Resolves once the job's transaction is committed and announced; rejects with what made it fail. */
   add(job: Job): Promise<Outcome> {
     const settled = Promise.withResolvers<Outcome>();
     this.#waiting.push({ job, settled });
@@ -52,15 +52,28 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
 
   /**
    * Where jobs fail together, one of them may be wrong: each then has a transaction of its own. Not so where the
-   * database is away.
+   * database is away, or goes away meanwhile.
    */
   async #settle(group: readonly Waiting<Job, Outcome>[]): Promise<void> {
+    const failed = await this.#settleTogether(group);
+    if (failed === null) return;
+    let reason = failed.error;
+    for (const one of group) {
+      const own = group.length > 1 && !isDatabaseAway(reason) ? await this.#settleTogether([one]) : { error: reason };
+      if (own === null) continue;
+      reason = own.error;
+      one.settled.reject(reason);
+    }
+  }
+
+  /** Null where the transaction was committed, and its jobs are settled. */
+  async #settleTogether(group: readonly Waiting<Job, Outcome>[]): Promise<{ error: unknown } | null> {
     try {
       const outcome = await this.#run(group.map(({ job }) => job));
       for (const { settled } of group) settled.resolve(outcome);
+      return null;
     } catch (error) {
-      if (group.length > 1 && !isDatabaseAway(error)) for (const one of group) await this.#settle([one]);
-      else for (const { settled } of group) settled.reject(error);
+      return { error };
     }
   }
 }

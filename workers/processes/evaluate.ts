@@ -10,7 +10,7 @@ import { announce, announceRechecks } from '../incidents/record-changes.ts';
 import { SharedTransactions } from '../incidents/shared-transactions.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
-/** Jobs in hand at a time. */
+/** Jobs in hand at a time, which share transactions; those of a killed evaluator wait for their locks to expire. */
 const JOBS_AT_ONCE = 64;
 
 /** A killed evaluator's batch goes to another one after this; both may work on it, repeats change nothing (D-40). */
@@ -44,7 +44,7 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
     const { stored, transitions, rechecks } = outcome;
     return { jobs: jobs.length, stored, transitions: transitions.length, rechecks: rechecks.length };
   });
-  const worker = backend.createWorker<EvaluateJob>(QUEUES.evaluate, (job) => transactions.add(open(job)), {
+  const worker = backend.createWorker<EvaluateJob>(QUEUES.evaluate, async (job) => await transactions.add(open(job)), {
     concurrency: JOBS_AT_ONCE,
     lockDurationMs: LOCK_MS,
     onFailed: (job, error) =>

@@ -46,10 +46,12 @@ async function prepareChain(t: ExecutionContext) {
   }));
   if (router === undefined || inner === undefined || shop === undefined) throw new Error('There are three');
   const join = (parent: typeof router, claimed: typeof router) =>
-    joinParent(
-      database,
-      { ...parent, channelId, rootId: parent.alertId },
-      { claimedId: claimed.alertId, nowMs: now() },
+    inTransaction(database, (run) =>
+      joinParent(
+        run,
+        { ...parent, channelId, rootId: parent.alertId, rootNo: parent.parentNo },
+        { claimedId: claimed.alertId, nowMs: now() },
+      ),
     );
   const rootsOf = async () => {
     const holds = await database.pool.query<{ id: string; rootId: string | null }>(
@@ -100,4 +102,14 @@ test('nothing comes in a message that is dropped at the same moment', async (t) 
     return { waiting };
   });
   t.is(await dropped.waiting, null);
+});
+
+test('nothing comes in the message of a monitor that is up again', async (t) => {
+  const { database, router, inner, shop, join, rootsOf } = await prepareChain(t);
+  await join(router, inner);
+  await database.pool.query(`UPDATE monitors SET state = 'up', sequence = sequence + 1 WHERE no = $1`, [
+    router.parentNo,
+  ]);
+  t.is(await join(inner, shop), null);
+  t.is((await rootsOf()).get(shop.alertId), null);
 });

@@ -24,7 +24,7 @@ test('a job goes out at once, and those that come while two transactions are und
   t.deepEqual(groups, ['a', 'b']);
   ends[1]?.resolve('second');
   t.is(await jobs[1], 'second');
-  await Promise.resolve();
+  await new Promise((resolve) => setImmediate(resolve));
   t.deepEqual(groups, ['a', 'b', 'cde']);
   ends[2]?.resolve('third');
   t.deepEqual(await Promise.all(jobs.slice(2)), ['third', 'third', 'third']);
@@ -51,6 +51,24 @@ test('of jobs that fail together only the wrong one fails', async (t) => {
   const jobs = ['a', 'b', 'c', 'wrong', 'd'].map((name) => transactions.add(jobOf(name)));
   await t.throwsAsync(jobs[3] ?? Promise.resolve(), { message: 'refused' });
   t.deepEqual(await Promise.all(jobs.filter((_, index) => index !== 3)), [1, 1, 1, 1]);
+});
+
+test('once the database goes away, the other jobs of a group that failed are not tried', async (t) => {
+  let isAway = false;
+  const tried: number[] = [];
+  const transactions = new SharedTransactions<Job, number>((jobs) => {
+    tried.push(jobs.length);
+    const error = isAway ? Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) : new Error('wrong');
+    if (jobs.length > 1) isAway = true;
+    return Promise.reject(error);
+  });
+  const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => transactions.add(jobOf(name)));
+  const messages = await Promise.all(jobs.map((job) => t.throwsAsync(job)));
+  t.deepEqual(
+    messages.map((error) => error?.message),
+    ['wrong', 'wrong', 'refused', 'refused', 'refused'],
+  );
+  t.deepEqual(tried, [1, 1, 3, 1]);
 });
 
 test('where the database is away no job is tried by itself', async (t) => {
