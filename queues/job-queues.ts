@@ -48,8 +48,8 @@ const UNFINISHED = ['waiting', 'active', 'delayed'] as const;
 export type DueAttempt = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
 /**
- * So long after a lost connection, in milliseconds, schedules are compared thoroughly: a tick that was lost with the
- * latest writes shows only once it is overdue. One of a longer interval is found by the next thorough round.
+ * So long after a lost connection schedules are compared thoroughly, in milliseconds. A tick that was lost with the
+ * latest writes shows only once it is overdue; one of a longer interval is found by the next thorough round.
  */
 const DOUBT_MS = 120_000;
 

@@ -15,10 +15,10 @@ export type Joined = { rootId: string; isSent: boolean };
  * among them; its attempt counts as not made. They are `superseded`, and each keeps the delivery that it came in. Null
  * where the claimed one was not among them. Run it in a transaction.
  *
- * The parent and the monitor of the root are locked: after their recoveries nothing comes in the message. All alerts are
- * locked before they are read: what came in the message of one, and whether the root has come in a message itself, may
- * change until then. In a chain of monitors that go down together both do. The locks are taken in the evaluator's order:
- * monitors, then deliveries, and those of parents first.
+ * The parent and the monitor of the root are locked: after their recoveries nothing comes in the message. All alerts
+ * are locked before they are read: what came in the message of one, and whether the root has come in a message itself,
+ * may change until then. In a chain of monitors that go down together both do. The locks are taken in the evaluator's
+ * order: monitors, then deliveries, and those of parents first.
  */
 export async function joinParent(
   run: Run,

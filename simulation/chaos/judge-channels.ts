@@ -182,8 +182,8 @@ class ChannelJudge {
   }
 
   /**
-   * Whether a worker had an alert in its hand when the recovery was decided. Whatever became of it then, the recovery is
-   * sent.
+   * Whether a worker had an alert in its hand when the recovery was decided. Whatever became of it then, the recovery
+   * is sent.
    */
   #wasInHand(recovery: Reported, own: Delivery | undefined): boolean {
     const { detectedAtMs } = recovery;
