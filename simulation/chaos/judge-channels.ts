@@ -7,6 +7,9 @@ import type { Delivery, Transition } from './record.ts';
 /** Clocks of processes differ by no more than this, in milliseconds. */
 const CLOCK_MS = 250;
 
+/** A transaction sees what others commit for so long after the moment that it goes by, in milliseconds. */
+const TRANSACTION_MS = 2000;
+
 /** What was decided is committed, and what was claimed is looked at, within this where nothing is at fault. */
 const AT_WORK_MS = 10_000;
 
@@ -249,7 +252,7 @@ class ChannelJudge {
     }
     if (own.outcome !== 'superseded') return false;
     const { held, incident } = own;
-    const endedAtMs = this.#endedAtMs(own) + CLOCK_MS;
+    const endedAtMs = this.#endedAtMs(own);
     const acknowledgedAtMs = incident?.acknowledgedAtMs ?? Infinity;
     if (held?.unlessAcknowledged === true && acknowledgedAtMs <= endedAtMs) return true;
     return (held !== null || type === 'telegram') && (next?.detectedAtMs ?? Infinity) <= endedAtMs;
@@ -259,7 +262,10 @@ class ChannelJudge {
   #endedAtMs({ finishedAtMs, joinedId, held }: Delivery): number {
     const messages = [joinedId, held?.summaryId].flatMap((id) => this.#byId.get(id ?? '') ?? []);
     const dropped = messages.filter(({ outcome }) => outcome === 'superseded');
-    return Math.max(finishedAtMs ?? 0, ...dropped.map((message) => message.finishedAtMs ?? 0));
+    return Math.max(
+      (finishedAtMs ?? 0) + CLOCK_MS,
+      ...dropped.map((message) => (message.finishedAtMs ?? 0) + TRANSACTION_MS),
+    );
   }
 
   /** What a rule delays is sent then, and only if it is still true and not acknowledged. */
@@ -364,7 +370,9 @@ class ChannelJudge {
   /** Whether an alert's monitor had changed again before the message that it came in was dropped for a newer change. */
   #hasChangedBefore({ monitorId, sequence }: Delivery, root: Delivery): boolean {
     const next = this.#transitionsOf(monitorId ?? '').find((each) => each.sequence === (sequence ?? 0) + 1);
-    return root.outcome === 'superseded' && (next?.detectedAtMs ?? Infinity) <= (root.finishedAtMs ?? 0) + CLOCK_MS;
+    return (
+      root.outcome === 'superseded' && (next?.detectedAtMs ?? Infinity) <= (root.finishedAtMs ?? 0) + TRANSACTION_MS
+    );
   }
 
   #timeoutMs(monitorIds: readonly string[]): number {
