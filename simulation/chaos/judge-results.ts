@@ -43,14 +43,16 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
     figures.requests += requests.length;
     figures['of them with results that may be lost'] += requests.length - toBeThere.length;
     const sources = facts.record.sources.filter((source) => source.monitorId === monitorId);
-    // Of a tick that is measured twice there is one result, and then no tick of any source is without one.
+    // Of a tick that is measured twice there is one result, and no source is without one in the interval before.
     const isRepeat = (atMs: number) =>
-      requests.some((other) => other.atMs < atMs && other.atMs > atMs - REPEATED_MS) &&
-      sources.every(({ agentNo }) => {
-        const [fromMs, toMs] = [atMs - 2 * intervalSeconds * 1000, atMs + 2 * intervalSeconds * 1000];
-        const due = results.filter((result) => result.agentNo === agentNo && isIn({ fromMs, toMs }, result.dueAtMs));
-        return longestGap([fromMs, ...due.map(({ dueAtMs }) => dueAtMs), toMs]) <= intervalSeconds * 1000 + CLOCK_MS;
-      });
+      requests.filter((other) => other.atMs <= atMs && other.atMs > atMs - REPEATED_MS).length > 1 &&
+      sources.every(({ agentNo }) =>
+        results.some(
+          (result) =>
+            result.agentNo === agentNo &&
+            isIn({ fromMs: atMs - intervalSeconds * 1000 + 1, toMs: atMs + CLOCK_MS }, result.dueAtMs),
+        ),
+      );
     const missing = withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs);
     for (const atMs of missing.filter((missed) => !isRepeat(missed))) {
       found.push({
