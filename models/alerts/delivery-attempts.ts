@@ -87,6 +87,7 @@ const RELEASES_BEHIND = `, ${releaseBehind(
   '(SELECT max(finished_at) FROM made)',
 )}`;
 
+/** SQL: of these deliveries those that have failed and were not sent before. */
 const FAILED_AT_FIRST = `SELECT id FROM deliveries
   WHERE id = ANY ($1::text[]) AND outcome = 'failed' AND attempts_before = 0`;
 

@@ -173,14 +173,11 @@ class ChannelJudge {
     return earlier
       .slice(lastUp + 1)
       .some(
-        (trouble) =>
-          trouble.summaries.length > 0 ||
-          this.#isSaidByFlapping(trouble) ||
-          (trouble.own !== undefined &&
-            (trouble.own.startedAtMs !== null ||
-              trouble.own.held === null ||
-              trouble.own.held.reason === 'flapping')) ||
-          this.#byId.has(trouble.own?.held?.summaryId ?? ''),
+        ({ own, summaries, monitorId, sequence }) =>
+          summaries.length > 0 ||
+          this.#isSaidByFlapping({ monitorId, sequence }) ||
+          (own !== undefined && (own.startedAtMs !== null || own.held === null || own.held.reason === 'flapping')) ||
+          this.#byId.has(own?.held?.summaryId ?? ''),
       );
   }
 
@@ -191,7 +188,7 @@ class ChannelJudge {
   #wasInHand(recovery: Reported, own: Delivery | undefined): boolean {
     const { detectedAtMs } = recovery;
     const finishedAtMs = own?.finishedAtMs ?? null;
-    return finishedAtMs !== null && finishedAtMs > detectedAtMs && !this.#isLate(detectedAtMs, finishedAtMs);
+    return finishedAtMs !== null && finishedAtMs > detectedAtMs && finishedAtMs <= detectedAtMs + TRANSACTION_MS;
   }
 
   #isTold({ own, summaries, monitorId, sequence }: Reported): boolean {
@@ -346,7 +343,7 @@ class ChannelJudge {
       .flatMap((parentId) => this.#transitionsOf(parentId))
       .findLast(
         ({ from, detectedAtMs }) =>
-          from === 'down' && detectedAtMs > createdAtMs && this.#isLate(detectedAtMs, startedAtMs ?? 0),
+          from === 'down' && detectedAtMs > createdAtMs && detectedAtMs < (startedAtMs ?? 0) - TRANSACTION_MS,
       );
     if (recovered === undefined) {
       const untilMs = startedAtMs ?? (outcome === 'superseded' ? createdAtMs : (finishedAtMs ?? createdAtMs));

@@ -392,8 +392,8 @@ test('after the recovery of its parent an alert needs a new result, once that re
       record: { ...run.record, transitions: [...run.record.transitions, ...ofParent] },
     };
   };
-  t.false(findingsOf(startedAt(44)).includes('holds broken'));
-  t.true(findingsOf(startedAt(56)).includes('holds broken'));
+  t.false(findingsOf(startedAt(43)).includes('holds broken'));
+  t.true(findingsOf(startedAt(46)).includes('holds broken'));
 });
 
 test('what a slow machine brings about as well says nothing of the service, what no slowness explains does', (t) => {
