@@ -1,7 +1,8 @@
 import type { components, paths } from '../../api/schema.generated.ts';
 import { Failure, nextCursor, type Page } from './answer.ts';
 import { BASE_PATH } from './base-path.ts';
-import { csrfToken, loseSession } from './session-state.ts';
+import { liveState } from './live-stream.ts';
+import { csrfToken, loseSession, loseSessionAfter } from './session-state.ts';
 
 /** The resources of the API, by its description. */
 export type Schemas = components['schemas'];
@@ -94,6 +95,9 @@ export type RequestOptions = {
 /** The timeout of a request, longer than any documented operation takes. */
 const PATIENCE_MS = 30_000;
 
+/** How long an open stream has to say why a session ended, after a request was refused for it, in milliseconds. */
+const REASON_MS = 2000;
+
 const UNREACHABLE = 'can’t reach the server. Try again';
 
 /** Statuses of a proxy that does not reach the service; the service itself sends an error beside them. */
@@ -125,7 +129,10 @@ export async function requestPage<T>(
   const json =
     response.headers.get('content-type')?.includes('json') === true && text !== '' ? JSON.parse(text) : undefined;
   if (response.ok) return { answer: json, next: nextCursor(response.headers.get('link')) };
-  if (response.status === 401 && !answersOwn401) loseSession();
+  if (response.status === 401 && !answersOwn401) {
+    if (liveState.peek() === 'live') loseSessionAfter(REASON_MS);
+    else loseSession();
+  }
   throw failureOf(response, json ?? {});
 }
 

@@ -1,4 +1,8 @@
+import { signal } from '@preact/signals';
 import { BASE_PATH } from './base-path.ts';
+
+/** Where the shown data come from: the stream, polling, or nowhere while the service is away. */
+export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');
 
 /**
  * The kinds of objects that the stream reports. A deleted one has only `id` and `deleted`; `maintenance` is a window,

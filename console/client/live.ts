@@ -10,12 +10,9 @@ import {
   type RequestOptions,
   type Schemas,
 } from './api.ts';
-import { LiveStream, type Change, type LiveKind } from './live-stream.ts';
+import { LiveStream, liveState, type Change, type LiveKind } from './live-stream.ts';
 import { session } from './session-state.ts';
 import { loadSession } from './session.ts';
-
-/** Where the shown data come from: the stream, polling, or nowhere while the service is away. */
-export const liveState = signal<'connecting' | 'live' | 'polling' | 'away'>('connecting');
 
 /**
  * All monitors in the order of the API; null until they are loaded. Every change makes a new list that shares its

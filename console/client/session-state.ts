@@ -37,6 +37,14 @@ export function loseSession(reason: EndReason = 'ended'): void {
   session.value = null;
 }
 
+/** Ends the present session after a time, unless something else ended or renewed it by then. */
+export function loseSessionAfter(ms: number): void {
+  const refused = session.peek();
+  setTimeout(() => {
+    if (session.peek() === refused) loseSession();
+  }, ms);
+}
+
 /** The session; throws without one. For pages that need a session. */
 export function signedIn(): Session {
   const { value } = session;

@@ -1,4 +1,5 @@
-import { liveState, updatedAtMs } from '../client/live.ts';
+import { liveState } from '../client/live-stream.ts';
+import { updatedAtMs } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
 import { Icon, Logo, type IconName } from '../parts/icon.tsx';
 import { formatTime } from '../parts/time.tsx';

@@ -3,7 +3,7 @@ import { Component, type ComponentChildren, type ComponentType } from 'preact';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { Failure } from '../client/answer.ts';
 import { request } from '../client/api.ts';
-import { liveState } from '../client/live.ts';
+import { liveState } from '../client/live-stream.ts';
 import { Button } from '../parts/button.tsx';
 import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
 import { Empty } from '../parts/page.tsx';

@@ -174,12 +174,11 @@ async function createMonitors(
   call: ApiClient,
   given: { hookUrl: string; scripts: readonly MonitorScript[]; targets: Targets },
 ): Promise<string[]> {
-  const channel = await call('POST', '/channels', { type: 'webhook', name: ON_CALL, url: given.hookUrl });
-  if (channel.status !== 201) throw new Error(JSON.stringify(channel.json));
+  await whenCreated(() => call('POST', '/channels', { type: 'webhook', name: ON_CALL, url: given.hookUrl }));
   const ids: string[] = [];
   const agents = new Map(listOf(await call('GET', '/agents')).map((agent) => [agent['region'], agent['id']]));
   const create = async (script: MonitorScript): Promise<string> => {
-    const { status, json } = await call('POST', '/monitors', {
+    const monitor = {
       name: `Target ${script.index}`,
       target: given.targets.urlOf(script.index),
       interval_seconds: script.intervalSeconds,
@@ -191,9 +190,8 @@ async function createMonitors(
       check_spec: { assertions: [{ source: 'response_time', op: 'lt', value: `${SLOW_FROM_MS}` }] },
       tags: script.index % 2 === 1 ? [TAG] : [],
       depends_on: script.parent === null ? [] : [{ id: ids[script.parent], mode: 'hold' }],
-    });
-    if (status !== 201) throw new Error(JSON.stringify(json));
-    return json['id'];
+    };
+    return (await whenCreated(() => call('POST', '/monitors', monitor)))['id'];
   };
   let waiting = given.scripts;
   while (waiting.length > 0) {
@@ -203,4 +201,18 @@ async function createMonitors(
     waiting = waiting.filter(({ index }) => ids[index] === undefined);
   }
   return ids;
+}
+
+/**
+ * What a request created. It is sent again while the service asks for that: where the machine has much else to do, a
+ * request may find no connection in time.
+ */
+async function whenCreated<Json>(send: () => Promise<{ status: number; json: Json }>): Promise<Json> {
+  const answered = async () => {
+    const answer = await send();
+    return answer.status !== 503 && answer;
+  };
+  const { status, json } = await until(answered, { intervalMs: 1000 });
+  if (status !== 201) throw new Error(JSON.stringify(json));
+  return json;
 }

@@ -218,11 +218,19 @@ test.serial('the open page of a removed member says so within seconds, and a str
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByRole('button', { name: 'Join' }).click();
   await page.getByText('Live', { exact: true }).first().waitFor({ state: 'attached' });
+  // A request of the page that is refused before the stream says why leaves the stream its time, which stands still.
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + 1000);
+  await page.route('**/v1/incidents*', (route) => route.fulfill({ status: 401, json: { error: 'no session' } }));
+  const refused = page.waitForResponse((response) => response.status() === 401);
+  await page.getByRole('link', { name: 'Incidents' }).first().click();
+  await refused;
   await withClient(t.context.databaseUrl, async (client) => {
     const { rows } = await client.query<{ id: string }>(`SELECT id FROM users WHERE email = 'gone@shop.example'`);
     t.is((await owner(`/members/${rows[0]?.id}`, undefined, 'DELETE')).status, 204);
   });
   await page.getByText('You no longer have access to this account.').waitFor();
+  await page.clock.resume();
   await page.getByLabel('Email').fill('gone@shop.example');
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByRole('button', { name: 'Sign in' }).click();

@@ -46,7 +46,7 @@ test(
     const signalledAtMs = performance.now();
     const unready = await until(async () => {
       const answer = await get('/readyz');
-      return answer.status === 503 && answer;
+      return answer.status === 503 && answer.body.includes('"database":true') && answer;
     });
     t.like(unready, { connection: 'close', body: '{"status":"stopping","database":true,"queue":true}' });
     t.like(await get('/healthz'), { status: 200, connection: 'close' });

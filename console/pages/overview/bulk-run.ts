@@ -2,7 +2,8 @@ import { signal } from '@preact/signals';
 import { sortTags } from '../../../core/monitors/monitor.ts';
 import { Failure, listAll, sentenceOf } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
-import { liveState, loadAll, onChange } from '../../client/live.ts';
+import { liveState } from '../../client/live-stream.ts';
+import { loadAll, onChange } from '../../client/live.ts';
 import { session, signedIn } from '../../client/session-state.ts';
 import { bodyOf, without, type BulkAction, type Step } from './bulk-steps.ts';
 

@@ -27,6 +27,7 @@ test('a worker process is ready until it is stopped, and healthy to its end', as
     const response = await fetch(`http://127.0.0.1:${address.port}${path}`);
     return { status: response.status, body: await response.json() };
   };
+  await until(async () => (await get('/readyz')).status === 200);
   t.deepEqual(await get('/readyz'), { status: 200, body: { status: 'ready', database: true, queue: true } });
   stopping.abort();
   t.deepEqual(await get('/readyz'), { status: 503, body: { status: 'stopping', database: true, queue: true } });
