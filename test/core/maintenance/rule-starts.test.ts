@@ -100,6 +100,14 @@ const rules = oneof(
   tuple(constant('FREQ=HOURLY'), ...shared, part('BYMONTHDAY', signed(31)), part('BYDAY', someDays)),
 ).map((parts) => parts.join(''));
 
+/**
+ * Whether every other year of weeks is asked for from a day that may lie in a week of the year before or after. The
+ * other implementation then goes by the day's own year, and leaves out a start that fits the rule.
+ */
+function isOfTwoYears(rrule: string, start: string): boolean {
+  return /INTERVAL=[2-5].*BYWEEKNO/.test(rrule) && /-(?:12-(?:2[6-9]|3\d)|01-0[1-6])T/.test(start);
+}
+
 test('rules take place when another implementation of RFC 5545 says', (t) => {
   const starts = integer({ min: 0, max: 1500 }).map(
     (day) => `${new Date(Date.parse(START) + day * DAY_MS).toISOString().slice(0, 19)}Z`,
@@ -107,11 +115,20 @@ test('rules take place when another implementation of RFC 5545 says', (t) => {
   t.notThrows(() =>
     assert(
       property(rules, starts, (rrule, start) => {
-        if (readRule(rrule).ok) deepEqual(startsOf(rrule, { start }), otherStartsOf(rrule, start));
+        if (!readRule(rrule).ok || isOfTwoYears(rrule, start)) return;
+        deepEqual(startsOf(rrule, { start }), otherStartsOf(rrule, start));
       }),
       { numRuns: 100 },
     ),
   );
+});
+
+test('every other year of weeks counts from the year that the week of the start belongs to', (t) => {
+  t.deepEqual(startsOf('FREQ=YEARLY;INTERVAL=2;BYWEEKNO=1', { start: '2024-12-31T10:15:00Z', days: 1600 }), [
+    '2024-12-31T10:15',
+    '2027-01-05T10:15',
+    '2029-01-02T10:15',
+  ]);
 });
 
 test('a rule that is asked from a later time on takes place at the same times', (t) => {
