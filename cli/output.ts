@@ -1,3 +1,5 @@
+import { toIso } from '../core/time.ts';
+
 /**
  * Something that a command will not or cannot do; its message is the one line that the operator sees. Exit status 1.
  */
@@ -18,13 +20,15 @@ function describe(result: Record<string, unknown> | readonly Record<string, unkn
   return rows
     .map((row: Record<string, unknown>) =>
       Object.entries(row)
-        .map(([name, value]) => `${name}: ${present(value)}`)
+        .map(([name, value]) => `${name}: ${present(name, value)}`)
         .join('\n'),
     )
     .join('\n\n');
 }
 
-function present(value: unknown): string {
+/** Moments are Unix seconds in JSON, and for people a date and time in UTC. */
+function present(name: string, value: unknown): string {
   if (value === null) return '-';
+  if (typeof value === 'number' && name.endsWith('_at')) return toIso(value);
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

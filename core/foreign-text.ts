@@ -14,6 +14,9 @@ export function refused(message: string): { ok: false; message: string } {
   return { ok: false, message };
 }
 
+/** Direction overrides, which would let a text rearrange what stands around it. */
+export const DIRECTION_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/gu;
+
 /**
  * Text from outside made fit to be stored and shown. At most `maxLength` characters, no control characters (PostgreSQL
  * takes no NUL, logs and terminals no escape sequences), no halves of surrogate pairs.
@@ -24,6 +27,15 @@ export function cleanText(text: string, maxLength: number): string {
     .toWellFormed()
     .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
     .trim();
+}
+
+/** Undoes the escapes of a URL's part; a text with an invalid one stays as it is. */
+export function percentDecode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 const MAX_SHOWN = 60;

@@ -58,6 +58,16 @@ export const NOTHING_MORE = {
   chatMessageId: null,
 } as const satisfies Omit<ChatAttempt, keyof AttemptResult>;
 
+/** An attempt that could not be sent, and why. */
+export function notSent(outcome: 'retry' | 'failed', error: string): ChatAttempt {
+  return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
+}
+
+/** Why nothing is sent to a chat where the operator has something to put right. */
+export const NO_TELEGRAM = 'Telegram is not configured on this installation';
+export const NO_EMAIL = 'Email is not configured on this installation';
+export const SEALED_WEBHOOK = 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS';
+
 /** How much of an answer's body is stored, in bytes. */
 const STORED_BYTES = 1024;
 

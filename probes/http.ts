@@ -1,6 +1,6 @@
 import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed, HttpObservation } from '../core/checks/http/observation.ts';
-import type { FixedCause, Timings } from '../core/checks/verdict.ts';
+import { NO_TIMINGS, type FixedCause, type Timings } from '../core/checks/verdict.ts';
 import { STORED_BODY_BYTES, isLatin1 } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createProbeClient, type HttpAnswer, type HttpClient, type HttpExchange } from '../net/http-client.ts';
@@ -94,7 +94,6 @@ class HttpCheck {
   }
 }
 
-const NO_TIMINGS: Timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /** What one check measures from its start over all of its hops. */

@@ -2,7 +2,7 @@ import type { PatternSearch } from '../core/checks/http/assertion-check.ts';
 import { MS_OF_WORK, measureSearch } from '../core/checks/judge.ts';
 import type { TcpObservation } from '../core/checks/transport/observation.ts';
 import { readExpectedBytes, readPayload, type AnswerExpectation } from '../core/checks/transport/payload.ts';
-import type { Timings } from '../core/checks/verdict.ts';
+import { NO_TIMINGS } from '../core/checks/verdict.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { parseHostPort } from '../net/host-address.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
@@ -100,8 +100,6 @@ export function createTcpProbe(environment: ProbeEnvironment): (target: CheckTar
     return { ...measured, outcome: 'connected', latencyMs, answer: reader && { ...reader.collected(), end } };
   };
 }
-
-const NO_TIMINGS: Timings = { dnsMs: null, connectMs: null, tlsMs: null, firstByteMs: null, downloadMs: null };
 
 function unsupported(startedAt: number, reason: string): TcpObservation {
   return {

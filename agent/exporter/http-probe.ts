@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpAnswered } from '../../core/checks/http/observation.ts';
 import type { Timings } from '../../core/checks/verdict.ts';
+import { percentDecode } from '../../core/foreign-text.ts';
 import { checkTargetOf, type CheckTarget } from '../../core/monitors/monitor.ts';
-import { percentDecode } from '../../probes/http/request.ts';
 import type { Judge } from '../../probes/judging/judge.ts';
 import type { Pattern } from './fields.ts';
 import { exchange, type HopAnswer } from './http-exchange.ts';

@@ -21,7 +21,13 @@ import {
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { runOn } from '../../models/sql.ts';
-import { NOTHING_MORE, type ChatAttempt } from '../../notifications/attempt-result.ts';
+import {
+  NO_EMAIL,
+  NO_TELEGRAM,
+  SEALED_WEBHOOK,
+  notSent,
+  type ChatAttempt,
+} from '../../notifications/attempt-result.ts';
 import { buildEmail } from '../../notifications/email/alert.ts';
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
 import type { Email } from '../../notifications/email/sending.ts';
@@ -216,20 +222,16 @@ async function sendTo(
   { database, publicUrl, newId, sendTelegram, sendSlack, sendEmail }: ChatTestDependencies,
 ): Promise<ChatAttempt> {
   if (type === 'email') {
-    if (sendEmail === null) return unsent('Email is not configured on this installation');
+    if (sendEmail === null) return notSent('failed', NO_EMAIL);
     const unsubscribeUrl = buildUnsubscribeLink(id, publicUrl, database.secrets.seal);
     return await sendEmail(
       buildEmail({ to: connection, message, messageId: newId('dlv'), threadId: null, unsubscribeUrl }),
     );
   }
   if (type === 'telegram')
-    return sendTelegram === null
-      ? unsent('Telegram is not configured on this installation')
-      : await sendTelegram(connection, message);
+    return sendTelegram === null ? notSent('failed', NO_TELEGRAM) : await sendTelegram(connection, message);
   const webhookUrl = openOrNull(database, { channelId: id, sealedUrl: connection });
-  return webhookUrl === null
-    ? unsent('The webhook of the channel cannot be decrypted with the current SECRET_KEYS')
-    : await sendSlack(webhookUrl, message);
+  return webhookUrl === null ? notSent('failed', SEALED_WEBHOOK) : await sendSlack(webhookUrl, message);
 }
 
 /** The webhook of a Slack channel; null where its key has left the ring. */
@@ -239,8 +241,4 @@ function openOrNull(database: Database, sealed: { channelId: string; sealedUrl: 
   } catch {
     return null;
   }
-}
-
-function unsent(error: string): ChatAttempt {
-  return { ...NOTHING_MORE, outcome: 'failed', statusCode: null, durationMs: 0, error, response: null };
 }

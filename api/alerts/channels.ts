@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Channel, ChannelStatus, ChannelType, WebhookFormat, WebhookHeaders } from '../../core/alerts/channel.ts';
+import {
+  formatFields,
+  type Channel,
+  type ChannelStatus,
+  type ChannelType,
+  type WebhookFormat,
+  type WebhookHeaders,
+} from '../../core/alerts/channel.ts';
 import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
 import type { MonitorTags } from '../../core/monitors/monitor.ts';
 import {
@@ -276,14 +283,6 @@ function presentTags(tags: MonitorTags | null): components['schemas']['MonitorTa
   return 'any' in tags ? { any: [...tags.any] } : { all: [...tags.all] };
 }
 
-/** The format of a webhook's deliveries, as reads show it: nothing where it is the signed envelope. */
-function presentFormat(format: WebhookFormat): Pick<components['schemas']['Channel'], 'preset' | 'template'> {
-  if (format === null) return {};
-  if ('preset' in format) return { preset: format.preset };
-  const { method, contentType, body } = format.template;
-  return { template: { method, content_type: contentType, body } };
-}
-
 /** A rule in the order in which people read it: the database keeps another one. */
 function presentRule(rule: ChannelRule): components['schemas']['ChannelRule'] {
   const { events, tags, after_seconds, repeat_seconds, repeat_max, unless_acknowledged, quiet } = rule;
@@ -316,7 +315,7 @@ export function presentChannel(channel: Channel): components['schemas']['Channel
       report_timezone: channel.reportTimezone ?? 'UTC',
     }),
     ...(channel.headerNames.length > 0 && { header_names: [...channel.headerNames] }),
-    ...presentFormat(channel.format),
+    ...formatFields(channel.format),
     team_name: channel.teamName,
     channel_name: channel.channelName,
     ...(channel.type === 'webhook'

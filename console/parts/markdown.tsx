@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { DIRECTION_CONTROLS } from '../../core/foreign-text.ts';
 import { splitBlocks, splitInline, type Block, type Inline } from './markdown-blocks.ts';
 
 /** Direction controls could make a link's text run over the host that is shown behind it. */
-const DIRECTION_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/gu;
 
 /**
  * Renders Markdown as elements, never as HTML: what it does not know is shown as it was written. In a note, which

@@ -107,7 +107,7 @@ function ConnectionNotice() {
   );
 }
 
-/** A reminder to change the initial password. */
+/** A reminder to change a password that somebody else knows: the first one, or one of `user reset`. */
 function PasswordNotice() {
   const { password_changed_at: changedAt, has_password: hasPassword } = signedIn().user;
   if (changedAt !== null || !hasPassword || PAGES.settingsSection === undefined) return null;
@@ -120,7 +120,7 @@ function PasswordNotice() {
       "
     >
       <Icon name="key" class="size-4" />
-      <span>You’re using the initial password.</span>
+      <span>You’re using a password that was set for you.</span>
       <a class="font-medium underline underline-offset-2" href="/settings/account">
         Change it
       </a>

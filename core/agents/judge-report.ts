@@ -1,4 +1,4 @@
-import { CAUSES, type FixedCause, type Vote } from '../checks/verdict.ts';
+import { CAUSES, MAX_CAUSE, MAX_REASON, type FixedCause, type Vote } from '../checks/verdict.ts';
 import { cleanText, quote } from '../foreign-text.ts';
 import type { Report } from './requests.ts';
 import { UNSUPPORTED_BY_AGENT, type Inability } from './wire.ts';
@@ -86,10 +86,6 @@ const NO_VOTE = new Set([
   'icmp_socket',
   'bad_request',
 ]);
-
-/** Longest cause and sentence of an agent, in characters: what the evaluator keeps. */
-const MAX_CAUSE = 64;
-const MAX_REASON = 500;
 
 /** Why what an agent that cannot run a monitor says of it is no vote. */
 const INABILITIES = {

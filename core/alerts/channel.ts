@@ -149,6 +149,14 @@ export type WebhookTemplate = Readonly<{ method: 'POST' | 'PUT' | 'PATCH'; conte
 /** What a webhook is sent; null = the signed envelope. */
 export type WebhookFormat = Readonly<{ preset: WebhookPreset }> | Readonly<{ template: WebhookTemplate }> | null;
 
+/** A format in the fields of the API; none where it is the signed envelope. */
+export function formatFields(format: WebhookFormat) {
+  if (format === null) return {};
+  if ('preset' in format) return { preset: format.preset };
+  const { method, contentType, body } = format.template;
+  return { template: { method, content_type: contentType, body } };
+}
+
 /** The most characters of a template, and the most bytes that it may render. */
 export const MOST_TEMPLATE_LENGTH = 16_384;
 export const MOST_RENDERED_BYTES = 262_144;

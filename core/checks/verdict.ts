@@ -57,6 +57,19 @@ export type Timings = {
   downloadMs: number | null;
 };
 
+/** Of an exchange that got nowhere. */
+export const NO_TIMINGS: Timings = {
+  dnsMs: null,
+  connectMs: null,
+  tlsMs: null,
+  firstByteMs: null,
+  downloadMs: null,
+};
+
+/** Longest cause and reason that are stored, in characters. */
+export const MAX_CAUSE = 64;
+export const MAX_REASON = 500;
+
 /**
  * The verdict on one observation. `reason` is a sentence for people, without secrets; both are null for `up`, and
  * `cause` is null too where the probe itself crashed (no vote).

@@ -6,9 +6,8 @@ import type {
   Author,
   Compared,
   FieldChanges,
-  Fields,
 } from '../../core/accounts/audit-entry.ts';
-import type { Channel, WebhookFormat } from '../../core/alerts/channel.ts';
+import { formatFields, type Channel } from '../../core/alerts/channel.ts';
 import { describeRule } from '../../core/alerts/rules.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
@@ -270,14 +269,6 @@ export function channelFields(channel: Channel): Compared {
       ...formatFields(format),
     },
   };
-}
-
-/** What a webhook is sent, as it is recorded; nothing for the signed envelope. */
-export function formatFields(format: WebhookFormat): Fields {
-  if (format === null) return {};
-  if ('preset' in format) return { preset: format.preset };
-  const { method, contentType, body } = format.template;
-  return { template: { method, content_type: contentType, body } };
 }
 
 /** Nothing, before something came to be or after it went. */

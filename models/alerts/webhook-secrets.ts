@@ -1,7 +1,7 @@
 import { compareFields, type Compared } from '../../core/accounts/audit-entry.ts';
-import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/channel.ts';
+import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/channel.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { formatFields, recordChange, type Authored } from '../accounts/audit-log.ts';
+import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';

@@ -2,6 +2,7 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import type { Agent } from 'node:https';
 import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/channel.ts';
 import type { EventMessage, GroupMessage } from '../../core/alerts/envelope.ts';
+import { percentDecode } from '../../core/foreign-text.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import {
   OUTCOME_OF_FAILURE,
@@ -182,7 +183,7 @@ function secretsOf({ url, signingSecret, previousSecret, headers = {} }: Webhook
     .map((pair) => pair.slice(pair.indexOf('=') + 1));
   const parts = [...pathname.split('/'), ...values].filter((part) => part.length >= SHORTEST_KEY);
   const paths = pathname === '/' ? [] : [`${pathname}${search}`, pathname];
-  const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, decoded(text)]);
+  const shown = [href, ...paths, search, ...parts].flatMap((text) => [text, percentDecode(text)]);
   // `Bearer key`: the key alone is as secret.
   const sent = Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
   return [
@@ -203,14 +204,6 @@ function shortSecretsOf({ url, headers = {} }: WebhookDelivery): ShortSecret[] {
   );
   const ofQuery = [...new URL(url).searchParams].map(([name, value]) => ({ name, value }));
   return [...ofHeaders, ...ofQuery].filter(({ value }) => value.length < SHORTEST_KEY);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /**

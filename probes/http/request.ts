@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { percentDecode } from '../../core/foreign-text.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 
@@ -94,15 +95,6 @@ function basicCredentials(username: string, password: string): string {
 /** A header value as the UTF-8 bytes that go out, each held as one Latin-1 character, which is what node writes. */
 function asBytes(value: string): string {
   return Buffer.from(value).toString('latin1');
-}
-
-/** Undoes the escapes of a URL's part; a text with an invalid one stays as it is. */
-export function percentDecode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** D-21: no check follows more than this many redirects. */

@@ -61,6 +61,7 @@ export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseO
   return openDatabase({
     databaseUrl,
     secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]),
+    poolSize: 3,
     acquireTimeoutMs: PATIENCE_MS,
     ...options,
   });

@@ -26,7 +26,11 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { createBatched, runOn, type Batched } from '../../models/sql.ts';
 import { findReport, findZoneReport } from '../../models/statistics/reports.ts';
 import {
+  NO_EMAIL,
+  NO_TELEGRAM,
   NOTHING_MORE,
+  SEALED_WEBHOOK,
+  notSent,
   type AttemptOutcome,
   type AttemptResult,
   type ChatAttempt,
@@ -162,7 +166,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
         { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },
         'delivery.broke_off',
       );
-      return { ...unsent('retry', 'The service interrupted the attempt'), durationMs: now() - startedAtMs };
+      return { ...notSent('retry', 'The service interrupted the attempt'), durationMs: now() - startedAtMs };
     }
   }
 
@@ -287,11 +291,7 @@ function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatA
   const error =
     claimed.refusal ??
     (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);
-  return error === null ? null : unsent('failed', error);
-}
-
-function unsent(outcome: 'retry' | 'failed', error: string): ChatAttempt {
-  return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
+  return error === null ? null : notSent('failed', error);
 }
 
 type Send = (claimed: ClaimedAttempt, parts: DelivererParts) => Promise<ChatAttempt>;
@@ -309,17 +309,17 @@ async function sendToWebhook(
 ): Promise<ChatAttempt> {
   // The operator can bring the key back, so this is retried.
   if (webhook === null)
-    return unsent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
+    return notSent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   const sent = webhookMessageOf(message);
-  if (sent === null) return unsent('failed', `${message.event} is sent to chats only`);
+  if (sent === null) return notSent('failed', `${message.event} is sent to chats only`);
   const delivery = { ...webhook, account: tenantId, deliveryId, attempt, message: sent };
   return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };
 }
 
 async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChatAttempt> {
   // The operator can configure the bot again.
-  if (sendTelegram === null) return unsent('retry', 'Telegram is not configured on this installation');
-  if (claimed.connection === null) return unsent('failed', 'The channel is not connected to a chat');
+  if (sendTelegram === null) return notSent('retry', NO_TELEGRAM);
+  if (claimed.connection === null) return notSent('failed', 'The channel is not connected to a chat');
   const editedId =
     claimed.attemptsBefore === 0 && claimed.groupId !== claimed.deliveryId ? claimed.chatMessageId : null;
   return await sendTelegram(claimed.connection, alertOf(claimed, now()), editedId);
@@ -330,13 +330,13 @@ async function sendToSlack(
   { database, sendSlack, now }: DelivererParts,
 ): Promise<ChatAttempt> {
   const { channelId, connection } = claimed;
-  if (connection === null) return unsent('failed', 'The channel has no webhook');
+  if (connection === null) return notSent('failed', 'The channel has no webhook');
   let webhookUrl: string;
   try {
     webhookUrl = openSlackWebhook(database, { channelId, sealedUrl: connection });
   } catch {
     // The operator can bring the key back.
-    return unsent('retry', 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS');
+    return notSent('retry', SEALED_WEBHOOK);
   }
   return await sendSlack(webhookUrl, alertOf(claimed, now()));
 }
@@ -347,8 +347,8 @@ async function sendToEmail(
 ): Promise<ChatAttempt> {
   const { channelId, connection } = claimed;
   // The operator can set it up again.
-  if (sendEmail === null) return unsent('retry', 'Email is not configured on this installation');
-  if (connection === null) return unsent('failed', 'The channel has no address');
+  if (sendEmail === null) return notSent('retry', NO_EMAIL);
+  if (connection === null) return notSent('failed', 'The channel has no address');
   return await sendEmail({
     ...identifyEmail(claimed),
     to: connection,

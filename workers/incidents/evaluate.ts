@@ -1,3 +1,4 @@
+import { MAX_CAUSE, MAX_REASON } from '../../core/checks/verdict.ts';
 import { cleanText } from '../../core/foreign-text.ts';
 import { isDecided } from '../../core/incidents/quorum.ts';
 import { GAUGES, latestStartMs, stepSource } from '../../core/incidents/source-state.ts';
@@ -54,10 +55,6 @@ export type EvaluationOutcome = RecordedChanges & { stored: number };
  * day.
  */
 const LATE_RESULT_HORIZON_MS = 2 * DAY_MS;
-
-/** Longer reasons and causes are cut, in characters. */
-const MAX_REASON = 500;
-const MAX_CAUSE = 64;
 
 /**
  * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. On the steady path,

@@ -2,9 +2,9 @@ import type { RequestHandler, Response } from 'express';
 import { findTokenAgent, type TokenAgent } from '../../../models/agents/protocol.ts';
 import { ApiError } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
+import { bearerTokenOf } from '../../middleware/authentication.ts';
 import { contextOf } from '../../request-context.ts';
 
-const BEARER = /^Bearer +(?<token>\S+) *$/i;
 const AGENT_TOKEN = /^spa_[A-Za-z0-9_-]{1,200}$/;
 const API_TOKEN = /^Bearer +spk_/i;
 
@@ -14,7 +14,7 @@ const API_TOKEN = /^Bearer +spk_/i;
  */
 export function agentAuthentication({ database }: Parts<'database'>): RequestHandler {
   return async (request, response, next) => {
-    const token = BEARER.exec(request.headers.authorization ?? '')?.groups?.['token'] ?? '';
+    const token = bearerTokenOf(request) ?? '';
     const agent = AGENT_TOKEN.test(token) ? await findTokenAgent(database, token) : null;
     if (agent !== null) contextOf(response).agent = agent;
     next();

@@ -114,7 +114,8 @@ function Content({ channel: { type }, message: { email, requests } }: { channel:
   if (request === undefined) return null;
   return (
     <>
-      {type === 'slack' ? <SlackShown body={request.body} /> : <TelegramShown body={request.body} />}
+      {type === 'slack' && <SlackShown body={request.body} />}
+      {type === 'telegram' && <TelegramShown body={request.body} />}
       <Fold title="Request">
         <RequestShown request={request} />
       </Fold>

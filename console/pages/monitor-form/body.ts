@@ -183,7 +183,7 @@ function withoutUndefined(fields: Fields): Fields {
 }
 
 /** Compares by JSON: drafts and bodies are built in one place each, so their keys have one order. */
-function isSame(one: unknown, other: unknown): boolean {
+export function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 

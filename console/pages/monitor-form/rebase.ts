@@ -1,3 +1,4 @@
+import { isSame } from './body.ts';
 import type { Draft } from './draft.ts';
 
 /** What a draft was made from, and what that has become meanwhile. */
@@ -33,11 +34,6 @@ function merge(value: unknown, { from, to }: { from: unknown; to: unknown }): un
 
 function isGroup(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Compares by JSON: drafts are built in one place, so their keys have one order. */
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /** Removes the values of secrets from a draft, and credentials from its URL. The user enters them again. */

@@ -177,7 +177,7 @@ function PasswordForm() {
     <Form class="flex max-w-md flex-col gap-4" onSubmit={change}>
       <p class="text-sm text-soft">
         {user.password_changed_at === null ? (
-          'You’re using the initial password.'
+          'You’re using a password that was set for you.'
         ) : (
           <>
             Changed <Moment at={user.password_changed_at} />.

@@ -144,7 +144,7 @@ type Identity = Schemas['Identity'];
 
 /** The user's accounts at the sign-in provider; nothing where there is neither an account nor a provider. */
 export function Identities() {
-  const { open_id: provider = null } = useSignInMethods().value.value ?? {};
+  const { open_id: provider = null, password: takesPasswords = true } = useSignInMethods().value.value ?? {};
   const list = useLoad((signal) => api.get('/user/identities', { signal }), []);
   const isLinking = useSignal(false);
   const identities = list.value.value?.identities ?? null;
@@ -155,7 +155,12 @@ export function Identities() {
       <Card>
         <div class="flex flex-col items-start gap-3 text-sm">
           {identities.map((identity) => (
-            <LinkedIdentity key={identity.id} identity={identity} onUnlinked={() => void list.reload()} />
+            <LinkedIdentity
+              key={identity.id}
+              identity={identity}
+              canUnlink={takesPasswords && signedIn().user.has_password}
+              onUnlinked={() => void list.reload()}
+            />
           ))}
           {canLink && (
             <>
@@ -174,7 +179,14 @@ export function Identities() {
   );
 }
 
-function LinkedIdentity({ identity, onUnlinked }: { identity: Identity; onUnlinked: () => void }) {
+type LinkedIdentityProps = {
+  identity: Identity;
+  /** Whether the user can sign in without it. */
+  canUnlink: boolean;
+  onUnlinked: () => void;
+};
+
+function LinkedIdentity({ identity, canUnlink, onUnlinked }: LinkedIdentityProps) {
   const action = useAction();
   const unlink = async () => {
     await api.delete('/user/identities/{id}', { path: { id: identity.id } });
@@ -190,7 +202,7 @@ function LinkedIdentity({ identity, onUnlinked }: { identity: Identity; onUnlink
           · linked <Moment at={identity.created_at} />
         </span>
       </p>
-      {signedIn().user.has_password && (
+      {canUnlink && (
         <Button size="small" tone="danger" busy={action.isBusy.value} onClick={() => void action.run(unlink)}>
           Unlink
         </Button>

@@ -1,4 +1,4 @@
-import { cleanText } from '../../foreign-text.ts';
+import { DIRECTION_CONTROLS, cleanText } from '../../foreign-text.ts';
 
 /** How a chat message shall look at first sight. */
 export type ChatTone = 'bad' | 'warning' | 'good' | 'unclear' | 'neutral';
@@ -35,9 +35,6 @@ export const CHAT_MARKS = {
  * Slack takes of one block.
  */
 export const CHAT_CAPS = { title: 300, name: 200, text: 500, fact: 400, shortName: 60 } as const;
-
-/** Direction overrides would let a name rearrange the message around it. */
-const DIRECTION_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/gu;
 
 /** More of a text than any chat shows; what is beyond is not even looked at. */
 const LONGEST = 4096;
