@@ -14,8 +14,9 @@ import type {
 } from 'sequelize';
 import type { Plan } from '../core/accounts/plans.ts';
 import type { TokenScope } from '../core/accounts/roles.ts';
-import type { ChannelStatus, ChannelType, WebhookFormat } from '../core/alerts/channel.ts';
+import type { ChannelStatus, ChannelType } from '../core/alerts/channel.ts';
 import type { ChannelRule } from '../core/alerts/rules.ts';
+import type { WebhookFormat } from '../core/alerts/webhook.ts';
 import type { Monitor } from '../core/monitors/monitor.ts';
 import { lendClient, takeBackClient } from './sql.ts';
 

@@ -1,13 +1,12 @@
+import type { Channel, ChannelType } from '../../core/alerts/channel.ts';
+import { parseEmailAddress } from '../../core/alerts/email.ts';
+import { findRuleProblems, type ChannelRule } from '../../core/alerts/rules.ts';
 import {
   findHeadersProblem,
-  type Channel,
-  type ChannelType,
   type WebhookFormat,
   type WebhookHeaders,
   type WebhookHeadersChange,
-} from '../../core/alerts/channel.ts';
-import { parseEmailAddress } from '../../core/alerts/email.ts';
-import { findRuleProblems, type ChannelRule } from '../../core/alerts/rules.ts';
+} from '../../core/alerts/webhook.ts';
 import { quote } from '../../core/foreign-text.ts';
 import { findUnstorable, type Problem, type Read } from '../../core/monitors/input/checks.ts';
 import { sortTags, type MonitorTags } from '../../core/monitors/monitor.ts';

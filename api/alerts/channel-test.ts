@@ -1,12 +1,8 @@
 import { buildChannelTest } from '../../core/alerts/channel-message.ts';
-import {
-  MOST_WEBHOOK_HEADERS,
-  mergeWebhookHeaders,
-  type Channel,
-  type WebhookHeaders,
-} from '../../core/alerts/channel.ts';
+import type { Channel } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
+import { MOST_WEBHOOK_HEADERS, mergeWebhookHeaders, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import type { Problem } from '../../core/monitors/input/checks.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/connect-links.ts';

@@ -1,13 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import {
-  formatFields,
-  type Channel,
-  type ChannelStatus,
-  type ChannelType,
-  type WebhookFormat,
-  type WebhookHeaders,
-} from '../../core/alerts/channel.ts';
+import type { Channel, ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
+import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import type { MonitorTags } from '../../core/monitors/monitor.ts';
 import {
   MOST_CHANNELS,

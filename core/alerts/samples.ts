@@ -6,11 +6,12 @@ import { buildReportMessage } from '../statistics/reports/message.ts';
 import { periodBefore } from '../statistics/reports/periods.ts';
 import { DAY_SECONDS, toUnixSeconds } from '../time.ts';
 import { buildChannelMessage, buildChannelTest, buildLossMessage } from './channel-message.ts';
-import { isStateful, type Channel, type ChannelType } from './channel.ts';
+import type { Channel, ChannelType } from './channel.ts';
 import { buildDrillMessage, decideDrill } from './drill.ts';
 import { buildTestMessage, type MonitorMessage, type StoredMessage } from './envelope.ts';
 import type { MonitorEvent } from './event.ts';
 import type { ChannelRule } from './rules.ts';
+import { isStateful } from './webhook.ts';
 
 /** Kinds of message, in the order in which people read them. */
 export const SAMPLE_KINDS = [

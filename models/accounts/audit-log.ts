@@ -7,8 +7,9 @@ import type {
   Compared,
   FieldChanges,
 } from '../../core/accounts/audit-entry.ts';
-import { formatFields, type Channel } from '../../core/alerts/channel.ts';
+import type { Channel } from '../../core/alerts/channel.ts';
 import { describeRule } from '../../core/alerts/rules.ts';
+import { formatFields } from '../../core/alerts/webhook.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSecrets } from '../../core/monitors/monitor.ts';
 import { namedSettings } from '../../core/monitors/named-settings.ts';

@@ -1,6 +1,6 @@
-import { STATEFUL_PRESETS } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import type { Hold } from '../../core/alerts/hold.ts';
+import { STATEFUL_PRESETS } from '../../core/alerts/webhook.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 

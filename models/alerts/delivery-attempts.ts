@@ -1,5 +1,6 @@
-import type { ChannelStatus, ChannelType, WebhookFormat } from '../../core/alerts/channel.ts';
+import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import type { WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';

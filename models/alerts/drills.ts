@@ -1,5 +1,6 @@
-import { isStateful, type ChannelType, type WebhookFormat } from '../../core/alerts/channel.ts';
+import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { DrillAnswer, DrillStatus, DrilledMonitor, SkippedChannel } from '../../core/alerts/drill.ts';
+import { isStateful, type WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';

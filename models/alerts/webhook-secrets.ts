@@ -1,5 +1,5 @@
 import { compareFields, type Compared } from '../../core/accounts/audit-entry.ts';
-import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/channel.ts';
+import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';

@@ -1,6 +1,6 @@
-import { STATEFUL_PRESETS } from '../../core/alerts/channel.ts';
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import { QUIET_AHEAD_MS, planDelivery, type ChannelRule } from '../../core/alerts/rules.ts';
+import { STATEFUL_PRESETS } from '../../core/alerts/webhook.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
 import { toUnixSeconds } from '../../core/time.ts';

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { Agent } from 'node:https';
-import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/channel.ts';
 import type { EventMessage, GroupMessage } from '../../core/alerts/envelope.ts';
+import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/webhook.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import {

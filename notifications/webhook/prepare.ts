@@ -1,6 +1,6 @@
-import { isJson, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import { sealEnvelope, type Envelope, type EventMessage, type GroupMessage } from '../../core/alerts/envelope.ts';
+import { isJson, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook.ts';
 import { dedupKeyOf, plainText, presetAlertsOf } from './presets/alert.ts';
 import { PRESETS } from './presets/index.ts';
 import type { Rendered } from './template/rendered.ts';

@@ -1,5 +1,4 @@
 import { Agent } from 'node:https';
-import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/channel.ts';
 import {
   buildTestMessage,
   sealEnvelope,
@@ -8,6 +7,7 @@ import {
   type StoredMessage,
 } from '../../core/alerts/envelope.ts';
 import { sampleMessage, type SampleKind } from '../../core/alerts/samples.ts';
+import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/webhook.ts';
 import { createHttpClient } from '../../net/http-client.ts';
 import type { AttemptResult } from '../attempt-result.ts';
 import { attemptWebhook, type WebhookSending } from './attempt.ts';

@@ -1,4 +1,4 @@
-import { isStateful, type ChannelType } from '../../core/alerts/channel.ts';
+import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import {
@@ -9,6 +9,7 @@ import {
 } from '../../core/alerts/delivery-rates.ts';
 import { identifyEmail } from '../../core/alerts/email.ts';
 import { webhookMessageOf } from '../../core/alerts/envelope.ts';
+import { isStateful } from '../../core/alerts/webhook.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/message.ts';
 import { moveChat, updateQuietUntil } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/connect-links.ts';

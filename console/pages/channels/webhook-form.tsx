@@ -4,7 +4,7 @@ import {
   findHeadersProblem,
   type WebhookPreset,
   type WebhookTemplate,
-} from '../../../core/alerts/channel.ts';
+} from '../../../core/alerts/webhook.ts';
 import { capitalize, type FieldTexts } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
 import { SECRET_PLACEHOLDER } from '../../client/curl.ts';

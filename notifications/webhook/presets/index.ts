@@ -1,4 +1,4 @@
-import type { WebhookPreset } from '../../../core/alerts/channel.ts';
+import type { WebhookPreset } from '../../../core/alerts/webhook.ts';
 import type { PresetRequests } from './alert.ts';
 import { discord, googleChat, mattermost, teams } from './chats.ts';
 import { alertmanager, grafanaOncall, opsgenie, pagerduty } from './on-call.ts';

@@ -1,5 +1,5 @@
 import { CaptureTag, Liquid, LiquidError, type Context } from 'liquidjs';
-import { MOST_RENDERED_BYTES, MOST_TEMPLATE_LENGTH } from '../../../core/alerts/channel.ts';
+import { MOST_RENDERED_BYTES, MOST_TEMPLATE_LENGTH } from '../../../core/alerts/webhook.ts';
 import { TOO_MUCH, type Rendered } from './rendered.ts';
 
 /** Tags that read files, or whose work is not bounded by what they print. */

@@ -1,4 +1,4 @@
-import { MOST_RENDERED_BYTES } from '../../../core/alerts/channel.ts';
+import { MOST_RENDERED_BYTES } from '../../../core/alerts/webhook.ts';
 
 /** What came of rendering; `problem` continues a sentence that begins with what was rendered. */
 export type Rendered = { ok: true; text: string } | { ok: false; problem: string };

@@ -1,7 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { components } from '../../../api/schema.generated.ts';
-import type { WebhookFormat } from '../../../core/alerts/channel.ts';
 import { listSampleKinds } from '../../../core/alerts/samples.ts';
+import type { WebhookFormat } from '../../../core/alerts/webhook.ts';
 import { createChannel, type NewChannel } from '../../../models/alerts/channels.ts';
 import { isError, withApiServer, type ApiServer } from '../api-server.ts';
 

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { verify } from '@octokit/webhooks-methods';
 import test, { type ExecutionContext } from 'ava';
-import type { WebhookFormat } from '../../../core/alerts/channel.ts';
+import type { WebhookFormat } from '../../../core/alerts/webhook.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent, sendTestDelivery } from '../../../notifications/webhook/sending.ts';

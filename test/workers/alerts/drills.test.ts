@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
-import type { WebhookFormat } from '../../../core/alerts/channel.ts';
 import type { ChannelRule } from '../../../core/alerts/rules.ts';
+import type { WebhookFormat } from '../../../core/alerts/webhook.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { findDrill, listDrills, startDrill } from '../../../models/alerts/drills.ts';

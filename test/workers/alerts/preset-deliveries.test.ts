@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import type { WebhookPreset } from '../../../core/alerts/channel.ts';
 import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
+import type { WebhookPreset } from '../../../core/alerts/webhook.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import type { ClaimedAttempt } from '../../../models/alerts/delivery-attempts.ts';
