@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { cleanText } from '../../core/foreign-text.ts';
 import type { Authored } from '../../models/accounts/audit-log.ts';
+import { countRecoveryCodes } from '../../models/accounts/second-factor.ts';
 import {
   createSession,
   endSession,
@@ -12,7 +13,6 @@ import {
   type NewSession,
   type Session,
 } from '../../models/accounts/sessions.ts';
-import { countRecoveryCodes } from '../../models/accounts/sign-in.ts';
 import type { User } from '../../models/accounts/user-row.ts';
 import { findUserByEmail, normalizeEmail } from '../../models/accounts/users.ts';
 import { NO_PASSWORD_HASH, verifyPassword } from '../../models/secrets/password.ts';

@@ -8,7 +8,7 @@ import {
   findSecondFactor,
   removeSecondFactor,
   replaceRecoveryCodes,
-} from '../../models/accounts/sign-in.ts';
+} from '../../models/accounts/second-factor.ts';
 import { changePassword, normalizeEmail, updateUser } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { badRequest, conflict, type ApiError } from '../api-error.ts';

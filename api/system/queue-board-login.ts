@@ -4,7 +4,7 @@ import { cleanText } from '../../core/foreign-text.ts';
 import { HOUR_MS } from '../../core/time.ts';
 import { OPERATOR, recordChange } from '../../models/accounts/audit-log.ts';
 import { findSessionHolder } from '../../models/accounts/sessions.ts';
-import { recordSignInClients } from '../../models/accounts/sign-in.ts';
+import { recordSignInClients } from '../../models/accounts/sign-in-clients.ts';
 import { personName, type User } from '../../models/accounts/user-row.ts';
 import { listOperatorTenants } from '../../models/accounts/users.ts';
 import type { Database } from '../../models/database.ts';

@@ -1,5 +1,5 @@
 import type { Authored } from '../accounts/audit-log.ts';
-import { totpContext } from '../accounts/sign-in.ts';
+import { totpContext } from '../accounts/second-factor.ts';
 import { slackContext } from '../alerts/connect-links.ts';
 import { webhookContext } from '../alerts/webhook-secrets.ts';
 import { SESSION_NAME, compareRing, type Database } from '../database.ts';

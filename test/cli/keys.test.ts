@@ -3,7 +3,7 @@ import { verify } from '@octokit/webhooks-methods';
 import test from 'ava';
 import type { Client } from 'pg';
 import { rotateKeys } from '../../cli/commands/keys.ts';
-import { beginSecondFactor, findSecondFactor } from '../../models/accounts/sign-in.ts';
+import { beginSecondFactor, findSecondFactor } from '../../models/accounts/second-factor.ts';
 import { findUserByEmail } from '../../models/accounts/users.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { createSecretBox } from '../../models/secrets/secret-box.ts';

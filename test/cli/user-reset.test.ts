@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import { listAuditLog } from '../../models/accounts/audit-log.ts';
 import {
+  beginSecondFactor,
+  confirmSecondFactor,
+  countRecoveryCodes,
+  findSecondFactor,
+} from '../../models/accounts/second-factor.ts';
+import {
   createSession,
   findSessionHolder,
   generateSessionSecret,
   listSessions,
 } from '../../models/accounts/sessions.ts';
-import {
-  beginSecondFactor,
-  confirmSecondFactor,
-  countRecoveryCodes,
-  findSecondFactor,
-} from '../../models/accounts/sign-in.ts';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import type { User } from '../../models/accounts/user-row.ts';
 import { createUser, findUserByEmail, resetAccess } from '../../models/accounts/users.ts';

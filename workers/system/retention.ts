@@ -4,7 +4,7 @@ import { deleteOldAuditEntries } from '../../models/accounts/audit-log.ts';
 import { deleteUsedOnce } from '../../models/accounts/identities.ts';
 import { deletePastInvitations } from '../../models/accounts/invitations.ts';
 import { deleteOverSessions } from '../../models/accounts/sessions.ts';
-import { deleteOldSignInClients } from '../../models/accounts/sign-in.ts';
+import { deleteOldSignInClients } from '../../models/accounts/sign-in-clients.ts';
 import { deleteOldDeliveries } from '../../models/alerts/deliveries.ts';
 import { deletePastRates } from '../../models/alerts/delivery-rates.ts';
 import { deleteOldDrills } from '../../models/alerts/drills.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { LIFETIME_SECONDS } from '../../../models/accounts/sessions.ts';
-import { KEPT_SECONDS } from '../../../models/accounts/sign-in.ts';
+import { KEPT_SECONDS } from '../../../models/accounts/sign-in-clients.ts';
 import { basePathOf } from '../../middleware/request-form.ts';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;

@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 import { Secret, TOTP } from 'otpauth';
-import { findSecondFactor, takeRecoveryCode, takeTotpStep } from '../../../models/accounts/sign-in.ts';
+import { findSecondFactor, takeRecoveryCode, takeTotpStep } from '../../../models/accounts/second-factor.ts';
 import { verifyPassword } from '../../../models/secrets/password.ts';
 import { badRequest } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';

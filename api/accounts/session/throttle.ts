@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { RateLimiterRes } from 'rate-limiter-flexible';
 import { authorOf, recordThrottledSignIn, systemActor } from '../../../models/accounts/audit-log.ts';
 import { generateSessionSecret } from '../../../models/accounts/sessions.ts';
-import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in.ts';
+import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import type { Database } from '../../../models/database.ts';
 import type { IdPrefix } from '../../../models/secrets/ids.ts';
 import { ApiError } from '../../api-error.ts';

@@ -1,18 +1,18 @@
 import test, { type ExecutionContext } from 'ava';
 import {
-  createSession,
-  findSessionHolder,
-  generateSessionSecret,
-  listSessions,
-} from '../../../models/accounts/sessions.ts';
-import {
   beginSecondFactor,
   confirmSecondFactor,
   findSecondFactor,
   removeSecondFactor,
   takeRecoveryCode,
   takeTotpStep,
-} from '../../../models/accounts/sign-in.ts';
+} from '../../../models/accounts/second-factor.ts';
+import {
+  createSession,
+  findSessionHolder,
+  generateSessionSecret,
+  listSessions,
+} from '../../../models/accounts/sessions.ts';
 import type { User } from '../../../models/accounts/user-row.ts';
 import { changePassword, createUser, findUserByEmail, updateUser } from '../../../models/accounts/users.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';

@@ -8,7 +8,7 @@ import {
   generateSessionSecret,
   listSessions,
 } from '../../../models/accounts/sessions.ts';
-import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in.ts';
+import { findSignInClients, recordSignInClients } from '../../../models/accounts/sign-in-clients.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import { createUser } from '../../../models/accounts/users.ts';
 import { retainHistory } from '../../../workers/system/retention.ts';
