@@ -1,6 +1,6 @@
 import test from 'ava';
 import { listTimeZones, readTimeZone } from '../../core/time-zones.ts';
-import { toUnixSeconds, within } from '../../core/time.ts';
+import { formatDuration, toUnixSeconds, within } from '../../core/time.ts';
 
 test('a moment is in the second that it has reached, before 1970 as well', (t) => {
   t.deepEqual([0, 999, 1000, 1999, -1].map(toUnixSeconds), [0, 0, 1, 1, -1]);
@@ -41,3 +41,26 @@ test('zones are listed by their names of today, each once', (t) => {
   for (const name of ['Asia/Calcutta', 'Europe/Kiev', 'Asia/Katmandu', 'UTC']) t.false(names.includes(name), name);
   t.is(new Set(names).size, names.length);
 });
+
+const CASES: readonly [seconds: number, text: string][] = [
+  [-5, 'less than a second'],
+  [0, 'less than a second'],
+  [0.9, 'less than a second'],
+  [1, '1 second'],
+  [59.9, '59 seconds'],
+  [60, '1 minute'],
+  [200, '3 minutes 20 seconds'],
+  [3599, '59 minutes 59 seconds'],
+  [3600, '1 hour'],
+  [3659, '1 hour'],
+  [7260, '2 hours 1 minute'],
+  [86_399, '23 hours 59 minutes'],
+  [86_400, '1 day'],
+  [90_061, '1 day 1 hour'],
+  [8_640_000, '100 days'],
+];
+for (const [seconds, text] of CASES) {
+  test(`${seconds} s is ${text}`, (t) => {
+    t.is(formatDuration(seconds), text);
+  });
+}

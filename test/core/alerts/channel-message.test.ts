@@ -1,5 +1,5 @@
 import test from 'ava';
-import { buildLossMessage, buildChannelMessage } from '../../../core/alerts/channel-message.ts';
+import { buildChannelMessage, buildLossMessage, isFailing } from '../../../core/alerts/channel-message.ts';
 import { buildAlert } from '../../../core/alerts/chat/alert.ts';
 import { isChatOnly } from '../../../core/alerts/envelope.ts';
 
@@ -77,5 +77,23 @@ for (const [loss, title, words, labels] of [
       labels,
     );
     t.is(alert.facts[0]?.value, '2025-11-21 10:13:20 UTC');
+  });
+}
+
+const DAY_MS = 86_400_000;
+
+const CASES: [failures: number, forMs: number, expected: boolean][] = [
+  [1, 0, false],
+  [99, 3 * DAY_MS - 1, false],
+  [100, 0, true],
+  [101, 0, true],
+  [2, 3 * DAY_MS, true],
+  [2, 3 * DAY_MS - 1, false],
+  [0, 30 * DAY_MS, false],
+];
+
+for (const [failures, forMs, expected] of CASES) {
+  test(`${failures} failures in a row over ${forMs} ms are ${expected ? '' : 'not yet '}worth telling`, (t) => {
+    t.is(isFailing({ failures, failingSinceMs: NOW_MS - forMs }, NOW_MS), expected);
   });
 }

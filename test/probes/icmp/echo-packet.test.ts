@@ -1,6 +1,12 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { buildEchoRequest, internetChecksum, readEchoReply, TOKEN_BYTES } from '../../../probes/icmp/echo-packet.ts';
+import {
+  buildEchoRequest,
+  gapMs,
+  internetChecksum,
+  readEchoReply,
+  TOKEN_BYTES,
+} from '../../../probes/icmp/echo-packet.ts';
 import { asIpv4Packet, echoReplyTo } from '../../helpers/echo-reply.ts';
 
 const token = fc.uint8Array({ minLength: TOKEN_BYTES, maxLength: TOKEN_BYTES });
@@ -103,4 +109,19 @@ test('requests, other messages, cut ones and noise are no replies', (t) => {
       return key === null || noise.length >= 24;
     }),
   );
+});
+
+test('the gap is 200 ms where there is time', (t) => {
+  t.is(gapMs({ count: 4, deadlineMs: 5000 }), 200);
+  t.is(gapMs({ count: 10, deadlineMs: 1000 }), 50);
+});
+
+test('the last request always has half the deadline left for its reply', (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 10_000 }), (count, deadlineMs) => {
+      const lastAtMs = (count - 1) * gapMs({ count, deadlineMs });
+      return lastAtMs <= deadlineMs / 2;
+    }),
+  );
+  t.pass();
 });
