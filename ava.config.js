@@ -18,7 +18,12 @@ const LONGEST_FIRST = [
     '/test/queues/',
     '/test/tools/',
   ],
-  ['/test/models/statistics/report-year', '/test/workers/heartbeats/watch', '/test/workers/statistics/rollups'],
+  [
+    '/test/models/statistics/report-year',
+    '/test/workers/alerts/large-outage',
+    '/test/workers/heartbeats/watch',
+    '/test/workers/statistics/rollups',
+  ],
   ['/test/workers/', '/test/api/', '/test/models/'],
   ['/test/probes/', '/test/agent/', '/test/notifications/', '/test/net/'],
   ['/test/'],

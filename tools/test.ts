@@ -22,7 +22,7 @@ const DUMP_ANY_ERROR = new URL('dump-any-error.ts', import.meta.url).href;
 const ONLY_IN_ALL = [
   /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|deploy)\//,
   /^test\/console\/(?!overview\.)/,
-  /^test\/(?:cli\/options|e2e\/fleet-on-postgres|models\/statistics\/report-year)\./,
+  /^test\/(?:cli\/options|e2e\/fleet-on-postgres|models\/statistics\/report-year|workers\/alerts\/large-outage)\./,
 ];
 const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
@@ -106,8 +106,8 @@ async function easeConnecting(databaseUrl: string): Promise<void> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // Four more than there are processors: long tests mostly wait for timers and sockets.
-  const concurrency = `--concurrency=${Math.min(6, availableParallelism() + 4)}`;
+  // Five more than there are processors: long tests mostly wait for timers and sockets.
+  const concurrency = `--concurrency=${Math.min(8, availableParallelism() + 5)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
   const child = spawn(

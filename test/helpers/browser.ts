@@ -28,11 +28,13 @@ const SIZES = {
 
 /**
  * Arguments for as few processes as possible, no network traffic of the browser's own, and no sandbox. Tests run as
- * root too, and open only our own pages.
+ * root too, and open only our own pages: for seconds each, in which optimized code costs more than it saves.
  */
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',
+  '--renderer-process-limit=1',
+  '--js-flags=--no-opt',
   '--disable-quic',
   '--no-first-run',
   '--disable-background-networking',
