@@ -281,6 +281,15 @@ export type WaitingAlert = {
   awaitsOwn: boolean;
 };
 
+/** Whether any alert waits. Asked all the time, mostly in vain: one prepared statement on the index of those alone. */
+export async function isAnyWaiting(run: Run): Promise<boolean> {
+  const [row] = await run<{ isAny: boolean }>({
+    name: 'parent-holds-waiting',
+    text: 'SELECT EXISTS (SELECT FROM parent_holds WHERE joined_id IS NULL) AS "isAny"',
+  });
+  return row?.isAny === true;
+}
+
 /**
  * Alerts that wait and are not due, `limit` at most; those whose monitor failed by itself meanwhile are due with it.
  */

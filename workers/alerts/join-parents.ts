@@ -8,6 +8,7 @@ import {
   endParentHold,
   findFollowed,
   hasOwnFailure,
+  isAnyWaiting,
   listWaiting,
   makeDue,
   readParentStatus,
@@ -180,6 +181,7 @@ export async function watchParents(
   nowMs: number,
 ): Promise<{ due: DueAttempt[]; mayHaveMore: boolean }> {
   const run = runOn(database.pool);
+  if (!(await isAnyWaiting(run))) return { due: [], mayHaveMore: false };
   await deleteEndedHolds(run);
   const waiting = await listWaiting(run, nowMs, WATCHED_AT_ONCE);
   const others = waiting.filter(({ awaitsOwn }) => !awaitsOwn);
