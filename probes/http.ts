@@ -98,13 +98,13 @@ const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
 /** What one check measures from its start over all of its hops. */
 class HttpJourney {
-  readonly #startedAt = Date.now();
-  readonly #startedAtMs = performance.now();
+  readonly #startedAtMs = Date.now();
+  readonly #beganMs = performance.now();
   #timings = NO_TIMINGS;
   #certificate: CertificateFacts | null = null;
 
   elapsedMs(): number {
-    return performance.now() - this.#startedAtMs;
+    return performance.now() - this.#beganMs;
   }
 
   /** Takes in one hop: timings add up, and of the certificates the one that expires first is kept. */
@@ -144,7 +144,7 @@ class HttpJourney {
   #measured() {
     return {
       type: 'http',
-      startedAt: this.#startedAt,
+      startedAt: this.#startedAtMs,
       latencyMs: this.elapsedMs(),
       timings: this.#timings,
       certificate: this.#certificate,

@@ -16,6 +16,11 @@ export function checkQueueName(region: string): string {
   return `check-${region}`;
 }
 
+/*
+ * Jobs keep the field names of earlier releases, which may still run beside this one: `phase` is a slot, `looks` marks
+ * rechecks, `trialId` is a preview's id.
+ */
+
 /** A tick of one slot of an agent's interval: the worker reads which monitors stand in it. */
 export type CheckJob = { agentNo: number; intervalSeconds: number; phase: number };
 
@@ -37,8 +42,8 @@ export type DrillJob = { drillId: string; agentNo: number; verdict: 'down' | 'up
 export type RegionJob = CheckJob | RecheckJob | PreviewJob | DrillJob;
 
 /**
- * What a check job came to, shown on the queue board: checks by verdict, ticks dropped because they came too late, and
- * monitors by name.
+ * What a check job came to, shown on the queue board: checks by verdict, and the names of the first 20 monitors.
+ * `dropped`: checks left out because their tick came too late or was superseded, or the check before still waited.
  */
 export type CheckOutcome = {
   checks: number;

@@ -19,8 +19,8 @@ type Surroundings = Parts<'database' | 'now'>;
 
 /**
  * Finds out who calls: the holder of an API token, or else the person of a session. Without either the request stays
- * anonymous, for the admission to refuse once it has been counted. Who sends a token is no page of ours, whatever
- * cookie is beside it.
+ * anonymous, for the route guard to refuse once it has been counted. A request with a bearer token is never treated as
+ * a session, even if it carries a session cookie.
  */
 export function authentication({ database, now, config }: Surroundings & Parts<'config'>): RequestHandler {
   const cookie = sessionCookie(config.publicUrl);

@@ -157,7 +157,7 @@ const NEW_FOR_MS = 60_000;
 
 /** Has the sources of a monitor check it at once, as far as the rate limits allow: 429, and 409 where none can. */
 export async function checkMonitor(
-  dependencies: Parts<'database' | 'now' | 'rateLimits' | 'onScheduleChange' | 'logger'>,
+  dependencies: AnnouncingParts,
   request: MonitorChangeRequest,
 ): Promise<CheckRequest & { requestedAtMs: number }> {
   const { database, now, rateLimits } = dependencies;

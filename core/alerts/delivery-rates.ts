@@ -101,6 +101,11 @@ export const MOST_LATE_RESOLVES = 1000;
 const RESOLVE_WAIT_MS = HOUR_MS;
 const RESOLVE_FOR_MS = 7 * DAY_MS;
 
+/** How many attempts the timetable allows, the first included. */
+export function countAttempts(timetableSeconds: readonly number[]): number {
+  return Math.min(timetableSeconds.length, MAX_RETRIES) + 1;
+}
+
 /**
  * The same for what resolves an alert that its receiver keeps open. Beyond the timetable each wait is twice the one
  * before, up to an hour, for seven days after the event at `eventAtMs`.
@@ -112,7 +117,7 @@ export function nextResolveDelayMs(
   const { attempt, random, timetableSeconds } = failed;
   const within = nextAttemptDelayMs(failed);
   if (within !== null || nowMs - eventAtMs > RESOLVE_FOR_MS) return within;
-  const retries = Math.min(timetableSeconds.length, MAX_RETRIES);
+  const retries = countAttempts(timetableSeconds) - 1;
   const lastMs = (timetableSeconds[retries - 1] ?? 1) * 1000;
   const waitMs = Math.min(RESOLVE_WAIT_MS, lastMs * 2 ** (attempt - retries));
   return Math.round(waitMs * (1 - JITTER + 2 * JITTER * random));

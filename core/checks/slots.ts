@@ -185,9 +185,10 @@ export function isTickFar(tick: TickMoment, nowMs: number): boolean {
 }
 
 /**
- * When to start a check that was due at `dueAtMs`: at its due time, or at once where it is up to a second late. Later
- * than that it starts at a stable point of what is left until its next due time, at most a minute ahead, so that an
- * outage's stale jobs never run all at once. Null (dropped) when the next due time is nearer than the missed one.
+ * When to start a check that was due at `dueAtMs`. At its due time, or at once if it is late by at most a second or
+ * half the interval, whichever is less. Later than that it starts at a stable point of what is left until its next due
+ * time, at most a minute ahead, so that an outage's stale jobs never run all at once. Null (dropped) when the next due
+ * time is nearer than the missed one.
  */
 export function planStart(
   check: { dueAtMs: number; intervalMs: number; monitorNo: number },

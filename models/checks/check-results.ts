@@ -23,7 +23,11 @@ export async function storeResults(
 ): Promise<Set<string>> {
   const { recent = [], single = [] } = Object.groupBy(results, (result) => (isRecent(result) ? 'recent' : 'single'));
   const rows = [...(await storeSingle(run, single)), ...(await storeRecent(run, recent))];
-  return new Set(rows.map((row) => `${row.monitor_no}/${row.agent_no}/${row.due_at}`));
+  return new Set(
+    rows.map(({ monitor_no: monitorNo, agent_no: agentNo, due_at: dueAtMs }) =>
+      resultIdentity({ monitorNo, agentNo, dueAtMs }),
+    ),
+  );
 }
 
 /** A result that was packed, or is to be, is not stored a second time, whatever it says now. */
@@ -58,7 +62,7 @@ async function storeSingle(run: Run, results: readonly MeasuredResult[]): Promis
 }
 
 /** The identity of a result as `storeResults` returns it. */
-export function resultIdentity(result: MeasuredResult): string {
+export function resultIdentity(result: Pick<MeasuredResult, 'monitorNo' | 'agentNo' | 'dueAtMs'>): string {
   return `${result.monitorNo}/${result.agentNo}/${result.dueAtMs}`;
 }
 
@@ -225,7 +229,10 @@ type SourceWindow = { monitorNo: number; agentNo: number; checksVersion: number;
 /** Of missed results the first of a source breaks its streak: these are more than enough. */
 const MOST_MISSED = 10;
 
-/** The oldest results in windows of sources, as they were evaluated but for what they saw. */
+/**
+ * The oldest results in windows of sources, as they were evaluated but for what they saw. The oldest `afterMs` stands
+ * there as a constant as well, so that older partitions are not opened.
+ */
 export async function listMissedResults(run: Run, windows: readonly SourceWindow[]): Promise<MeasuredResult[]> {
   const rows = await run<CheckRow & { monitorNo: number; checksVersion: number }>(
     `SELECT k.monitor_no AS "monitorNo", k.agent_no AS "agentNo", k.checks_version AS "checksVersion",
@@ -278,9 +285,8 @@ function selectSources(monitor: string, stretch: string): string {
     `SELECT agent_no FROM single_results WHERE monitor_no = ${monitor} AND ${stretch} ${after}
      ORDER BY agent_no LIMIT 1`;
   return (
-    `(${first('')}) UNION ALL SELECT (${first('AND agent_no > sources.agent_no')}) FROM sources WHERE ` +
-    'sources.agent_no IS ' +
-    'NOT NULL'
+    `(${first('')}) UNION ALL ` +
+    `SELECT (${first('AND agent_no > sources.agent_no')}) FROM sources WHERE sources.agent_no IS NOT NULL`
   );
 }
 

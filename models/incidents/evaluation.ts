@@ -94,6 +94,11 @@ function selectSources(lock: string): string {
      ORDER BY s.monitor_no, s.agent_no ${lock}`;
 }
 
+/** Names a source of a monitor. */
+export function sourceKey(source: { monitorNo: number; agentNo: number }): string {
+  return `${source.monitorNo}/${source.agentNo}`;
+}
+
 /**
  * The due time of each source's newest stored result, by `monitorNo/agentNo`; a source without results since `sinceMs`
  * is absent. Read before a batch is stored, it is what the batch's results must be newer than (D-40).
@@ -111,7 +116,7 @@ export async function findNewestResults(
   );
   return new Map(
     rows.flatMap(({ monitorNo, agentNo, newestAtMs }) =>
-      newestAtMs === null ? [] : [[`${monitorNo}/${agentNo}`, newestAtMs]],
+      newestAtMs === null ? [] : [[sourceKey({ monitorNo, agentNo }), newestAtMs]],
     ),
   );
 }
@@ -191,9 +196,9 @@ export async function storeSourceStates(
 }
 
 /**
- * Updates which sources did not count when their monitors were decided, with one statement. It waits for the sources'
- * rows, so that it is run after the transaction that locked their monitors: applying results locks the other way
- * round.
+ * Updates which sources did not count when their monitors were decided, with one statement that locks the sources. The
+ * evaluator holds those locks already. The sweep, which locks monitors first, calls it after its commit: the evaluator
+ * locks sources before monitors.
  */
 export async function updateNotCounted(
   run: Run,

@@ -24,8 +24,8 @@ const FIRST_REST_MS = 1000;
 const LONGEST_REST_MS = 30_000;
 
 /**
- * A monitor rests for so long for each that rests, in milliseconds. So all of them together have a tenth of the
- * thread's time at the most.
+ * A monitor rests this long for each other slow monitor, in milliseconds. So all of them together take at most a tenth
+ * of the thread's time.
  */
 const REST_FOR_EACH_MS = 500;
 
@@ -87,8 +87,8 @@ export class Judge {
 
   /** Once may have been chance. Who is over budget again and again gives way to all others like it. */
   #restMs(times: number): number {
-    const resting = times > 1 ? [...this.#slow.values()].filter((one) => one.times > 0).length : 0;
-    return Math.max(resting * REST_FOR_EACH_MS, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1)));
+    const others = times > 1 ? this.#slow.size : 0;
+    return Math.max(others * REST_FOR_EACH_MS, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1)));
   }
 }
 

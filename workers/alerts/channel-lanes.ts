@@ -31,8 +31,9 @@ export type LaneWork<Claimed> = {
 type Channel = {
   id: string;
   lanesAtWork: number;
-  /** Calls of `run` so far, and as many of them as had come when a claim was asked that then saw all there was. */
+  /** How often `run` was called. */
   arrivals: number;
+  /** How many of these calls came before a claim that found nothing more. */
   servedArrivals: number;
   /** Calls of `run` and attempts that ended: whatever may let something through that had to wait. */
   changes: number;

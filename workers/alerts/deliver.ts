@@ -2,8 +2,8 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import {
-  MAX_RETRIES,
   MOST_LATE_RESOLVES,
+  countAttempts,
   nextAttemptDelayMs,
   nextResolveDelayMs,
 } from '../../core/alerts/delivery-rates.ts';
@@ -203,7 +203,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   /** Whether a resolve may be tried beyond the timetable: a receiver that is never well gathers them for days. */
   async #mayGoOn({ channelId, attempt, attemptsBefore }: ClaimedAttempt): Promise<boolean> {
     const { database, retrySeconds } = this.#parts;
-    const attempts = Math.min(retrySeconds.length, MAX_RETRIES) + 1;
+    const attempts = countAttempts(retrySeconds);
     // One that goes on already is among those that are counted.
     if (attempt - attemptsBefore !== attempts) return true;
     return (
@@ -288,7 +288,7 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
 /** Ends what cannot or must not be sent any more; null for everything else. */
 function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatAttempt | null {
   // An attempt that our crash cut short may have reached the receiver: it counts like any other.
-  const lastAttempt = endsIncident(claimed) ? MOST_RESOLVE_ATTEMPTS : Math.min(retrySeconds.length, MAX_RETRIES) + 1;
+  const lastAttempt = endsIncident(claimed) ? MOST_RESOLVE_ATTEMPTS : countAttempts(retrySeconds);
   const error =
     claimed.refusal ??
     (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);

@@ -192,9 +192,11 @@ async function writeWebhookDeliveries(
   changes: readonly RoutedDelivery[],
   { newId, publicUrl }: DeliveryParts,
 ): Promise<NewDelivery[]> {
-  const { following = [], others = [] } = Object.groupBy(changes, ({ mayWait }) => (mayWait ? 'following' : 'others'));
-  const { held, current, known } = await writeWaiting(run, following);
-  const { grouping = [], single = [] } = Object.groupBy([...current, ...others], ({ groupSeconds }) =>
+  const { waiting = [], immediate = [] } = Object.groupBy(changes, ({ mayWait }) =>
+    mayWait ? 'waiting' : 'immediate',
+  );
+  const { held, current, known } = await writeWaiting(run, waiting);
+  const { grouping = [], single = [] } = Object.groupBy([...current, ...immediate], ({ groupSeconds }) =>
     groupSeconds > 0 ? 'grouping' : 'single',
   );
   const written = await insertAtRate(run, single);

@@ -27,12 +27,12 @@ import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { ResultBatcher } from './result-batcher.ts';
 import { CheckRunner, type TracedSource } from './run-checks.ts';
 
-/** Whose computing time and memory previews of an older `web` use, which does not say for whom they are. */
+/** The account charged for previews that an older `web` enqueued, which do not name one. */
 const UNNAMED_ACCOUNT = 'previews';
 
 /**
- * Ticks in hand at a time: they mostly wait for their probes' moments and answers. More than slow targets of an account
- * can hold: a tick that is not in hand has no place in the queue.
+ * Ticks in hand at a time; they mostly wait. More than one account's slow targets can occupy, because a tick that is
+ * not in hand cannot wait its turn in `TickQueue`.
  */
 const JOBS_AT_ONCE = 10_000;
 
@@ -189,10 +189,9 @@ function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPor
   });
 }
 
-/** Timers may fire a millisecond early by the wall clock; never a probe. */
-function untilMoment(atMs: number, now: () => number): Promise<void> {
-  const waitMs = atMs - now();
-  return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
+/** Resolves at `atMs` (Unix milliseconds), never before: a timer may fire a millisecond early by the wall clock. */
+async function untilMoment(atMs: number, now: () => number): Promise<void> {
+  for (let waitMs = atMs - now(); waitMs > 0; waitMs = atMs - now()) await sleep(waitMs);
 }
 
 type PreviewParts = {

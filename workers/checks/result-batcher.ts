@@ -9,7 +9,10 @@ export type BatcherOptions = {
    * as much as twenty checks.
    */
   maxDelayMs: number;
-  /** A batch with a result that may be a change waits no longer than this after it, in milliseconds. */
+  /**
+   * A batch with a result that may be a change leaves this long after that result, in milliseconds. It waits for
+   * `urgentGapMs` after the last such batch.
+   */
   urgentDelayMs: number;
   /**
    * Such batches follow one another no closer than this, in milliseconds: when everything fails at once, the evaluator
@@ -18,7 +21,7 @@ export type BatcherOptions = {
   urgentGapMs: number;
   /** A batch of this size goes at once. */
   maxResults: number;
-  /** Waits before trying again after the queue refused a batch, in milliseconds; rejects when waiting is over. */
+  /** Waits before the next try after the queue refused a batch, in milliseconds. */
   pause: (ms: number) => Promise<void>;
 };
 
@@ -80,11 +83,11 @@ export class ResultBatcher {
     if (batch.urgentTimer !== undefined) return;
     const nowMs = performance.now();
     const leavesAtMs = Math.max(nowMs + this.#options.urgentDelayMs, this.#nextUrgentAtMs);
-    this.#nextUrgentAtMs = leavesAtMs + this.#options.urgentGapMs;
     batch.urgentTimer = setTimeout(batch.close, leavesAtMs - nowMs);
   }
 
   async #submit(batch: Batch): Promise<void> {
+    if (batch.urgentTimer !== undefined) this.#nextUrgentAtMs = performance.now() + this.#options.urgentGapMs;
     clearTimeout(batch.timer);
     clearTimeout(batch.urgentTimer);
     if (this.#open === batch) this.#open = null;

@@ -184,7 +184,7 @@ export class CheckRunner {
     });
   }
 
-  /** Its checks may not be counted as dropped for long, where a tick begins when the next one of its slot is due. */
+  /** Records the agent as behind as soon as a tick is a whole interval late: dropped checks are counted much later. */
   #recordIfLate({ agentNo, intervalSeconds }: ScheduleSlot, slotBeganAtMs: number): void {
     if (this.#parts.now() - slotBeganAtMs >= intervalSeconds * 1000) this.#recordBehind(agentNo);
   }

@@ -21,6 +21,7 @@ import {
   findNewestResults,
   lockMonitors,
   lockSources,
+  sourceKey,
   readSources,
   storeSourceStates,
   updateNotCounted,
@@ -33,14 +34,7 @@ import { inTransaction, sqlStateOf, type Run } from '../../models/sql.ts';
 import { insertLateHours } from '../../models/statistics/rollups.ts';
 import { NO_PARTITION, createPartitions } from '../../models/system/partitions.ts';
 import { recordChanges, type RecordedChanges, type RecordingParts } from './record-changes.ts';
-import {
-  changedSources,
-  hasFirstFailure,
-  lateEvidence,
-  sourceKey,
-  stepMonitor,
-  type SteppedMonitor,
-} from './stepped-monitor.ts';
+import { changedSources, hasFirstFailure, lateEvidence, stepMonitor, type SteppedMonitor } from './stepped-monitor.ts';
 
 export type EvaluatorParts = RecordingParts & { database: Database; now: () => number };
 
@@ -58,8 +52,8 @@ const LATE_RESULT_HORIZON_MS = 2 * DAY_MS;
 
 /**
  * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. On the steady path,
- * where no result changes what its source says, that is one locking read and one insert whatever the number of results;
- * only sources that change lead to their monitors being locked and decided.
+ * where no result changes what its source says, that is two reads and one insert, none of which locks a monitor or a
+ * source, whatever the number of results. Only sources that change lead to their monitors being locked and decided.
  */
 export function createEvaluator(
   parts: EvaluatorParts,

@@ -9,7 +9,7 @@ import { GAUGES, firstBadOf, voteOf, type GaugeName, type SourceState } from '..
 import { talksToTarget } from '../../core/monitors/monitor.ts';
 import type { MeasuredResult } from '../../models/checks/check-results.ts';
 import type { PlannedRecheck } from '../../models/checks/schedule.ts';
-import type { EvaluatedMonitor, FirstFailureEvidence } from '../../models/incidents/evaluation.ts';
+import { sourceKey, type EvaluatedMonitor, type FirstFailureEvidence } from '../../models/incidents/evaluation.ts';
 import type { NewEvidence } from '../../models/incidents/incidents.ts';
 
 /** A monitor as it was before its results of a batch, as it is after them, and what came of them in between. */
@@ -23,11 +23,6 @@ export type SteppedMonitor = {
 
 /** The results of a monitor, and when each source's newest one before them was due, by `sourceKey`. */
 type MonitorResults = { results: readonly MeasuredResult[]; newest: ReadonlyMap<string, number>; nowMs: number };
-
-/** Names a source as `findNewestResults` does. */
-export function sourceKey(source: { monitorNo: number; agentNo: number }): string {
-  return `${source.monitorNo}/${source.agentNo}`;
-}
 
 /** Applies the results of a locked monitor, which are in time order. */
 export function stepMonitor(locked: EvaluatedMonitor, given: MonitorResults): SteppedMonitor {

@@ -255,6 +255,24 @@ test('a batch says when it was complete, also where the queue refuses it at firs
   t.deepEqual(ready, [SLOT_START_MS + 3000, SLOT_START_MS + 3000]);
 });
 
+test('full batches do not delay a later batch with a result that may be a change', async (t) => {
+  let batches = 0;
+  const batcher = new ResultBatcher({
+    submit: () => Promise.resolve(void (batches += 1)),
+    maxDelayMs: 3_600_000,
+    urgentDelayMs: 1,
+    // A gap for each of them would be a quarter of an hour.
+    urgentGapMs: 100,
+    maxResults: 2,
+    pause: () => Promise.resolve(),
+    now: Date.now,
+  });
+  const result = { monitorNo: 1 } as ResultPayload;
+  await Promise.all(Array.from({ length: 20_000 }, () => batcher.add(result, true)));
+  await batcher.add(result, true);
+  t.is(batches, 10_001);
+});
+
 test('a result that may be a change takes its batch along at once, where others would wait for company', async (t) => {
   const sizes: number[] = [];
   const batcher = new ResultBatcher({
