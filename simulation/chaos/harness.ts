@@ -204,8 +204,8 @@ async function createMonitors(
 }
 
 /**
- * What a request created. It is sent again while the service asks for that: where the machine has much else to do, a
- * request may find no connection in time.
+ * What a request created. It is sent again while the service asks for that (503): on a busy machine a request may find
+ * no connection to the database in time.
  */
 async function whenCreated<Json>(send: () => Promise<{ status: number; json: Json }>): Promise<Json> {
   const answered = async () => {

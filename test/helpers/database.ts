@@ -61,7 +61,7 @@ export function openTestDatabase(databaseUrl: string, options: Partial<DatabaseO
   return openDatabase({
     databaseUrl,
     secrets: createSecretBox([{ id: 'test', key: randomBytes(32) }]),
-    // A session that is new reads the catalogs first, which takes longer than most tests take of it.
+    // A new session reads the catalogs first, which costs more than what most tests ask of it.
     poolSize: 3,
     acquireTimeoutMs: PATIENCE_MS,
     ...options,

@@ -189,9 +189,10 @@ function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPor
   });
 }
 
-/** Resolves at `atMs` (Unix milliseconds), never before: a timer may fire a millisecond early by the wall clock. */
-async function untilMoment(atMs: number, now: () => number): Promise<void> {
-  for (let waitMs = atMs - now(); waitMs > 0; waitMs = atMs - now()) await sleep(waitMs);
+/** Resolves at `atMs` (Unix milliseconds), or a millisecond before: timers go by a clock of their own. */
+function untilMoment(atMs: number, now: () => number): Promise<void> {
+  const waitMs = atMs - now();
+  return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
 }
 
 type PreviewParts = {
