@@ -73,6 +73,9 @@ export type ApiServer = {
   close(): Promise<void>;
 };
 
+/** What is different from other test servers: parts of the API, or how many connections its database has. */
+type Overrides = Partial<ApiDependencies> & { poolSize?: number };
+
 /** Adds routes of its own, such as the console's. */
 type Mount = Parameters<typeof createApp>[1];
 
@@ -83,11 +86,7 @@ export const REGIONS = ['frankfurt', 'singapore', 'virginia', 'hanoi'];
  * Starts the API before the tests of a file and stops it after them, with whatever `mount` adds. Every answer is
  * validated against the description.
  */
-export function withApiServer(
-  test: TestFn<{ api: ApiServer }>,
-  overrides: Partial<ApiDependencies> = {},
-  mount?: Mount,
-): void {
+export function withApiServer(test: TestFn<{ api: ApiServer }>, overrides: Overrides = {}, mount?: Mount): void {
   let api: ApiServer | null = null;
   test.before(async () => {
     api = await startApiServer(overrides, mount);
@@ -101,9 +100,9 @@ export function withApiServer(
   });
 }
 
-async function startApiServer(overrides: Partial<ApiDependencies>, mount?: Mount): Promise<ApiServer> {
+async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mount): Promise<ApiServer> {
   const { databaseUrl, drop } = await createTestDatabase();
-  const database = openTestDatabase(databaseUrl);
+  const database = openTestDatabase(databaseUrl, poolSize === undefined ? {} : { poolSize });
   const makeId = createIdSource();
   const scheduleChanges: ScheduleChange[] = [];
   const testDeliveries: TestedWebhook[] = [];

@@ -85,6 +85,9 @@ test.serial(
     );
     t.notRegex((await run('agent', 'list', '--tenant', tenant.id, '--json')).stdout, /spa_/, 'shown once');
     t.notRegex((await run('token', 'list', '--tenant', tenant.id, '--json')).stdout, /spk_/, 'shown once');
+    const { stdout: read } = await run('token', 'list', '--tenant', tenant.id);
+    t.regex(read, /^created_at: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/m);
+    t.regex(read, /^revoked_at: -$/m);
 
     t.deepEqual(await jsonOf(t, run('token', 'revoke', '--id', token.id, '--json')), { id: token.id, revoked: true });
     t.is((await call('GET', '/monitors')).status, 401);

@@ -5,7 +5,8 @@ import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-withApiServer(test);
+// More connections than the changes of an account that are under way at a time.
+withApiServer(test, { poolSize: 8 });
 
 /** Locks the row of a monitor, from outside of the API, until it is told to let go. */
 async function lockRow(t: ExecutionContext, { databaseUrl }: ApiServer, id: string) {
