@@ -84,9 +84,13 @@ export async function openPage(
     locale,
     timezoneId,
   });
-  t.teardown(() => context.close());
   const complaints: string[] = [];
   const page = await context.newPage();
+  t.teardown(async () => {
+    // The page may be asking for something that the test answers, which fails once the page is closed.
+    if (!page.isClosed()) await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.close();
+  });
   // Two minutes, like every other wait for what must come.
   page.setDefaultTimeout(120_000);
   hideBasePath(page, new URL(url).pathname.replace(/\/$/, ''));
