@@ -166,7 +166,7 @@ export function sqlStateOf(error: unknown): string | null {
 
 /**
  * Codes of the system and of PostgreSQL that say "not now". Those of PostgreSQL: 57P = it is being stopped or started;
- * 58030 = its disk fails; 25006 = it is a standby, which takes no writes.
+ * 25006 = it is a standby, which takes no writes.
  */
 const AWAY_CODES = new Set([
   'ECONNREFUSED',
@@ -179,15 +179,14 @@ const AWAY_CODES = new Set([
   '57P01',
   '57P02',
   '57P03',
-  '58030',
   '25006',
 ]);
 
 /**
- * Classes of SQLSTATE that say so as a whole: connection exception; insufficient resources, such as a full disk, no
- * memory, too many connections.
+ * Classes of SQLSTATE that say so as a whole. 08 = the connection; 53 = resources, such as a full disk, no memory, too
+ * many connections; 58 = the system below, such as a disk that fails or files that are gone.
  */
-const AWAY_CLASSES = new Set(['08', '53']);
+const AWAY_CLASSES = new Set(['08', '53', '58']);
 const SQL_STATE = /^[0-9A-Z]{5}$/;
 
 /** What pg says without a code when a connection is lost or none can be had. */

@@ -79,6 +79,11 @@ test('a statement that the database has no time for is answered as one that it i
   t.like(answerTo(await t.throwsAsync(busy, { code: '57014' })), { status: 503, headers: { 'Retry-After': '5' } });
 });
 
+test('a database whose files are gone is answered as one that is away', async (t) => {
+  const lost = withClient(t.context.api.databaseUrl, (client) => client.query(`SELECT pg_read_file('gone')`));
+  t.like(answerTo(await t.throwsAsync(lost, { code: '58P01' })), { status: 503, headers: { 'Retry-After': '5' } });
+});
+
 test('a database that cannot store is away as well: without room, without connections, or as a standby', async (t) => {
   const { api } = t.context;
   const { databaseUrl, drop } = await createTestDatabase();
