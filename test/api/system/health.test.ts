@@ -53,6 +53,5 @@ test.serial('a queue that is away makes the process not ready, and it is still h
   });
   t.is((await anonymous('GET', '/healthz')).status, 200);
   queue.isReachable = true;
-  await until(async () => (await anonymous('GET', '/readyz')).status === 200);
-  t.pass();
+  t.true(await until(async () => (await anonymous('GET', '/readyz')).status === 200));
 });

@@ -93,7 +93,7 @@ const CASES: [failures: number, forMs: number, expected: boolean][] = [
 ];
 
 for (const [failures, forMs, expected] of CASES) {
-  test(`${failures} failures in a row over ${forMs} ms are ${expected ? '' : 'not yet '}worth telling`, (t) => {
+  test(`${failures} failures in a row over ${forMs} ms are ${expected ? '' : 'not yet '}worth a message`, (t) => {
     t.is(isFailing({ failures, failingSinceMs: NOW_MS - forMs }, NOW_MS), expected);
   });
 }
