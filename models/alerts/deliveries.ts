@@ -16,6 +16,11 @@ export type NewDelivery = {
   message: StoredMessage;
   createdAtMs: number;
   dueAtMs?: number;
+  /**
+   * Of a recovery, the delivery of its trouble that a worker had in its hand. It waits for what becomes of that, and is
+   * dropped with it where that was not sent after all.
+   */
+  afterId?: string | null;
 };
 
 /** A channel's longest due delivery, the number of its next attempt, and how many of the channel are overdue. */
@@ -40,11 +45,12 @@ export const ENDS_INCIDENT = `(c.format ->> 'preset' IN (${STATEFUL_PRESETS.map(
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
   await run(
-    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at)
+    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at,
+       after_id)
      SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, coalesce(d."dueAtMs",
-       d."createdAtMs"), d."createdAtMs"
+       d."createdAtMs"), d."createdAtMs", d."afterId"
      FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message json,
-       "createdAtMs" bigint, "dueAtMs" bigint)`,
+       "createdAtMs" bigint, "dueAtMs" bigint, "afterId" text)`,
     [JSON.stringify(deliveries)],
   );
 }

@@ -43,7 +43,7 @@ export type ClaimedAttempt = {
   isHeld: boolean;
   /** Whether it waited, and its monitor depends on others that alerts wait for, or it says what is behind its own. */
   isBehind: boolean;
-  /** The number of its monitor where alerts wait for that, or came in its message (D-530); else null. */
+  /** The number of its monitor where alerts wait for that, or came in its message (D-530), or it says so; else null. */
   parentNo: number | null;
 };
 
@@ -114,6 +114,8 @@ type ClaimedRow = Omit<ClaimedAttempt, 'webhook' | 'refusal'> & {
   sealedPreviousSecret: string | null;
   sealedHeaders: string | null;
   format: WebhookFormat;
+  /** Whether it is a recovery whose trouble, which a worker had in its hand, was not sent after all. */
+  endsUnsent: boolean;
 };
 
 /** A requested channel, and an attempt of it where one was claimed. */
@@ -136,7 +138,7 @@ export async function claimDeliveries(
   const byLanes = Map.groupBy(requested.keys(), (channelId) => requested.get(channelId)?.length ?? 0);
   const rows: RequestedRow[] = [];
   for (const [lanes, group] of byLanes) rows.push(...(await claimEach(database, { channelIds: group, lanes }, when)));
-  const found = Map.groupBy(await fillSummaries(database, rows, when.nowMs), (row) => row.requested);
+  const found = Map.groupBy(await fillOrDrop(database, rows, when.nowMs), (row) => row.requested);
   const withMore = new Set(rows.filter((row) => row.hasMore).map((row) => row.requested));
   return channelIds.map((channelId) => {
     const row = found.get(channelId)?.shift();
@@ -148,16 +150,17 @@ export async function claimDeliveries(
 }
 
 /**
- * Fills the summaries among what was claimed; those that have nothing to say any more are left out. What was reported
+ * Fills the summaries among what was claimed; those that have nothing to say any more are dropped, as are recoveries of
+ * what was not sent. What was reported
  * once is sent again as it was: to a chat as it is stored, to a webhook by the changes, which stay as they were.
  */
-async function fillSummaries(
-  database: Database,
-  rows: readonly RequestedRow[],
-  nowMs: number,
-): Promise<RequestedRow[]> {
+async function fillOrDrop(database: Database, rows: readonly RequestedRow[], nowMs: number): Promise<RequestedRow[]> {
   const filled: RequestedRow[] = [];
   for (const row of rows) {
+    if (row.endsUnsent === true) {
+      await supersedeClaimed(runOn(database.pool), { deliveryId: row.deliveryId, attempt: row.attempt, nowMs });
+      continue;
+    }
     const isSentAgain = row.deliveryId !== null && row.attemptsBefore > 0 && row.channelType !== 'webhook';
     if (row.deliveryId === null || row.message.event !== 'summary' || isSentAgain) {
       filled.push(row);
@@ -248,11 +251,15 @@ async function claimEach(
               AND (h.reason = 'parent' OR EXISTS (SELECT FROM monitors m
                 JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
                 WHERE m.id = d.monitor_id))) AS "isBehind",
-            CASE WHEN d.event = 'monitor.down' THEN (
-              SELECT p.no FROM monitors p JOIN monitor_dependencies e ON e.parent_no = p.no AND e.mode = 'hold'
-                JOIN monitors b ON b.no = e.monitor_no
+            CASE WHEN d.event = 'monitor.down' THEN (SELECT p.no FROM monitors p WHERE p.id = d.monitor_id AND (
+              EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id AND n.number < 0)
+              OR EXISTS (SELECT FROM monitor_dependencies e JOIN monitors b ON b.no = e.monitor_no
                 JOIN parent_holds k ON k.monitor_id = b.id AND k.sequence = b.sequence
-              WHERE p.id = d.monitor_id LIMIT 1) END AS "parentNo",
+                WHERE e.parent_no = p.no AND e.mode = 'hold'))) END AS "parentNo",
+            d.event = 'monitor.up' AND d.attempts = 1 AND EXISTS (
+              SELECT FROM deliveries t JOIN held_deliveries h ON h.delivery_id = t.id
+              WHERE t.id = d.after_id AND t.outcome = 'superseded' AND h.released_at IS NULL
+                AND h.summary_id IS NULL) AS "endsUnsent",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
             c.sealed_headers AS "sealedHeaders", c.format,
@@ -266,7 +273,7 @@ async function claimEach(
 }
 
 function attemptOf(database: Database, row: ClaimedRow & Pick<RequestedRow, 'requested' | 'hasMore'>): ClaimedAttempt {
-  const { requested: _requested, hasMore: _hasMore, enabled, status, ...rest } = row;
+  const { requested: _requested, hasMore: _hasMore, endsUnsent: _endsUnsent, enabled, status, ...rest } = row;
   const { sealedUrl, sealedSigningSecret, sealedPreviousSecret, sealedHeaders, format, ...claimed } = rest;
   return {
     ...claimed,

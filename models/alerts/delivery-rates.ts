@@ -82,8 +82,8 @@ const incidentOf = (message: string) => `${message} -> 'detail' ->> 'incident_id
  */
 async function updateWaiting(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
   const rows = await run<{ id: string; channelId: string; monitorId: string }>(
-    `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event'
-     FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json)
+    `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event', after_id = k."afterId"
+     FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json, "afterId" text)
      JOIN channels c ON c.id = k."channelId"
      WHERE d.channel_id = k."channelId" AND d.monitor_id = k."monitorId" AND d.outcome = 'pending' AND d.attempts = 0
        AND d.claimed_until IS NULL

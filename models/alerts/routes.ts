@@ -87,6 +87,12 @@ type Recovery = { channelId: string; monitorId: string; sequence: number };
  */
 const SUMMARY_OPEN_MS = DAY_MS;
 
+/**
+ * A recovery that its chat waits for. `afterId` is the delivery of its trouble, where all that the chat may have been
+ * notified of is in a worker's hand: what becomes of it, and so of the recovery, is not decided yet.
+ */
+export type AwaitedRecovery = { channelId: string; monitorId: string; afterId: string | null };
+
 /** Clocks of several processes differ by no more than this, in milliseconds. */
 const CLOCKS_DIFFER_MS = 60_000;
 
@@ -99,15 +105,16 @@ const CLOCKS_DIFFER_MS = 60_000;
  * 2. `bad`: of each monitor the transitions to trouble since it was up last.
  * 3. `gathered`: what summaries to these chats held in that time; it is read only where a chat had no delivery.
  * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
- *    by the moment that it shares with its transition, or with a summary that holds it.
+ *    by the moment that it shares with its transition, or with a summary that holds it. A delivery that waited and is
+ *    claimed, but was not released yet, is in a worker's hand.
  */
 export async function listAwaitedRecoveries(
   run: Run,
   recoveries: readonly Recovery[],
   recordSinceMs: number,
-): Promise<{ channelId: string; monitorId: string }[]> {
+): Promise<AwaitedRecovery[]> {
   if (recoveries.length === 0) return [];
-  return await run<{ channelId: string; monitorId: string }>(
+  return await run<AwaitedRecovery>(
     `WITH requested AS MATERIALIZED (
        SELECT * FROM unnest($1::text[], $2::text[], $3::integer[]) AS a (channel_id, monitor_id, sequence)
      ), bad AS MATERIALIZED (
@@ -129,16 +136,20 @@ export async function listAwaitedRecoveries(
              OFFSET 0) d
        JOIN summary_changes s ON s.delivery_id = d.id
      )
-     SELECT DISTINCT a.channel_id AS "channelId", a.monitor_id AS "monitorId"
+     SELECT a.channel_id AS "channelId", a.monitor_id AS "monitorId",
+       CASE WHEN bool_and(coalesce(t."isInHand", false)) THEN max(t.id) END AS "afterId"
      FROM requested a JOIN bad b ON b.monitor_id = a.monitor_id JOIN channels c ON c.id = a.channel_id
+       LEFT JOIN LATERAL (
+         SELECT d.id, h.delivery_id IS NOT NULL AND h.released_at IS NULL AND d.outcome = 'pending' AS "isInHand"
+         FROM deliveries d LEFT JOIN held_deliveries h
+           ON h.delivery_id = d.id AND h.summary_id IS NULL AND h.reason <> 'flapping'
+         WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id
+           AND d.event LIKE 'monitor.%' AND (d.attempts > 0 OR h.delivery_id IS NULL)
+         ORDER BY "isInHand" LIMIT 1) t ON true
      WHERE (b.detected_at < $4 AND b.detected_at >= c.created_at * 1000)
-       OR EXISTS (SELECT FROM deliveries d
-                  WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id
-                    AND d.event LIKE 'monitor.%'
-                    AND (d.attempts > 0 OR NOT EXISTS (SELECT FROM held_deliveries h
-                         WHERE h.delivery_id = d.id AND h.summary_id IS NULL AND h.reason <> 'flapping'))
-                  OFFSET 0)
-       OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)`,
+       OR t.id IS NOT NULL
+       OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)
+     GROUP BY a.channel_id, a.monitor_id`,
     [
       recoveries.map(({ channelId }) => channelId),
       recoveries.map(({ monitorId }) => monitorId),

@@ -145,8 +145,7 @@ class ChannelJudge {
         summaries.some(
           ({ createdAtMs }) => createdAtMs < change.detectedAtMs || createdAtMs === earlier.at(-1)?.detectedAtMs,
         );
-      const isExpected = isInOpen || this.#wasInHand(change, earlier.at(-1)?.own);
-      return isTold && !isExpected ? [this.#finding('rules broken', `${text} ends what was never sent`)] : [];
+      return isTold && !isInOpen ? [this.#finding('rules broken', `${text} ends what was never sent`)] : [];
     }
     return isTold || this.#isExcused(change) ? [] : [this.#finding('events lost', text)];
   }
@@ -179,16 +178,6 @@ class ChannelJudge {
           (own !== undefined && (own.startedAtMs !== null || own.held === null || own.held.reason === 'flapping')) ||
           this.#byId.has(own?.held?.summaryId ?? ''),
       );
-  }
-
-  /**
-   * Whether a worker had an alert in its hand when the recovery was decided. Whatever became of it then, the recovery
-   * is sent.
-   */
-  #wasInHand(recovery: Reported, own: Delivery | undefined): boolean {
-    const { detectedAtMs } = recovery;
-    const finishedAtMs = own?.finishedAtMs ?? null;
-    return finishedAtMs !== null && finishedAtMs > detectedAtMs && finishedAtMs <= detectedAtMs + TRANSACTION_MS;
   }
 
   #isTold({ own, summaries, monitorId, sequence }: Reported): boolean {

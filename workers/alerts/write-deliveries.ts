@@ -343,7 +343,7 @@ function parentHoldOf({ id, monitorId, message, hold, sinceMs }: RoutedDelivery)
 
 /**
  * Without each `up` that ends what its chat was not notified of (D-44): one that was made, connected, enabled or routed
- * while it was down.
+ * while it was down. Those whose trouble is in a worker's hand wait for what becomes of it.
  */
 async function dropUnawaited(
   run: Run,
@@ -363,9 +363,16 @@ async function dropUnawaited(
     sequence: message.detail.sequence,
   }));
   const found = await listAwaitedRecoveries(run, recoveries, known.nowMs - KEEP_DELIVERIES_DAYS * DAY_MS);
-  const awaited = new Set([...known.awaited, ...found.map(pairOf)]);
-  const old = new Set(changed.filter((change) => !awaited.has(pairOf(change))));
-  return changes.filter((change) => !old.has(change));
+  const awaited = new Map([
+    ...found.map((recovery) => [pairOf(recovery), recovery.afterId] as const),
+    ...known.awaited.map((pair) => [pair, null] as const),
+  ]);
+  const first = new Set(changed);
+  return changes.flatMap((change) => {
+    if (!first.has(change)) return change;
+    const afterId = awaited.get(pairOf(change));
+    return afterId === undefined ? [] : { ...change, afterId };
+  });
 }
 
 function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {

@@ -94,7 +94,7 @@ async function writeMessages(
       const isStable = heldBy === 'stable' || plan.endsThen;
       const flapping = describeFlapping(history, { nowMs: dueAtMs, isStable });
       const message = { ...newest.message, detail: { ...newest.message.detail, flapping } };
-      const delivery = { ...newest, message, dueAtMs };
+      const delivery = { ...newest, message, dueAtMs, afterId: null };
       if (id === null) inserted.push({ ...delivery, id: newId('dlv'), heldBy });
       else changed.push({ ...delivery, id });
     }

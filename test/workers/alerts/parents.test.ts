@@ -4,13 +4,15 @@ import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { DependencyMode } from '../../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSettings } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
-import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
+import { claimDeliveries, recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
+import { releaseHeld } from '../../../models/alerts/held-deliveries.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { watchParents } from '../../../workers/alerts/join-parents.ts';
+import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
+import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 import { createDeliverer, DELIVERED } from './create-deliverer.ts';
@@ -373,6 +375,35 @@ test('a worker that is killed with claims in its hand loses neither the parent n
   t.is((await outcomes(chat)).filter((text) => text.endsWith('superseded parent Router')).length, 2);
   t.true((await outcomes(chat)).includes('Router down delivered'));
 });
+
+for (const becomes of ['joined', 'dropped', 'sent'] as const)
+  test(`a recovery waits for what becomes of an alert in a worker's hand: ${becomes}`, async (t) => {
+    const { runtime, run, change, add, addChannel, deliver, at } = await prepare(t);
+    const { database, newId, publicUrl } = runtime;
+    const router = await add('Router');
+    const shop = await add('Shop', [[router, 'hold']]);
+    const chat = await addChannel('telegram');
+    await change('down', 0, [router]);
+    t.deepEqual(await deliver(chat, 0), ['Down: Router']);
+    await change('down', 1, [shop]);
+    await watchParents(runtime, at(90));
+    const [claim] = await claimDeliveries(database, [chat], { nowMs: at(90), claimMs: 10 * SECOND });
+    const claimed = claim?.claimed;
+    if (claimed?.monitorId !== shop.id) throw new Error('The alert of the shop is not the one that is claimed');
+    await change('up', 91, [shop]);
+    const [next] = await claimDeliveries(database, [chat], { nowMs: at(91), claimMs: 10 * SECOND });
+    t.is(next?.claimed, null);
+    const parts = { database, newId, publicUrl, now: () => at(92) };
+    if (becomes === 'joined') t.is((await decideByParents(claimed, parts, at(92))).outcome, 'joined');
+    else if (becomes === 'dropped') t.false((await new HeldAlerts(parts).release(claimed)).isSent);
+    else {
+      await releaseHeld(run, [claimed.deliveryId], at(92));
+      const made = { ...DELIVERED, ...claimed, finishedAtMs: at(92), nextAttemptAtMs: null };
+      t.deepEqual(await recordAttempts(database, [made]), [true]);
+    }
+    t.deepEqual(await deliver(chat, 93), becomes === 'sent' ? ['Recovered: Shop'] : []);
+    t.deepEqual(await deliver(chat, 1000), []);
+  });
 
 test('an alert that waits is over where its monitor recovers before', async (t) => {
   const { change, add, addChannel, deliver, outcomes } = await prepare(t);
