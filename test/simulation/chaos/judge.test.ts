@@ -635,6 +635,12 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
     'Escalation',
     'acknowledged in the hand of a worker, and its end is sent',
     () => [{ ...notSent(delivery(2), 43), held: DELAYED, incident: ACKNOWLEDGED }, delivery(3)],
+    ['rules broken'],
+  ],
+  [
+    'Escalation',
+    'acknowledged in the hand of a worker, and its end is dropped with it',
+    () => [{ ...notSent(delivery(2), 43), held: DELAYED, incident: ACKNOWLEDGED }, notSent(delivery(3), 43)],
     [],
   ],
   [

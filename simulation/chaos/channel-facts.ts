@@ -1,0 +1,92 @@
+import { TAG, type ChaosChannel } from './channels.ts';
+import type { Facts } from './facts.ts';
+import type { Finding, Found } from './findings.ts';
+import { NOTIFIED_STATES } from './judge-alerts.ts';
+import type { Delivery, Transition } from './record.ts';
+
+/** Clocks of processes differ by no more than this, in milliseconds. */
+export const CLOCK_MS = 250;
+
+/** A transaction sees what others commit for so long after the moment that it goes by, in milliseconds. */
+export const TRANSACTION_MS = 2000;
+
+/** What was decided is committed, and what was claimed is looked at, within this where nothing is at fault. */
+const AT_WORK_MS = 10_000;
+
+/** A change with what came of it at a channel. */
+export type Reported = Transition & {
+  own: Delivery | undefined;
+  /** The summaries that say it. */
+  summaries: Delivery[];
+  next: Transition | undefined;
+};
+
+/** What is known of one channel of a run: what was stored for it, and what arrived. */
+export class ChannelFacts {
+  readonly run: Facts;
+  readonly channel: ChaosChannel;
+  readonly deliveries: readonly Delivery[];
+  readonly byId: ReadonlyMap<string, Delivery>;
+  /** The ids of the deliveries that its webhook accepted. */
+  readonly accepted: ReadonlySet<string>;
+
+  constructor(run: Facts, channel: ChaosChannel) {
+    this.run = run;
+    this.channel = channel;
+    this.deliveries = run.record.deliveries.filter((delivery) => delivery.channel === channel.name);
+    this.byId = new Map(this.deliveries.map((delivery) => [delivery.id, delivery]));
+    const accepted = run.received.filter((message) => message.channel === channel.name && message.isAccepted);
+    this.accepted = new Set(accepted.map(({ deliveryId }) => deliveryId));
+  }
+
+  /** Whether the channel takes a change, by its rule. */
+  takes({ to, monitorId, isNotified }: Transition): boolean {
+    const { rule } = this.channel;
+    const index = this.run.monitorIds.indexOf(monitorId);
+    return (
+      isNotified &&
+      NOTIFIED_STATES.has(to) &&
+      (rule?.events === undefined || rule.events.some((event) => event === `monitor.${to}`)) &&
+      (rule?.tags === undefined || (rule.tags.includes(TAG) && index % 2 === 1))
+    );
+  }
+
+  /** Whether it arrived at a webhook, or is recorded as delivered to a chat. */
+  isSent({ id, outcome }: Delivery): boolean {
+    return this.channel.type === 'webhook' ? this.accepted.has(id) : outcome === 'delivered';
+  }
+
+  /** A delivery that is still to be made is found by its own finding. */
+  isOnItsWay(delivery: Delivery): boolean {
+    return delivery.outcome === 'pending' || this.isSent(delivery);
+  }
+
+  /** What opened a group is dropped once a later message of the group has arrived, which says all of it. */
+  isSaidByGroup({ id, groupId, outcome, finishedAtMs }: Delivery): boolean {
+    return (
+      outcome === 'superseded' &&
+      groupId === id &&
+      this.deliveries.some(
+        (each) =>
+          each.groupId === id &&
+          each.id !== id &&
+          each.outcome === 'delivered' &&
+          Math.abs((each.finishedAtMs ?? 0) - (finishedAtMs ?? 0)) <= CLOCK_MS,
+      )
+    );
+  }
+
+  /** Whether something happened that long after another, with no fault in between that explains it. */
+  isLate(fromMs: number, toMs: number): boolean {
+    if (toMs - fromMs <= AT_WORK_MS + this.run.machineSlowMs) return false;
+    return !this.run.suffered.some((fault) => fault.fromMs < toMs && fault.toMs > fromMs - AT_WORK_MS);
+  }
+
+  transitionsOf(monitorId: string): Transition[] {
+    return this.run.record.transitions.filter((transition) => transition.monitorId === monitorId);
+  }
+
+  finding(finding: Finding, text: string): Found {
+    return { finding, text: `${this.channel.name}: ${text}` };
+  }
+}
