@@ -67,7 +67,7 @@ type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDow
 /**
  * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
  * monitors are not down any more, or theirs depend on them no more. Alerts of which there is a newer change are left as
- * they are.
+ * they are. One that a worker is claiming is due when the worker says: it looks again once the monitors are committed.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -75,7 +75,7 @@ export async function awaitOwnResults(
   nowMs: number,
 ): Promise<Rearmed> {
   if (parentIds.length === 0) return { channels: [], monitorIds: [] };
-  const rows = await run<DueChannel & { monitorId: string }>(
+  const rows = await run<{ monitorId: string; due: DueChannel | null }>(
     `WITH behind AS MATERIALIZED (
        SELECT delivery_id FROM parent_holds WHERE parent_id = ANY ($1::text[]) AND joined_id IS NOT NULL
        UNION
@@ -85,22 +85,26 @@ export async function awaitOwnResults(
        UNION
        SELECT h.delivery_id FROM parent_holds h JOIN deliveries w ON w.id = h.delivery_id
        WHERE $4 AND h.parent_id = ANY ($1::text[]) AND h.joined_id IS NULL AND NOT h.awaits_own
-         AND w.outcome = 'pending' AND w.attempts = w.attempts_before AND coalesce(w.claimed_until, 0) <= $2
+         AND w.outcome = 'pending'
      ), rearmed AS (
        UPDATE parent_holds h SET joined_id = NULL, since = $2, awaits_own = true
        FROM behind b, monitors m
        WHERE h.delivery_id = b.delivery_id AND m.id = h.monitor_id AND m.sequence = h.sequence
          AND ($3::text IS NULL OR m.id = $3)
-       RETURNING h.delivery_id
+       RETURNING h.delivery_id, h.monitor_id
+     ), due AS (
+       UPDATE deliveries d SET outcome = 'pending', finished_at = NULL, next_attempt_at = $2::bigint + ${FALLBACK_MS}
+       FROM rearmed r WHERE d.id = r.delivery_id AND d.outcome IN ('superseded', 'pending')
+         AND coalesce(d.claimed_until, 0) <= $2
+       RETURNING d.id, d.channel_id, d.next_attempt_at
      )
-     UPDATE deliveries d SET outcome = 'pending', finished_at = NULL, next_attempt_at = $2::bigint + ${FALLBACK_MS}
-     FROM rearmed r WHERE d.id = r.delivery_id AND d.outcome IN ('superseded', 'pending')
-     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
-       d.next_attempt_at AS "dueAtMs"`,
+     SELECT r.monitor_id AS "monitorId", CASE WHEN d.id IS NOT NULL THEN
+       json_build_object('deliveryId', d.id, 'channelId', d.channel_id, 'dueAtMs', d.next_attempt_at) END AS due
+     FROM rearmed r LEFT JOIN due d ON d.id = r.delivery_id`,
     [parentIds, nowMs, ofMonitorId, wereDown],
   );
   return {
-    channels: [...new Map(rows.map(({ monitorId: _monitor, ...due }) => [due.channelId, due])).values()],
+    channels: [...new Map(rows.flatMap(({ due }) => (due === null ? [] : [[due.channelId, due]]))).values()],
     monitorIds: [...new Set(rows.map(({ monitorId }) => monitorId))],
   };
 }

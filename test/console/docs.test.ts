@@ -11,7 +11,7 @@ import {
   type Operation,
 } from '../../console/pages/docs/description.ts';
 import { findBarriers, openPage } from '../helpers/browser.ts';
-import { isInstalled, runCommand } from '../helpers/command.ts';
+import { GO_ENV, isInstalled, runCommand } from '../helpers/command.ts';
 import { withConsole, type ConsoleService } from '../helpers/console-service.ts';
 
 const test = anyTest as TestFn<ConsoleService>;
@@ -101,9 +101,6 @@ test.serial('a stream is read for a while, and then cut', async (t) => {
   t.regex((await page.getByLabel('Response', { exact: true }).textContent()) ?? '', /event: ready/);
 });
 
-/** On a new machine Go compiles its own libraries first: without inlining in two thirds of the time. */
-const GO_FLAGS = '-gcflags=all=-l -ldflags=-w';
-
 /** How a sample is run: the file that it is, and the command. */
 const RUN: Record<Language, { program: string; file: string; command: readonly string[] }> = {
   curl: { program: 'curl', file: 'sample.sh', command: ['sh', 'sample.sh'] },
@@ -127,7 +124,7 @@ for (const language of Object.keys(LANGUAGES) as Language[]) {
         if (operation === undefined) throw new Error(`There is no operation ${id}`);
         const code = sampleOf(language, { ...operation, server: `${service.url}/v1` }, example);
         await writeFile(join(folder, file), code);
-        const own = { HOME: process.env['HOME'] ?? folder, SPOTCHECK_TOKEN: service.token, GOFLAGS: GO_FLAGS };
+        const own = { HOME: process.env['HOME'] ?? folder, SPOTCHECK_TOKEN: service.token, ...GO_ENV };
         const { status, stdout, stderr } = await runCommand(command, { ...own, ...env }, folder);
         t.is(status, 0, `${code}\n${stderr}`);
         return stdout;

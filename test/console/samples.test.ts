@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { signDelivery } from '../../notifications/webhook/attempt.ts';
-import { isInstalled } from '../helpers/command.ts';
+import { GO_ENV, isInstalled } from '../helpers/command.ts';
 
 const run = promisify(execFile);
 const SAMPLES = fileURLToPath(new URL('../../console/samples/', import.meta.url));
@@ -166,7 +166,7 @@ async function ask(language: keyof typeof DRIVERS, cases: readonly Case[]): Prom
     const [program, ...args] = command;
     const { stdout } = await run(program, args, {
       cwd: folder,
-      env: { ...process.env, GOTOOLCHAIN: 'local', GO111MODULE: 'off', CGO_ENABLED: '0' },
+      env: { ...process.env, ...GO_ENV },
     });
     return stdout.trim().split('\n');
   } finally {

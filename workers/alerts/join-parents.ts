@@ -54,7 +54,8 @@ export async function decideByParents(
 ): Promise<ParentDecision> {
   if (!isTrouble(claimed)) return SENT;
   const run = runOn(database.pool);
-  const { monitorNo, parent, hold, isUpdate, isOtherWaiting } = await readParentStatus(run, claimed);
+  let status = await readParentStatus(run, claimed);
+  const { parent, isUpdate, isOtherWaiting } = status;
   if (isUpdate || claimed.message.reminder !== undefined) {
     if (parent === null && !isOtherWaiting) return { ...SENT, isUpdate };
     await undoClaim(run, claimed, { dueAtMs: null, nowMs });
@@ -69,15 +70,18 @@ export async function decideByParents(
       const isUpdated = joined.isSent && claimed.channelType !== 'webhook';
       return isUpdated ? await planUpdate(locking, joined, { newId, nowMs }) : [];
     });
-    return attempts === null ? SENT : { outcome: 'joined', attempts, isUpdate };
+    if (attempts !== null) return { outcome: 'joined', attempts, isUpdate };
+    // It may have recovered since it was read: then the alert waits for a result of its own (D-532).
+    status = await readParentStatus(run, claimed);
+    if (status.parent !== null) return SENT;
   }
-  const dueAtMs = await findLaterMoment(run, { claimed, monitorNo, hold }, nowMs);
+  const dueAtMs = await findLaterMoment(run, { claimed, ...status }, nowMs);
   if (dueAtMs !== null) {
     await undoClaim(run, claimed, { dueAtMs, nowMs });
     const { deliveryId, channelId } = claimed;
     return { outcome: 'waiting', attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs }], isUpdate };
   }
-  if (hold !== null) await endParentHold(run, claimed.deliveryId);
+  if (status.hold !== null) await endParentHold(run, claimed.deliveryId);
   return SENT;
 }
 

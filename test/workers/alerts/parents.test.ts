@@ -6,15 +6,17 @@ import type { Monitor, MonitorSettings } from '../../../core/monitors/monitor.ts
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { claimDeliveries, recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
 import { releaseHeld } from '../../../models/alerts/held-deliveries.ts';
+import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
 import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
-import { runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
 import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
 import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 import { createDeliverer, DELIVERED } from './create-deliverer.ts';
 
 const SECOND = 1000;
@@ -470,6 +472,40 @@ test('what waits while its parent recovers needs a failure of its own, though it
   await change('down', 30, [shop]);
   t.deepEqual(await deliver(chat, 31), ['Down: Shop']);
 });
+
+for (const isBefore of [true, false])
+  test(`where its parent recovers ${isBefore ? 'before' : 'while'} a worker decides, an alert waits for its own`, async (t) => {
+    const { runtime, change, add, addChannel, deliver, at, run } = await prepare(t);
+    const { database, newId } = runtime;
+    const router = await add('Router');
+    const shop = await add('Shop', [[router, 'hold']]);
+    const chat = await addChannel('telegram');
+    await change('down', 0, [router]);
+    t.deepEqual(await deliver(chat, 0), ['Down: Router']);
+    await change('down', 1, [shop]);
+    const [claim] = await claimDeliveries(database, [chat], { nowMs: at(10), claimMs: 10 * SECOND });
+    const claimed = claim?.claimed;
+    if (claimed?.monitorId !== shop.id) throw new Error('The alert of the shop is not the one that is claimed');
+    const decide = () => decideByParents(claimed, { database, newId }, at(12));
+    if (isBefore) {
+      const { rechecks } = await change('up', 11, [router]);
+      t.true(rechecks.some(({ monitorNo }) => monitorNo === shop.no));
+      t.is((await decide()).outcome, 'waiting');
+    } else {
+      const deciding = await inTransaction(database, async (recovering) => {
+        await recovering(`UPDATE monitors SET state = 'up' WHERE id = $1`, [router.id]);
+        await awaitOwnResults(recovering, { parentIds: [router.id], wereDown: true }, at(11));
+        const decision = decide();
+        await until(async () => (await run('SELECT FROM pg_locks WHERE NOT granted')).length);
+        return { decision };
+      });
+      t.is((await deciding.decision).outcome, 'waiting');
+    }
+    t.false((await deliver(chat, 13)).includes('Down: Shop'));
+    t.deepEqual(await run(`SELECT FROM deliveries WHERE monitor_id = $1 AND outcome <> 'pending'`, [shop.id]), []);
+    await change('down', 20, [shop]);
+    t.deepEqual(await deliver(chat, 21), ['Down: Shop']);
+  });
 
 test('where the check of the parent fails for the first time the alert waits for the next one', async (t) => {
   const { change, add, addChannel, deliver } = await prepare(t);
