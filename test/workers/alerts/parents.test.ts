@@ -474,7 +474,7 @@ test('what waits while its parent recovers needs a failure of its own, though it
 });
 
 for (const isBefore of [true, false])
-  test(`where its parent recovers ${isBefore ? 'before' : 'while'} a worker decides, an alert waits for its own`, async (t) => {
+  test(`where its parent recovers ${isBefore ? 'before' : 'while'} a worker decides, an alert waits`, async (t) => {
     const { runtime, change, add, addChannel, deliver, at, run } = await prepare(t);
     const { database, newId } = runtime;
     const router = await add('Router');
