@@ -219,6 +219,9 @@ async function claimEach(
          SELECT d.id FROM deliveries d
          WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
            AND NOT EXISTS (SELECT FROM unheld_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
+           AND NOT EXISTS (SELECT FROM deliveries t JOIN held_deliveries h ON h.delivery_id = t.id
+             WHERE t.id = d.after_id AND d.attempts_before = 0 AND t.outcome = 'pending' AND h.released_at IS NULL
+               AND h.summary_id IS NULL)
            AND (c.type = 'webhook'
              OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
                AND h.released_at IS NULL)
@@ -256,7 +259,7 @@ async function claimEach(
               OR EXISTS (SELECT FROM monitor_dependencies e JOIN monitors b ON b.no = e.monitor_no
                 JOIN parent_holds k ON k.monitor_id = b.id AND k.sequence = b.sequence
                 WHERE e.parent_no = p.no AND e.mode = 'hold'))) END AS "parentNo",
-            d.event = 'monitor.up' AND d.attempts = 1 AND EXISTS (
+            d.event = 'monitor.up' AND d.attempts_before = 0 AND EXISTS (
               SELECT FROM deliveries t JOIN held_deliveries h ON h.delivery_id = t.id
               WHERE t.id = d.after_id AND t.outcome = 'superseded' AND h.released_at IS NULL
                 AND h.summary_id IS NULL) AS "endsUnsent",

@@ -67,6 +67,8 @@ export async function settleHeld(
        UPDATE held_deliveries h SET released_at = $3
        WHERE delivery_id = ANY ($4::text[]) AND summary_id IS NULL AND delivery_id NOT IN (SELECT id FROM obsolete)
          AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = h.delivery_id)
+         AND EXISTS (SELECT FROM unnest($1::text[], $2::integer[]) AS c (id, attempt) JOIN deliveries d ON d.id = c.id
+           AND d.attempts = c.attempt AND d.outcome = 'pending' WHERE d.id = h.delivery_id)
        RETURNING delivery_id
      )
      SELECT id, 'dropped' AS outcome FROM dropped UNION ALL SELECT delivery_id, 'released' FROM released`,
@@ -88,12 +90,27 @@ export async function settleHeld(
   return claimed.map(({ deliveryId }) => outcomes.get(deliveryId) ?? 'open');
 }
 
-/** Alerts that waited are like any others from now on; what they waited for stays in their record. */
-export async function releaseHeld(run: Run, deliveryIds: readonly string[], nowMs: number): Promise<void> {
-  await run('UPDATE held_deliveries SET released_at = $2 WHERE delivery_id = ANY ($1::text[]) AND summary_id IS NULL', [
-    deliveryIds,
-    nowMs,
-  ]);
+/**
+ * Claimed alerts that waited are like any others from now on; what they waited for stays in their record. Returns of
+ * each whether it is: not one that another worker has claimed since, or that is finished.
+ */
+export async function releaseHeld(
+  run: Run,
+  claimed: readonly { deliveryId: string; attempt: number }[],
+  nowMs: number,
+): Promise<boolean[]> {
+  const rows = await run<{ id: string }>(
+    `WITH own AS (
+       SELECT d.id FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
+         JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt AND d.outcome = 'pending'
+       ORDER BY d.no FOR NO KEY UPDATE OF d
+     )
+     UPDATE held_deliveries SET released_at = $3 WHERE delivery_id IN (SELECT id FROM own) AND summary_id IS NULL
+     RETURNING delivery_id AS id`,
+    [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
+  );
+  const released = new Set(rows.map(({ id }) => id));
+  return claimed.map(({ deliveryId }) => released.has(deliveryId));
 }
 
 /**

@@ -303,7 +303,7 @@ export async function listWaiting(run: Run, nowMs: number, limit: number): Promi
        h.awaits_own AS "awaitsOwn"
      FROM parent_holds h JOIN deliveries d ON d.id = h.delivery_id JOIN monitors m ON m.id = h.monitor_id
      WHERE h.joined_id IS NULL AND d.outcome = 'pending' AND d.attempts = d.attempts_before AND d.next_attempt_at > $1
-       AND NOT (h.awaits_own AND NOT ${OWN_FAILURE('m', 'h.since', '$1')})
+       AND NOT (h.awaits_own AND m.sequence = h.sequence AND NOT ${OWN_FAILURE('m', 'h.since', '$1')})
      ORDER BY h.delivery_id LIMIT $2`,
     [nowMs, limit],
   );

@@ -71,7 +71,9 @@ export class ChannelFacts {
           each.groupId === id &&
           each.id !== id &&
           each.outcome === 'delivered' &&
-          Math.abs((each.finishedAtMs ?? 0) - (finishedAtMs ?? 0)) <= CLOCK_MS,
+          // An attempt that arrived may be recorded by the next one only.
+          (each.startedAtMs ?? Infinity) <= (finishedAtMs ?? 0) + CLOCK_MS &&
+          (each.finishedAtMs ?? 0) >= (finishedAtMs ?? 0) - CLOCK_MS,
       )
     );
   }

@@ -115,7 +115,9 @@ class ChannelJudge {
         summaries.some(
           ({ createdAtMs }) => createdAtMs < change.detectedAtMs || createdAtMs === earlier.at(-1)?.detectedAtMs,
         );
-      return isTold && !isInOpen ? [this.#facts.finding('rules broken', `${text} ends what was never sent`)] : [];
+      return isTold && !isInOpen && !this.#mayBeUnaware(change, earlier)
+        ? [this.#facts.finding('rules broken', `${text} ends what was never sent`)]
+        : [];
     }
     return isTold || this.#isExcused(change) ? [] : [this.#facts.finding('events lost', text)];
   }
@@ -134,9 +136,21 @@ class ChannelJudge {
         ({ own, summaries, monitorId, sequence }) =>
           summaries.length > 0 ||
           this.#isSaidByFlapping({ monitorId, sequence }) ||
-          (own !== undefined && (own.startedAtMs !== null || own.held === null || own.held.reason === 'flapping')) ||
+          (own !== undefined && (own.held === null || own.held.isReleased || own.held.reason === 'flapping')) ||
           this.#facts.byId.has(own?.held?.summaryId ?? ''),
       );
+  }
+
+  /**
+   * Whether a recovery before this one had not arrived when this one was decided, so that the channel waits for one.
+   */
+  #mayBeUnaware({ detectedAtMs }: Reported, earlier: readonly Reported[]): boolean {
+    const before = earlier.findLast(({ to }) => to === 'up')?.own;
+    return (
+      before !== undefined &&
+      before.startedAtMs !== null &&
+      (before.outcome !== 'delivered' || (before.finishedAtMs ?? 0) > detectedAtMs - TRANSACTION_MS)
+    );
   }
 
   #isTold({ own, summaries, monitorId, sequence }: Reported): boolean {

@@ -35,7 +35,7 @@ export class HeldAlerts {
   readonly #parts: GatheringParts;
   readonly #settle: Batched<ClaimedAttempt & { isAlone: boolean }, SettledHeld>;
   readonly #planReminders: Batched<string, DueAttempt[]>;
-  readonly #release: Batched<string, void>;
+  readonly #release: Batched<ClaimedAttempt, boolean>;
 
   constructor(parts: GatheringParts) {
     const { database, newId, now } = parts;
@@ -43,10 +43,7 @@ export class HeldAlerts {
     this.#parts = parts;
     this.#settle = createBatched((claimed) => settleHeld(run, claimed, now()));
     this.#planReminders = createBatched((ids) => planReminders(run, ids, { newId, nowMs: now() }));
-    this.#release = createBatched(async (ids) => {
-      await releaseHeld(run, ids, now());
-      return ids.map(() => undefined);
-    });
+    this.#release = createBatched((claimed) => releaseHeld(run, claimed, now()));
   }
 
   /**
@@ -63,8 +60,7 @@ export class HeldAlerts {
     const gathered = decided.isUpdate ? null : await gatherHeld(claimed, this.#parts, this.#parts.now());
     if (gathered !== null) return { isSent: false, attempts: gathered };
     const attempts = await this.#planReminders(claimed.deliveryId);
-    await this.#release(claimed.deliveryId);
-    return { isSent: true, attempts };
+    return { isSent: await this.#release(claimed), attempts };
   }
 }
 

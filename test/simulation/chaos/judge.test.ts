@@ -164,7 +164,13 @@ function delivery(sequence: number): Delivery {
   };
 }
 
-const PARENT_HOLD = { reason: 'parent', heldBy: 'mon_1', summaryId: null, unlessAcknowledged: false };
+const PARENT_HOLD = {
+  reason: 'parent',
+  heldBy: 'mon_1',
+  summaryId: null,
+  unlessAcknowledged: false,
+  isReleased: true,
+};
 
 /** The clean run with one more channel, where these deliveries were made; those that were delivered have arrived. */
 function withChannel(name: string, made: readonly Delivery[]): Facts {
@@ -601,7 +607,8 @@ test('a blip is so far from every step that no two results in a row can be bad f
   }
 });
 
-const DELAYED = { reason: 'delay', heldBy: null, summaryId: null, unlessAcknowledged: true };
+const DELAYED = { reason: 'delay', heldBy: null, summaryId: null, unlessAcknowledged: true, isReleased: false };
+const RELEASED = { ...DELAYED, isReleased: true };
 const ACKNOWLEDGED = { startedAtMs: at(21), acknowledgedAtMs: at(22) };
 const OPEN = { startedAtMs: at(21), acknowledgedAtMs: null };
 
@@ -610,7 +617,7 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   [
     'Escalation',
     'sent once it had lasted',
-    () => [{ ...delivery(2), startedAtMs: at(33.1), held: DELAYED, incident: OPEN }, delivery(3)],
+    () => [{ ...delivery(2), startedAtMs: at(33.1), held: RELEASED, incident: OPEN }, delivery(3)],
     [],
   ],
   [
@@ -633,9 +640,28 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   ],
   [
     'Escalation',
+    'not sent, but its end is, because the one before did not arrive',
+    () => [
+      { ...delivery(1), outcome: 'superseded' },
+      { ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED },
+      delivery(3),
+    ],
+    [],
+  ],
+  [
+    'Escalation',
     'acknowledged in the hand of a worker, and its end is sent',
     () => [{ ...notSent(delivery(2), 43), held: DELAYED, incident: ACKNOWLEDGED }, delivery(3)],
     ['rules broken'],
+  ],
+  [
+    'Escalation',
+    'dropped after a worker that held it was killed, and its end with it',
+    () => [
+      { ...notSent(delivery(2), 50), startedAtMs: at(40.9), held: DELAYED, incident: OPEN },
+      notSent(delivery(3), 50),
+    ],
+    [],
   ],
   [
     'Escalation',

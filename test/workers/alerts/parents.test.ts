@@ -1,112 +1,15 @@
-import test, { type ExecutionContext } from 'ava';
-import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
-import type { Verdict } from '../../../core/checks/verdict.ts';
-import type { DependencyMode } from '../../../core/monitors/dependencies.ts';
-import type { Monitor, MonitorSettings } from '../../../core/monitors/monitor.ts';
-import { createChannel } from '../../../models/alerts/channels.ts';
-import { claimDeliveries, recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
-import { releaseHeld } from '../../../models/alerts/held-deliveries.ts';
+import test from 'ava';
+import type { Monitor } from '../../../core/monitors/monitor.ts';
+import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
 import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
-import { replaceParents } from '../../../models/monitors/dependencies.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
-import { inTransaction, runOn } from '../../../models/sql.ts';
-import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
-import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
-import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
-import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
-import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
-import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { inTransaction } from '../../../models/sql.ts';
+import { decideByParents } from '../../../workers/alerts/join-parents.ts';
 import { until } from '../../helpers/until.ts';
-import { createDeliverer, DELIVERED } from './create-deliverer.ts';
-
-const SECOND = 1000;
-
-/** A whole minute of tomorrow. */
-const START_MS = Math.floor(Date.now() / 60_000) * 60_000 + 24 * 3_600_000;
-
-/** A router that is up, monitors behind it, and channels, by a clock of the test in seconds. */
-async function prepare(t: ExecutionContext) {
-  const runtime = await openTestRuntime(t);
-  const { database, tenantId, newId, publicUrl } = runtime;
-  const run = runOn(database.pool);
-  const agent = await runtime.addAgent('local');
-  const at = (second: number) => START_MS + second * SECOND;
-  const change = async (verdict: Verdict, second: number, of: readonly Monitor[]) => {
-    const evaluate = createEvaluator({ database, now: () => at(second), newId, publicUrl });
-    return await evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: at(second) - 100, verdict })));
-  };
-  const add = async (
-    name: string,
-    parents: readonly [Monitor, DependencyMode][] = [],
-    given: Partial<MonitorSettings> = {},
-  ) => {
-    const monitor = await runtime.addMonitor([agent], { name, downAfterFailures: 1, ...given });
-    const on = parents.map(([{ id }, mode]) => ({ id, mode }));
-    t.deepEqual(await replaceParents(run, { tenantId, monitor, parents: on }), []);
-    await change('up', -60, [monitor]);
-    // The check of what is new was made, too.
-    await run('UPDATE monitor_sources SET look_at = NULL WHERE monitor_no = $1', [monitor.no]);
-    return monitor;
-  };
-  const addChannel = async (type: 'telegram' | 'webhook', monitorIds: readonly string[] = []) => {
-    const id = newId('nch');
-    await createChannel(database, {
-      id,
-      tenantId,
-      type,
-      name: 'On call',
-      status: 'connected',
-      allMonitors: monitorIds.length === 0,
-      monitorIds: [...monitorIds],
-      ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
-      nowMs: at(-90),
-      author: null,
-    });
-    await run(`UPDATE channels SET chat_id = '-100' WHERE id = $1 AND type = 'telegram'`, [id]);
-    return id;
-  };
-  const sent: ChatMessage[] = [];
-  /** Monitors whose messages the chat refuses. */
-  const refused = new Set<string>();
-  const posted: WebhookDelivery[] = [];
-  /** What a chat gets in a second, with what its messages say of monitors behind others. */
-  const deliver = async (channelId: string, second: number) => {
-    await watchParents(runtime, at(second));
-    const deliverer = createDeliverer({
-      database,
-      newId,
-      publicUrl,
-      sendWebhook: (delivery) => {
-        posted.push(delivery);
-        return Promise.resolve(DELIVERED);
-      },
-      sendTelegram: (_chatId, message) => {
-        if (refused.has(message.title)) return Promise.resolve({ ...DELIVERED, outcome: 'failed', statusCode: 400 });
-        sent.push(message);
-        return Promise.resolve(DELIVERED);
-      },
-      now: () => at(second),
-    });
-    await new ChannelLanes(deliverer).run(channelId);
-    return sent.splice(0).map(({ title, facts }) => {
-      const behind = facts.find(({ label }) => label.endsWith('behind it'));
-      return behind === undefined ? title : `${title}. ${behind.label}: ${behind.value}`;
-    });
-  };
-  const outcomes = async (channelId: string) =>
-    (
-      await run<{ text: string }>(
-        `SELECT concat_ws(' ', d.message #>> '{monitor,name}', d.message ->> 'state', d.outcome, h.reason,
-           (SELECT name FROM monitors m WHERE m.id = h.held_by)) AS text
-         FROM deliveries d LEFT JOIN held_deliveries h ON h.delivery_id = d.id WHERE d.channel_id = $1 ORDER BY d.no`,
-        [channelId],
-      )
-    ).map(({ text }) => text);
-  return { runtime, run, agent, at, change, add, addChannel, deliver, outcomes, sent, posted, refused };
-}
+import { SECOND, prepareParents } from './prepare-parents.ts';
 
 test('the first failure has the parents checked at once, and the alert waits for them', async (t) => {
-  const { change, add, addChannel, deliver, at, run } = await prepare(t);
+  const { change, add, addChannel, deliver, at, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']], { downAfterFailures: 2 });
   const chat = await addChannel('telegram');
@@ -123,7 +26,7 @@ test('the first failure has the parents checked at once, and the alert waits for
 });
 
 test('where the parent is down the alert joins its message, by name, and the recoveries are one', async (t) => {
-  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const behind = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
   const chat = await addChannel('telegram');
@@ -144,7 +47,7 @@ test('where the parent is down the alert joins its message, by name, and the rec
 });
 
 test('where the parent is up, or does not answer, the alert goes out', async (t) => {
-  const { change, add, addChannel, deliver } = await prepare(t);
+  const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const blog = await add('Blog', [[router, 'hold']]);
@@ -161,7 +64,7 @@ test('where the parent is up, or does not answer, the alert goes out', async (t)
 });
 
 test('of a parent that has failed once the alert waits for the next check', async (t) => {
-  const { change, add, addChannel, deliver } = await prepare(t);
+  const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router', [], { downAfterFailures: 2 });
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram');
@@ -173,7 +76,7 @@ test('of a parent that has failed once the alert waits for the next check', asyn
 });
 
 test('what fails behind a parent that is down comes in one more message, and in no other', async (t) => {
-  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const behind: Monitor[] = [];
   for (let no = 10; no < 40; no += 1) behind.push(await add(`Shop ${no}`, [[router, 'hold']]));
@@ -192,7 +95,7 @@ test('what fails behind a parent that is down comes in one more message, and in 
 });
 
 test('after the recovery of the parent only a failure of its own brings an alert', async (t) => {
-  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'hold']])];
   const chat = await addChannel('telegram');
@@ -213,7 +116,7 @@ test('after the recovery of the parent only a failure of its own brings an alert
 });
 
 test('a parent that goes down again takes what waited for results of its own', async (t) => {
-  const { change, add, addChannel, deliver } = await prepare(t);
+  const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram');
@@ -228,7 +131,7 @@ test('a parent that goes down again takes what waited for results of its own', a
 });
 
 test('a chain joins the message at its root', async (t) => {
-  const { change, add, addChannel, deliver } = await prepare(t);
+  const { change, add, addChannel, deliver } = await prepareParents(t);
   const line = await add('Line');
   const router = await add('Router', [[line, 'hold']]);
   const shop = await add('Shop', [[router, 'hold']]);
@@ -241,7 +144,7 @@ test('a chain joins the message at its root', async (t) => {
 });
 
 test('a channel that is not sent the parent is sent what is behind it, and told why', async (t) => {
-  const { change, add, addChannel, deliver, run } = await prepare(t);
+  const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram', [shop.id]);
@@ -253,7 +156,7 @@ test('a channel that is not sent the parent is sent what is behind it, and told 
 });
 
 test('where the message of the parent is refused for good, what was to come in it goes out', async (t) => {
-  const { change, add, addChannel, deliver, refused } = await prepare(t);
+  const { change, add, addChannel, deliver, refused } = await prepareParents(t);
   const router = await add('Router');
   const [blog, shop] = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
   const chat = await addChannel('telegram');
@@ -266,7 +169,7 @@ test('where the message of the parent is refused for good, what was to come in i
 });
 
 test('what is behind a parent that quiet hours drop is sent as its own rule says', async (t) => {
-  const { change, add, addChannel, deliver, run, at } = await prepare(t);
+  const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
   const router = await add('Router', [], { tags: ['network'] });
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram');
@@ -282,7 +185,7 @@ test('what is behind a parent that quiet hours drop is sent as its own rule says
 });
 
 test('what came behind a parent that comes in a summary after a delay is sent by itself', async (t) => {
-  const { change, add, addChannel, deliver, run } = await prepare(t);
+  const { change, add, addChannel, deliver, run } = await prepareParents(t);
   const router = await add('Router', [], { tags: ['network'] });
   const other = await add('Other', [], { tags: ['network'] });
   const shop = await add('Shop', [[router, 'hold']]);
@@ -298,7 +201,7 @@ test('what came behind a parent that comes in a summary after a delay is sent by
 
 for (const isItsOwn of [true, false])
   test(`an acknowledged parent keeps ${isItsOwn ? 'an escalation' : 'no other alert'} behind it quiet`, async (t) => {
-    const { change, add, addChannel, deliver, run } = await prepare(t);
+    const { change, add, addChannel, deliver, run } = await prepareParents(t);
     const router = await add('Router', [], { tags: ['network'] });
     const shop = await add('Shop', [[router, 'hold']]);
     const chat = await addChannel('telegram');
@@ -313,7 +216,7 @@ for (const isItsOwn of [true, false])
   });
 
 test('webhooks are sent everything at once, and a parent to annotate is named and waited for by none', async (t) => {
-  const { change, add, addChannel, deliver, posted } = await prepare(t);
+  const { change, add, addChannel, deliver, posted } = await prepareParents(t);
   const router = await add('Router');
   const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'annotate']])];
   const [chat, webhook] = [await addChannel('telegram'), await addChannel('webhook')];
@@ -347,7 +250,7 @@ for (const [what, end] of [
   ['paused', pauseMonitor],
 ] as const)
   test(`what came in the message of a parent that is ${what} waits for results of its own`, async (t) => {
-    const { runtime, change, add, addChannel, deliver, at } = await prepare(t);
+    const { runtime, change, add, addChannel, deliver, at } = await prepareParents(t);
     const router = await add('Router');
     const shop = await add('Shop', [[router, 'hold']]);
     const chat = await addChannel('telegram');
@@ -361,7 +264,7 @@ for (const [what, end] of [
   });
 
 test('a worker that is killed with claims in its hand loses neither the parent nor what is behind it', async (t) => {
-  const { runtime, change, add, addChannel, deliver, at, outcomes } = await prepare(t);
+  const { runtime, change, add, addChannel, deliver, at, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const behind = [await add('Blog', [[router, 'hold']]), await add('Shop', [[router, 'hold']])];
   const chat = await addChannel('telegram');
@@ -378,37 +281,8 @@ test('a worker that is killed with claims in its hand loses neither the parent n
   t.true((await outcomes(chat)).includes('Router down delivered'));
 });
 
-for (const becomes of ['joined', 'dropped', 'sent'] as const)
-  test(`a recovery waits for what becomes of an alert in a worker's hand: ${becomes}`, async (t) => {
-    const { runtime, run, change, add, addChannel, deliver, at } = await prepare(t);
-    const { database, newId, publicUrl } = runtime;
-    const router = await add('Router');
-    const shop = await add('Shop', [[router, 'hold']]);
-    const chat = await addChannel('telegram');
-    await change('down', 0, [router]);
-    t.deepEqual(await deliver(chat, 0), ['Down: Router']);
-    await change('down', 1, [shop]);
-    await watchParents(runtime, at(90));
-    const [claim] = await claimDeliveries(database, [chat], { nowMs: at(90), claimMs: 10 * SECOND });
-    const claimed = claim?.claimed;
-    if (claimed?.monitorId !== shop.id) throw new Error('The alert of the shop is not the one that is claimed');
-    await change('up', 91, [shop]);
-    const [next] = await claimDeliveries(database, [chat], { nowMs: at(91), claimMs: 10 * SECOND });
-    t.is(next?.claimed, null);
-    const parts = { database, newId, publicUrl, now: () => at(92) };
-    if (becomes === 'joined') t.is((await decideByParents(claimed, parts, at(92))).outcome, 'joined');
-    else if (becomes === 'dropped') t.false((await new HeldAlerts(parts).release(claimed)).isSent);
-    else {
-      await releaseHeld(run, [claimed.deliveryId], at(92));
-      const made = { ...DELIVERED, ...claimed, finishedAtMs: at(92), nextAttemptAtMs: null };
-      t.deepEqual(await recordAttempts(database, [made]), [true]);
-    }
-    t.deepEqual(await deliver(chat, 93), becomes === 'sent' ? ['Recovered: Shop'] : []);
-    t.deepEqual(await deliver(chat, 1000), []);
-  });
-
 test('an alert that waits is over where its monitor recovers before', async (t) => {
-  const { change, add, addChannel, deliver, outcomes } = await prepare(t);
+  const { change, add, addChannel, deliver, outcomes } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram');
@@ -419,7 +293,7 @@ test('an alert that waits is over where its monitor recovers before', async (t) 
 });
 
 test('many that fail before their parent are no storm: the parent has a message of its own', async (t) => {
-  const { change, add, addChannel, deliver } = await prepare(t);
+  const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const behind: Monitor[] = [];
   for (let no = 10; no < 30; no += 1) behind.push(await add(`Shop ${no}`, [[router, 'hold']]));
@@ -432,7 +306,7 @@ test('many that fail before their parent are no storm: the parent has a message 
 });
 
 test('the alert of a parent that was dropped before is no message that others could come in', async (t) => {
-  const { change, add, addChannel, deliver, run, at } = await prepare(t);
+  const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram');
@@ -443,7 +317,7 @@ test('the alert of a parent that was dropped before is no message that others co
 });
 
 test('rules of a webhook that does not follow maintenance have nothing wait for parents', async (t) => {
-  const { change, add, addChannel, deliver, posted, run } = await prepare(t);
+  const { change, add, addChannel, deliver, posted, run } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const webhook = await addChannel('webhook');
@@ -459,7 +333,7 @@ test('rules of a webhook that does not follow maintenance have nothing wait for 
 });
 
 test('what waits while its parent recovers needs a failure of its own, though it came in no message', async (t) => {
-  const { change, add, addChannel, deliver } = await prepare(t);
+  const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router');
   const shop = await add('Shop', [[router, 'hold']]);
   const chat = await addChannel('telegram');
@@ -475,7 +349,7 @@ test('what waits while its parent recovers needs a failure of its own, though it
 
 for (const isBefore of [true, false])
   test(`where its parent recovers ${isBefore ? 'before' : 'while'} a worker decides, an alert waits`, async (t) => {
-    const { runtime, change, add, addChannel, deliver, at, run } = await prepare(t);
+    const { runtime, change, add, addChannel, deliver, at, run } = await prepareParents(t);
     const { database, newId } = runtime;
     const router = await add('Router');
     const shop = await add('Shop', [[router, 'hold']]);
@@ -508,7 +382,7 @@ for (const isBefore of [true, false])
   });
 
 test('where the check of the parent fails for the first time the alert waits for the next one', async (t) => {
-  const { change, add, addChannel, deliver } = await prepare(t);
+  const { change, add, addChannel, deliver } = await prepareParents(t);
   const router = await add('Router', [], { downAfterFailures: 2 });
   const [shop, blog] = [await add('Shop', [[router, 'hold']]), await add('Blog', [[router, 'hold']])];
   const chat = await addChannel('telegram');

@@ -1,0 +1,135 @@
+import test, { type ExecutionContext } from 'ava';
+import { claimDeliveries, recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
+import { releaseHeld } from '../../../models/alerts/held-deliveries.ts';
+import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
+import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
+import { DELIVERED } from './create-deliverer.ts';
+import { SECOND, prepareParents } from './prepare-parents.ts';
+
+const CLAIM_MS = 10 * SECOND;
+
+/** A shop that fails behind a router that is down, and its alert in the hand of a worker from second 90 to 100. */
+async function prepareInHand(t: ExecutionContext, type: 'telegram' | 'webhook' = 'telegram') {
+  const prepared = await prepareParents(t);
+  const { runtime, run, change, add, addChannel, deliver, at } = prepared;
+  const { database, newId, publicUrl } = runtime;
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const channel = await addChannel(type);
+  await run(`UPDATE channels SET follows_maintenance = true WHERE id = $1 AND type = 'webhook'`, [channel]);
+  await change('down', 0, [router]);
+  await deliver(channel, 0);
+  await change('down', 1, [shop]);
+  await watchParents(runtime, at(90));
+  const claim = async (second: number) => {
+    const [{ claimed } = { claimed: null }] = await claimDeliveries(database, [channel], {
+      nowMs: at(second),
+      claimMs: CLAIM_MS,
+    });
+    return claimed;
+  };
+  const claimed = await claim(90);
+  if (claimed?.monitorId !== shop.id) throw new Error('The alert of the shop is not the one that is claimed');
+  const decide = (second: number, of = claimed) => decideByParents(of, { database, newId }, at(second));
+  const release = (second: number) =>
+    new HeldAlerts({ database, newId, publicUrl, now: () => at(second) }).release(claimed);
+  return { ...prepared, router, shop, channel, claimed, claim, decide, release };
+}
+
+for (const becomes of ['joined', 'dropped', 'sent'] as const)
+  test(`a recovery waits for what becomes of an alert in a worker's hand: ${becomes}`, async (t) => {
+    const { runtime, run, change, shop, channel, claimed, claim, decide, release, deliver, at } =
+      await prepareInHand(t);
+    await change('up', 91, [shop]);
+    t.is(await claim(91), null);
+    if (becomes === 'joined') t.is((await decide(92)).outcome, 'joined');
+    else if (becomes === 'dropped') t.false((await release(92)).isSent);
+    else {
+      t.deepEqual(await releaseHeld(run, [claimed], at(92)), [true]);
+      const made = { ...DELIVERED, ...claimed, finishedAtMs: at(92), nextAttemptAtMs: null };
+      t.deepEqual(await recordAttempts(runtime.database, [made]), [true]);
+    }
+    t.deepEqual(await deliver(channel, 93), becomes === 'sent' ? ['Recovered: Shop'] : []);
+    t.deepEqual(await deliver(channel, 1000), []);
+  });
+
+test('where the worker is killed the next one drops both the alert and its recovery', async (t) => {
+  const { change, shop, channel, deliver, outcomes } = await prepareInHand(t);
+  await change('up', 91, [shop]);
+  t.deepEqual(await deliver(channel, 101), []);
+  t.deepEqual((await outcomes(channel)).slice(1), ['Shop down superseded parent Router', 'Shop up superseded']);
+});
+
+test('where the worker that drops the recovery is killed the next one drops it', async (t) => {
+  const { run, change, shop, channel, decide, deliver, at } = await prepareInHand(t);
+  await change('up', 91, [shop]);
+  t.is((await decide(92)).outcome, 'joined');
+  await run(
+    `UPDATE deliveries SET attempts = 1, claimed_until = $2 WHERE channel_id = $1 AND event = 'monitor.up'
+       AND outcome = 'pending'`,
+    [channel, at(93)],
+  );
+  t.deepEqual(await deliver(channel, 100), []);
+});
+
+test('a worker that has outlived its claim sends no alert whose recovery was dropped with it', async (t) => {
+  const { change, shop, channel, release, deliver, posted } = await prepareInHand(t, 'webhook');
+  await change('up', 91, [shop]);
+  await deliver(channel, 101);
+  t.false((await release(102)).isSent);
+  t.deepEqual(
+    posted.map(({ message }) => message.event),
+    ['monitor.down'],
+  );
+});
+
+test('a worker that has outlived its claim sends no alert that another one joined', async (t) => {
+  const { change, shop, channel, claimed, claim, decide, release, deliver } = await prepareInHand(t);
+  const again = await claim(101);
+  if (again?.deliveryId !== claimed.deliveryId) throw new Error('The alert was not claimed again');
+  await change('up', 101.5, [shop]);
+  t.is((await decide(102, { ...claimed, attempt: again.attempt })).outcome, 'joined');
+  t.deepEqual(await deliver(channel, 103), []);
+  t.false((await release(104)).isSent);
+});
+
+for (const type of ['telegram', 'webhook'] as const)
+  for (const isInHand of [false, true])
+    test(
+      `where a recovery did not arrive the next one does, though trouble between them is not sent to a ${type}` +
+        (isInHand ? ', which a worker holds' : ''),
+      async (t) => {
+        const { runtime, run, change, add, addChannel, deliver, posted, receiver, at } = await prepareParents(t);
+        const { database, newId, publicUrl } = runtime;
+        const router = await add('Router');
+        const shop = await add('Shop', [[router, 'hold']], { reopenSeconds: 300 });
+        const channel = await addChannel(type);
+        await run(
+          `UPDATE channels SET follows_maintenance = true, format = '{"preset": "pagerduty", "routing_key": "x"}'
+           WHERE id = $1 AND type = 'webhook'`,
+          [channel],
+        );
+        await change('down', 0, [shop]);
+        await change('up', 0.5, [router]);
+        await deliver(channel, 1);
+        await change('up', 10, [shop]);
+        receiver.isAway = true;
+        await deliver(channel, 10);
+        receiver.isAway = false;
+        // It fails again, and waits for the check of its parent.
+        await change('down', 12, [shop]);
+        await deliver(channel, 17);
+        if (isInHand) {
+          await change('up', 17.5, [router]);
+          await watchParents(runtime, at(18));
+          const [claim] = await claimDeliveries(database, [channel], { nowMs: at(18), claimMs: CLAIM_MS });
+          if (claim?.claimed?.event !== 'monitor.down') throw new Error('The alert is not the one that is claimed');
+          await change('up', 18.1, [shop]);
+          const held = new HeldAlerts({ database, newId, publicUrl, now: () => at(18.2) });
+          t.false((await held.release(claim.claimed)).isSent);
+        } else await change('up', 18, [shop]);
+        const heard = [...(await deliver(channel, 19)), ...(await deliver(channel, 600))];
+        if (type === 'telegram') t.is(heard.at(-1), 'Recovered: Shop');
+        else t.is(posted.at(-1)?.message.event, 'monitor.up');
+      },
+    );
