@@ -106,8 +106,8 @@ const CLOCKS_DIFFER_MS = 60_000;
  * 3. `gathered`: what summaries to these chats held in that time; it is read only where a chat had no delivery.
  * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
  *    by the moment that it shares with its transition, or with a summary that holds it. A delivery that waited and is
- *    claimed, but was not released yet, is in a worker's hand. Those too whose chat may not know of the recovery before:
- *    sending that was begun, and not done when the monitor failed again.
+ *    claimed, but was not released yet, is in a worker's hand. Also those whose chat may not know of the one before:
+ *    it was being sent, and was not done.
  */
 export async function listAwaitedRecoveries(
   run: Run,

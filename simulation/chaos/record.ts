@@ -85,7 +85,8 @@ async function readDeliveries(client: Client, sinceMs: number): Promise<Delivery
        d.finished_at::float8 AS "finishedAtMs", (SELECT min(a.started_at)::float8 FROM delivery_attempts a
          WHERE a.delivery_id = d.id) AS "startedAtMs",
        (SELECT json_build_object('reason', h.reason, 'heldBy', h.held_by, 'summaryId', h.summary_id,
-          'unlessAcknowledged', h.unless_acknowledged, 'isReleased', h.released_at IS NOT NULL) FROM held_deliveries h WHERE h.delivery_id = d.id) AS held,
+          'unlessAcknowledged', h.unless_acknowledged, 'isReleased', h.released_at IS NOT NULL)
+        FROM held_deliveries h WHERE h.delivery_id = d.id) AS held,
        (SELECT p.joined_id FROM parent_holds p WHERE p.delivery_id = d.id) AS "joinedId",
        (SELECT g.group_id FROM grouped_deliveries g WHERE g.delivery_id = d.id) AS "groupId",
        (SELECT json_build_object('id', r.follows, 'number', r.number) FROM reminders r WHERE r.delivery_id = d.id)

@@ -640,16 +640,6 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   ],
   [
     'Escalation',
-    'not sent, but its end is, because the one before did not arrive',
-    () => [
-      { ...delivery(1), outcome: 'superseded' },
-      { ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED },
-      delivery(3),
-    ],
-    [],
-  ],
-  [
-    'Escalation',
     'acknowledged in the hand of a worker, and its end is sent',
     () => [{ ...notSent(delivery(2), 43), held: DELAYED, incident: ACKNOWLEDGED }, delivery(3)],
     ['rules broken'],
@@ -713,6 +703,20 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   ],
   ['Calm chat', 'the end of trouble of which nothing was said', () => [delivery(3)], ['events lost', 'rules broken']],
 ];
+
+test('the end of what was not sent may be sent where the recovery before did not arrive', (t) => {
+  const unsent = { ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED };
+  for (const [outcome, finds] of [
+    ['superseded', []],
+    ['delivered', ['rules broken']],
+  ] as const) {
+    const run = withChannel('Escalation', [{ ...delivery(1), outcome }, unsent, delivery(3)]);
+    const transitions = run.record.transitions.map((each) =>
+      each.sequence === 1 ? { ...each, detectedAtMs: run.beganAtMs } : each,
+    );
+    t.deepEqual(findingsOf({ ...run, record: { ...run.record, transitions } }), finds);
+  }
+});
 
 function notSent(made: Delivery, atS: number): Delivery {
   return { ...made, outcome: 'superseded', startedAtMs: null, attempts: 0, finishedAtMs: at(atS) };
