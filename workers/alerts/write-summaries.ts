@@ -161,6 +161,8 @@ class GroupedBatch {
     }
     const known = this.#find(change);
     if (known !== undefined) this.#join(change, known);
+    // It may be dropped, and what followed would wait for nothing.
+    else if ((change.afterId ?? null) !== null) this.single.push(change);
     else if ((this.#sizes.get(`${change.channelId} ${groupKeyOf(change.message)}`) ?? 1) > 1)
       this.#join(change, this.#openWithMessage(change));
     else this.#openWithAlert(change);

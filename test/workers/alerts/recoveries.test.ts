@@ -93,6 +93,18 @@ test('a worker that has outlived its claim sends no alert that another one joine
   t.false((await release(104)).isSent);
 });
 
+test('a recovery that waits for its trouble opens no group', async (t) => {
+  const { run, change, add, shop, channel, decide, deliver } = await prepareInHand(t);
+  const blog = await add('Blog');
+  await change('down', 90.1, [blog]);
+  t.deepEqual(await deliver(channel, 90.2), ['Down: Blog']);
+  await run('UPDATE channels SET group_seconds = 60 WHERE id = $1', [channel]);
+  await change('up', 91, [shop]);
+  t.is((await decide(92)).outcome, 'joined');
+  await change('up', 93, [blog]);
+  t.deepEqual(await deliver(channel, 93), ['Recovered: Blog']);
+});
+
 for (const type of ['telegram', 'webhook'] as const)
   for (const isInHand of [false, true])
     test(
