@@ -102,15 +102,18 @@ type Pair = { channelId: string; monitorId: string };
  */
 export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs: number): Promise<Pair[]> {
   if (recovered.length === 0) return [];
-  const dropped = await run<Pair & { event: string }>(
+  const dropped = await run<Pair & { isAwaited: boolean }>(
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
      FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
        AND h.delivery_id = d.id AND h.reason <> 'flapping' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3
-     RETURNING d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event`,
+     RETURNING d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event = 'monitor.up' AND NOT EXISTS (
+       SELECT FROM deliveries t JOIN held_deliveries o ON o.delivery_id = t.id
+       WHERE t.id = d.after_id AND t.outcome = 'superseded' AND o.released_at IS NULL AND o.summary_id IS NULL
+     ) AS "isAwaited"`,
     [recovered.map(({ channelId }) => channelId), recovered.map(({ monitorId }) => monitorId), nowMs],
   );
-  return dropped.filter(({ event }) => event === 'monitor.up');
+  return dropped.filter(({ isAwaited }) => isAwaited);
 }
 
 /**

@@ -150,9 +150,9 @@ export async function claimDeliveries(
 }
 
 /**
- * Fills the summaries among what was claimed; those that have nothing to say any more are dropped, as are recoveries of
- * what was not sent. What was reported
- * once is sent again as it was: to a chat as it is stored, to a webhook by the changes, which stay as they were.
+ * Fills the summaries among what was claimed. Those that have nothing to say any more are dropped, as are recoveries of
+ * what was not sent. What was reported once is sent again as it was: to a chat as it is stored, to a webhook by the
+ * changes, which stay as they were.
  */
 async function fillOrDrop(database: Database, rows: readonly RequestedRow[], nowMs: number): Promise<RequestedRow[]> {
   const filled: RequestedRow[] = [];
@@ -191,7 +191,8 @@ async function supersedeClaimed(
  * 1. `requested`: the channels, without chats that asked for a pause.
  * 2. `superseded`: due retries to chats and presets that a newer change overtook are ended.
  * 3. `next`: of each channel the longest due that wait for no earlier delivery, locked; what another claim holds is
- *    skipped. To a preset nothing goes while an earlier one of its monitor is on its way, be it a retry.
+ *    skipped. A recovery waits for its trouble that a worker held, until that is released or dropped. To a preset
+ *    nothing goes while an earlier one of its monitor is on its way, be it a retry.
  * 4. `claimed`, `opened`: they are claimed, their attempts counted and opened. The commit does not wait for the disk,
  *    which was half of its time: what a crash of PostgreSQL takes back is a claim, and the attempt is then made once
  *    more under the same `delivery_id`, which the documentation has receivers expect.

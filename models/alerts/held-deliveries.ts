@@ -39,6 +39,16 @@ export async function hasOtherHeld(run: Run, { deliveryId, channelId }: ClaimedH
 const IS_ACKNOWLEDGED = `(h.unless_acknowledged AND EXISTS (SELECT FROM incidents i
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.acknowledged_at IS NOT NULL))`;
 
+/**
+ * SQL, an expression of a statement: of claims (ids as $1, attempts as $2) those that no other worker has taken over.
+ * Their deliveries stay locked.
+ */
+const OWN = `own AS MATERIALIZED (
+       SELECT d.id, d.attempts FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
+         JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt AND d.outcome = 'pending'
+       ORDER BY d.no FOR NO KEY UPDATE OF d
+     )`;
+
 /** What became of a claimed alert that waited; `open` where more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
@@ -52,26 +62,26 @@ export async function settleHeld(
   claimed: readonly { deliveryId: string; attempt: number; isAlone: boolean }[],
   nowMs: number,
 ): Promise<SettledHeld[]> {
-  const settled = await run<{ id: string; outcome: SettledHeld }>(
-    `WITH obsolete AS (
-       SELECT d.id, d.attempts FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
-         JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt JOIN held_deliveries h ON h.delivery_id = d.id
-       WHERE d.attempts_before = 0 AND d.outcome = 'pending' AND (${IS_ACKNOWLEDGED}
+  const settled = await run<{ id: string; attempt: number; outcome: SettledHeld }>(
+    `WITH ${OWN}, obsolete AS (
+       SELECT o.id, o.attempts FROM own o JOIN deliveries d ON d.id = o.id
+         JOIN held_deliveries h ON h.delivery_id = d.id
+       WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED}
          OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
      ), ${releaseBehind('SELECT id FROM obsolete', '$3', 'h.unless_acknowledged')}, dropped AS (
        UPDATE deliveries SET outcome = 'superseded', finished_at = $3, claimed_until = NULL, attempts = attempts - 1
-       WHERE id IN (SELECT id FROM obsolete) RETURNING id
+       WHERE id IN (SELECT id FROM obsolete) RETURNING id, attempts + 1 AS attempt
      ), released AS (
-       UPDATE held_deliveries h SET released_at = $3
-       WHERE delivery_id = ANY ($4::text[]) AND summary_id IS NULL AND delivery_id NOT IN (SELECT id FROM obsolete)
+       UPDATE held_deliveries h SET released_at = $3 FROM own o
+       WHERE h.delivery_id = o.id AND o.id = ANY ($4::text[]) AND summary_id IS NULL
+         AND o.id NOT IN (SELECT id FROM obsolete)
          AND NOT EXISTS (SELECT FROM reminders r WHERE r.delivery_id = h.delivery_id)
-         AND EXISTS (SELECT FROM unnest($1::text[], $2::integer[]) AS c (id, attempt) JOIN deliveries d ON d.id = c.id
-           AND d.attempts = c.attempt AND d.outcome = 'pending' WHERE d.id = h.delivery_id)
-       RETURNING delivery_id
+       RETURNING o.id, o.attempts AS attempt
      )
-     SELECT id, 'dropped' AS outcome FROM dropped UNION ALL SELECT delivery_id, 'released' FROM released`,
+     SELECT id, attempt, 'dropped' AS outcome FROM dropped
+     UNION ALL SELECT id, attempt, 'released' FROM released`,
     [
       claimed.map(({ deliveryId }) => deliveryId),
       claimed.map(({ attempt }) => attempt),
@@ -79,7 +89,7 @@ export async function settleHeld(
       claimed.flatMap(({ deliveryId, isAlone }) => (isAlone ? [deliveryId] : [])),
     ],
   );
-  const outcomes = new Map(settled.map(({ id, outcome }) => [id, outcome]));
+  const outcomes = new Map(settled.map(({ id, attempt, outcome }) => [`${id} ${attempt}`, outcome]));
   const dropped = settled.flatMap(({ id, outcome }) => (outcome === 'dropped' ? [id] : []));
   // What came in their messages while the statement waited for that is not seen by it.
   if (dropped.length > 0)
@@ -87,7 +97,7 @@ export async function settleHeld(
       dropped,
       nowMs,
     ]);
-  return claimed.map(({ deliveryId }) => outcomes.get(deliveryId) ?? 'open');
+  return claimed.map(({ deliveryId, attempt }) => outcomes.get(`${deliveryId} ${attempt}`) ?? 'open');
 }
 
 /**
@@ -99,18 +109,14 @@ export async function releaseHeld(
   claimed: readonly { deliveryId: string; attempt: number }[],
   nowMs: number,
 ): Promise<boolean[]> {
-  const rows = await run<{ id: string }>(
-    `WITH own AS (
-       SELECT d.id FROM unnest($1::text[], $2::integer[]) AS c (id, attempt)
-         JOIN deliveries d ON d.id = c.id AND d.attempts = c.attempt AND d.outcome = 'pending'
-       ORDER BY d.no FOR NO KEY UPDATE OF d
-     )
-     UPDATE held_deliveries SET released_at = $3 WHERE delivery_id IN (SELECT id FROM own) AND summary_id IS NULL
-     RETURNING delivery_id AS id`,
+  const rows = await run<{ id: string; attempt: number }>(
+    `WITH ${OWN}
+     UPDATE held_deliveries h SET released_at = $3 FROM own o WHERE h.delivery_id = o.id AND summary_id IS NULL
+     RETURNING o.id, o.attempts AS attempt`,
     [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
   );
-  const released = new Set(rows.map(({ id }) => id));
-  return claimed.map(({ deliveryId }) => released.has(deliveryId));
+  const released = new Set(rows.map(({ id, attempt }) => `${id} ${attempt}`));
+  return claimed.map(({ deliveryId, attempt }) => released.has(`${deliveryId} ${attempt}`));
 }
 
 /**

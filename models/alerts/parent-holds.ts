@@ -27,6 +27,10 @@ export async function insertParentHolds(run: Run, holds: readonly ParentHold[]):
 /** A channel that has something due. */
 export type DueChannel = { channelId: string; deliveryId: string; dueAtMs: number };
 
+/** SQL: whether a delivery `d` waits still, in no worker's hand. Attempts of workers that died are none. */
+const waits = (now: string) => `(d.outcome = 'pending' AND coalesce(d.claimed_until, 0) <= ${now} AND EXISTS (
+  SELECT FROM held_deliveries e WHERE e.delivery_id = d.id AND e.released_at IS NULL AND e.summary_id IS NULL))`;
+
 /** SQL: of rows `id, channel_id` one for each channel, as what a job is added for. */
 const ONE_A_CHANNEL = 'SELECT DISTINCT ON (channel_id) channel_id AS "channelId", id AS "deliveryId"';
 
@@ -41,8 +45,7 @@ export async function releaseToParents(run: Run, parentNos: readonly number[], n
        SELECT d.id FROM monitor_dependencies e JOIN monitors m ON m.no = e.monitor_no
          JOIN parent_holds h ON h.monitor_id = m.id AND h.sequence = m.sequence AND h.joined_id IS NULL
          JOIN deliveries d ON d.id = h.delivery_id
-       WHERE e.parent_no = ANY ($1::int[]) AND e.mode = 'hold' AND d.outcome = 'pending' AND d.attempts = 0
-         AND d.next_attempt_at > $2
+       WHERE e.parent_no = ANY ($1::int[]) AND e.mode = 'hold' AND ${waits('$2')} AND d.next_attempt_at > $2
        ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
      ), due AS (
        UPDATE deliveries d SET next_attempt_at = $2 FROM waiting w WHERE d.id = w.id RETURNING d.id, d.channel_id
@@ -67,7 +70,7 @@ type Joined = { parentIds: readonly string[]; monitorId?: string | null; wereDow
 /**
  * Has alerts that came in the messages of monitors wait for results of their own that are newer than now. Those
  * monitors are not down any more, or theirs depend on them no more. Alerts of which there is a newer change are left as
- * they are. One that a worker is claiming is due when the worker says: it looks again once the monitors are committed.
+ * they are. One that a worker has claimed keeps its moment: the worker looks again after this commit.
  */
 export async function awaitOwnResults(
   run: Run,
@@ -86,6 +89,7 @@ export async function awaitOwnResults(
        SELECT h.delivery_id FROM parent_holds h JOIN deliveries w ON w.id = h.delivery_id
        WHERE $4 AND h.parent_id = ANY ($1::text[]) AND h.joined_id IS NULL AND NOT h.awaits_own
          AND w.outcome = 'pending'
+         AND EXISTS (SELECT FROM held_deliveries e WHERE e.delivery_id = w.id AND e.released_at IS NULL)
      ), rearmed AS (
        UPDATE parent_holds h SET joined_id = NULL, since = $2, awaits_own = true
        FROM behind b, monitors m
@@ -302,7 +306,7 @@ export async function listWaiting(run: Run, nowMs: number, limit: number): Promi
     `SELECT h.delivery_id AS "deliveryId", d.channel_id AS "channelId", m.no AS "monitorNo", h.since AS "sinceMs",
        h.awaits_own AS "awaitsOwn"
      FROM parent_holds h JOIN deliveries d ON d.id = h.delivery_id JOIN monitors m ON m.id = h.monitor_id
-     WHERE h.joined_id IS NULL AND d.outcome = 'pending' AND d.attempts = d.attempts_before AND d.next_attempt_at > $1
+     WHERE h.joined_id IS NULL AND ${waits('$1')} AND d.next_attempt_at > $1
        AND NOT (h.awaits_own AND m.sequence = h.sequence AND NOT ${OWN_FAILURE('m', 'h.since', '$1')})
      ORDER BY h.delivery_id LIMIT $2`,
     [nowMs, limit],
@@ -314,9 +318,9 @@ export async function makeDue(run: Run, deliveryIds: readonly string[], nowMs: n
   if (deliveryIds.length === 0) return [];
   return await run<DueChannel>(
     `WITH due AS (
-       UPDATE deliveries SET next_attempt_at = $2
+       UPDATE deliveries d SET next_attempt_at = $2
        WHERE id IN (SELECT id FROM deliveries WHERE id = ANY ($1::text[]) ORDER BY no FOR NO KEY UPDATE SKIP LOCKED)
-         AND outcome = 'pending' AND attempts = attempts_before AND next_attempt_at > $2
+         AND ${waits('$2')} AND next_attempt_at > $2
        RETURNING id, channel_id
      )
      ${ONE_A_CHANNEL}, $2::bigint AS "dueAtMs" FROM due ORDER BY channel_id, id`,

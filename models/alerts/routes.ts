@@ -106,8 +106,8 @@ const CLOCKS_DIFFER_MS = 60_000;
  * 3. `gathered`: what summaries to these chats held in that time; it is read only where a chat had no delivery.
  * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
  *    by the moment that it shares with its transition, or with a summary that holds it. A delivery that waited and is
- *    claimed, but was not released yet, is in a worker's hand. Also those whose chat may not know of the one before:
- *    it was being sent, and was not done.
+ *    claimed, but was not released yet, is in a worker's hand, or was in that of one that died. Also those whose chat
+ *    may not know of the recovery before: that is to be sent still, or did not arrive.
  */
 export async function listAwaitedRecoveries(
   run: Run,
@@ -138,7 +138,7 @@ export async function listAwaitedRecoveries(
        JOIN summary_changes s ON s.delivery_id = d.id
      )
      SELECT a.channel_id AS "channelId", a.monitor_id AS "monitorId",
-       CASE WHEN bool_and(coalesce(t."isInHand", false)) AND count(DISTINCT t.id) = 1 AND NOT bool_or(l."wasBegun")
+       CASE WHEN bool_and(coalesce(t."isInHand", false)) AND count(DISTINCT t.id) = 1 AND NOT bool_or(l."isUnaware")
          THEN max(t.id) END AS "afterId"
      FROM requested a JOIN bad b ON b.monitor_id = a.monitor_id JOIN channels c ON c.id = a.channel_id
        LEFT JOIN LATERAL (
@@ -146,17 +146,18 @@ export async function listAwaitedRecoveries(
          FROM deliveries d LEFT JOIN held_deliveries h
            ON h.delivery_id = d.id AND h.summary_id IS NULL AND h.reason <> 'flapping'
          WHERE d.channel_id = a.channel_id AND d.created_at = b.detected_at AND d.monitor_id = a.monitor_id
-           AND d.event LIKE 'monitor.%' AND (d.attempts > 0 OR h.delivery_id IS NULL)
+           AND d.event LIKE 'monitor.%' AND (h.delivery_id IS NULL
+             OR (d.attempts > 0 AND (d.outcome <> 'superseded' OR h.released_at IS NOT NULL)))
          ORDER BY "isInHand" LIMIT 1) t ON true
        CROSS JOIN LATERAL (
          SELECT EXISTS (
            SELECT FROM (SELECT u.detected_at FROM transitions u WHERE u.monitor_id = a.monitor_id
              AND u.sequence < a.sequence AND u.to_state = 'up' ORDER BY u.sequence DESC LIMIT 1) u
            JOIN deliveries d ON d.created_at = u.detected_at AND d.monitor_id = a.monitor_id
-           WHERE d.channel_id = a.channel_id AND d.event = 'monitor.up' AND d.attempts > 0
-             AND d.outcome IN ('pending', 'superseded')) AS "wasBegun") l
+           WHERE d.channel_id = a.channel_id AND d.event = 'monitor.up' AND d.outcome <> 'delivered'
+             AND (d.attempts > 0 OR (d.outcome = 'pending' AND d.after_id IS NULL))) AS "isUnaware") l
      WHERE (b.detected_at < $4 AND b.detected_at >= c.created_at * 1000)
-       OR t.id IS NOT NULL OR l."wasBegun"
+       OR t.id IS NOT NULL OR l."isUnaware"
        OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)
      GROUP BY a.channel_id, a.monitor_id`,
     [

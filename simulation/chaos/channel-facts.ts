@@ -73,7 +73,8 @@ export class ChannelFacts {
           each.outcome === 'delivered' &&
           // An attempt that arrived may be recorded by the next one only.
           (each.startedAtMs ?? Infinity) <= (finishedAtMs ?? 0) + CLOCK_MS &&
-          (each.finishedAtMs ?? 0) >= (finishedAtMs ?? 0) - CLOCK_MS,
+          (each.finishedAtMs ?? 0) >= (finishedAtMs ?? 0) - CLOCK_MS &&
+          (each.finishedAtMs ?? 0) <= (finishedAtMs ?? 0) + AT_WORK_MS,
       )
     );
   }

@@ -77,7 +77,7 @@ async function planReminders(
       const everyMs = reminder.every_seconds * 1000;
       return {
         ...last,
-        afterId: deliveryId,
+        followedId: deliveryId,
         id: newId('dlv'),
         message: { ...message, reminder: { ...reminder, number: reminder.number + 1 } },
         number: last.number + 1,
@@ -90,7 +90,7 @@ async function planReminders(
   const written = new Set(await insertReminders(run, planned));
   const attempts = Map.groupBy(
     planned.filter(({ id }) => written.has(id)),
-    ({ afterId }) => afterId,
+    ({ followedId }) => followedId,
   );
   return deliveryIds.map((id) => (attempts.get(id) ?? []).map(firstAttempt));
 }

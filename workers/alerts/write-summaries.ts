@@ -161,7 +161,7 @@ class GroupedBatch {
     }
     const known = this.#find(change);
     if (known !== undefined) this.#join(change, known);
-    // It may be dropped, and what followed would wait for nothing.
+    // It may be dropped, and the group would have no first message.
     else if ((change.afterId ?? null) !== null) this.single.push(change);
     else if ((this.#sizes.get(`${change.channelId} ${groupKeyOf(change.message)}`) ?? 1) > 1)
       this.#join(change, this.#openWithMessage(change));

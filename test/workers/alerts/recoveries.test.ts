@@ -145,3 +145,92 @@ for (const type of ['telegram', 'webhook'] as const)
         else t.is(posted.at(-1)?.message.event, 'monitor.up');
       },
     );
+
+test('where a recovery was not begun when the next one is decided, one of them arrives', async (t) => {
+  const { add, addChannel, change, deliver, receiver } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']], { reopenSeconds: 300 });
+  const channel = await addChannel('telegram');
+  await change('down', 0, [shop]);
+  await change('up', 0.5, [router]);
+  t.deepEqual(await deliver(channel, 1), ['Down: Shop']);
+  await change('up', 10, [shop]);
+  await change('down', 12, [shop]);
+  await change('up', 18, [shop]);
+  receiver.isAway = true;
+  await deliver(channel, 19);
+  receiver.isAway = false;
+  const heard = [...(await deliver(channel, 100)), ...(await deliver(channel, 600))];
+  t.is(heard.at(-1), 'Recovered: Shop');
+});
+
+test('after a recovery that was refused for good the next one is sent', async (t) => {
+  const { add, addChannel, change, deliver, refused } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const channel = await addChannel('telegram');
+  await change('down', 0, [shop]);
+  await change('up', 0.5, [router]);
+  t.deepEqual(await deliver(channel, 1), ['Down: Shop']);
+  refused.add('Recovered: Shop');
+  await change('up', 400, [shop]);
+  await deliver(channel, 400);
+  refused.clear();
+  await change('down', 800, [shop]);
+  await change('up', 801, [shop]);
+  t.deepEqual(await deliver(channel, 801), ['Recovered: Shop']);
+});
+
+test('an alert whose worker was killed is due at once when its monitor fails by itself', async (t) => {
+  const { change, deliver, router, shop, channel } = await prepareInHand(t);
+  await change('up', 91, [router]);
+  await deliver(channel, 101);
+  await change('down', 110, [shop]);
+  t.deepEqual(await deliver(channel, 111), ['Down: Shop']);
+});
+
+test('a new outage does not wait behind the recovery of an alert whose worker was killed', async (t) => {
+  const { change, deliver, router, shop, channel, posted } = await prepareInHand(t, 'webhook');
+  await change('up', 91, [router]);
+  await deliver(channel, 101);
+  posted.splice(0);
+  await change('up', 110, [shop]);
+  await change('down', 120, [shop]);
+  await change('up', 122, [router]);
+  await deliver(channel, 130);
+  t.deepEqual(
+    posted.map(({ message }) => message.event),
+    ['monitor.down'],
+  );
+});
+
+test('an alert that was dropped after its worker was killed is no notice of trouble', async (t) => {
+  const { change, deliver, shop, channel } = await prepareInHand(t);
+  await change('degraded', 101, [shop]);
+  await deliver(channel, 102);
+  await change('up', 120, [shop]);
+  t.deepEqual(await deliver(channel, 120), []);
+});
+
+test('a recovery that quiet hours hold is no notice of trouble that was dropped', async (t) => {
+  const { run, at, change, deliver, shop, channel } = await prepareInHand(t);
+  const hour = new Date(at(0)).getUTCHours();
+  const quiet = { timezone: 'UTC', hours: `Mo-Su ${hour}:00-${(hour + 2) % 24}:00`, mode: 'hold' };
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [
+    channel,
+    JSON.stringify([{ events: ['monitor.up'], quiet }, {}]),
+  ]);
+  await change('up', 91, [shop]);
+  await deliver(channel, 101);
+  await change('down', 200, [shop]);
+  await deliver(channel, 230);
+  await change('up', 240, [shop]);
+  t.deepEqual(await deliver(channel, 3 * 3600), []);
+});
+
+test('of two workers with one alert the one whose claim lasts releases it', async (t) => {
+  const { run, at, claimed, claim } = await prepareInHand(t);
+  const again = await claim(101);
+  if (again === null) throw new Error('The alert was not claimed again');
+  t.deepEqual(await releaseHeld(run, [claimed, again], at(102)), [false, true]);
+});
