@@ -58,7 +58,7 @@ class ChannelJudge {
     const changes = reported.flatMap((history) =>
       history.flatMap((each, index) => this.#judgeChange(each, history.slice(0, index))),
     );
-    return [...this.#judgeArrivals(), ...changes];
+    return [...this.#judgeArrivals(), ...changes, ...reported.flatMap((history) => this.#judgeLastWord(history))];
   }
 
   /** What arrived is what was sent: each under its own id, nothing else, and nothing that only seems to be there. */
@@ -120,6 +120,18 @@ class ChannelJudge {
         : [];
     }
     return isTold || this.#isExcused(change) ? [] : [this.#facts.finding('events lost', text)];
+  }
+
+  /** The last that a channel got of a monitor that is up in the end is not that it is in trouble. */
+  #judgeLastWord(history: readonly Reported[]): Found[] {
+    const last = history.at(-1);
+    if (last?.to !== 'up' || !this.#facts.takes(last) || this.#isTold(last)) return [];
+    const heard = history.findLast(({ own, summaries }) =>
+      [own, ...summaries].some((each) => each !== undefined && this.#facts.isSent(each)),
+    );
+    if (heard === undefined || heard.to === 'up') return [];
+    const text = `up of ${last.monitorId} (sequence ${last.sequence}) after ${heard.to} (sequence ${heard.sequence})`;
+    return [this.#facts.finding('events lost', text)];
   }
 
   #needsTrouble(): boolean {

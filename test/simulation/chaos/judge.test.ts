@@ -4,6 +4,7 @@ import { CHANNELS, ON_CALL } from '../../../simulation/chaos/channels.ts';
 import type { Facts } from '../../../simulation/chaos/facts.ts';
 import { planFaults, type Fault } from '../../../simulation/chaos/faults.ts';
 import { FINDINGS, type Finding } from '../../../simulation/chaos/findings.ts';
+import { judgeChannels } from '../../../simulation/chaos/judge-channels.ts';
 import { judgeRun } from '../../../simulation/chaos/judge.ts';
 import type { Received } from '../../../simulation/chaos/receiver.ts';
 import type { Delivery, Transition } from '../../../simulation/chaos/record.ts';
@@ -716,6 +717,25 @@ test('the end of what was not sent may be sent where the recovery before did not
     );
     t.deepEqual(findingsOf({ ...run, record: { ...run.record, transitions } }), finds);
   }
+});
+
+test('the last word of a monitor that is up is not that it is down, though its last outage was not sent', (t) => {
+  const untold = { ...delivery(3), outcome: 'superseded' };
+  const outage = (sequence: number) => ({ ...notSent(delivery(2), 65), id: 'dlv_04', sequence, held: DELAYED });
+  const run = withChannel('Escalation', [{ ...delivery(2), held: RELEASED }, untold, outage(4)]);
+  const [, down, up] = run.record.transitions;
+  if (down === undefined || up === undefined) throw new Error('The clean run has an outage');
+  const again = [
+    { ...down, sequence: 4, detectedAtMs: at(64) },
+    { ...up, sequence: 5, detectedAtMs: at(65) },
+  ];
+  const lost = (facts: Facts) => judgeChannels(facts).found.filter(({ text }) => text.includes(' after '));
+  const record = { ...run.record, transitions: [...run.record.transitions, ...again] };
+  t.deepEqual(lost({ ...run, record }), [
+    { finding: 'events lost', text: 'Escalation: up of mon_0 (sequence 5) after down (sequence 2)' },
+  ]);
+  const told = { ...delivery(3), id: 'dlv_05', sequence: 5, channel: 'Escalation', outcome: 'pending' };
+  t.deepEqual(lost({ ...run, record: { ...record, deliveries: [...record.deliveries, told] } }), []);
 });
 
 function notSent(made: Delivery, atS: number): Delivery {
