@@ -183,8 +183,8 @@ const AWAY_CODES = new Set([
 ]);
 
 /**
- * Classes of SQLSTATE that say so as a whole: 08 is the connection, 53 resources, 58 the system below.
- * Resources are such as disk, memory and connections; the system fails where a disk does, or where files are gone.
+ * Classes of SQLSTATE that say so as a whole: 08 is the connection, 53 resources, 58 the system below. Resources are
+ * disk, memory and connections; the system fails where a disk does, or where files are gone.
  */
 const AWAY_CLASSES = new Set(['08', '53', '58']);
 const SQL_STATE = /^[0-9A-Z]{5}$/;
