@@ -137,7 +137,7 @@ function wasAsGood(
 ): boolean {
   const { from, to, detectedAtMs } = transition;
   if (!((from === 'down' && (to === 'degraded' || to === 'up')) || (from === 'degraded' && to === 'up'))) return true;
-  const since = { fromMs: before.atMs, toMs: detectedAtMs };
+  const since = { fromMs: before.atMs, toMs: detectedAtMs + CLOCK_MS };
   return stretchesOf(script, { beganAtMs, judgedAtMs }).some(
     (stretch) => (stretch.condition === 'up' || stretch.condition === to) && overlap(stretch, since).length > 0,
   );

@@ -705,6 +705,15 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
   ['Calm chat', 'the end of trouble of which nothing was said', () => [delivery(3)], ['events lost', 'rules broken']],
 ];
 
+test('a recovery is dated by another clock than that of its target: they differ by their resolution', (t) => {
+  const recoveredAt = (seconds: number) =>
+    withRecord(({ transitions }) => ({
+      transitions: transitions.map((each) => (each.sequence === 3 ? { ...each, detectedAtMs: at(seconds) } : each)),
+    }));
+  t.false(findingsOf(recoveredAt(39.99)).includes('false recoveries'));
+  t.true(findingsOf(recoveredAt(39.9)).includes('false recoveries'));
+});
+
 test('the end of what was not sent may be sent where the recovery before did not arrive', (t) => {
   const unsent = { ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED };
   for (const [outcome, finds] of [
