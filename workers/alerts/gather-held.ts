@@ -57,6 +57,9 @@ export class HeldAlerts {
     const decided = claimed.isBehind ? await decideByParents(claimed, this.#parts, this.#parts.now()) : SENT;
     if (decided.outcome === 'quiet') return { isSent: false, attempts: await this.#planReminders(claimed.deliveryId) };
     if (decided.outcome !== 'sent') return { isSent: false, attempts: decided.attempts };
+    // A parent that recovers is locked until then, and its own monitor may have recovered with it.
+    const isOver = claimed.isBehind && (await this.#settle({ ...claimed, isAlone: false })) === 'dropped';
+    if (isOver) return { isSent: false, attempts: [] };
     const gathered = decided.isUpdate ? null : await gatherHeld(claimed, this.#parts, this.#parts.now());
     if (gathered !== null) return { isSent: false, attempts: gathered };
     const attempts = await this.#planReminders(claimed.deliveryId);

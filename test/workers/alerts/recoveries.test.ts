@@ -1,8 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { claimDeliveries, recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
 import { releaseHeld } from '../../../models/alerts/held-deliveries.ts';
+import { inTransaction } from '../../../models/sql.ts';
 import { HeldAlerts } from '../../../workers/alerts/gather-held.ts';
 import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
+import { until } from '../../helpers/until.ts';
 import { DELIVERED } from './create-deliverer.ts';
 import { SECOND, prepareParents } from './prepare-parents.ts';
 
@@ -91,6 +93,22 @@ test('a worker that has outlived its claim sends no alert that another one joine
   t.is((await decide(102, { ...claimed, attempt: again.attempt })).outcome, 'joined');
   t.deepEqual(await deliver(channel, 103), []);
   t.false((await release(104)).isSent);
+});
+
+test('an alert whose monitor recovers with its parent, while a worker waits for that, is not sent', async (t) => {
+  const { runtime, run, router, shop, release, at } = await prepareInHand(t);
+  const { decision } = await inTransaction(runtime.database, async (recovering) => {
+    await recovering(`UPDATE monitors SET state = 'up' WHERE id = $1`, [router.id]);
+    await recovering(
+      `INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+       SELECT id, sequence + 1, tenant_id, 'down', 'up', $2, $2, '{}' FROM monitors WHERE id = $1`,
+      [shop.id, at(91)],
+    );
+    const releasing = release(92);
+    await until(async () => (await run('SELECT FROM pg_locks WHERE NOT granted')).length);
+    return { decision: releasing };
+  });
+  t.deepEqual(await decision, { isSent: false, attempts: [] });
 });
 
 test('a recovery that waits for its trouble opens no group', async (t) => {
