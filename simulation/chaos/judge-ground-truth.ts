@@ -40,7 +40,7 @@ export function judgeGroundTruth(facts: Facts): { found: Found[]; figures: Recor
       if (stretch.condition !== 'up')
         figures[visible.length > 0 ? 'outages in sight' : 'outages over before we saw'] += 1;
       for (const { toMs } of visible) {
-        const state = stateAt(transitions, toMs);
+        const state = stateAt(transitions, toMs - CLOCK_MS);
         if (state !== stretch.condition)
           found.push({
             finding: stretch.condition === 'up' ? 'recoveries missed' : 'outages missed',
