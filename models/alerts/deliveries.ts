@@ -41,6 +41,15 @@ const OVERDUE_MS = 10_000;
 export const ENDS_INCIDENT = `(c.format ->> 'preset' IN (${STATEFUL_PRESETS.map((preset) => `'${preset}'`).join(', ')})
   AND d.event = 'monitor.up' AND d.message -> 'detail' ->> 'incident_id' IS NOT NULL)`;
 
+/**
+ * SQL: whether a delivery `d` is a recovery whose trouble a worker held (`after_id`), and that has this outcome and was
+ * not released. `pending` is not decided yet; `superseded` was dropped, or came in the message of a parent.
+ */
+export const followsUnreleased = (outcome: 'pending' | 'superseded') => `EXISTS (
+  SELECT FROM deliveries t JOIN held_deliveries o ON o.delivery_id = t.id
+  WHERE t.id = d.after_id AND d.attempts_before = 0 AND t.outcome = '${outcome}' AND o.released_at IS NULL
+    AND o.summary_id IS NULL)`;
+
 /** Writes deliveries, in the order given, in the transaction of the change that causes them. */
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {
   if (deliveries.length === 0) return;
@@ -107,10 +116,8 @@ export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs:
      FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
        AND h.delivery_id = d.id AND h.reason <> 'flapping' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3
-     RETURNING d.channel_id AS "channelId", d.monitor_id AS "monitorId", d.event = 'monitor.up' AND NOT EXISTS (
-       SELECT FROM deliveries t JOIN held_deliveries o ON o.delivery_id = t.id
-       WHERE t.id = d.after_id AND t.outcome = 'superseded' AND o.released_at IS NULL AND o.summary_id IS NULL
-     ) AS "isAwaited"`,
+     RETURNING d.channel_id AS "channelId", d.monitor_id AS "monitorId",
+       d.event = 'monitor.up' AND NOT ${followsUnreleased('superseded')} AS "isAwaited"`,
     [recovered.map(({ channelId }) => channelId), recovered.map(({ monitorId }) => monitorId), nowMs],
   );
   return dropped.filter(({ isAwaited }) => isAwaited);

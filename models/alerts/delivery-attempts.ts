@@ -4,7 +4,7 @@ import type { WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
-import { ENDS_INCIDENT } from './deliveries.ts';
+import { ENDS_INCIDENT, followsUnreleased } from './deliveries.ts';
 import { releaseBehind } from './parent-holds.ts';
 import { readSummary } from './summaries.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
@@ -220,9 +220,7 @@ async function claimEach(
          SELECT d.id FROM deliveries d
          WHERE d.channel_id = c.id AND is_due(d, $2) AND d.id <> ALL (ARRAY (SELECT id FROM superseded))
            AND NOT EXISTS (SELECT FROM unheld_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
-           AND NOT EXISTS (SELECT FROM deliveries t JOIN held_deliveries h ON h.delivery_id = t.id
-             WHERE t.id = d.after_id AND d.attempts_before = 0 AND t.outcome = 'pending' AND h.released_at IS NULL
-               AND h.summary_id IS NULL)
+           AND NOT ${followsUnreleased('pending')}
            AND (c.type = 'webhook'
              OR NOT EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
                AND h.released_at IS NULL)
@@ -260,10 +258,7 @@ async function claimEach(
               OR EXISTS (SELECT FROM monitor_dependencies e JOIN monitors b ON b.no = e.monitor_no
                 JOIN parent_holds k ON k.monitor_id = b.id AND k.sequence = b.sequence
                 WHERE e.parent_no = p.no AND e.mode = 'hold'))) END AS "parentNo",
-            d.event = 'monitor.up' AND d.attempts_before = 0 AND EXISTS (
-              SELECT FROM deliveries t JOIN held_deliveries h ON h.delivery_id = t.id
-              WHERE t.id = d.after_id AND t.outcome = 'superseded' AND h.released_at IS NULL
-                AND h.summary_id IS NULL) AS "endsUnsent",
+            d.event = 'monitor.up' AND ${followsUnreleased('superseded')} AS "endsUnsent",
             c.sealed_url AS "sealedUrl", c.sealed_signing_secret AS "sealedSigningSecret",
             CASE WHEN c.previous_secret_until > $2 THEN c.sealed_previous_secret END AS "sealedPreviousSecret",
             c.sealed_headers AS "sealedHeaders", c.format,
