@@ -12,6 +12,9 @@ const LATE_MS = 1000;
 /** A tick that is measured twice, because its job was read again, is so within this, in milliseconds. */
 const REPEATED_MS = 1000;
 
+/** A lost result is described with those of this many intervals before and after it. */
+const LISTED_INTERVALS = 3;
+
 /** The resolution of clocks. */
 const CLOCK_MS = 50;
 
@@ -55,9 +58,17 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
       );
     const missing = withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs);
     for (const atMs of missing.filter((missed) => !isRepeat(missed))) {
+      const listAround = (moments: readonly number[]) =>
+        moments
+          .filter((moment) => Math.abs(moment - atMs) <= LISTED_INTERVALS * intervalSeconds * 1000)
+          .map((moment) => ((moment - facts.beganAtMs) / 1000).toFixed(1))
+          .join(', ');
       found.push({
         finding: 'results lost',
-        text: `target ${index} was asked at ${((atMs - facts.beganAtMs) / 1000).toFixed(1)} s`,
+        text:
+          `target ${index} was asked at ${((atMs - facts.beganAtMs) / 1000).toFixed(1)} s; of the requests at ` +
+          `${listAround(requests.map((request) => request.atMs))} there are results due at ` +
+          listAround(results.map((result) => result.dueAtMs)),
       });
     }
     for (const { agentNo } of sources) {

@@ -1,0 +1,32 @@
+import test from 'ava';
+import type { Database } from '../../../models/database.ts';
+import { machineAheadMs, runServiceClock } from '../../../models/system/service-clock.ts';
+
+const STALL_MS = 400;
+
+/** PostgreSQL on this machine, to a process that stands still while the first answer is under way. */
+function stalledPool(stallMs: number): Database['pool'] {
+  let isFirst = true;
+  const query = async () => {
+    const databaseMs = Date.now();
+    const untilMs = performance.now() + (isFirst ? stallMs : 0);
+    isFirst = false;
+    while (performance.now() < untilMs);
+    return { rows: [{ database_ms: databaseMs, at: null, service_at: null, agreed_at: null }] };
+  };
+  return { query } as unknown as Database['pool'];
+}
+
+test('a process that stands still at its first reading of the time starts by a better one', async (t) => {
+  const { stop } = await runServiceClock(
+    { pool: stalledPool(STALL_MS) },
+    {
+      settles: false,
+      onStep: (clock, byMs) => t.fail(`${clock} by ${byMs} ms`),
+      onFailure: (error) => t.fail(`${error}`),
+    },
+  );
+  t.teardown(stop);
+  // By the first reading alone it would be half of the stall.
+  t.true(Math.abs(machineAheadMs()) < STALL_MS / 4, `${machineAheadMs()} ms`);
+});
