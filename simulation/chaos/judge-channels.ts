@@ -127,7 +127,9 @@ class ChannelJudge {
     const last = history.at(-1);
     if (last?.to !== 'up' || !this.#facts.takes(last) || this.#isTold(last)) return [];
     const heard = history.findLast(({ own, summaries }) =>
-      [own, ...summaries].some((each) => each !== undefined && this.#facts.isSent(each)),
+      [own, ...summaries].some(
+        (each) => each !== undefined && (this.#facts.isSent(each) || this.#facts.isSaidByGroup(each)),
+      ),
     );
     if (heard === undefined || heard.to === 'up') return [];
     const text = `up of ${last.monitorId} (sequence ${last.sequence}) after ${heard.to} (sequence ${heard.sequence})`;

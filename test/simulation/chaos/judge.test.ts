@@ -748,6 +748,13 @@ test('the last word of a monitor that is up is not that it is down, though its l
   ]);
   const told = { ...delivery(3), id: 'dlv_05', sequence: 5, channel: 'Escalation', outcome: 'pending' };
   t.deepEqual(lost({ ...run, record: { ...record, deliveries: [...record.deliveries, told] } }), []);
+  // What opened a group is dropped where a later message of the group arrived first, which says all of it.
+  const ofGroup = { ...summary([3]), channel: 'Escalation', groupId: 'dlv_s' };
+  const group = [
+    { ...ofGroup, outcome: 'superseded', finishedAtMs: at(50) },
+    { ...ofGroup, id: 'dlv_t', outcome: 'delivered', startedAtMs: at(49), finishedAtMs: at(50), changes: [] },
+  ];
+  t.deepEqual(lost({ ...run, record: { ...record, deliveries: [...record.deliveries, ...group] } }), []);
 });
 
 function notSent(made: Delivery, atS: number): Delivery {
