@@ -109,12 +109,15 @@ class ChannelJudge {
       return [this.#facts.finding('events under two ids', text)];
     const isTold = this.#isTold(change);
     if (change.to === 'up' && this.#needsTrouble() && !this.#wasNotified(earlier)) {
-      // A message that was open before, or was opened for trouble of the same batch, has each monitor as it is now.
+      // A message that was open before, or was opened for trouble of the same batch, has each monitor as it is now. One
+      // that is written while a worker holds the trouble does not know yet that it is dropped (D-647).
+      const trouble = earlier.at(-1);
       const isInOpen =
         own === undefined &&
-        summaries.some(
-          ({ createdAtMs }) => createdAtMs < change.detectedAtMs || createdAtMs === earlier.at(-1)?.detectedAtMs,
-        );
+        ((trouble?.own?.finishedAtMs ?? 0) > change.detectedAtMs ||
+          summaries.some(
+            ({ createdAtMs }) => createdAtMs < change.detectedAtMs || createdAtMs === trouble?.detectedAtMs,
+          ));
       return isTold && !isInOpen && !this.#mayBeUnaware(change, earlier)
         ? [this.#facts.finding('rules broken', `${text} ends what was never sent`)]
         : [];

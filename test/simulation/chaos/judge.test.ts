@@ -679,6 +679,18 @@ const AT_CHANNELS: [string, string, () => Delivery[], Finding[]][] = [
     () => [delivery(2), reminder(1, 31.2), reminder(2, 39.2), reminder(3, 47.2), delivery(3)],
     ['rules broken'],
   ],
+  [
+    'Chat',
+    'in the hand of a worker and then dropped, and its end in a summary',
+    () => [{ ...notSent(delivery(2), 42.5), held: DELAYED, incident: ACKNOWLEDGED }, summary([3])],
+    [],
+  ],
+  [
+    'Chat',
+    'dropped before its end, which a summary says',
+    () => [{ ...notSent(delivery(2), 33.1), held: DELAYED, incident: ACKNOWLEDGED }, summary([3])],
+    ['rules broken'],
+  ],
   ['Groups', 'gathered in a summary', () => [delivery(2), summary([3])], []],
   ['Groups', 'by itself and in a summary', () => [delivery(2), delivery(3), summary([3])], ['events under two ids']],
   ['Groups', 'in none', () => [delivery(1), delivery(2)], ['events lost']],
