@@ -31,7 +31,8 @@ const DEFAULTS = {
   settleSeconds: 0,
 } as const;
 
-/** The fields that say when a window recurs. */
+/** The fields by which a start is judged, and a rule. */
+const STARTS = ['starts_at', 'timezone', 'cron', 'rrule'] as const;
 const RULE = ['cron', 'rrule', 'starts_at', 'timezone', 'ends_at'] as const;
 
 /** Reads a window that is sent, or everything that is wrong with it; `current` is the one that a PATCH changes. */
@@ -72,12 +73,13 @@ function readTime(
   { current, nowMs }: { current: MaintenanceWindow | null; nowMs: number },
   problems: Problem[],
 ): Time {
-  const isSent = current === null || sent.starts_at !== undefined || sent.timezone !== undefined;
+  // A rule may begin long ago, and a window that takes place once may not.
+  const isSent = current === null || STARTS.some((field) => sent[field] !== undefined);
   const timezone = sent.timezone ?? current?.timezone ?? null;
   // A new zone moves a start that was given in local time.
   const at = sent.starts_at ?? current?.localStart ?? current?.startsAt ?? null;
   const start = isSent
-    ? readStart({ at, timezone }, Math.floor(nowMs / 1000))
+    ? readStart({ at, timezone, isRecurring: isRule(sent, current) }, Math.floor(nowMs / 1000))
     : { ok: true as const, ...startOf(current) };
   if (!start.ok) problems.push({ field: start.field, message: start.message });
   const {
@@ -89,6 +91,12 @@ function readTime(
     ? readDuration(sent, { startsAt, zone, before: current?.durationSeconds ?? null }, problems)
     : 0;
   return { startsAt, localStart, timezone: zone, durationSeconds };
+}
+
+/** Whether the window recurs once it is as sent. */
+function isRule(sent: Sent, current: MaintenanceWindow | null): boolean {
+  const { cron = current?.cron ?? null, rrule = current?.rrule ?? null } = sent;
+  return cron !== null || rrule !== null;
 }
 
 function startOf({ startsAt, localStart, timezone }: MaintenanceWindow): Omit<Time, 'durationSeconds'> {

@@ -88,7 +88,7 @@ export function startMonitorMaintenanceHandler(parts: CreatingParts): Handler<'s
     const found = await findMonitor(parts.database, key);
     if (found === null) throw notFound('monitor', key.id);
     const { key: scriptKey = null, name, ...sent } = request.body;
-    const body = { ...sent, name: name ?? found.monitor.name.slice(0, 255), monitor_ids: [key.id] };
+    const body = { ...sent, name: name ?? found.monitor.name, monitor_ids: [key.id] };
     const settings = accept(readWindow(body, { current: null, nowMs: parts.now() }));
     await answerCreated(parts, response, { settings, key: scriptKey });
   };

@@ -61,8 +61,12 @@ export const LONGEST_SECONDS = 30 * DAY_SECONDS;
 /** The longest time to settle, in seconds. */
 export const LONGEST_SETTLE_SECONDS = 3600;
 
-/** Windows begin at most this long before they are entered, and this long after it, in seconds. */
+/**
+ * Windows begin at most this long before they are entered, and this long after it, in seconds. A rule has no past: it
+ * may be edited for as long as it takes place.
+ */
 const PAST_SECONDS = 31 * DAY_SECONDS;
+const PAST_SECONDS_OF_RULES = 10 * 366 * DAY_SECONDS;
 const FUTURE_SECONDS = 366 * DAY_SECONDS;
 
 /** The most windows of a tenant that are not over, and the most that are kept with those that are. */
@@ -73,7 +77,7 @@ export const MOST_KEPT_WINDOWS = 10_000;
 export const MOST_OCCURRENCES = 40_000;
 
 /** A start as it was sent: a moment, or a local time with its zone; null = now. */
-type Start = { at: number | string | null; timezone: string | null };
+type Start = { at: number | string | null; timezone: string | null; isRecurring: boolean };
 
 /** What comes of reading a start: `field` and a sentence about it where it is none. */
 type ReadStart =
@@ -84,7 +88,7 @@ type ReadStart =
  * Reads the start of a window, in Unix seconds. Of a local time that there is twice it is the first, and one that the
  * clocks skip is the first moment after the gap.
  */
-export function readStart({ at, timezone }: Start, nowSeconds: number): ReadStart {
+export function readStart({ at, timezone, isRecurring }: Start, nowSeconds: number): ReadStart {
   const zone = readZone(timezone);
   if (zone === null)
     return {
@@ -94,11 +98,14 @@ export function readStart({ at, timezone }: Start, nowSeconds: number): ReadStar
     };
   const read = typeof at === 'string' ? readLocal('starts_at', at, zone) : { ok: true as const, at: at ?? nowSeconds };
   if (!read.ok) return { ok: false, field: 'starts_at', message: read.message };
-  if (read.at < nowSeconds - PAST_SECONDS || read.at > nowSeconds + FUTURE_SECONDS)
+  const pastSeconds = isRecurring ? PAST_SECONDS_OF_RULES : PAST_SECONDS;
+  if (read.at < nowSeconds - pastSeconds || read.at > nowSeconds + FUTURE_SECONDS)
     return {
       ok: false,
       field: 'starts_at',
-      message: 'starts_at must be at most 31 days in the past and at most 366 days in the future',
+      message:
+        `starts_at must be at most ${isRecurring ? 'ten years' : '31 days'} in the past and at most 366 days in the ` +
+        'future',
     };
   return { ok: true, startsAt: read.at, localStart: typeof at === 'string' ? at : null, timezone: zone };
 }

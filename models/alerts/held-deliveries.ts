@@ -49,6 +49,55 @@ const OWN = `own AS MATERIALIZED (
        ORDER BY d.no FOR NO KEY UPDATE OF d
      )`;
 
+/**
+ * SQL: of a delivery `d` that waited for maintenance or a mute, what else of both its monitor is in at a moment, the
+ * last to be over: `reason`, `until_ms` and `occurrence_no`. Ended early, one uncovers what was to end before it, and
+ * others may have begun since.
+ */
+const otherHold = (now: string) => `(
+  SELECT 'mute' AS reason, u.muted_until AS until_ms, NULL::bigint AS occurrence_no FROM monitor_mutes u
+    WHERE u.id = d.monitor_id AND u.muted_until > ${now}
+  UNION ALL
+  SELECT 'maintenance', t.ended_at + o.settle_seconds * 1000, o.no
+    FROM monitors m JOIN current_times c ON c.monitor_no = m.no
+      JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no
+      JOIN maintenance_occurrences o ON o.no = c.occurrence_no
+    WHERE m.id = d.monitor_id AND o.alerts = 'hold' AND NOT o.is_skipped AND t.started_at <= ${now}
+      AND t.ended_at > t.started_at AND t.ended_at + o.settle_seconds * 1000 > ${now}
+  ORDER BY until_ms DESC LIMIT 1)`;
+
+/** SQL: whether a held alert `h` waits for maintenance or a mute, which may be followed by another. */
+const WAITS_FOR_PEOPLE = `h.reason IN ('maintenance', 'mute')`;
+
+/**
+ * Has claimed alerts whose maintenance or mute is over wait again where their monitor is in another. Returns until when
+ * each waits, in Unix milliseconds; null = not at all.
+ */
+export async function holdAgain(
+  run: Run,
+  claimed: readonly { deliveryId: string; attempt: number }[],
+  nowMs: number,
+): Promise<(number | null)[]> {
+  const rows = await run<{ id: string; attempt: number; untilMs: number }>(
+    `WITH ${OWN}, covered AS (
+       SELECT o.id, o.attempts, x.* FROM own o JOIN deliveries d ON d.id = o.id
+         JOIN held_deliveries h ON h.delivery_id = d.id, LATERAL ${otherHold('$3::bigint')} x
+       WHERE ${WAITS_FOR_PEOPLE} AND d.attempts_before = 0
+     ), unmade AS (
+       DELETE FROM delivery_attempts a USING covered c WHERE a.delivery_id = c.id AND a.attempt = c.attempts
+     ), named AS (
+       UPDATE held_deliveries h SET reason = c.reason, occurrence_no = c.occurrence_no FROM covered c
+       WHERE h.delivery_id = c.id
+     )
+     UPDATE deliveries d SET claimed_until = NULL, attempts = d.attempts - 1, next_attempt_at = c.until_ms
+     FROM covered c WHERE d.id = c.id
+     RETURNING d.id, c.attempts AS attempt, c.until_ms AS "untilMs"`,
+    [claimed.map(({ deliveryId }) => deliveryId), claimed.map(({ attempt }) => attempt), nowMs],
+  );
+  const until = new Map(rows.map(({ id, attempt, untilMs }) => [`${id} ${attempt}`, untilMs]));
+  return claimed.map(({ deliveryId, attempt }) => until.get(`${deliveryId} ${attempt}`) ?? null);
+}
+
 /** What became of a claimed alert that waited; `open` where more than its own row decides. */
 export type SettledHeld = 'dropped' | 'released' | 'open';
 
@@ -134,6 +183,7 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
+       AND NOT (${WAITS_FOR_PEOPLE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
        AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
     [channelId, deliveryId, nowMs],

@@ -29,7 +29,7 @@ export async function readMaintenanceTimes(
                o.window_id AS "windowId", o.window_name AS "windowName", o.sla = 'exclude' AS "isExcluded",
                (SELECT json_agg(json_build_array(lower(r), upper(r))) FROM unnest(o.retroactive) AS r) AS late
              FROM maintenance_times t JOIN maintenance_occurrences o ON o.no = t.occurrence_no
-             WHERE t.monitor_no = ANY($1::int[]) AND t.started_at < $3 AND t.ended_at > $2
+             WHERE t.monitor_no = ANY($1::int[]) AND t.started_at < $3 AND t.ended_at > $2 AND NOT o.is_skipped
              ORDER BY t.monitor_no, t.started_at, o.no LIMIT $4`,
     },
     [monitorNos, fromMs, toMs, most ?? null],
@@ -61,7 +61,8 @@ export async function listAlertMaintenance(
              FROM current_times c
              JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no
              JOIN maintenance_occurrences o ON o.no = c.occurrence_no
-             WHERE c.monitor_no = ANY($1::int[]) AND t.started_at <= $2 AND t.ended_at > t.started_at
+             WHERE c.monitor_no = ANY($1::int[]) AND NOT o.is_skipped AND t.started_at <= $2
+               AND t.ended_at > t.started_at
                AND t.ended_at + o.settle_seconds * 1000 > $2`,
     },
     [monitorNos, nowMs],
@@ -90,7 +91,7 @@ export async function readCurrentMaintenance(
              }
              JOIN maintenance_occurrences o ON o.no = c.occurrence_no JOIN monitors m ON m.no = t.monitor_no
              WHERE ${isOfTenant ? 'c.tenant_id = $1' : 'n.id = ANY($1::text[])'}
-               AND t.started_at <= $2 AND t.ended_at > $2
+               AND t.started_at <= $2 AND t.ended_at > $2 AND NOT o.is_skipped
              ORDER BY m.id, t.ended_at DESC`,
     },
     ['tenantId' in selection ? selection.tenantId : selection.monitorIds, nowMs],
@@ -104,33 +105,67 @@ const AHEAD_MS = 15 * 60_000;
 /** Current occurrences are kept so long after their end, in milliseconds: the longest that an alert waits. */
 const KEPT_MS = LONGEST_SETTLE_SECONDS * 1000;
 
+/** Occurrences that are covered in one transaction: each has up to all monitors of its account. */
+export const COVERED_AT_ONCE = 50;
+
+/** SQL: occurrences that begin soon, or were never covered because the service was away, the earliest first. */
+const uncovered = (condition: string) => `SELECT o.* FROM maintenance_occurrences o
+       WHERE o.covered_at IS NULL AND NOT o.is_skipped AND o.starts_at < $1::bigint + ${AHEAD_MS} AND ${condition}
+       ORDER BY o.starts_at, o.no LIMIT ${COVERED_AT_ONCE}`;
+
+/** SQL: covered occurrences that are not over. */
+const inProgress = (condition: string) => `SELECT o.* FROM current_occurrences c, LATERAL (
+         SELECT * FROM maintenance_occurrences WHERE no = c.occurrence_no OFFSET 0) o
+       WHERE o.covered_at IS NOT NULL AND NOT o.is_skipped AND o.ends_at > $1 AND ${condition}`;
+
+/** How many monitors came to maintenance, and how many left it. */
+export type Covered = { added: number; ended: number };
+
+/** Covers the occurrences of a window that are in progress or begin within a quarter of an hour. In a transaction. */
+export async function coverWindow(run: Run, windowId: string, nowMs: number): Promise<Covered> {
+  const ofWindow = 'o.window_id = $2';
+  return await cover(run, `(${uncovered(ofWindow)}) UNION ALL ${inProgress(ofWindow)}`, [nowMs, windowId]);
+}
+
 /**
- * Writes which monitors are in maintenance when, of all windows or of one. It does so for occurrences that are in
- * progress, begin within a quarter of an hour, or were never covered because the service was away. A monitor that came
- * to a window in progress, or got its tag then, is covered from now on; one that lost its tag, until now. Returns how
- * many monitors were added and taken out. Run it in a transaction. One statement, whose work follows what is in
- * progress and not what is planned or was: whole tables are never read, which the planner would prefer where it
- * overestimates (`OFFSET 0`).
- * 1. `occurrences`: the current ones, and those that become so.
- * 2. `wanted`: the monitors of each, found by the way in which the window names them.
- * 3. `present`: those that are written. What is wanted and not there is added; what is there and not wanted ends now.
- * 4. New ones are marked as covered, and are current until no alert waits for them.
+ * Covers up to 50 occurrences of all windows that begin within a quarter of an hour, and were not covered. Run it in a
+ * transaction, again for as long as `occurrences` are 50.
  */
-export async function coverOccurrences(
+export async function coverNext(run: Run, nowMs: number): Promise<Covered & { occurrences: number }> {
+  return await cover(run, uncovered('true'), [nowMs]);
+}
+
+/**
+ * Keeps up to 50 occurrences in progress in step with their monitors, those behind `afterNo` by number; `lastNo` is the
+ * last of them, null where there are none. Run it in a transaction.
+ */
+export async function coverInProgress(
   run: Run,
-  { nowMs, windowId = null }: { nowMs: number; windowId?: string | null },
-): Promise<{ added: number; ended: number }> {
+  { afterNo, nowMs }: { afterNo: number; nowMs: number },
+): Promise<Covered & { lastNo: number | null }> {
+  const next = `c.occurrence_no > $2 ORDER BY c.occurrence_no LIMIT ${COVERED_AT_ONCE}`;
+  return await cover(run, inProgress(next), [nowMs, afterNo]);
+}
+
+/**
+ * Writes which monitors are in maintenance when, of the `occurrences` that a query selects; its first value is now. A
+ * monitor that came to a window in progress, or got its tag then, is covered from now on; one that lost its tag, until
+ * now. Its work follows what is selected: whole tables are never read, which the planner would prefer where it
+ * overestimates (`OFFSET 0`).
+ * 1. `wanted`: the monitors of each, found by the way in which the window names them.
+ * 2. `present`: those that are written. What is wanted and not there is added; what is there and not wanted ends now.
+ * 3. New ones are marked as covered, and are current until no alert waits for them.
+ */
+async function cover(
+  run: Run,
+  occurrences: string,
+  values: unknown[],
+): Promise<Covered & { occurrences: number; lastNo: number | null }> {
   // Its overestimated cost would have it compiled, which takes longer than to run it.
   await run(`SELECT set_config('jit', 'off', true)`);
-  const [counted] = await run<{ added: number; ended: number }>(
+  const [counted] = await run<Covered & { occurrences: number; lastNo: number | null }>(
     `WITH occurrences AS MATERIALIZED (
-       SELECT o.* FROM maintenance_occurrences o
-       WHERE o.covered_at IS NULL AND NOT o.is_skipped AND o.starts_at < $1::bigint + ${AHEAD_MS}
-         AND ($2::text IS NULL OR o.window_id = $2)
-       UNION ALL
-       SELECT o.* FROM current_occurrences c, LATERAL (
-         SELECT * FROM maintenance_occurrences WHERE no = c.occurrence_no OFFSET 0) o
-       WHERE o.covered_at IS NOT NULL AND NOT o.is_skipped AND o.ends_at > $1 AND ($2::text IS NULL OR o.window_id = $2)
+       ${occurrences}
      ), wanted AS MATERIALIZED (
        SELECT o.no AS occurrence_no, m.no AS monitor_no FROM occurrences o, LATERAL (
          SELECT no FROM monitors WHERE tenant_id = o.tenant_id OFFSET 0) m WHERE o.all_monitors
@@ -175,10 +210,11 @@ export async function coverOccurrences(
        INSERT INTO current_times (monitor_no, occurrence_no)
        SELECT monitor_no, occurrence_no FROM added WHERE ended_at > $1::bigint - ${KEPT_MS} ON CONFLICT DO NOTHING
      )
-     SELECT (SELECT count(*) FROM added) AS added, (SELECT count(*) FROM ended) AS ended`,
-    [nowMs, windowId],
+     SELECT (SELECT count(*) FROM added) AS added, (SELECT count(*) FROM ended) AS ended,
+       (SELECT count(*) FROM occurrences) AS occurrences, (SELECT max(no) FROM occurrences) AS "lastNo"`,
+    values,
   );
-  return counted ?? { added: 0, ended: 0 };
+  return counted ?? { added: 0, ended: 0, occurrences: 0, lastNo: null };
 }
 
 /** Occurrences that are announced in one statement. */

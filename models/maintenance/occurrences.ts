@@ -11,7 +11,7 @@ export const PLANNED_MS = 60 * DAY_MS;
 const NEVER_MS = 3660 * DAY_MS;
 
 /** The most occurrences of a window that are made at a time. */
-const MOST_STARTS = 1500;
+export const MOST_STARTS = 1500;
 
 /** Whether a window takes place by a rule. */
 export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrule'>): boolean {
@@ -25,17 +25,17 @@ export function scheduleOf(window: WindowSettings): Schedule {
 }
 
 /**
- * Makes the occurrences of a window that begin from `fromMs` to 60 days from now. Their monitors are for
- * `coverOccurrences`.
+ * Makes the occurrences of a window that begin from `fromMs` to 60 days from now, `most` at most, and returns how many.
+ * Their monitors are for `coverWindow`.
  */
 export async function planOccurrences(
   run: Run,
-  { id, fromMs, ...window }: WindowSettings & { id: string; fromMs: number },
+  { id, fromMs, most = MOST_STARTS, ...window }: WindowSettings & { id: string; fromMs: number; most?: number },
   nowMs: number,
-): Promise<void> {
+): Promise<number> {
   const schedule = scheduleOf(window);
   const untilMs = isRecurring(window) ? nowMs + PLANNED_MS : schedule.startsAtMs + 1;
-  const starts = listStarts(schedule, { fromMs, toMs: untilMs, most: MOST_STARTS });
+  const starts = listStarts(schedule, { fromMs, toMs: untilMs, most });
   const more = listStarts(schedule, { fromMs: untilMs, toMs: untilMs + NEVER_MS, most: 1 });
   await run(
     `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
@@ -53,6 +53,7 @@ export async function planOccurrences(
     untilMs,
     more.length > 0,
   ]);
+  return starts.length;
 }
 
 /** An occurrence of a window as lists show it. */
@@ -125,4 +126,30 @@ async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number 
     [no, dueAtMs],
   );
   return rows.map((row) => ({ ...row, attempt: 1, dueAtMs }));
+}
+
+/**
+ * Makes alerts due whose monitor left an occurrence, or whose occurrence ended, without their being moved: they were
+ * written in a transaction that did not see it, or their monitor lost its tag. Alerts that were made later than that
+ * for their rate stay as they are.
+ */
+export async function releaseUncovered(run: Run, nowMs: number): Promise<Released[]> {
+  return await run<Released>(
+    `WITH uncovered AS MATERIALIZED (
+       SELECT d.id, greatest(e.ended_at + o.settle_seconds * 1000, $1::bigint) AS due_at
+       FROM current_occurrences c JOIN maintenance_occurrences o ON o.no = c.occurrence_no
+         JOIN held_deliveries h ON h.occurrence_no = o.no AND h.reason = 'maintenance'
+         JOIN deliveries d ON d.id = h.delivery_id, LATERAL (
+           SELECT coalesce(max(t.ended_at), $1) AS ended_at FROM monitors m
+             JOIN maintenance_times t ON t.monitor_no = m.no AND t.occurrence_no = o.no
+           WHERE m.id = d.monitor_id) e
+       WHERE d.outcome = 'pending' AND d.attempts = 0 AND d.claimed_until IS NULL
+         AND (d.message #>> '{detail,maintenance,ends_at}')::bigint > e.ended_at / 1000
+         AND d.next_attempt_at > greatest(e.ended_at + o.settle_seconds * 1000, $1)
+       ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
+     )
+     UPDATE deliveries d SET next_attempt_at = u.due_at FROM uncovered u WHERE d.id = u.id
+     RETURNING d.id AS "deliveryId", d.channel_id AS "channelId", 1 AS attempt, u.due_at AS "dueAtMs"`,
+    [nowMs],
+  );
 }

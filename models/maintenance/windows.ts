@@ -12,8 +12,8 @@ import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { coverOccurrences } from './maintenance-times.ts';
-import { PLANNED_MS, endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
+import { coverWindow } from './maintenance-times.ts';
+import { MOST_STARTS, PLANNED_MS, endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
 import { JUST_NOW_MS } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };
@@ -71,7 +71,7 @@ export async function createWindow(
       [id, tenantId, key, ...valuesOf(window), window.createdAt],
     );
     await planOccurrences(run, { ...window, fromMs: firstMs(window, nowMs) }, nowMs);
-    await coverOccurrences(run, { nowMs, windowId: id });
+    await coverWindow(run, id, nowMs);
     await requireRoom(run, tenantId, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
     requireMonitors(stored);
@@ -219,6 +219,7 @@ export async function updateWindow(
   { read, nowMs }: { read: (current: MaintenanceWindow) => WindowSettings; nowMs: number },
 ): Promise<MaintenanceWindow | null> {
   return await inTransaction(database, async (run) => {
+    await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
     const current = await lockWindow(run, { tenantId, id }, nowMs);
     if (current === null) return null;
     const settings = read(current);
@@ -246,8 +247,8 @@ export async function updateWindow(
       'UPDATE maintenance_occurrences SET is_skipped = true WHERE window_id = $1 AND starts_at = ANY($2::bigint[])',
       [id, replaced.filter(({ isSkipped }) => isSkipped).map(({ startsAtMs }) => startsAtMs)],
     );
-    await coverOccurrences(run, { nowMs, windowId: id });
-    await requireRoom(run, tenantId, nowMs);
+    await coverWindow(run, id, nowMs);
+    if (isMoved) await requireRoom(run, tenantId, nowMs);
     const changed = await readStored(run, { tenantId, id }, nowMs);
     // Monitors that were deleted since are no reason to refuse another change.
     if (JSON.stringify(monitorsOf(settings)) !== JSON.stringify(monitorsOf(current))) requireMonitors(changed);
@@ -375,7 +376,11 @@ export const PLANNED_AT_ONCE = 50;
 /** Once a day is often enough for occurrences that are 60 days ahead, in milliseconds. */
 const REPLANNED_MS = DAY_MS;
 
-/** Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. */
+/**
+ * Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. Rules that
+ * begin, or recur more often, after those 60 days are not seen at creation: what exceeds an account's limit then is
+ * left out.
+ */
 export async function planWindows(database: Database, nowMs: number): Promise<number> {
   return await inTransaction(database, async (run) => {
     const windows = await run<WindowSettings & Key & { plannedUntilMs: number }>(
@@ -384,10 +389,29 @@ export async function planWindows(database: Database, nowMs: number): Promise<nu
        FOR UPDATE SKIP LOCKED`,
       [nowMs + PLANNED_MS - REPLANNED_MS],
     );
-    for (const { plannedUntilMs, ...window } of windows)
-      await planOccurrences(run, { ...window, fromMs: plannedUntilMs }, nowMs);
+    const planned = await countPlanned(
+      run,
+      windows.map(({ tenantId }) => tenantId),
+      nowMs,
+    );
+    for (const { plannedUntilMs: fromMs, ...window } of windows) {
+      const before = planned.get(window.tenantId) ?? 0;
+      const most = Math.min(MOST_STARTS, Math.max(0, MOST_OCCURRENCES - before));
+      const made = await planOccurrences(run, { ...window, fromMs, most }, nowMs);
+      planned.set(window.tenantId, before + made);
+    }
     return windows.length;
   });
+}
+
+/** How many occurrences of tenants are to come, by the tenants that have some. */
+async function countPlanned(run: Run, tenantIds: readonly string[], nowMs: number): Promise<Map<string, number>> {
+  const rows = await run<{ tenantId: string; planned: number }>(
+    `SELECT tenant_id AS "tenantId", count(*) AS planned FROM maintenance_occurrences
+     WHERE tenant_id = ANY($1::text[]) AND starts_at > $2 GROUP BY tenant_id`,
+    [tenantIds, nowMs],
+  );
+  return new Map(rows.map(({ tenantId, planned }) => [tenantId, planned]));
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
 import { transactionOn, type MonitorColumns } from '../orm.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, type Run } from '../sql.ts';
 import { PARENTS, lockDependencies, replaceParents } from './dependencies.ts';
 import {
   COLUMNS,
@@ -224,15 +224,17 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
  * different order than the evaluator.
  */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
-  await runOn(database.pool)(
-    `UPDATE monitors SET check_spec = CASE
-       WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
-       ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
-     WHERE no IN (
-       SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
-         AND EXISTS (SELECT FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor')
-       ORDER BY no FOR UPDATE)`,
-    [tenantId, id],
+  await inTransaction(database, (run) =>
+    run(
+      `UPDATE monitors SET check_spec = CASE
+         WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
+         ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
+       WHERE no IN (
+         SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
+           AND EXISTS (SELECT FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor')
+         ORDER BY no FOR NO KEY UPDATE)`,
+      [tenantId, id],
+    ),
   );
 }
 

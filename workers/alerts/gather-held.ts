@@ -3,6 +3,7 @@ import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveri
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import {
   hasOtherHeld,
+  holdAgain,
   insertReminders,
   listFollowedReminders,
   lockDueHeld,
@@ -33,6 +34,7 @@ export type GatheringParts = {
  */
 export class HeldAlerts {
   readonly #parts: GatheringParts;
+  readonly #holdAgain: Batched<ClaimedAttempt, number | null>;
   readonly #settle: Batched<ClaimedAttempt & { isAlone: boolean }, SettledHeld>;
   readonly #planReminders: Batched<string, DueAttempt[]>;
   readonly #release: Batched<ClaimedAttempt, boolean>;
@@ -41,16 +43,20 @@ export class HeldAlerts {
     const { database, newId, now } = parts;
     const run = runOn(database.pool);
     this.#parts = parts;
+    this.#holdAgain = createBatched((claimed) => holdAgain(run, claimed, now()));
     this.#settle = createBatched((claimed) => settleHeld(run, claimed, now()));
     this.#planReminders = createBatched((ids) => planReminders(run, ids, { newId, nowMs: now() }));
     this.#release = createBatched((claimed) => releaseHeld(run, claimed, now()));
   }
 
   /**
-   * `isSent`: the alert is sent now, by itself; otherwise it was dropped, or gathered into a summary. `attempts` are
-   * those to be enqueued.
+   * `isSent`: the alert is sent now, by itself; otherwise it waits again, was dropped, or was gathered into a summary.
+   * `attempts` are those to be enqueued.
    */
   async release(claimed: ClaimedAttempt): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
+    const { deliveryId, channelId } = claimed;
+    const untilMs = await this.#holdAgain(claimed);
+    if (untilMs !== null) return { isSent: false, attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs: untilMs }] };
     const isAlone = claimed.channelType === 'webhook' && !claimed.isBehind;
     const settled = await this.#settle({ ...claimed, isAlone });
     if (settled !== 'open') return { isSent: settled === 'released', attempts: [] };

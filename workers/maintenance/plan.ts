@@ -1,13 +1,18 @@
 import {
   ANNOUNCED_AT_ONCE,
+  COVERED_AT_ONCE,
   announceOccurrences,
-  coverOccurrences,
+  coverInProgress,
+  coverNext,
+  type Covered,
 } from '../../models/maintenance/maintenance-times.ts';
+import { releaseUncovered } from '../../models/maintenance/occurrences.ts';
 import { PLANNED_AT_ONCE, planWindows } from '../../models/maintenance/windows.ts';
-import { inTransaction, withAdvisoryLock } from '../../models/sql.ts';
+import { inTransaction, runOn, withAdvisoryLock } from '../../models/sql.ts';
+import { enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Windows are planned in so many transactions in one run of the chore; the next run goes on, a minute later. */
+/** Windows are planned, and covered, in so many transactions in one run of the chore; the next goes on, a minute later. */
 const MOST_TRANSACTIONS = 20;
 
 /**
@@ -21,10 +26,42 @@ export async function planMaintenance({
   let planned = 0;
   for (let made = 0; made < MOST_TRANSACTIONS && planned === made * PLANNED_AT_ONCE; made += 1)
     planned += await planWindows(database, now());
-  const covered = await withAdvisoryLock(database, 'maintenance', () =>
-    inTransaction(database, (run) => coverOccurrences(run, { nowMs: now() })),
-  );
+  const covered = await withAdvisoryLock(database, 'maintenance', () => coverAll({ database, now }));
   return { planned, ...(covered ?? { added: 0, ended: 0 }) };
+}
+
+/** Some occurrences in a transaction: those of one account, however many, then do not keep those of others. */
+async function coverAll({ database, now }: Pick<Runtime, 'database' | 'now'>): Promise<Covered> {
+  const total = { added: 0, ended: 0 };
+  const count = ({ added, ended }: Covered) => {
+    total.added += added;
+    total.ended += ended;
+  };
+  let isMore = true;
+  for (let made = 0; made < MOST_TRANSACTIONS && isMore; made += 1) {
+    const next = await inTransaction(database, (run) => coverNext(run, now()));
+    isMore = next.occurrences === COVERED_AT_ONCE;
+    count(next);
+  }
+  for (let afterNo: number | null = 0; afterNo !== null;) {
+    const page: { afterNo: number; nowMs: number } = { afterNo, nowMs: now() };
+    const refreshed = await inTransaction(database, (run) => coverInProgress(run, page));
+    afterNo = refreshed.lastNo;
+    count(refreshed);
+  }
+  return total;
+}
+
+/** Sends alerts that need not wait for maintenance any more, as far as nobody did so; returns how many. */
+export async function releaseAlerts({
+  database,
+  queues,
+  log,
+  now,
+}: Pick<Runtime, 'database' | 'queues' | 'log' | 'now'>): Promise<{ released: number }> {
+  const released = await releaseUncovered(runOn(database.pool), now());
+  await enqueueDeliveries(queues, log, released);
+  return { released: released.length };
 }
 
 /** Notifies accounts of what of their maintenance has begun or is over; says whether there may be more. */

@@ -8,7 +8,7 @@ import { adviseOfExpiries } from '../alerts/advisories.ts';
 import { mendDrills } from '../alerts/drills.ts';
 import { beginMonthlyDrills } from '../alerts/monthly-drills.ts';
 import { domainStoreOf, refreshRegistries } from '../checks/registries.ts';
-import { planMaintenance } from '../maintenance/plan.ts';
+import { planMaintenance, releaseAlerts } from '../maintenance/plan.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 import { makeReports } from '../statistics/reports.ts';
 import { rollUp } from '../statistics/rollups.ts';
@@ -108,7 +108,7 @@ function openChores(
     registries: () => refreshRegistries(runtime, { url: rdapBootstrapUrl, http }),
     rollups: () => rollUp(runtime, { signal }),
     reports: () => makeReports(runtime, { signal }),
-    maintenance: () => planMaintenance(runtime),
+    maintenance: async () => ({ ...(await planMaintenance(runtime)), ...(await releaseAlerts(runtime)) }),
     canary: createCanaryKeeper(runtime, canary),
     drills: async () => ({ ...(await mendDrills(runtime)), ...(await beginMonthlyDrills(runtime)) }),
   };

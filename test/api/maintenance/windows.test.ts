@@ -349,6 +349,34 @@ test('occurrences are made ahead day by day, and the windows of a rule that has 
   t.deepEqual(await count(), { n: 64, moments: 64 });
 });
 
+test('a rule that began months ago can get another time and zone, and is previewed', async (t) => {
+  const account = await t.context.api.account();
+  const { owner } = account;
+  const began = new Date(Date.now() - 70 * 86_400_000).toISOString().slice(0, 10);
+  const settings = { all_monitors: true, rrule: 'FREQ=WEEKLY', timezone: 'Europe/Berlin', starts_at: `${began}T02:00` };
+  const weekly = await addWindow(account, settings);
+  const patched = await owner('PATCH', `${WINDOWS}/${weekly.id}`, { timezone: 'Europe/London' });
+  t.like(patched.json, { timezone: 'Europe/London', status: 'scheduled' });
+  t.is((await owner('PATCH', `${WINDOWS}/${weekly.id}`, { starts_at: `${began}T03:00` })).status, 200);
+  const draft = { ...settings, name: 'Upgrade', duration_seconds: 3600 };
+  t.is((await owner('POST', `${WINDOWS}/preview`, draft)).status, 200);
+  isError(t, await owner('PATCH', `${WINDOWS}/${weekly.id}`, { rrule: null }), {
+    status: 400,
+    error: /^starts_at must be at most 31 days in the past/,
+  });
+  isError(t, await owner('POST', WINDOWS, { ...draft, starts_at: '2001-01-01T02:00' }), {
+    status: 400,
+    error: /^starts_at must be at most ten years in the past/,
+  });
+});
+
+test('maintenance of a monitor is named after it, whatever characters its name has', async (t) => {
+  const account = await t.context.api.account();
+  const id = await addMonitor(account, [], '🚀'.repeat(255));
+  const started = await account.owner('POST', `/v1/monitors/${id}/maintenance`, { duration_seconds: 60 });
+  t.like(started.json, { name: '🚀'.repeat(255) });
+});
+
 for (const [what, settings, error] of [
   ['a rule without occurrences', { rrule: 'FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30' }, /^rrule has no occurrences/],
   ['a cron expression without occurrences', { cron: '0 0 30 2 *' }, /^cron has no occurrences/],

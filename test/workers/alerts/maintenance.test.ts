@@ -2,11 +2,16 @@ import test, { type ExecutionContext } from 'ava';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { WindowSettings } from '../../../core/maintenance/window.ts';
 import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
+import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
+import { coverInProgress } from '../../../models/maintenance/maintenance-times.ts';
+import { releaseUncovered } from '../../../models/maintenance/occurrences.ts';
 import { createWindow, deleteWindow, moveEnd } from '../../../models/maintenance/windows.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
-import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
+import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
+import { createDeliverer } from './create-deliverer.ts';
 
 const MINUTE = 60_000;
 /** A whole minute, after the monitors were made. */
@@ -213,6 +218,123 @@ test('of two windows at once the one that holds decides, until the last of those
     });
   await change('down', 10);
   t.like((await deliveriesTo(chat))[0], { due: 45 });
+});
+
+/** An hour of maintenance of everything that is planned besides. */
+function planAnother({ runtime }: Awaited<ReturnType<typeof prepare>>, settings: Partial<WindowSettings>) {
+  return createWindow(runtime.database, {
+    ...HOUR,
+    ...settings,
+    id: runtime.newId('mnt'),
+    tenantId: runtime.tenantId,
+    key: null,
+    createdAt: START_MS / 1000,
+    author: null,
+    nowMs: START_MS,
+  });
+}
+
+const endAt = async ({ runtime }: Awaited<ReturnType<typeof prepare>>, id: string, minute: number) => {
+  const nowMs = START_MS + minute * MINUTE;
+  await moveEnd(runtime.database, { tenantId: runtime.tenantId, id, author: null }, { endOf: () => nowMs, nowMs });
+};
+
+test('of two windows that hold the longer one ends early: alerts wait for the other', async (t) => {
+  const prepared = await prepare(t);
+  const { runtime, chat, plan, change, deliveriesTo } = prepared;
+  await plan();
+  const { window: longer } = await planAnother(prepared, { durationSeconds: 3900 });
+  await change('down', 10);
+  await endAt(prepared, longer.id, 12);
+  t.is((await deliveriesTo(chat))[0]?.due, 12);
+  const claimAt = (minute: number) =>
+    createDeliverer({ database: runtime.database, now: () => START_MS + minute * MINUTE }).claim(chat);
+  t.is((await claimAt(12)).claimed, null);
+  t.like((await deliveriesTo(chat))[0], { outcome: 'pending', due: 60 });
+  t.is((await claimAt(60)).claimed?.event, 'monitor.down');
+});
+
+test('what waited for maintenance waits for the mute of its monitor too', async (t) => {
+  const prepared = await prepare(t);
+  const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
+  const { window } = await plan();
+  await change('down', 10);
+  const key = { tenantId: runtime.tenantId, id: monitor.id, author: null };
+  await muteMonitor(runtime.database, key, { untilMs: START_MS + 40 * MINUTE, nowMs: START_MS + 15 * MINUTE });
+  await endAt(prepared, window.id, 20);
+  const deliverer = createDeliverer({ database: runtime.database, now: () => START_MS + 20 * MINUTE });
+  t.is((await deliverer.claim(chat)).claimed, null);
+  t.like((await deliveriesTo(chat))[0], { outcome: 'pending', due: 40 });
+  // It waits for the mute now, whose end moves it.
+  await muteMonitor(runtime.database, key, { untilMs: null, nowMs: START_MS + 30 * MINUTE });
+  t.is((await deliveriesTo(chat))[0]?.due, 30);
+});
+
+test('of alerts that are due together, those that another window holds come in no summary', async (t) => {
+  const prepared = await prepare(t);
+  const { runtime, agent, monitor, chat, plan, change, deliveriesTo } = prepared;
+  const { window } = await plan();
+  const others = await Promise.all(
+    ['Bar', 'Pub'].map((name) => runtime.addMonitor([agent], { name, downAfterFailures: 1 })),
+  );
+  await planAnother(prepared, { allMonitors: false, monitorIds: [monitor.id], durationSeconds: 1800 });
+  await coverAt(runtime, 5);
+  const nowMs = START_MS + 10 * MINUTE;
+  await createEvaluator({ ...runtime, now: () => nowMs })(
+    others.map((other) => resultOf(other, agent, { dueAtMs: nowMs - 1000, verdict: 'down' })),
+  );
+  await change('down', 10);
+  await endAt(prepared, window.id, 15);
+  const deliverer = createDeliverer({ database: runtime.database, now: () => START_MS + 15 * MINUTE });
+  t.like((await deliverer.claim(chat)).claimed?.message, { event: 'summary', monitors: 2 });
+  t.deepEqual(
+    (await deliveriesTo(chat)).map(({ event, outcome, due }) => [event, outcome, due]),
+    [
+      ['monitor.down', 'superseded', 15],
+      ['monitor.down', 'superseded', 15],
+      ['monitor.down', 'pending', 30],
+      ['summary', 'pending', 15],
+    ],
+  );
+});
+
+const coverAt = (runtime: TestRuntime, minute: number) =>
+  inTransaction(runtime.database, (run) => coverInProgress(run, { afterNo: 0, nowMs: START_MS + minute * MINUTE }));
+
+test('an alert that was written while its window was being ended is not held to the end that was planned', async (t) => {
+  const prepared = await prepare(t);
+  const { runtime, chat, plan, change, deliveriesTo } = prepared;
+  const { window } = await plan();
+  await change('down', 10);
+  await endAt(prepared, window.id, 20);
+  // As the transaction of the evaluator would have left it, which had read the end before.
+  await runtime.database.pool.query('UPDATE deliveries SET next_attempt_at = $1 WHERE channel_id = $2', [
+    START_MS + 60 * MINUTE,
+    chat,
+  ]);
+  const released = await releaseUncovered(runOn(runtime.database.pool), START_MS + 21 * MINUTE);
+  t.deepEqual(
+    released.map(({ channelId, dueAtMs }) => [channelId, dueAtMs]),
+    [[chat, START_MS + 21 * MINUTE]],
+  );
+  t.is((await deliveriesTo(chat))[0]?.due, 21);
+  t.deepEqual(await releaseUncovered(runOn(runtime.database.pool), START_MS + 22 * MINUTE), []);
+});
+
+test('an alert of a monitor that leaves its window is sent then', async (t) => {
+  const prepared = await prepare(t, { allMonitors: false, tags: ['db'] });
+  const { runtime, monitor, chat, plan, change, deliveriesTo } = prepared;
+  const tag = (tags: string[]) =>
+    runtime.database.pool.query('UPDATE monitors SET tags = $2 WHERE id = $1', [monitor.id, tags]);
+  await tag(['db']);
+  await plan();
+  await change('down', 10);
+  t.is((await deliveriesTo(chat))[0]?.due, 60);
+  t.deepEqual(await releaseUncovered(runOn(runtime.database.pool), START_MS + 12 * MINUTE), []);
+  await tag([]);
+  await coverAt(runtime, 15);
+  t.is((await releaseUncovered(runOn(runtime.database.pool), START_MS + 15 * MINUTE)).length, 1);
+  t.is((await deliveriesTo(chat))[0]?.due, 15);
 });
 
 test('a webhook that follows maintenance waits as chats do', async (t) => {

@@ -1,0 +1,88 @@
+import test from 'ava';
+import { MOST_OCCURRENCES, type WindowSettings } from '../../../core/maintenance/window.ts';
+import { DAY_MS } from '../../../core/time.ts';
+import { createWindow, planWindows } from '../../../models/maintenance/windows.ts';
+import { planMaintenance } from '../../../workers/maintenance/plan.ts';
+import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+
+const NOW_MS = Math.floor(Date.now() / 1000) * 1000;
+
+const SETTINGS: WindowSettings = {
+  name: 'Upgrade',
+  description: '',
+  allMonitors: true,
+  monitorIds: [],
+  tags: [],
+  localStart: null,
+  timezone: 'UTC',
+  startsAt: NOW_MS / 1000 + 3600,
+  durationSeconds: 60,
+  cron: null,
+  rrule: null,
+  alerts: 'hold',
+  sla: 'exclude',
+  settleSeconds: 0,
+};
+
+async function plan({ database, newId, tenantId }: TestRuntime, settings: Partial<WindowSettings>): Promise<string> {
+  const { window } = await createWindow(database, {
+    ...SETTINGS,
+    ...settings,
+    id: newId('mnt'),
+    tenantId,
+    key: null,
+    createdAt: NOW_MS / 1000,
+    author: null,
+    nowMs: NOW_MS,
+  });
+  return window.id;
+}
+
+/** Copies the occurrences of a window, each copy a minute after the one before. */
+async function copyOccurrences({ database }: TestRuntime, windowId: string, copies: number): Promise<void> {
+  await database.pool.query(
+    `INSERT INTO maintenance_occurrences (window_id, tenant_id, window_name, local_start, starts_at, ends_at,
+       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, retroactive)
+     SELECT window_id, tenant_id, window_name, local_start, starts_at + n * 60000::bigint, ends_at + n * 60000::bigint,
+       all_monitors, monitor_ids, tags, alerts, sla, settle_seconds, '{}'
+     FROM maintenance_occurrences, generate_series(1, $2) AS n WHERE window_id = $1`,
+    [windowId, copies],
+  );
+}
+
+test('a rule that begins after what is planned at its creation fills its account up to the limit', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database } = runtime;
+  const later = await plan(runtime, { cron: '0 * * * *', startsAt: NOW_MS / 1000 + 61 * 86_400 });
+  const filled = await plan(runtime, { startsAt: NOW_MS / 1000 + 10 * 86_400 });
+  await copyOccurrences(runtime, filled, MOST_OCCURRENCES - 11);
+  const count = async () => {
+    const { rows } = await database.pool.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM maintenance_occurrences WHERE window_id = $1',
+      [later],
+    );
+    return rows[0]?.n;
+  };
+  t.is(await count(), 0);
+  for (const days of [3, 5]) {
+    await planWindows(database, NOW_MS + days * DAY_MS);
+    t.is(await count(), 10, `after ${days} days`);
+  }
+});
+
+test('however many occurrences begin at a time, all are covered, and kept in step with their monitors', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId } = runtime;
+  const agent = await runtime.addAgent('local');
+  await runtime.addMonitor([agent], { name: 'Shop' });
+  const window = await plan(runtime, {});
+  await copyOccurrences(runtime, window, 119);
+  const nowMs = NOW_MS + 3600_000 + 120 * 60_000;
+  t.like(await planMaintenance({ database, now: () => nowMs }), { added: 120, ended: 0 });
+  t.like(await planMaintenance({ database, now: () => nowMs }), { added: 0, ended: 0 });
+  await database.pool.query('UPDATE maintenance_occurrences SET ends_at = ends_at + 86400000 WHERE tenant_id = $1', [
+    tenantId,
+  ]);
+  await runtime.addMonitor([agent], { name: 'Bar' });
+  t.like(await planMaintenance({ database, now: () => nowMs }), { added: 120, ended: 0 });
+});
