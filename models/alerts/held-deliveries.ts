@@ -50,9 +50,8 @@ const OWN = `own AS MATERIALIZED (
      )`;
 
 /**
- * SQL: of a delivery `d` that waited for maintenance or a mute, what else of both its monitor is in at a moment, the
- * last to be over: `reason`, `until_ms` and `occurrence_no`. Ended early, one uncovers what was to end before it, and
- * others may have begun since.
+ * SQL: what holds a delivery `d` at a moment: the maintenance or mute of its monitor that ends last. Columns: `reason`, `until_ms` and `occurrence_no`. What it waited for may have been ended early while a shorter one
+ * goes on, and others may have begun since.
  */
 const otherHold = (now: string) => `(
   SELECT 'mute' AS reason, u.muted_until AS until_ms, NULL::bigint AS occurrence_no FROM monitor_mutes u

@@ -128,16 +128,16 @@ export async function coverWindow(run: Run, windowId: string, nowMs: number): Pr
 }
 
 /**
- * Covers up to 50 occurrences of all windows that begin within a quarter of an hour, and were not covered. Run it in a
- * transaction, again for as long as `occurrences` are 50.
+ * Covers up to 50 occurrences of any windows that are due to be. Run it in a transaction, again for as long as
+ * `occurrences` are 50.
  */
 export async function coverNext(run: Run, nowMs: number): Promise<Covered & { occurrences: number }> {
   return await cover(run, uncovered('true'), [nowMs]);
 }
 
 /**
- * Keeps up to 50 occurrences in progress in step with their monitors, those behind `afterNo` by number; `lastNo` is the
- * last of them, null where there are none. Run it in a transaction.
+ * Keeps up to 50 occurrences in progress in step with their monitors. They are those behind `afterNo` by number;
+ * `lastNo` is the last of them, null where there are none. Run it in a transaction.
  */
 export async function coverInProgress(
   run: Run,

@@ -129,9 +129,9 @@ async function release(run: Run, { no, dueAtMs }: { no: number; dueAtMs: number 
 }
 
 /**
- * Makes alerts due whose monitor left an occurrence, or whose occurrence ended, without their being moved: they were
- * written in a transaction that did not see it, or their monitor lost its tag. Alerts that were made later than that
- * for their rate stay as they are.
+ * Makes alerts due that still wait for an occurrence that ended, or that their monitor left. They were written in a
+ * transaction that did not see the new end, or their monitor lost its tag. Alerts that are late only for their rate
+ * stay as they are.
  */
 export async function releaseUncovered(run: Run, nowMs: number): Promise<Released[]> {
   return await run<Released>(

@@ -377,9 +377,9 @@ export const PLANNED_AT_ONCE = 50;
 const REPLANNED_MS = DAY_MS;
 
 /**
- * Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. Rules that
- * begin, or recur more often, after those 60 days are not seen at creation: what exceeds an account's limit then is
- * left out.
+ * Makes the occurrences of recurring windows up to 60 days from now, of 50 windows; returns how many windows. Rules
+ * that begin, or recur more often, after those 60 days are not seen at creation: what exceeds an account's limit then
+ * is left out.
  */
 export async function planWindows(database: Database, nowMs: number): Promise<number> {
   return await inTransaction(database, async (run) => {

@@ -12,7 +12,7 @@ import { inTransaction, runOn, withAdvisoryLock } from '../../models/sql.ts';
 import { enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';
 
-/** Windows are planned, and covered, in so many transactions in one run of the chore; the next goes on, a minute later. */
+/** Transactions in which one run of the chore plans, or covers; the next run goes on, a minute later. */
 const MOST_TRANSACTIONS = 20;
 
 /**

@@ -301,7 +301,7 @@ test('of alerts that are due together, those that another window holds come in n
 const coverAt = (runtime: TestRuntime, minute: number) =>
   inTransaction(runtime.database, (run) => coverInProgress(run, { afterNo: 0, nowMs: START_MS + minute * MINUTE }));
 
-test('an alert that was written while its window was being ended is not held to the end that was planned', async (t) => {
+test('an alert that was written while its window was being ended does not wait for the planned end', async (t) => {
   const prepared = await prepare(t);
   const { runtime, chat, plan, change, deliveriesTo } = prepared;
   const { window } = await plan();
