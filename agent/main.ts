@@ -63,7 +63,7 @@ const LEAN_VARIABLES = { MALLOC_ARENA_MAX: '2' };
 
 /** Counts the starts of one process over its replacements of itself. */
 const ATTEMPT = 'SPOTCHECK_AGENT_ATTEMPT';
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 async function main(args: readonly string[]): Promise<number> {
   const [first] = args;
@@ -154,7 +154,7 @@ async function run(loaded: Loaded): Promise<number> {
  */
 function startAnew(cache: string): void {
   const attempt = Number(process.env[ATTEMPT] ?? 1);
-  if (attempt >= MOST_ATTEMPTS || process.execve === undefined) return;
+  if (attempt >= MAX_ATTEMPTS || process.execve === undefined) return;
   flushCompileCache();
   const flags = [...new Set([...LEAN_FLAGS, ...process.execArgv])];
   const env = { ...LEAN_VARIABLES, NODE_COMPILE_CACHE: cache, ...process.env, [ATTEMPT]: String(attempt + 1) };

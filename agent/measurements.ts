@@ -105,7 +105,7 @@ type Tally = {
 };
 
 /** Beyond this many checks a minute those counted first are enough to tell of lateness. */
-const MOST_SAMPLES = 5000;
+const MAX_SAMPLES = 5000;
 
 /** Makes the counts of one agent. */
 export function createTally(): Tally {
@@ -116,7 +116,7 @@ export function createTally(): Tally {
     checked(verdict, latenessMs) {
       counts.checks += 1;
       verdicts[verdict] += 1;
-      if (lateness.length < MOST_SAMPLES) lateness.push(Math.max(0, latenessMs));
+      if (lateness.length < MAX_SAMPLES) lateness.push(Math.max(0, latenessMs));
     },
     sent: (results) => void (counts.sent += results),
     dropped: (results) => void (counts.dropped += results),

@@ -42,10 +42,10 @@ const READ_ONLY_FIELDS: readonly string[] = [
 ];
 
 /** The most sentences in one response: nobody reads long lists. */
-const MOST_SENTENCES = 8;
+const MAX_SENTENCES = 8;
 
 /** The most complaints evaluated: a hostile body can cause a hundred thousand. */
-const MOST_COMPLAINTS = 200;
+const MAX_COMPLAINTS = 200;
 
 /**
  * Names of fields whose values may be secrets, also where a caller takes a flag of such a name for the secret. Messages
@@ -61,14 +61,14 @@ function describeComplaints(complaints: readonly Complaint[], root: Complained):
   const sentences = new Map<string, string>();
   // That an `if` led to its `then` says nothing beside what is wrong with the `then`.
   for (const complaint of complaints
-    .slice(0, MOST_COMPLAINTS)
+    .slice(0, MAX_COMPLAINTS)
     .filter(({ keyword }) => keyword !== 'if')
     .toSorted((a, b) => rank(a) - rank(b))) {
     const position = locate(complaint.path, root);
     const sentence = describe(complaint, position, root);
     if (!sentences.has(position.field)) sentences.set(position.field, sentence);
   }
-  return [...sentences.values()].slice(0, MOST_SENTENCES);
+  return [...sentences.values()].slice(0, MAX_SENTENCES);
 }
 
 /** The most telling complaint about a field comes first: that a name is bad says more than how its pattern reads. */

@@ -18,7 +18,7 @@ const WARM_UP_CYCLES = 2;
 const CHANGING_ONE_IN = 100;
 
 /** Bound: what holds cost the evaluator and PostgreSQL together. */
-const MOST_TIMES = 1.05;
+const MAX_TIMES = 1.05;
 
 /** Measures what the evaluator costs where every monitor depends on another, beside the same without, in turns. */
 export async function dependencies({ isQuick, report, withHarness }: BenchContext): Promise<void> {
@@ -107,6 +107,6 @@ export async function dependencies({ isQuick, report, withHarness }: BenchContex
       `${readable(median(ratios))} times the evaluator without dependencies (${readable(Math.min(...ratios))} to ` +
         `${readable(Math.max(...ratios))}); ${held?.held ?? 0} alerts were held`,
     );
-    report.bound({ name: 'evaluating with holds', value: median(ratios), unit: ' times', atMost: MOST_TIMES });
+    report.bound({ name: 'evaluating with holds', value: median(ratios), unit: ' times', atMost: MAX_TIMES });
   });
 }

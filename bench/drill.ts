@@ -26,7 +26,7 @@ const DRILLS = 50;
 const HOUR_SECONDS = 3600;
 
 /** How far the 99th percentiles of drills and real alerts may lie apart, as the larger by the smaller. */
-const MOST_APART = 1.2;
+const MAX_APART = 1.2;
 
 /**
  * Measures the way from the failing answer to the webhook's arrival, of real failures and of drills beside them. In
@@ -78,7 +78,7 @@ async function drillOn({ report, withHarness }: BenchContext, backend: Backend):
       name: `p99 of drills and of real alerts on ${backend}, the larger by the smaller`,
       value: Math.max(...p99s) / Math.min(...p99s),
       unit: ' times',
-      atMost: MOST_APART,
+      atMost: MAX_APART,
     });
   });
 }

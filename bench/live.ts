@@ -31,7 +31,7 @@ const BATCH_EVERY_MS = 300;
 const CHANGES_EVERY = 2;
 
 /** The bound of the delay in milliseconds. */
-const MOST_MS = 1000;
+const MAX_MS = 1000;
 
 /** The arrival time of each change at each stream: `<monitor> <status>`, and `reset`. */
 type StreamLog = { at: Map<string, number>[]; bytes: number };
@@ -73,7 +73,7 @@ export async function live({ isQuick, report, withHarness }: BenchContext): Prom
         name: `a change to its streams with queues in ${backend}, p99`,
         value: percentile(tookMs, 0.99),
         unit: ' ms',
-        atMost: MOST_MS,
+        atMost: MAX_MS,
       });
       await changeAll(installation, received, report.figure);
     });
@@ -158,7 +158,7 @@ async function changeUnderLoad(
     await delay(Math.max(BATCH_EVERY_MS / 2, startedAt + (batch + 1) * BATCH_EVERY_MS - performance.now()));
     if (turning === undefined) continue;
     const key = `${turning.id} ${isDown ? 'down' : 'up'}`;
-    await until(() => received.at.every((events) => events.has(key)), MOST_MS * 2);
+    await until(() => received.at.every((events) => events.has(key)), MAX_MS * 2);
     for (const events of received.at) {
       const at = events.get(key);
       if (at === undefined) missed += 1;

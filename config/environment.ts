@@ -106,20 +106,20 @@ export type Environment = Readonly<{
 }>;
 
 /** Receivers are promised 8 s (D-50); an operator may only shorten that. */
-const WEBHOOK_TIMEOUT_MAX_SECONDS = 8;
-const RETRY_MAX_SECONDS = 86_400;
+const MAX_WEBHOOK_TIMEOUT_SECONDS = 8;
+const MAX_RETRY_SECONDS = 86_400;
 /** Receivers are promised three retries (D-50), too. */
 const MAX_RETRIES = 3;
 /** Process supervisors kill processes that take longer to stop. */
-const STOP_GRACE_MAX_SECONDS = 600;
+const MAX_STOP_GRACE_SECONDS = 600;
 /** Two that disagree prove nothing (D-26); each more costs one more query for every record. */
 const MIN_DNS_RESOLVERS = 3;
 const MAX_DNS_RESOLVERS = 10;
 /** How often the canary is checked, and the addresses that it pings, at the most. */
 const CANARY_SECONDS = { default: 30, min: 5, max: 300 } as const;
-const MOST_WATCH_URLS = 10;
+const MAX_WATCH_URLS = 10;
 /** The router keeps connections of its own to each. */
-const MOST_CELLS = 100;
+const MAX_CELLS = 100;
 
 const logLevel = z.enum(LOG_LEVELS, `one of ${LOG_LEVELS.join(', ')}`);
 const httpUrl = variable('an http:// or https:// URL without query', urlOf('http:', 'https:'));
@@ -140,7 +140,7 @@ const VARIABLES = z.object({
   ).default([]),
   CELL: variable('a letter, and up to 15 letters and digits, in lower case', cellName).optional(),
   CELLS: variable(
-    `up to ${MOST_CELLS} of name=http://host:port, comma-separated, each name once, without a path`,
+    `up to ${MAX_CELLS} of name=http://host:port, comma-separated, each name once, without a path`,
     cellAddresses,
   ).default([]),
   DATA_DIR: text.default('.data'),
@@ -181,11 +181,11 @@ const VARIABLES = z.object({
   WHOIS_SERVER: variable('host:port', hostAndPort).default({ host: 'whois.iana.org', port: 43 }),
   RDAP_BOOTSTRAP_URL: httpUrl.default('https://data.iana.org/rdap/dns.json'),
   DELIVERY_RETRY_SECONDS: variable(
-    `up to ${MAX_RETRIES} numbers of seconds from 0 to ${RETRY_MAX_SECONDS}, comma-separated`,
+    `up to ${MAX_RETRIES} numbers of seconds from 0 to ${MAX_RETRY_SECONDS}, comma-separated`,
     retrySeconds,
   ).default([5, 25, 125]),
-  WEBHOOK_TIMEOUT_SECONDS: variable(`seconds above 0, at most ${WEBHOOK_TIMEOUT_MAX_SECONDS}`, webhookTimeout).default(
-    WEBHOOK_TIMEOUT_MAX_SECONDS,
+  WEBHOOK_TIMEOUT_SECONDS: variable(`seconds above 0, at most ${MAX_WEBHOOK_TIMEOUT_SECONDS}`, webhookTimeout).default(
+    MAX_WEBHOOK_TIMEOUT_SECONDS,
   ),
   TELEGRAM_BOT_TOKEN: secret(text.optional()),
   TELEGRAM_BOT_NAME: text.optional(),
@@ -223,7 +223,7 @@ const VARIABLES = z.object({
   OIDC_ONLY: boolean.default(false),
   WATCH_URLS: secret(
     variable(
-      `up to ${MOST_WATCH_URLS} http:// or https:// URLs without user and password, comma-separated, each once`,
+      `up to ${MAX_WATCH_URLS} http:// or https:// URLs without user and password, comma-separated, each once`,
       watchUrls,
     ).default([]),
   ),
@@ -234,8 +234,8 @@ const VARIABLES = z.object({
   ).default(CANARY_SECONDS.default),
   QUEUE_BOARD_PASSWORD: secret(text.optional()),
   METRICS_PORT: variable('a port from 0 to 65535', wholeNumber(0, 65_535)).optional(),
-  STOP_GRACE_SECONDS: variable(`seconds from 0 to ${STOP_GRACE_MAX_SECONDS}`, (value) =>
-    atMost(nonNegativeNumber(value), STOP_GRACE_MAX_SECONDS),
+  STOP_GRACE_SECONDS: variable(`seconds from 0 to ${MAX_STOP_GRACE_SECONDS}`, (value) =>
+    atMost(nonNegativeNumber(value), MAX_STOP_GRACE_SECONDS),
   ).optional(),
   ...OPEN_TELEMETRY,
   LOG_LEVEL: logLevel.default('info'),
@@ -393,7 +393,7 @@ function trustedProxy(value: string): string | null {
 function cellAddresses(value: string): Environment['cells'] | null {
   const cells = listOf(cellAddress)(value);
   const names = new Set(cells?.map(({ name }) => name));
-  return cells !== null && cells.length <= MOST_CELLS && names.size === cells.length ? cells : null;
+  return cells !== null && cells.length <= MAX_CELLS && names.size === cells.length ? cells : null;
 }
 
 function dnsResolvers(value: string): readonly string[] | null {
@@ -405,16 +405,16 @@ function dnsResolvers(value: string): readonly string[] | null {
 
 function watchUrls(value: string): readonly string[] | null {
   const urls = listOf(watchUrl)(value);
-  return urls !== null && urls.length <= MOST_WATCH_URLS ? urls : null;
+  return urls !== null && urls.length <= MAX_WATCH_URLS ? urls : null;
 }
 
 function retrySeconds(value: string): readonly number[] | null {
-  const waits = listOf((item) => atMost(nonNegativeNumber(item), RETRY_MAX_SECONDS), { unique: false })(value);
+  const waits = listOf((item) => atMost(nonNegativeNumber(item), MAX_RETRY_SECONDS), { unique: false })(value);
   return waits !== null && waits.length <= MAX_RETRIES ? waits : null;
 }
 
 function webhookTimeout(value: string): number | null {
-  const seconds = atMost(nonNegativeNumber(value), WEBHOOK_TIMEOUT_MAX_SECONDS);
+  const seconds = atMost(nonNegativeNumber(value), MAX_WEBHOOK_TIMEOUT_SECONDS);
   return seconds === 0 ? null : seconds;
 }
 

@@ -16,7 +16,7 @@ const WARN = levels.values['warn'] ?? 0;
 const GATHER_MS = 25;
 
 /** Bytes of lines that wait while none can be written; those beyond are lost. */
-const MOST_WAITING_BYTES = 1024 * 1024;
+const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
  * Writes lines to standard output, in their order, those of a moment together. What is a warning or worse is written at
@@ -25,7 +25,7 @@ const MOST_WAITING_BYTES = 1024 * 1024;
  * next one that can, and the process goes on.
  */
 function gatherLines(): DestinationStream {
-  const output = openDestination({ fd: process.stdout.fd, sync: true, maxLength: MOST_WAITING_BYTES });
+  const output = openDestination({ fd: process.stdout.fd, sync: true, maxLength: MAX_WAITING_BYTES });
   // The log itself is what cannot be written.
   output.on('error', () => undefined);
   let waiting = '';

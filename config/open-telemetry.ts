@@ -25,7 +25,7 @@ export type OtlpProtocol = (typeof PROTOCOLS)[number];
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const MOST_PAIRS = 64;
+const MAX_PAIRS = 64;
 
 const pairs = 'up to 64 of name=value, comma-separated, values percent-encoded where they need it';
 // Whoever writes a key into a URL is told where it belongs, and the key is not repeated.
@@ -95,7 +95,7 @@ export function openTelemetryOf(values: z.infer<z.ZodObject<typeof OPEN_TELEMETR
 /** `name=value` pairs as OpenTelemetry writes them (W3C baggage); of two of a name the last one counts. */
 function pairsOf(text: string): Readonly<Record<string, string>> | null {
   const entries = listOf(pairOf, { unique: false })(text.replace(/,\s*$/, ''));
-  return entries === null || entries.length > MOST_PAIRS ? null : Object.fromEntries(entries);
+  return entries === null || entries.length > MAX_PAIRS ? null : Object.fromEntries(entries);
 }
 
 function pairOf(text: string): [name: string, value: string] | null {

@@ -77,7 +77,7 @@ function writtenName(name: string): string {
 const FORMATS = new Map<string, Intl.DateTimeFormat>();
 
 /** The most zones whose formatters are kept. */
-const MOST_FORMATS = 100;
+const MAX_FORMATS = 100;
 
 /**
  * The local time in a zone at a moment, as Unix milliseconds of the same date and time in UTC. The zone is one that
@@ -133,7 +133,7 @@ export function momentReader(zone: string): (localMs: number) => number {
 function formatOf(zone: string): Intl.DateTimeFormat {
   const kept = FORMATS.get(zone);
   if (kept !== undefined) return kept;
-  if (FORMATS.size >= MOST_FORMATS) FORMATS.clear();
+  if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     calendar: 'iso8601',

@@ -33,7 +33,7 @@ export type ChangeListener = {
  * milliseconds.
  */
 const FIRST_PAUSE_MS = 100;
-const MOST_PAUSE_MS = 5000;
+const MAX_PAUSE_MS = 5000;
 
 /**
  * The server is asked at this interval, in milliseconds, and given up when it does not answer in time. A connection
@@ -86,7 +86,7 @@ async function keepListening(Client: Database['Client'], listener: ChangeListene
       if (!signal.aborted) listener.onLost(error);
     }
     await pause(pauseMs, signal);
-    pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 2);
+    pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
   }
 }
 

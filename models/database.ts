@@ -90,7 +90,7 @@ export const SESSION_NAME = 'spotcheck';
 
 const MARK_LENGTH = 6;
 /** PostgreSQL cuts names off after 63 bytes. */
-const MOST_MARKS = 7;
+const MAX_MARKS = 7;
 
 /**
  * The name that a process gives its sessions at PostgreSQL, such as `spotcheck:mK3_x9,Q-71ba`. Behind the colon is a
@@ -114,7 +114,7 @@ export function compareRing(sessionName: string, secrets: SecretBox): 'same' | '
 
 function marksOf(secrets: SecretBox): readonly [string, ...string[]] {
   const [current, ...others] = secrets.derive('session-mark');
-  return [markOf(current), ...others.slice(0, MOST_MARKS - 1).map(markOf)];
+  return [markOf(current), ...others.slice(0, MAX_MARKS - 1).map(markOf)];
 }
 
 function markOf(derived: string): string {

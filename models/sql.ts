@@ -142,14 +142,14 @@ const ignoreError = (): void => undefined;
 
 /** SQLSTATEs after which the same transaction may simply run again: deadlock, serialization failure. */
 const REPEATABLE = new Set(['40P01', '40001']);
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 async function repeatedly<Result>(transaction: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await transaction();
     } catch (error) {
-      if (attempt === MOST_ATTEMPTS || !REPEATABLE.has(sqlStateOf(error) ?? '')) throw error;
+      if (attempt === MAX_ATTEMPTS || !REPEATABLE.has(sqlStateOf(error) ?? '')) throw error;
     }
   }
 }
@@ -218,7 +218,7 @@ export type Batched<Item, Result> = (item: Item) => Promise<Result>;
 type Waiting<Item, Result> = { item: Item; settled: PromiseWithResolvers<Result> };
 
 /** More than a statement takes at a time. */
-const MOST_ITEMS = 200;
+const MAX_ITEMS = 200;
 
 /**
  * Calls wait no longer than this for a statement that is under way, in milliseconds. It may wait for a lock that is
@@ -237,7 +237,7 @@ export function createBatched<Item, Result>(run: (items: Item[]) => Promise<read
 
   const send = async (): Promise<void> => {
     isBusy = true;
-    await within(PATIENCE_MS, settle(waiting.splice(0, MOST_ITEMS)), null);
+    await within(PATIENCE_MS, settle(waiting.splice(0, MAX_ITEMS)), null);
     isBusy = false;
     if (waiting.length > 0) void send();
   };

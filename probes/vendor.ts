@@ -122,7 +122,7 @@ const NOTHING_TO_STORE: VendorFailure = {
 
 /** Documents remembered in this process beside the shared store: the bytes of their texts, and how many. */
 const REMEMBERED_BYTES = 16 * 1024 * 1024;
-const MOST_REMEMBERED = 500;
+const MAX_REMEMBERED = 500;
 
 /**
  * Makes the reader of documents. In this process everybody who wants one waits for the same lookup, and over all
@@ -134,7 +134,7 @@ function createDocumentReader(options: DocumentReaderOptions): ReadDocument {
     (document: VendorDocument, tenantId?: string) => refresh(document, tenantId, options),
     ({ url }) => url,
   );
-  const remembered = new DocumentMemory({ most: MOST_REMEMBERED, mostBytes: REMEMBERED_BYTES });
+  const remembered = new DocumentMemory({ most: MAX_REMEMBERED, mostBytes: REMEMBERED_BYTES });
 
   return async (document, tenantId) => {
     const known = remembered.get(document.url);

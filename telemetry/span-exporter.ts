@@ -15,10 +15,10 @@ export type SpanExporterParts = {
 };
 
 /** Failed checks that wait at the most; beyond that new ones are dropped, so that the first ones of an outage stay. */
-const MOST_WAITING = 2048;
+const MAX_WAITING = 2048;
 
 /** Failed checks in one request. */
-const MOST_IN_BATCH = 256;
+const MAX_IN_BATCH = 256;
 
 /** The first of a batch waits this long for others, in milliseconds. */
 const GATHER_MS = 1000;
@@ -48,7 +48,7 @@ export class SpanExporter {
 
   /** Takes a failed check on its way; costs next to nothing, and never fails. */
   record(check: FailedCheck): void {
-    if (this.#waiting.length >= MOST_WAITING) {
+    if (this.#waiting.length >= MAX_WAITING) {
       this.#parts.count('dropped', 1);
       return;
     }
@@ -82,13 +82,13 @@ export class SpanExporter {
     const waitMs = await this.#sendBatch();
     this.#sending = null;
     if (waitMs !== null) this.#plan(waitMs);
-    else if (this.#waiting.length > 0) this.#plan(this.#waiting.length >= MOST_IN_BATCH ? 0 : GATHER_MS);
+    else if (this.#waiting.length > 0) this.#plan(this.#waiting.length >= MAX_IN_BATCH ? 0 : GATHER_MS);
   }
 
   /** Null where the batch is done with; otherwise how long to wait before another attempt, in milliseconds. */
   async #sendBatch(): Promise<number | null> {
     const { sender, origin, count, onAttempt, random } = this.#parts;
-    const batch = this.#waiting.slice(0, MOST_IN_BATCH);
+    const batch = this.#waiting.slice(0, MAX_IN_BATCH);
     const sent = await sender.send(traceRequestOf(batch, origin));
     onAttempt(
       'reason' in sent ? sent.reason : sent.outcome === 'partly' ? 'The collector took only a part of it' : null,

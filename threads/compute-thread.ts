@@ -24,8 +24,8 @@ const WITH_THREAD = 4;
  * Bounds of what may wait for the thread, in number and bytes. There are as many jobs as checks are under way at a
  * time, for a process that is behind reads no more of them.
  */
-const MOST_WAITING = 2000;
-const MOST_WAITING_BYTES = 128 * 1024 * 1024;
+const MAX_WAITING = 2000;
+const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 
 /**
  * A job that is known to take long lets others go before it. They may compute for so long, in milliseconds of the
@@ -52,8 +52,8 @@ const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
 export class ComputeThread<Task, Result> {
   readonly #entry: URL;
   readonly #queued = new FairQueue<Job<Task, Result>>({
-    mostJobs: MOST_WAITING,
-    mostBytes: MOST_WAITING_BYTES,
+    mostJobs: MAX_WAITING,
+    mostBytes: MAX_WAITING_BYTES,
     now: () => performance.now(),
   });
   #worker: Worker | null = null;
@@ -169,7 +169,7 @@ type FairQueueOptions = {
 const HALF_LIFE_MS = 10_000;
 
 /** Accounts that are remembered, and the use that is not worth remembering, in milliseconds. */
-const MOST_ACCOUNTS = 1000;
+const MAX_ACCOUNTS = 1000;
 const NEGLIGIBLE_MS = 0.5;
 
 /**
@@ -228,13 +228,13 @@ export class FairQueue<Work> {
     const used = this.#decayed(account) + ms;
     this.#used.delete(account);
     this.#used.set(account, { ms: used, atMs: this.#options.now() });
-    if (this.#used.size > MOST_ACCOUNTS) this.#forget();
+    if (this.#used.size > MAX_ACCOUNTS) this.#forget();
   }
 
   #forget(): void {
     for (const account of this.#used.keys()) if (this.#decayed(account) < NEGLIGIBLE_MS) this.#used.delete(account);
     const [oldest] = this.#used.keys();
-    if (this.#used.size > MOST_ACCOUNTS && oldest !== undefined) this.#used.delete(oldest);
+    if (this.#used.size > MAX_ACCOUNTS && oldest !== undefined) this.#used.delete(oldest);
   }
 
   #furthestBack(): number {

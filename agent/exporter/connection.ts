@@ -38,7 +38,7 @@ export function failureFrom(error: Error): ProbeFailure {
 }
 
 /** A line may be this long, as for Go's scanner; more than that is held back at the other side. */
-const MOST_LINE_BYTES = 64 * 1024;
+const MAX_LINE_BYTES = 64 * 1024;
 
 /** Reads a connection by lines and by bytes. */
 export class ConnectionReader {
@@ -62,7 +62,7 @@ export class ConnectionReader {
     for (;;) {
       const end = this.#held.indexOf(10);
       if (end !== -1) return this.#cut(end, 1).toString().replace(/\r$/, '');
-      if (this.#held.length >= MOST_LINE_BYTES) throw new ProbeFailure('A line of the answer is too long');
+      if (this.#held.length >= MAX_LINE_BYTES) throw new ProbeFailure('A line of the answer is too long');
       if (this.#failure !== null) throw this.#failure;
       if (this.#hasEnded) return this.#held.length === 0 ? null : this.#cut(this.#held.length, 0).toString();
       await this.#more();
@@ -99,7 +99,7 @@ export class ConnectionReader {
 
   #take(piece: Buffer): void {
     this.#held = Buffer.concat([this.#held, piece]);
-    if (this.#held.length >= MOST_LINE_BYTES) this.#socket.pause();
+    if (this.#held.length >= MAX_LINE_BYTES) this.#socket.pause();
     this.#wake();
   }
 

@@ -58,9 +58,9 @@ const CLASS_NAMES = new Map([
 
 const OPT = 41;
 /** More pointers than a name has labels are a loop. */
-const MOST_POINTERS = 127;
+const MAX_POINTERS = 127;
 /** Bytes of names in one message: each of many records may point at the longest name. */
-const MOST_NAME_BYTES = 1024 * 1024;
+const MAX_NAME_BYTES = 1024 * 1024;
 
 class MessageReader {
   readonly #bytes: Buffer;
@@ -177,12 +177,12 @@ class MessageReader {
         const to = ((length & 0x3f) << 8) | this.#number(1);
         after ??= this.#at;
         pointers += 1;
-        if (pointers > MOST_POINTERS) throw new InvalidMessage('A name points at itself');
+        if (pointers > MAX_POINTERS) throw new InvalidMessage('A name points at itself');
         this.#at = to;
       } else if (length > 63) throw new InvalidMessage('A label is longer than allowed');
       else name += `${escaped(this.#take(length))}.`;
       this.#nameBytes += length >= 0xc0 ? 2 : length;
-      if (this.#nameBytes > MOST_NAME_BYTES) throw new InvalidMessage('The names of the answer are too long');
+      if (this.#nameBytes > MAX_NAME_BYTES) throw new InvalidMessage('The names of the answer are too long');
     }
     if (after !== null) this.#at = after;
     return name === '' ? '.' : name;

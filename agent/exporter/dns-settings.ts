@@ -66,12 +66,12 @@ const CLASSES: Readonly<Record<string, number>> = { IN: 1, CH: 3, CHAOS: 3, HS: 
 
 /** Labels of 1 to 63 bytes, 253 together; `.` is the root. */
 const NAME = /^(?:\.|(?:[^.]{1,63}\.)*[^.]{1,63}\.?)$/;
-const MOST_NAME_BYTES = 254;
+const MAX_NAME_BYTES = 254;
 
 /** Reads the `dns` of a module. */
 export function readDnsSettings(fields: Fields, readFile: ReadFile): DnsSettings {
   const name = fields.text('query_name') ?? '';
-  if (!NAME.test(name) || Buffer.byteLength(name) > MOST_NAME_BYTES)
+  if (!NAME.test(name) || Buffer.byteLength(name) > MAX_NAME_BYTES)
     fields.problem('query_name', 'must be a domain name');
   const isSecure = fields.flag('dns_over_tls', false);
   const transport = fields.choice('transport_protocol', ['udp', 'tcp']) ?? 'udp';

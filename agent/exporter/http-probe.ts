@@ -160,7 +160,7 @@ class HttpProbe {
       const [, name, value] = /^\s*([^=;\s]+)=([^;]*)/.exec(cookie) ?? [];
       if (name === undefined || value === undefined) continue;
       if (/;\s*max-age=(?:0|-)/i.test(cookie)) kept.delete(name);
-      else if (kept.size < MOST_COOKIES) kept.set(name, value.trim());
+      else if (kept.size < MAX_COOKIES) kept.set(name, value.trim());
     }
   }
 
@@ -242,7 +242,7 @@ class HttpProbe {
 }
 
 const CREDENTIALS = new Set(['authorization', 'cookie', 'proxy-authorization']);
-const MOST_COOKIES = 50;
+const MAX_COOKIES = 50;
 
 /** Where a redirect leads, which may be no URL of http; null for any other answer. */
 function redirectOf({ status, headers: { location } }: HopAnswer, from: URL): URL | 'nowhere' | null {

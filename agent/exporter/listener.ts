@@ -33,8 +33,8 @@ const DEFAULT_MODULE = 'http_2xx';
 
 /** A request has no body, and comes at once. */
 const REQUEST_WITHIN_MS = 10_000;
-const MOST_HEADER_BYTES = 16 * 1024;
-const MOST_TARGET_CHARACTERS = 2048;
+const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_TARGET_CHARACTERS = 2048;
 /** Connections for each probe at a time: Prometheus keeps them open between scrapes. */
 const CONNECTIONS_A_PROBE = 20;
 
@@ -60,7 +60,7 @@ export class ProbeListener {
     this.#options = options;
     this.#exporter = new Exporter({ allowPrivateNetwork: options.allowPrivateNetwork });
     this.#server = createServer(
-      { maxHeaderSize: MOST_HEADER_BYTES, headersTimeout: REQUEST_WITHIN_MS, requestTimeout: REQUEST_WITHIN_MS },
+      { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: REQUEST_WITHIN_MS, requestTimeout: REQUEST_WITHIN_MS },
       (request, response) => this.#receive(request, response),
     );
     this.#server.maxConnections = options.concurrency * CONNECTIONS_A_PROBE;
@@ -116,8 +116,8 @@ export class ProbeListener {
     const target = searchParams.get('target') ?? '';
     const hostname = searchParams.get('hostname') || null;
     if (target === '') throw new Refusal(400, 'Target parameter is missing');
-    if (target.length > MOST_TARGET_CHARACTERS)
-      throw new Refusal(400, `target must have at most ${MOST_TARGET_CHARACTERS} characters`);
+    if (target.length > MAX_TARGET_CHARACTERS)
+      throw new Refusal(400, `target must have at most ${MAX_TARGET_CHARACTERS} characters`);
     refuseHostname(module, hostname);
     const { concurrency } = this.#options;
     if (this.#underWay.size >= concurrency)
@@ -171,13 +171,13 @@ export class ProbeListener {
 function timeoutOf({ headers }: IncomingMessage, { timeoutMs }: Module): number {
   const given = headers['x-prometheus-scrape-timeout-seconds'];
   const stated = given === undefined || given === '' ? 0 : Number(given);
-  if (!(stated >= 0 && stated <= MOST_TIMEOUT_SECONDS))
+  if (!(stated >= 0 && stated <= MAX_TIMEOUT_SECONDS))
     throw new Refusal(400, 'X-Prometheus-Scrape-Timeout-Seconds must be a number of seconds up to an hour');
   const mostMs = ((stated === 0 ? DEFAULT_TIMEOUT_SECONDS : stated) - TIMEOUT_OFFSET_SECONDS) * 1000;
   return (timeoutMs > 0 && timeoutMs < mostMs) || mostMs < 0 ? timeoutMs : mostMs;
 }
 
-const MOST_TIMEOUT_SECONDS = 3600;
+const MAX_TIMEOUT_SECONDS = 3600;
 
 function refuseHostname({ probe }: Module, hostname: string | null): void {
   if (hostname === null) return;
@@ -230,7 +230,7 @@ function withoutSecrets(value: unknown, parent = ''): unknown {
 type ProbeStart = ProbeEnvironment & { allowPrivateNetwork: boolean; concurrency: number; log: Logger };
 
 /** A file of modules, and each file that it names, has at most this many bytes. */
-const MOST_FILE_BYTES = 1024 * 1024;
+const MAX_FILE_BYTES = 1024 * 1024;
 
 /** As long as the checks of the agent have at a stop, in milliseconds. */
 const PROBES_END_WITHIN_MS = 12_000;
@@ -289,7 +289,7 @@ function readNamed(fields: Fields, name: string): string | null {
 function readText(path: string): string {
   try {
     const bytes = readFileSync(path);
-    if (bytes.length > MOST_FILE_BYTES) throw new UnreadableFile(`  more than ${MOST_FILE_BYTES} bytes`);
+    if (bytes.length > MAX_FILE_BYTES) throw new UnreadableFile(`  more than ${MAX_FILE_BYTES} bytes`);
     return bytes.toString();
   } catch (error) {
     if (error instanceof UnreadableFile) throw error;

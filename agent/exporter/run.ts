@@ -16,11 +16,11 @@ export class ProbeFailure extends Error {
 export type ChosenAddress = { address: string; family: 4 | 6; lookupSeconds: number };
 
 /** More lines than this of a log say nothing new: a redirect or a line of a conversation is one. */
-const MOST_LINES = 200;
-const MOST_LINE_CHARACTERS = 1000;
+const MAX_LINES = 200;
+const MAX_LINE_CHARACTERS = 1000;
 
 /** The patterns of a probe, its body's excepted, have this much work together. */
-const MOST_WORK = JUDGING_BUDGET_MS * MS_OF_WORK;
+const MAX_WORK = JUDGING_BUDGET_MS * MS_OF_WORK;
 
 /** One probe under way: its target, its deadline, and what it has found so far. */
 export class ProbeRun {
@@ -32,7 +32,7 @@ export class ProbeRun {
   readonly signal: AbortSignal;
   readonly #endsAtMs: number;
   readonly #lines: string[] = [];
-  #workLeft = MOST_WORK;
+  #workLeft = MAX_WORK;
 
   constructor({ target, hostname, guard, signal, timeoutMs }: RunOptions) {
     this.target = target;
@@ -43,7 +43,7 @@ export class ProbeRun {
   }
 
   log(line: string): void {
-    if (this.#lines.length < MOST_LINES) this.#lines.push(line.slice(0, MOST_LINE_CHARACTERS));
+    if (this.#lines.length < MAX_LINES) this.#lines.push(line.slice(0, MAX_LINE_CHARACTERS));
   }
 
   logged(): readonly string[] {
@@ -195,9 +195,9 @@ export class Gauges {
 
 function written(labels: Labels): string {
   return Object.entries(labels)
-    .map(([name, value]) => `${name}="${labelValue(value, MOST_LABEL_CHARACTERS)}"`)
+    .map(([name, value]) => `${name}="${labelValue(value, MAX_LABEL_CHARACTERS)}"`)
     .join(',');
 }
 
 /** Certificates can have many alternative names. */
-const MOST_LABEL_CHARACTERS = 4096;
+const MAX_LABEL_CHARACTERS = 4096;

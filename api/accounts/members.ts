@@ -1,5 +1,5 @@
 import {
-  MOST_INVITATIONS,
+  MAX_INVITATIONS,
   acceptInvitation,
   createInvitation,
   deleteInvitation,
@@ -9,7 +9,7 @@ import {
   type Invitation,
 } from '../../models/accounts/invitations.ts';
 import type { User } from '../../models/accounts/user-row.ts';
-import { MOST_MEMBERS, changeRole, listMembers, normalizeEmail, removeMember } from '../../models/accounts/users.ts';
+import { MAX_MEMBERS, changeRole, listMembers, normalizeEmail, removeMember } from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
@@ -100,11 +100,11 @@ export function createInvitationHandler({
     if (created === 'member') throw conflict(`${email} is already a member of this account`);
     if (created === 'full')
       throw conflict(
-        `an account can have at most ${MOST_MEMBERS} people including pending invitations, and this one ` +
+        `an account can have at most ${MAX_MEMBERS} people including pending invitations, and this one ` +
           'has reached the limit: remove one first',
       );
     if (created === 'too_many')
-      throw conflict(`this account has reached the limit of ${MOST_INVITATIONS} pending invitations: revoke one first`);
+      throw conflict(`this account has reached the limit of ${MAX_INVITATIONS} pending invitations: revoke one first`);
     response.setHeader('Cache-Control', 'no-store');
     response.status(201).json({ ...presentInvitation(created), url: `${config.publicUrl}/invitations/${token}` });
   };

@@ -2,7 +2,7 @@ import { buildChannelTest } from '../../core/alerts/channel-message.ts';
 import type { Channel } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import { MOST_WEBHOOK_HEADERS, mergeWebhookHeaders, type WebhookHeaders } from '../../core/alerts/webhook.ts';
+import { MAX_WEBHOOK_HEADERS, mergeWebhookHeaders, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import type { Problem } from '../../core/monitors/input/checks.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
@@ -130,9 +130,9 @@ export function updateWebhookHandler(
 function mergeOrRefuse(opened: OpenedWebhook, { url = opened.url, headers = {} }: AddressPatch): WebhookHeaders {
   const merged = mergeWebhookHeaders(opened.headers, headers);
   const kept = Object.keys(merged).filter((name) => !Object.hasOwn(headers, name));
-  if (Object.keys(merged).length > MOST_WEBHOOK_HEADERS)
+  if (Object.keys(merged).length > MAX_WEBHOOK_HEADERS)
     throw badRequest(
-      `headers must be at most ${MOST_WEBHOOK_HEADERS}, including those already stored, got ` +
+      `headers must be at most ${MAX_WEBHOOK_HEADERS}, including those already stored, got ` +
         String(Object.keys(merged).length),
     );
   if (kept.length > 0 && new URL(url).origin !== new URL(opened.url).origin)

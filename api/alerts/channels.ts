@@ -4,9 +4,9 @@ import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
 import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import type { MonitorTags } from '../../core/monitors/monitor.ts';
 import {
-  MOST_CHANNELS,
-  MOST_GROUPING,
-  MOST_REPORT_ZONES,
+  MAX_CHANNELS,
+  MAX_GROUPING,
+  MAX_REPORT_ZONES,
   TooManyChannels,
   TooManyGrouping,
   TooManyReportZones,
@@ -18,7 +18,7 @@ import {
   updateChannel,
   type NewChannel,
 } from '../../models/alerts/channels.ts';
-import { MOST_TEMPLATES, TooManyTemplates, rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
+import { MAX_TEMPLATES, TooManyTemplates, rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
 import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
 import { buildSlackLink } from '../../notifications/slack/authorization.ts';
@@ -63,7 +63,7 @@ export function createChannelHandler(
     const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
-    if ((await countChannels(database, tenantId)) >= MOST_CHANNELS) throw tooManyChannels();
+    if ((await countChannels(database, tenantId)) >= MAX_CHANNELS) throw tooManyChannels();
     if (draft.type === 'webhook') await rateLimits.take('test', tenantId);
 
     const nowMs = now();
@@ -94,23 +94,23 @@ export function refusalOf(error: unknown): unknown {
   if (error instanceof TooManyReportZones)
     return badRequest(
       `report_timezone must be one of the zones of other channels: an account can have reports in at most ` +
-        `${MOST_REPORT_ZONES} zones other than UTC`,
+        `${MAX_REPORT_ZONES} zones other than UTC`,
     );
   if (error instanceof TooManyGrouping)
     return badRequest(
       'group_seconds and summarize_flapping must be left out: an account can have at most ' +
-        `${MOST_GROUPING} channels with one of them`,
+        `${MAX_GROUPING} channels with one of them`,
     );
   if (error instanceof TooManyTemplates)
     return badRequest(
-      `template must be left out: an account can have at most ${MOST_TEMPLATES} webhooks with a template`,
+      `template must be left out: an account can have at most ${MAX_TEMPLATES} webhooks with a template`,
     );
   return error;
 }
 
 function tooManyChannels(): ApiError {
   return badRequest(
-    `an account can have at most ${MOST_CHANNELS} channels, and this one has reached the limit: delete one first`,
+    `an account can have at most ${MAX_CHANNELS} channels, and this one has reached the limit: delete one first`,
   );
 }
 

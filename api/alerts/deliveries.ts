@@ -3,7 +3,7 @@ import type { StoredMessage } from '../../core/alerts/envelope.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import { findChannel } from '../../models/alerts/channels.ts';
 import {
-  MOST_ATTEMPTS,
+  MAX_ATTEMPTS,
   findDelivery,
   listDeliveries,
   reopenDelivery,
@@ -78,8 +78,8 @@ export function redeliverHandler(dependencies: ResendingParts): Handler<'redeliv
     if (delivery.drillId !== null)
       throw conflict(`delivery ${key.id} belongs to a drill, which is not sent again: start another drill instead`);
     await requireOpenChannel(dependencies, { tenantId: key.tenantId, id: delivery.channelId });
-    if (delivery.attemptCount >= MOST_ATTEMPTS)
-      throw conflict(`delivery ${key.id} has reached the limit of ${MOST_ATTEMPTS} attempts and cannot be sent again`);
+    if (delivery.attemptCount >= MAX_ATTEMPTS)
+      throw conflict(`delivery ${key.id} has reached the limit of ${MAX_ATTEMPTS} attempts and cannot be sent again`);
     await rateLimits.take('redelivery', key.tenantId);
     const reopened = await reopenDelivery(database, { ...key, author: authorOf(response) }, now());
     if (reopened === null)

@@ -22,7 +22,7 @@ import type { components } from '../schema.generated.ts';
 import { getOwnChannel } from './channels.ts';
 
 /** Drills that a list shows. */
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 type StartingParts = Parts<'database' | 'now' | 'makeId' | 'rateLimits' | 'enqueueDrill' | 'logger'>;
 
@@ -70,7 +70,7 @@ export function listDrillsHandler({ database }: Parts<'database'>): Handler<'lis
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     if ((await findMonitor(database, key)) === null) throw notFound('monitor', key.id);
-    const drills = await listDrills(database, { tenantId: key.tenantId, monitorId: key.id, limit: MOST_LISTED });
+    const drills = await listDrills(database, { tenantId: key.tenantId, monitorId: key.id, limit: MAX_LISTED });
     const nextMs = await findNextMonthly(database, { tenantId: key.tenantId, monitorId: key.id });
     response.json({ drills: drills.map(presentDrill), next_at: nextMs && toUnixSeconds(nextMs) });
   };
@@ -83,7 +83,7 @@ export function listChannelDrillsHandler({ database }: Parts<'database'>): Handl
       { database },
       { tenantId: callerOf(response).tenantId, id: idOf(request) },
     );
-    const drills = await listChannelDrills(database, { tenantId, channelId, limit: MOST_LISTED });
+    const drills = await listChannelDrills(database, { tenantId, channelId, limit: MAX_LISTED });
     response.json({ drills: drills.map(presentDrill) });
   };
 }

@@ -7,8 +7,8 @@ import { presentIncident } from '../incidents/presenter.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 
 /** The longest mute of a monitor and snooze of an incident, in seconds: each ends by itself. */
-const MOST_MUTED_SECONDS = 30 * DAY_SECONDS;
-const MOST_SNOOZED_SECONDS = 7 * DAY_SECONDS;
+const MAX_MUTED_SECONDS = 30 * DAY_SECONDS;
+const MAX_SNOOZED_SECONDS = 7 * DAY_SECONDS;
 
 type Enqueuing = Parts<'database' | 'now' | 'enqueueAttempts' | 'logger'>;
 
@@ -18,7 +18,7 @@ export function muteMonitorHandler(dependencies: Enqueuing): Handler<'muteMonito
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request), author: authorOf(response) };
     const nowMs = now();
-    const untilMs = readUntil(request.body.until, { nowMs, mostSeconds: MOST_MUTED_SECONDS });
+    const untilMs = readUntil(request.body.until, { nowMs, mostSeconds: MAX_MUTED_SECONDS });
     const moved = await muteMonitor(database, key, { untilMs, nowMs });
     if (moved === null) throw notFound('monitor', key.id);
     await enqueue(dependencies, moved);
@@ -42,7 +42,7 @@ export function unmuteMonitorHandler(dependencies: Enqueuing): Handler<'unmuteMo
 export function snoozeIncidentHandler(dependencies: Enqueuing): Handler<'snoozeIncident'> {
   return async (request, response) => {
     const nowMs = dependencies.now();
-    const untilMs = readUntil(request.body.until, { nowMs, mostSeconds: MOST_SNOOZED_SECONDS });
+    const untilMs = readUntil(request.body.until, { nowMs, mostSeconds: MAX_SNOOZED_SECONDS });
     await snooze(dependencies, { request, response }, untilMs);
   };
 }

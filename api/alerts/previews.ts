@@ -14,7 +14,7 @@ import { getOwnChannel } from './channels.ts';
 const PREVIEWED_MS = 30 * DAY_MS;
 
 /** The most alerts that are shown; the others are counted. */
-const MOST_SHOWN = 500;
+const MAX_SHOWN = 500;
 
 /** `POST /channels/{id}/rules/preview` */
 export function previewRulesHandler({
@@ -39,7 +39,7 @@ export function previewRulesHandler({
       to: toUnixSeconds(nowMs),
       sent,
       not_sent: alerts.length - sent,
-      alerts: alerts.slice(-MOST_SHOWN).toReversed().map(presentAlert),
+      alerts: alerts.slice(-MAX_SHOWN).toReversed().map(presentAlert),
     });
   };
 }

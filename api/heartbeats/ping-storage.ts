@@ -10,10 +10,10 @@ import { ApiError } from '../api-error.ts';
 const GATHER_MS = 10;
 
 /** Pings of one transaction. */
-const MOST_A_BATCH = 500;
+const MAX_A_BATCH = 500;
 
 /** How many pings wait in memory while PostgreSQL is slow; beyond it callers are asked to come back. */
-const MOST_WAITING = 5000;
+const MAX_WAITING = 5000;
 
 type Waiting<Item, Outcome> = { item: Item; settled: PromiseWithResolvers<Outcome> };
 
@@ -31,12 +31,12 @@ export function createBatches<Item, Outcome>(
   const work = async () => {
     isWorking = true;
     await delay(GATHER_MS);
-    while (waiting.length > 0) await takeOne(waiting.splice(0, MOST_A_BATCH), take);
+    while (waiting.length > 0) await takeOne(waiting.splice(0, MAX_A_BATCH), take);
     isWorking = false;
   };
 
   return (item) => {
-    if (waiting.length >= MOST_WAITING)
+    if (waiting.length >= MAX_WAITING)
       return Promise.reject(
         new ApiError(503, 'too many pings are waiting for the database: try again in a few seconds', {
           'Retry-After': '5',

@@ -157,22 +157,22 @@ const TOKEN =
  * Tokens that are remembered in this process, those that were good and those that were not, and for how long the
  * latter.
  */
-const MOST_TOKENS = 20_000;
+const MAX_TOKENS = 20_000;
 const UNKNOWN_FOR_MS = 60_000;
 
 /**
  * Tokens that were none, from one network within a minute; beyond it only those get on that were good before. As many
  * as anonymous requests of the API.
  */
-const MOST_UNKNOWN = 600;
+const MAX_UNKNOWN = 600;
 const WINDOW_MS = 60_000;
-const MOST_NETWORKS = 10_000;
+const MAX_NETWORKS = 10_000;
 
 /**
  * Pings under way with tokens that this process has not met: they must not take the place of those that are known to be
  * good.
  */
-const MOST_UNVERIFIED = 1000;
+const MAX_UNVERIFIED = 1000;
 
 type TakePing = () => Promise<PingOutcome>;
 
@@ -204,7 +204,7 @@ export class PingTokens {
     const outcome = isGood ? await take() : isUnknown ? 'unknown' : await this.#takeUnverified(take);
     if (outcome !== 'unknown') {
       if (!isGood) this.#good.add(token);
-      forgetOldest(this.#good, MOST_TOKENS);
+      forgetOldest(this.#good, MAX_TOKENS);
       return outcome;
     }
     this.#good.delete(token);
@@ -212,13 +212,13 @@ export class PingTokens {
     if (isUnknown) return outcome;
     this.#unknownUntilMs.delete(token);
     this.#unknownUntilMs.set(token, this.#now() + UNKNOWN_FOR_MS);
-    forgetOldest(this.#unknownUntilMs, MOST_TOKENS);
+    forgetOldest(this.#unknownUntilMs, MAX_TOKENS);
     return outcome;
   }
 
   #requireRoom(network: string): void {
     const counted = this.#counts.get(network);
-    if (counted === undefined || counted.endsMs <= this.#now() || counted.count < MOST_UNKNOWN) return;
+    if (counted === undefined || counted.endsMs <= this.#now() || counted.count < MAX_UNKNOWN) return;
     const seconds = Math.max(1, Math.ceil((counted.endsMs - this.#now()) / 1000));
     throw new ApiError(429, 'too many pings with unknown tokens from this address: wait before you try again', {
       'Retry-After': String(seconds),
@@ -226,7 +226,7 @@ export class PingTokens {
   }
 
   async #takeUnverified(take: TakePing): Promise<PingOutcome> {
-    if (this.#unverified >= MOST_UNVERIFIED)
+    if (this.#unverified >= MAX_UNVERIFIED)
       throw new ApiError(503, 'too many pings are waiting for the database: try again in a few seconds', {
         'Retry-After': '5',
       });
@@ -246,7 +246,7 @@ export class PingTokens {
     }
     this.#counts.delete(network);
     this.#counts.set(network, { count: 1, endsMs: this.#now() + WINDOW_MS });
-    forgetOldest(this.#counts, MOST_NETWORKS);
+    forgetOldest(this.#counts, MAX_NETWORKS);
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type IncidentTransition,
 } from '../../models/incidents/incidents.ts';
 import {
-  MOST_NOTES,
+  MAX_NOTES,
   acknowledgeIncident,
   addIncidentNote,
   deleteIncidentNote,
@@ -97,7 +97,7 @@ function readNote(field: string, written: string): string {
 }
 
 /** How many entries of each list of an incident are shown at most. */
-const MOST_SHOWN = 500;
+const MAX_SHOWN = 500;
 
 /** `GET /incidents/{id}` */
 export function getIncidentHandler({
@@ -112,18 +112,18 @@ export function getIncidentHandler({
     const incident = await findIncident(database, key);
     if (incident === null) throw notFound('incident', key.id);
     const [transitions, evidence, notes] = await Promise.all([
-      listIncidentTransitions(database, incident, MOST_SHOWN + 1),
+      listIncidentTransitions(database, incident, MAX_SHOWN + 1),
       listEvidence(database, incident.id),
       listIncidentNotes(database, incident.id),
     ]);
     const deliveries = await listIncidentDeliveries(database, incident, {
       untilMs: decidedOverAtMs(incident, transitions),
-      limit: MOST_SHOWN + 1,
+      limit: MAX_SHOWN + 1,
     });
     response.json(
       presentIncidentDetail(
         { incident, transitions, evidence, deliveries, notes },
-        { nowMs: now(), mostShown: MOST_SHOWN, traces },
+        { nowMs: now(), mostShown: MAX_SHOWN, traces },
       ),
     );
   };
@@ -200,10 +200,10 @@ export function deleteIncidentNoteHandler({ database }: Parts<'database'>): Hand
  * may be sent until then, which is later than the actual end.
  */
 function decidedOverAtMs({ resolution }: ListedIncident, transitions: readonly IncidentTransition[]): number | null {
-  const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MOST_SHOWN;
+  const hasEnding = (resolution === 'recovered' || resolution === 'paused') && transitions.length <= MAX_SHOWN;
   return hasEnding ? (transitions.at(-1)?.detectedAtMs ?? null) : null;
 }
 
 function isFull(id: string): Error {
-  return conflict(`incident ${id} has reached the limit of ${MOST_NOTES} notes: delete one first`);
+  return conflict(`incident ${id} has reached the limit of ${MAX_NOTES} notes: delete one first`);
 }

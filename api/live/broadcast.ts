@@ -17,7 +17,7 @@ import { haveHeartbeats, presentMonitor, readCurrentFacts } from '../monitors/pr
 export type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;
 
 /** More than this at once is reported as a gap: to load everything anew is cheaper then for both sides. */
-const MOST_CHANGES = 250;
+const MAX_CHANGES = 250;
 
 /** Changes of a tenant that were not sent yet; a thing that changes again before it was sent is sent once. */
 export class Gathering {
@@ -30,7 +30,7 @@ export class Gathering {
     if (this.#hasGap || ids.has(id)) return;
     this.#changed.set(kind, ids.add(id));
     this.#size += 1;
-    if (this.#size > MOST_CHANGES) this.addGap();
+    if (this.#size > MAX_CHANGES) this.addGap();
   }
 
   /** What was missed cannot be reported thing by thing. */
@@ -172,7 +172,7 @@ export type LiveStream = {
 /**
  * How many bytes may wait for a reader. With more the client does not read, and it reconnects by itself when it does.
  */
-const MOST_WAITING_BYTES = 512 * 1024;
+const MAX_WAITING_BYTES = 512 * 1024;
 
 /**
  * The shortest time after which a reader whose stream ended reconnects, in milliseconds. It waits up to as long again,
@@ -194,7 +194,7 @@ export function openStream(response: ServerResponse, { onCut }: { onCut: () => v
   const write = (text: string) => {
     if (response.writableEnded || response.destroyed) return;
     response.write(text);
-    if (response.writableLength <= MOST_WAITING_BYTES) return;
+    if (response.writableLength <= MAX_WAITING_BYTES) return;
     onCut();
     response.destroy();
   };

@@ -22,7 +22,7 @@ export type LiveDependencies = {
 type Opened = { stream: LiveStream; caller: Caller; isBack: boolean; isGreeted: boolean };
 
 /** Streams of a person, or of a token, in one process; a page of the console has one. */
-const MOST_STREAMS = 20;
+const MAX_STREAMS = 20;
 
 /**
  * Streams say that they live, and callers are held against what is stored, so often, in milliseconds. Proxies mostly
@@ -66,8 +66,8 @@ export class LiveStreams implements Live {
 
   open(response: ServerResponse, { caller, isBack }: { caller: Caller; isBack: boolean }): void {
     const own = [...this.#opened].filter((reader) => keyOf(reader.caller) === keyOf(caller)).length;
-    if (own >= MOST_STREAMS)
-      throw new ApiError(429, `at most ${MOST_STREAMS} streams may be open at a time: close one`, {
+    if (own >= MAX_STREAMS)
+      throw new ApiError(429, `at most ${MAX_STREAMS} streams may be open at a time: close one`, {
         'Retry-After': '60',
       });
     const stream = openStream(response, { onCut: () => this.#cuts.inc() });

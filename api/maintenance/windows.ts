@@ -225,7 +225,7 @@ export function skipMaintenanceOccurrenceHandler({
 }
 
 /** Occurrences that a list shows, and the longest time that it is about, in seconds. */
-const MOST_LISTED = 2000;
+const MAX_LISTED = 2000;
 const LONGEST_LIST_SECONDS = 400 * DAY_SECONDS;
 const USUAL_LIST_SECONDS = 60 * DAY_SECONDS;
 
@@ -246,7 +246,7 @@ export function listMaintenanceOccurrencesHandler({
       windowId,
       fromMs: from * 1000,
       toMs: to * 1000,
-      limit: MOST_LISTED,
+      limit: MAX_LISTED,
     });
     response.json({ occurrences: occurrences.map(presentOccurrence) });
   };
@@ -256,7 +256,7 @@ export function listMaintenanceOccurrencesHandler({
 const PREVIEWED = 10;
 const AHEAD_MS = 3660 * DAY_MS;
 const BACK_MS = 30 * DAY_MS;
-const MOST_STARTS = 1500;
+const MAX_STARTS = 1500;
 
 /** `POST /maintenance-windows/preview` */
 export function previewMaintenanceWindowHandler({
@@ -273,7 +273,7 @@ export function previewMaintenanceWindowHandler({
     const past = listStarts(schedule, {
       fromMs: nowMs - BACK_MS - lengthMs,
       toMs: nowMs,
-      most: MOST_STARTS,
+      most: MAX_STARTS,
       alsoBefore: isRecurring(settings),
     });
     const { monitors, total, heldAlerts } = await previewMonitors(database, {

@@ -128,7 +128,7 @@ export function createLimiter(
  * for a moment.
  */
 const UNDER_WAY = 4;
-const MOST_WAITING = 200;
+const MAX_WAITING = 200;
 
 type Account = { underWay: number; waiting: (() => boolean)[] };
 
@@ -163,9 +163,9 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
       if (!begin() && account.underWay === 0) accounts.delete(id);
       return;
     }
-    if (account.waiting.length < MOST_WAITING) account.waiting.push(begin);
+    if (account.waiting.length < MAX_WAITING) account.waiting.push(begin);
     else
-      throw new ApiError(429, `${MOST_WAITING} requests of this account are already waiting: send fewer at once`, {
+      throw new ApiError(429, `${MAX_WAITING} requests of this account are already waiting: send fewer at once`, {
         'Retry-After': '1',
       });
   };

@@ -27,7 +27,7 @@ const BATCH_MS = 1000;
 const POLL_MS = 5000;
 
 /** A job that is not done by then is given up, in milliseconds: nobody waits for it any more. */
-const MOST_JOB_MS = 900_000;
+const MAX_JOB_MS = 900_000;
 
 type JobParts = Parts<'database' | 'now' | 'logger' | 'stopping'>;
 
@@ -119,7 +119,7 @@ export class BulkJobs implements BulkChanges {
     if (allowed === null || !allowed.scopes.includes('write'))
       await failOpenSteps(database, { change, status: 403, error: FORBIDDEN[actor.kind] });
     else if (order === null) await failOpenSteps(database, { change, status: 500, error: 'internal error' });
-    else if (startMs - change.createdAtMs > MOST_JOB_MS)
+    else if (startMs - change.createdAtMs > MAX_JOB_MS)
       await failOpenSteps(database, { change, status: 503, error: TOO_LATE });
     else {
       const task = { account: { tenantId, plan: allowed.plan }, actor, address, order };

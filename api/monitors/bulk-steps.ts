@@ -36,10 +36,10 @@ export type Recorder<Step> = {
  * Changes of monitors that are under way in a process at a time, as many as requests of an account. That is half of
  * the connections that the smallest has. Bulk changes that go on at once have a turn each after each monitor.
  */
-const MOST_UNDER_WAY = 4;
+const MAX_UNDER_WAY = 4;
 
 /** A sentence is kept up to this length, in characters. */
-const MOST_MESSAGE = 500;
+const MAX_MESSAGE = 500;
 
 /** The steps of all bulk changes of a process: each does to one monitor what its own operation would. */
 export class BulkSteps {
@@ -99,7 +99,7 @@ export class BulkSteps {
   #failureOf(error: unknown): { status: number; error: string } {
     const { status, message } = answerTo(error);
     if (status >= 500) this.#parts.logger.error({ err: error }, 'bulk.step_failed');
-    return { status, error: message.slice(0, MOST_MESSAGE).replaceAll('\0', '').toWellFormed() };
+    return { status, error: message.slice(0, MAX_MESSAGE).replaceAll('\0', '').toWellFormed() };
   }
 
   async #change(
@@ -155,12 +155,12 @@ export class BulkSteps {
     const work = async () => {
       for (const [index, item] of entries) results[index] = await this.#inTurn(() => run(item));
     };
-    await Promise.all(Array.from({ length: MOST_UNDER_WAY }, work));
+    await Promise.all(Array.from({ length: MAX_UNDER_WAY }, work));
     return results;
   }
 
   async #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
-    if (this.#underWay >= MOST_UNDER_WAY) {
+    if (this.#underWay >= MAX_UNDER_WAY) {
       const turn = Promise.withResolvers<void>();
       this.#waiting.push(turn.resolve);
       await turn.promise;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import {
-  MOST_AT_ONCE,
-  MOST_SELECTED,
+  MAX_AT_ONCE,
+  MAX_SELECTED,
   codeOf,
   countResults,
   readBulkOrder,
@@ -12,7 +12,7 @@ import {
 } from '../../core/monitors/bulk.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import {
-  MOST_JOBS,
+  MAX_JOBS,
   findBulkJob,
   findKeyedChange,
   insertBulkChange,
@@ -29,7 +29,7 @@ import { addressOf, asId, auditActorOf, callerOf, type Caller } from '../request
 import type { components } from '../schema.generated.ts';
 
 /** Results of a page, and how many there are unless the caller sets a limit. */
-const MOST_RESULTS = 500;
+const MAX_RESULTS = 500;
 
 type BulkParts = Parts<'database' | 'now' | 'makeId' | 'rateLimits' | 'bulkChanges' | 'config'>;
 
@@ -47,7 +47,7 @@ export function changeMonitorsHandler(dependencies: BulkParts): Handler<'changeM
     const monitors = await select(dependencies, tenantId, request.body.select);
     if (monitors.length > 0) await rateLimits.take('bulk', tenantId, monitors.length);
     const task: BulkTask = { account: caller, actor: auditActorOf(caller), address: addressOf(response), order };
-    if (isDryRun || (key === null && monitors.length <= MOST_AT_ONCE)) {
+    if (isDryRun || (key === null && monitors.length <= MAX_AT_ONCE)) {
       const results = await (isDryRun
         ? bulkChanges.rehearseAll(task, monitors)
         : bulkChanges.changeAll(task, monitors));
@@ -88,7 +88,7 @@ async function answerAgain(
   if (first === null) return false;
   if (!first.requestHash.equals(key.requestHash))
     throw conflict('this Idempotency-Key came with another body before: use a new key for another change');
-  if (first.status !== 'done' && first.total <= MOST_AT_ONCE)
+  if (first.status !== 'done' && first.total <= MAX_AT_ONCE)
     throw new ApiError(409, 'the first request with this Idempotency-Key is still under way: try again in a second', {
       'Retry-After': '1',
     });
@@ -125,8 +125,8 @@ async function answerStored(
   if (stored === 'busy')
     throw new ApiError(
       429,
-      `${MOST_JOBS} bulk changes of this account are under way: wait until one of them is done, or select at most ` +
-        `${MOST_AT_ONCE} monitors`,
+      `${MAX_JOBS} bulk changes of this account are under way: wait until one of them is done, or select at most ` +
+        `${MAX_AT_ONCE} monitors`,
       { 'Retry-After': '5' },
     );
   if (stored === 'known') {
@@ -134,7 +134,7 @@ async function answerStored(
     if (key !== null && (await answerAgain(dependencies, { tenantId, key, response }))) return;
     throw conflict('this Idempotency-Key is in use: try again in a second');
   }
-  if (stored.total > MOST_AT_ONCE) {
+  if (stored.total > MAX_AT_ONCE) {
     bulkChanges.wake();
     await answerWith(dependencies, stored, response);
     return;
@@ -155,11 +155,11 @@ async function answerWith(
   change: BulkChange,
   response: Response,
 ): Promise<void> {
-  if (change.total > MOST_AT_ONCE) {
+  if (change.total > MAX_AT_ONCE) {
     response.status(202).location(`${config.publicUrl}/v1/monitors/bulk/${change.id}`).json(presentChange(change, []));
     return;
   }
-  const results = await listBulkResults(database, { change, after: 0, limit: MOST_AT_ONCE });
+  const results = await listBulkResults(database, { change, after: 0, limit: MAX_AT_ONCE });
   response.json(presentChange(change, results));
 }
 
@@ -174,11 +174,11 @@ export function getMonitorChangesHandler({
     const id = asId(request.params.bulk_id);
     const change = await findBulkJob(database, { tenantId: callerOf(response).tenantId, id });
     if (change === null) throw notFound('bulk change', id);
-    const most = limit ?? MOST_RESULTS;
+    const most = limit ?? MAX_RESULTS;
     const results = await listBulkResults(database, {
       change,
       ...(failed !== undefined && { failed: failed === '1' || failed === 'true' }),
-      after: Math.min(after?.at ?? 0, MOST_SELECTED),
+      after: Math.min(after?.at ?? 0, MAX_SELECTED),
       limit: most + 1,
     });
     const page = cutPage(
@@ -202,10 +202,10 @@ async function select(
     return distinct.map((monitorId) => ({ monitorId, name: names.get(monitorId) ?? null }));
   }
   const filter = { ...(q !== undefined && { q }), ...(tags !== undefined && { tags }) };
-  const found = await listMonitors(database, { tenantId, filter, limit: MOST_SELECTED + 1 });
-  if (found.length > MOST_SELECTED)
+  const found = await listMonitors(database, { tenantId, filter, limit: MAX_SELECTED + 1 });
+  if (found.length > MAX_SELECTED)
     throw badRequest(
-      `select must name at most ${MOST_SELECTED} monitors, and this one has more: narrow it by tags or ids`,
+      `select must name at most ${MAX_SELECTED} monitors, and this one has more: narrow it by tags or ids`,
     );
   return found.map(({ id, name }) => ({ monitorId: id, name }));
 }
@@ -213,7 +213,7 @@ async function select(
 function presentChange(change: BulkChange, results: readonly BulkResult[]): components['schemas']['BulkChange'] {
   const { id, action, status, total, done, succeeded, failed, createdAtMs, finishedAtMs } = change;
   return {
-    id: total > MOST_AT_ONCE ? id : null,
+    id: total > MAX_AT_ONCE ? id : null,
     action,
     dry_run: false,
     status,

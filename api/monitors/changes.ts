@@ -51,7 +51,7 @@ type MonitorPatch = {
 type PatchingParts = AnnouncingParts & Omit<ContextSources, 'rateLimits'>;
 
 /** The most times that a patch starts over because the vendor changed while the previous page was read. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Judges a PATCH against the monitor as it is when it is locked, and stores it (D-07). A vendor's page is read before
@@ -66,7 +66,7 @@ export async function patchMonitor(
   const { account, monitorId } = request;
   for (let attempt = 1; ; attempt += 1) {
     const context = await loadMonitorContext(dependencies, { account, monitorId, body: patch.body, isNew: false });
-    const stored = await storePatch(dependencies, request, { ...patch, context, isLast: attempt === MOST_ATTEMPTS });
+    const stored = await storePatch(dependencies, request, { ...patch, context, isLast: attempt === MAX_ATTEMPTS });
     if (stored === 'vendor_changed') continue;
     if (stored === null) throw notFound('monitor', monitorId);
     await announceMonitor(dependencies, stored);

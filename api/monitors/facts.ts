@@ -93,7 +93,7 @@ function presentAdvisory({ subject, name, expiresAt, threshold, saidAtMs }: Said
 }
 
 /** The most dependents of a monitor that are listed. */
-const MOST_DEPENDENTS = 100;
+const MAX_DEPENDENTS = 100;
 
 /** `GET /monitors/{id}/dependencies` */
 export function getMonitorDependenciesHandler({ database }: Parts<'database'>): Handler<'getMonitorDependencies'> {
@@ -103,7 +103,7 @@ export function getMonitorDependenciesHandler({ database }: Parts<'database'>): 
     if (found === null) throw notFound('monitor', id);
     const { parents, children, childCount } = await findRelations(database, {
       monitorNo: found.monitor.no,
-      limit: MOST_DEPENDENTS,
+      limit: MAX_DEPENDENTS,
     });
     response.json({
       depends_on: parents.map(presentRelated),

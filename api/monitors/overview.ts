@@ -68,13 +68,13 @@ const DAYS = 90;
 const HOURS = 24;
 
 /** Several times the rows of a large screen; it bounds what a request costs the database. */
-const MOST_MONITORS = 50;
+const MAX_MONITORS = 50;
 
 /**
  * The most changes of state that one monitor's history is measured by, a hundred a day. One that flaps more often is
  * measured from the oldest of these on.
  */
-export const MOST_CHANGES = 10_000;
+export const MAX_CHANGES = 10_000;
 
 /** What a monitor's uptime is measured by. */
 export function historyOf(
@@ -82,7 +82,7 @@ export function historyOf(
   { transitions, gaps, maintenance }: Omit<StateHistory, 'createdAtMs'>,
 ): StateHistory {
   const [oldest] = transitions;
-  const isCut = oldest !== undefined && transitions.length >= MOST_CHANGES;
+  const isCut = oldest !== undefined && transitions.length >= MAX_CHANGES;
   return { transitions, createdAtMs: isCut ? oldest.atMs : createdAt * 1000, gaps, maintenance };
 }
 
@@ -120,7 +120,7 @@ export function getOverviewHistoryHandler({ database, now }: Parts<'database' | 
     const span = { fromMs: firstMs, toMs: nowMs, nowMs };
     const monitorNos = monitors.map(({ no }) => no);
     const [histories, gaps, maintenance, latencies, lastChecks] = await Promise.all([
-      readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span, most: MOST_CHANGES }),
+      readStateHistories(database, { monitorIds: monitors.map(({ id }) => id), ...span, most: MAX_CHANGES }),
       listServiceGaps(runOn(database.pool), span),
       readMaintenanceTimes(database, { monitorNos, ...span }),
       readHourlyLatencies(database, { monitorNos, hours: HOURS, nowMs }),
@@ -164,13 +164,13 @@ export function secondsOf(ms: number | undefined): number | null {
 
 function readIds(text: string): string[] {
   const ids = [...new Set(text.split(',').map((id) => id.trim()))].filter((id) => id !== '');
-  if (ids.length === 0 || ids.length > MOST_MONITORS)
-    throw badRequest(`ids must be 1 to ${MOST_MONITORS} comma-separated ids, got ${ids.length}`);
+  if (ids.length === 0 || ids.length > MAX_MONITORS)
+    throw badRequest(`ids must be 1 to ${MAX_MONITORS} comma-separated ids, got ${ids.length}`);
   return ids.filter(isId);
 }
 
 /** More than a screen shows; the others are counted. */
-const MOST_SHOWN = 500;
+const MAX_SHOWN = 500;
 
 /** What needs a person first. */
 const ORDER: readonly MonitorStatus[] = ['down', 'degraded', 'pending', 'up', 'paused'];
@@ -212,7 +212,7 @@ export function getWallHandler({
       },
       overdue_monitors: checks.overdue.size,
       no_checks_since: secondsOf(checks.noChecksSinceMs ?? undefined),
-      monitors: worst.slice(0, MOST_SHOWN),
+      monitors: worst.slice(0, MAX_SHOWN),
     } satisfies Answer<'getWall'>);
   };
 }
@@ -224,11 +224,11 @@ type Figures = { totals: Omit<Answer<'getOverviewFigures'>, 'monitors'>; monitor
 type Part = { figures: Schemas['MonitorFigures']; daySeconds: StateSeconds; latency: Histogram };
 
 /** The most accounts of which figures are kept. */
-const MOST_ACCOUNTS = 200;
+const MAX_ACCOUNTS = 200;
 
 /** Figures are kept for this long per statement that they took, in milliseconds, and a minute at most. */
 const KEPT_MS_A_STATEMENT = 1000;
-const MOST_KEPT_MS = MINUTE_MS;
+const MAX_KEPT_MS = MINUTE_MS;
 
 /** The figures of accounts; the larger an account, the longer they are kept, however many ask. */
 class AccountFigures {
@@ -237,7 +237,7 @@ class AccountFigures {
 
   constructor(parts: Parts<'database' | 'now'>) {
     this.#parts = parts;
-    this.#kept = new KeptCalls((tenantId) => this.#compute(tenantId), { now: parts.now, most: MOST_ACCOUNTS });
+    this.#kept = new KeptCalls((tenantId) => this.#compute(tenantId), { now: parts.now, most: MAX_ACCOUNTS });
   }
 
   async of(tenantId: string): Promise<Figures> {
@@ -252,8 +252,8 @@ class AccountFigures {
     const firstMs = firstDayMs(nowMs);
     const gaps = await listServiceGaps(runOn(database.pool), { fromMs: firstMs, toMs: nowMs, nowMs });
     const parts: Part[] = [];
-    for (let start = 0; start < monitors.length; start += MOST_MONITORS)
-      parts.push(...(await this.#measure(monitors.slice(start, start + MOST_MONITORS), { gaps, nowMs })));
+    for (let start = 0; start < monitors.length; start += MAX_MONITORS)
+      parts.push(...(await this.#measure(monitors.slice(start, start + MAX_MONITORS), { gaps, nowMs })));
     const result: Figures = {
       totals: {
         from: Math.floor(dayAgoMs / 1000),
@@ -264,8 +264,8 @@ class AccountFigures {
       },
       monitors: parts.map((part) => part.figures),
     };
-    const statements = Math.max(1, Math.ceil(monitors.length / MOST_MONITORS));
-    return { result, keptMs: Math.min(MOST_KEPT_MS, statements * KEPT_MS_A_STATEMENT) };
+    const statements = Math.max(1, Math.ceil(monitors.length / MAX_MONITORS));
+    return { result, keptMs: Math.min(MAX_KEPT_MS, statements * KEPT_MS_A_STATEMENT) };
   }
 
   async #measure(
@@ -281,7 +281,7 @@ class AccountFigures {
         monitorIds: monitors.map(({ id }) => id),
         fromMs,
         toMs: nowMs,
-        most: MOST_CHANGES,
+        most: MAX_CHANGES,
       }),
       readMaintenanceTimes(database, { monitorNos, fromMs, toMs: nowMs }),
       sumTallies(database, { monitorNos, fromMs: hoursFromMs, toMs: nowMs, nowMs }),

@@ -28,11 +28,11 @@ import {
 } from '../../models/statistics/exported-monitors.ts';
 import { listServiceGaps } from '../../models/statistics/service-gaps.ts';
 import type { Handler, Parts } from '../handler.ts';
-import { MOST_CHANGES, historyOf } from '../monitors/overview.ts';
+import { MAX_CHANGES, historyOf } from '../monitors/overview.ts';
 import { callerOf } from '../request-context.ts';
 
 /** How long a scrape may take to read its answer, in milliseconds. */
-const MOST_READING_MS = 60_000;
+const MAX_READING_MS = 60_000;
 
 /** zlib's fastest: labels repeat, so that a thirtieth is left all the same. */
 const LEVEL = 1;
@@ -57,7 +57,7 @@ export function getMonitorMetricsHandler({
     const text = Readable.from(writeMetrics(monitors, now()));
     const isZipped = request.acceptsEncodings('gzip') === 'gzip';
     if (isZipped) response.setHeader('Content-Encoding', 'gzip');
-    const signal = AbortSignal.timeout(MOST_READING_MS);
+    const signal = AbortSignal.timeout(MAX_READING_MS);
     try {
       if (isZipped) await pipeline(text, createGzip({ level: LEVEL }), response, { signal });
       else await pipeline(text, response, { signal });
@@ -82,7 +82,7 @@ const UNREAD_MS = 2 * MINUTE_MS;
 const OLDEST_MS = MINUTE_MS;
 
 /** The most monitors of all snapshots of a process; beyond them those that were read longest ago are dropped. */
-const MOST_MONITORS = 100_000;
+const MAX_MONITORS = 100_000;
 
 /** Monitors whose changes of state are read with one statement. */
 const CHUNK = 100;
@@ -174,7 +174,7 @@ class AccountSnapshot {
     const { database } = this.#source;
     const window = { fromMs, toMs: nowMs };
     const [histories, maintenance] = await Promise.all([
-      readStateHistories(database, { monitorIds: rows.map(({ id }) => id), ...window, most: MOST_CHANGES }),
+      readStateHistories(database, { monitorIds: rows.map(({ id }) => id), ...window, most: MAX_CHANGES }),
       readMaintenanceTimes(database, { monitorNos: rows.map(({ no }) => no), ...window }),
     ]);
     return rows.map((row) => {
@@ -301,7 +301,7 @@ class MetricsSnapshots {
   #dropOldest(): void {
     let monitors = [...this.#kept.values()].reduce((sum, { snapshot }) => sum + snapshot.monitors.length, 0);
     for (const [tenantId, { snapshot, timer }] of this.#kept) {
-      if (monitors <= MOST_MONITORS || this.#kept.size === 1) return;
+      if (monitors <= MAX_MONITORS || this.#kept.size === 1) return;
       clearTimeout(timer);
       this.#kept.delete(tenantId);
       monitors -= snapshot.monitors.length;

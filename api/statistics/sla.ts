@@ -3,7 +3,7 @@ import { readServiceHours } from '../../core/statistics/service-hours.ts';
 import { serviceFigures, type CountedHours } from '../../core/statistics/service-sla.ts';
 import { sumSeconds } from '../../core/statistics/sla.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
-import { MOST_TAGGED, measureTags } from '../../models/statistics/period-facts.ts';
+import { MAX_TAGGED, measureTags } from '../../models/statistics/period-facts.ts';
 import { badRequest } from '../api-error.ts';
 import type { Handler, Parts, Query } from '../handler.ts';
 import { requireDecimal, requireWholeNumbers } from '../pagination.ts';
@@ -37,7 +37,7 @@ export function getTagSlaHandler({
       nowMs,
     });
     if (monitors === 'monitors')
-      throw badRequest(`tag must choose at most ${MOST_TAGGED} monitors, got more: repeat it to narrow them`);
+      throw badRequest(`tag must choose at most ${MAX_TAGGED} monitors, got more: repeat it to narrow them`);
     if (monitors === 'changes')
       throw badRequest(
         'from must be later, or tag must choose fewer monitors: these changed, or were in maintenance, more often in ' +

@@ -23,8 +23,8 @@ export type CountedWindow = StatsWindow & { countedFrom: number; countedTo: numb
 export type RequestedWindow = { from?: number; to?: number; resolution?: Resolution | 'auto' };
 
 const HOUR = 3600;
-const MOST_DAYS = 400;
-const MOST_POINTS = 1500;
+const MAX_DAYS = 400;
+const MAX_POINTS = 1500;
 
 /** `auto`: the greatest length of a window for each step, in seconds; longer windows have the longest step. */
 const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
@@ -48,8 +48,8 @@ export function readWindow(
     throw badRequest(
       from >= now ? `from must be before now (${now}), got ${from}` : `from must be before to (${to}), got ${from}`,
     );
-  if (to - from > MOST_DAYS * DAY_SECONDS)
-    throw badRequest(`from must be at most ${MOST_DAYS} days before to (${to}), got ${from}`);
+  if (to - from > MAX_DAYS * DAY_SECONDS)
+    throw badRequest(`from must be at most ${MAX_DAYS} days before to (${to}), got ${from}`);
   return { from, to };
 }
 
@@ -75,10 +75,10 @@ export function readStatsWindow(
     );
   }
   const points = countSteps({ from, to }, resolution);
-  if (points > MOST_POINTS)
+  if (points > MAX_POINTS)
     throw badRequest(
       `resolution must be ${coarserFor({ from, to })} for this window, got ${resolution}: that would be ` +
-        `${points} points, and the limit is ${MOST_POINTS}`,
+        `${points} points, and the limit is ${MAX_POINTS}`,
     );
   const countedFrom = from < keptFrom ? Math.ceil(from / HOUR) * HOUR : from;
   const countedTo = to < keptFrom ? Math.floor(to / HOUR) * HOUR : to;
@@ -112,7 +112,7 @@ function suitable({ from, to }: { from: number; to: number }, keptFrom: number):
 /** Finds the finest resolution that gives few enough points: days always do. */
 function coarserFor(window: { from: number; to: number }): string {
   const fitting = (Object.keys(STEP_MS) as Resolution[]).filter(
-    (resolution) => countSteps(window, resolution) <= MOST_POINTS,
+    (resolution) => countSteps(window, resolution) <= MAX_POINTS,
   );
   return fitting.length > 1 ? `${fitting[0]} or coarser` : 'day';
 }

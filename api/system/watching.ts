@@ -4,7 +4,7 @@ import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { SharedCalls } from '../../core/shared-calls.ts';
 import {
-  MOST_ADDRESSES,
+  MAX_ADDRESSES,
   answerCanary,
   describeAnswer,
   namePeerHeartbeat,
@@ -82,7 +82,7 @@ function joinHandler({ database, now, makeId, config, logger }: RouterParts): Re
     if (tenant === null) throw badRequest('the account that was to watch no longer exists');
     const known = await findPeer(database, peerUrl);
     await refuseForeign(database, { invitation, knownId: known?.monitorId ?? null, token: Object(request.body).token });
-    if (known === null && (await listCanaryAddresses(database)).length >= MOST_ADDRESSES) throw tooMany();
+    if (known === null && (await listCanaryAddresses(database)).length >= MAX_ADDRESSES) throw tooMany();
     const kept = await keepPeerHeartbeat(
       {
         database,
@@ -130,7 +130,7 @@ async function refuseForeign(
 
 function tooMany(): ApiError {
   return badRequest(
-    `this installation pings ${MOST_ADDRESSES} addresses already: remove one with spotcheck watch remove`,
+    `this installation pings ${MAX_ADDRESSES} addresses already: remove one with spotcheck watch remove`,
   );
 }
 

@@ -37,7 +37,7 @@ type Options = { nowMs: number; onProgress: (text: string) => void } & Authored;
  * What others seal with an older key during a pass is found by the next one. A process that still does so after this
  * many does not stop.
  */
-const MOST_PASSES = 4;
+const MAX_PASSES = 4;
 
 /**
  * Seals everything with the first key of the ring, pass after pass until one finds nothing to do. Stops at no row, and
@@ -52,7 +52,7 @@ export async function rotateKeys(database: Database, options: Options): Promise<
     pass = await makePass(database, options);
     for (const kind of SEALED_KINDS) resealed[kind] += pass.resealed[kind];
     passes += 1;
-  } while (!pass.isQuiet && passes < MOST_PASSES);
+  } while (!pass.isQuiet && passes < MAX_PASSES);
   const counts = await countSealedValues(database);
   const [key, ...others] = database.secrets.keyIds;
   const isNeeded = (id: string) => SEALED_KINDS.some((kind) => counts[kind].has(id));

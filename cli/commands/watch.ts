@@ -8,7 +8,7 @@ import {
   sealInvitation,
 } from '../../api/system/watching.ts';
 import { watchUrl } from '../../config/formats.ts';
-import { CANARY_PATH, MOST_ADDRESSES } from '../../core/system/canary.ts';
+import { CANARY_PATH, MAX_ADDRESSES } from '../../core/system/canary.ts';
 import { listTenants, type Tenant } from '../../models/accounts/tenants.ts';
 import { deleteMonitor } from '../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../models/monitors/monitors.ts';
@@ -181,11 +181,11 @@ async function chooseTenant(database: CommandContext['database'], id: string | u
 }
 
 async function requireRoom({ database }: CommandContext): Promise<void> {
-  if ((await listCanaryAddresses(database)).length >= MOST_ADDRESSES) throw tooMany();
+  if ((await listCanaryAddresses(database)).length >= MAX_ADDRESSES) throw tooMany();
 }
 
 function tooMany(): Refusal {
-  return new Refusal(`At most ${MOST_ADDRESSES} addresses are pinged: remove one with spotcheck watch remove`);
+  return new Refusal(`At most ${MAX_ADDRESSES} addresses are pinged: remove one with spotcheck watch remove`);
 }
 
 /** Sentences for what is left to do; a watch that tells no one is none. */

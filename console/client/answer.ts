@@ -73,7 +73,7 @@ export function capitalize(text: string): string {
 export type Page<T> = { answer: T; next: string | null };
 
 /** The largest page that the API returns. */
-const MOST_AT_ONCE = 1000;
+const MAX_AT_ONCE = 1000;
 
 /** Returns the cursor of the next page from a `Link` header; null if it names none. */
 export function nextCursor(link: string | null): string | null {
@@ -88,7 +88,7 @@ export async function listAll<Answer, Row>(
 ): Promise<Row[]> {
   const rows: Row[] = [];
   for (let cursor: string | undefined; ;) {
-    const { answer, next } = await ask({ limit: MOST_AT_ONCE, ...(cursor !== undefined && { cursor }) });
+    const { answer, next } = await ask({ limit: MAX_AT_ONCE, ...(cursor !== undefined && { cursor }) });
     rows.push(...rowsOf(answer));
     if (next === null) return rows;
     cursor = next;

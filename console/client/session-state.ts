@@ -62,7 +62,7 @@ export function canWrite(): boolean {
 const DRAFTS_KEY = 'drafts';
 
 /** The most characters that are stored; browsers allow some five million per site. */
-const MOST_CHARACTERS = 1_000_000;
+const MAX_CHARACTERS = 1_000_000;
 
 /** What was typed when the session of `userId` ended, by the name of the draft. */
 type StoredDrafts = { userId: string; drafts: Readonly<Record<string, unknown>> };
@@ -119,7 +119,7 @@ class Drafts {
     this.#stored = stored;
     try {
       const text = stored === null ? '' : JSON.stringify(stored);
-      if (text === '' || text.length > MOST_CHARACTERS) sessionStorage.removeItem(DRAFTS_KEY);
+      if (text === '' || text.length > MAX_CHARACTERS) sessionStorage.removeItem(DRAFTS_KEY);
       else sessionStorage.setItem(DRAFTS_KEY, text);
     } catch {
       // Without storage the input lasts until the tab is reloaded.

@@ -19,7 +19,7 @@ const READ_EVERY_MS = 10_000;
 const PATIENCE_MS = 9000;
 
 /** Up to so many monitors have large tiles, to be read from afar. */
-const MOST_ROOMY = 24;
+const MAX_ROOMY = 24;
 
 /** What is shown: the last answer with its time, and the error of the last read, if it failed. */
 type Shown = { wall: Wall | null; atMs: number; error: unknown };
@@ -42,7 +42,7 @@ export function WallPage() {
       <FailedLoad error={error} onRetry={() => window.location.reload()} />
     );
   const rest = wall.total - wall.monitors.length;
-  const isRoomy = wall.monitors.length <= MOST_ROOMY;
+  const isRoomy = wall.monitors.length <= MAX_ROOMY;
   return (
     <main class="h-full overflow-y-auto px-4 py-4 md:px-8 md:py-6">
       {error !== null && (

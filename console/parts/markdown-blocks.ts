@@ -79,7 +79,7 @@ export type Inline =
   | { kind: 'link'; text: string; href: string };
 
 /** Deeper emphasis is shown as it was written. */
-const MOST_NESTED = 3;
+const MAX_NESTED = 3;
 
 /** Longer addresses are text, in characters. */
 const LONGEST_ADDRESS = 2000;
@@ -118,7 +118,7 @@ function readInline(line: string, at: number, depth: number): Found {
       return readLink(line, at);
     case '*':
     case '_':
-      return isInWord || depth >= MOST_NESTED ? null : readEmphasis(line, at, depth);
+      return isInWord || depth >= MAX_NESTED ? null : readEmphasis(line, at, depth);
     case 'h':
     case 'H':
       return isInWord ? null : readAddress(line, at);

@@ -1,4 +1,4 @@
-import { MOST_TAGS, TAG, sortTags, splitTags } from '../../core/monitors/monitor.ts';
+import { MAX_TAGS, TAG, sortTags, splitTags } from '../../core/monitors/monitor.ts';
 import type { Schemas } from '../client/api.ts';
 
 export type Status = Schemas['Monitor']['status'];
@@ -58,5 +58,5 @@ export function judgeTags(text: string): string | undefined {
   const tags = splitTags(text);
   const bad = tags.find((tag) => !TAG.test(tag));
   if (bad !== undefined) return `“${bad.slice(0, 40)}” is not a tag: use letters, digits and . _ / - like env:prod`;
-  return sortTags(tags).length > MOST_TAGS ? `At most ${MOST_TAGS} tags` : undefined;
+  return sortTags(tags).length > MAX_TAGS ? `At most ${MAX_TAGS} tags` : undefined;
 }

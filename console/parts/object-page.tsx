@@ -126,7 +126,7 @@ export function Code({ children }: { children: ComponentChildren }) {
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
 /** Longer JSON is shown without colors, in characters: each token is an element of its own. */
-const MOST_COLORED = 50_000;
+const MAX_COLORED = 50_000;
 
 type Token = { text: string; color: string };
 
@@ -155,7 +155,7 @@ export function JsonText({ value, label, class: extra = '' }: { value: unknown; 
 }
 
 function tokensOf(text: string): Token[] {
-  if (text.length > MOST_COLORED) return [{ text, color: '' }];
+  if (text.length > MAX_COLORED) return [{ text, color: '' }];
   const tokens: Token[] = [];
   let end = 0;
   for (const match of text.matchAll(TOKEN)) {

@@ -24,14 +24,14 @@ type VirtualListProps<T> = {
 const OVERSCAN = 4;
 
 /** With more new visible rows than this, those beyond the edges wait for a pause, in milliseconds. */
-const MOST_FRESH = 8;
+const MAX_FRESH = 8;
 const PAUSE_MS = 100;
 
 /** The most rows on paper: some forty pages. */
-const MOST_PRINTED = 1000;
+const MAX_PRINTED = 1000;
 
 /** The number of rendered rows that are cached. */
-const MOST_DRAWN = 200;
+const MAX_DRAWN = 200;
 
 /**
  * A list of any length in the closest scrollable element. Only visible rows are in the page, all of them on paper, and
@@ -51,7 +51,7 @@ export function VirtualList<T>({
   const box = useRef<HTMLUListElement>(null);
   const range = useSignal({ from: 0, to: 0 });
   useRange(box, { count: rows.length, rowHeight, onRange: (from, to) => (range.value = { from, to }) });
-  const shown = usePrinting() ? { from: 0, to: MOST_PRINTED } : range.value;
+  const shown = usePrinting() ? { from: 0, to: MAX_PRINTED } : range.value;
   const { from, to } = { from: Math.min(shown.from, rows.length), to: Math.min(shown.to, rows.length) };
   useEffect(() => onShown?.(from, to), [from, to, rows]);
   useLayoutEffect(() => {
@@ -87,7 +87,7 @@ function useDrawn<T>(draw: (row: T) => VNode, drawnWith: readonly unknown[]): (r
   return (row) => {
     const before = drawn.get(row);
     if (before !== undefined) return before;
-    if (drawn.size > MOST_DRAWN) drawn.clear();
+    if (drawn.size > MAX_DRAWN) drawn.clear();
     const made = draw(row);
     drawn.set(row, made);
     return made;
@@ -111,7 +111,7 @@ function useRange(
       const first = Math.max(0, Math.floor(top / rowHeight));
       const end = Math.max(0, Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight)));
       const fresh = end - first - Math.max(0, Math.min(end, current.to) - Math.max(first, current.from));
-      const isJump = fresh > MOST_FRESH;
+      const isJump = fresh > MAX_FRESH;
       // In a fast scroll rows beyond the edges are gone before anyone sees them.
       if (isJump) pause = setTimeout(measure, PAUSE_MS);
       const beyond = isJump ? 0 : OVERSCAN;

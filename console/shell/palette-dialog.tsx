@@ -155,7 +155,7 @@ export type PaletteGroup = { title: string; entries: readonly PaletteEntry[] };
 type Action = { label: string; icon: IconName; run: () => unknown };
 
 /** Entries that each group shows; further words narrow them down. */
-const MOST_OF_GROUP = 8;
+const MAX_OF_GROUP = 8;
 
 /** Shortcuts that move within a list, which the palette would lose. */
 const MOVES = new Set(['j', 'k', '/', 'Enter']);
@@ -179,7 +179,7 @@ export function findEntries(text: string, incidents: readonly Incident[]): Palet
     { title: 'Actions', entries: listActions().filter(isFound) },
   ];
   return groups
-    .map(({ title, entries }) => ({ title, entries: entries.slice(0, MOST_OF_GROUP) }))
+    .map(({ title, entries }) => ({ title, entries: entries.slice(0, MAX_OF_GROUP) }))
     .filter(({ entries }) => entries.length > 0);
 }
 
@@ -189,7 +189,7 @@ function findMonitors(text: string): PaletteEntry[] {
     { status: '', type: '', tag: '', text, sort: 'attention' },
     { incidents: openIncidents.value, figures: new Map(), overdue: new Set() },
   );
-  return found.slice(0, MOST_OF_GROUP).map(({ id, name, target, status }) => ({
+  return found.slice(0, MAX_OF_GROUP).map(({ id, name, target, status }) => ({
     id: `monitor-${id}`,
     label: name,
     note: target,

@@ -39,7 +39,7 @@ const MARK = /^[\x20-\x7e]{1,255}$/;
 const EMAIL = /^[^\s@\p{Cc}<>"]{1,64}@[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/u;
 const NAME_LENGTH = 255;
 /** Of more values the rest is not read: people in thousands of groups exist, and rules name a few. */
-const MOST_ROLES = 1000;
+const MAX_ROLES = 1000;
 const ROLE_LENGTH = 255;
 
 /** Reads the claims of a person; null where `sub` is none. Anything else that has another form counts as absent. */
@@ -84,7 +84,7 @@ function valueAt(claims: Readonly<Record<string, unknown>>, claim: string): unkn
 }
 
 function textsOf(value: unknown): string[] {
-  const values: unknown[] = Array.isArray(value) ? value.slice(0, MOST_ROLES) : [value];
+  const values: unknown[] = Array.isArray(value) ? value.slice(0, MAX_ROLES) : [value];
   return values.filter((item) => typeof item === 'string').filter((item) => item.length <= ROLE_LENGTH);
 }
 
@@ -101,9 +101,9 @@ export function provisionedDomainOf(email: string, domains: readonly Provisioned
 }
 
 /** A path travels in a cookie, which holds 4 kB. */
-const MOST_PATH = 500;
+const MAX_PATH = 500;
 
 /** Whether a path is our own console's: a redirect there leads to no other site, whatever a browser makes of it. */
 export function isOwnPath(path: string): boolean {
-  return path.length <= MOST_PATH && /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(path);
+  return path.length <= MAX_PATH && /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/.test(path);
 }

@@ -34,8 +34,8 @@ export type Report = {
 const MAX_INTEGER = 2_147_483_647;
 
 /** The last second that a certificate can name: the end of the year 9999, which stands for "never". */
-const MOST_SECONDS = 253_402_300_799;
-const MAX_DAYS = MOST_SECONDS / DAY_SECONDS;
+const MAX_SECONDS = 253_402_300_799;
+const MAX_DAYS = MAX_SECONDS / DAY_SECONDS;
 
 /** What an agent says of a certificate (when it ends, or how many days it has left) and of the exchange. */
 type Detail = { notAfter?: number; daysRemaining?: number; timing?: unknown; answer?: unknown };
@@ -160,14 +160,14 @@ function certificateDate(...[value, field, problems]: Parameters<Check<number>>)
   if (value === '') return undefined;
   const seconds = typeof value === 'string' ? Date.parse(value) / 1000 : value;
   // No certificate ends after the year 9999: such a number is milliseconds.
-  if (typeof seconds === 'number' && Math.abs(seconds) <= MOST_SECONDS * 1000)
-    return withinTime(Math.abs(seconds) <= MOST_SECONDS ? seconds : seconds / 1000);
+  if (typeof seconds === 'number' && Math.abs(seconds) <= MAX_SECONDS * 1000)
+    return withinTime(Math.abs(seconds) <= MAX_SECONDS ? seconds : seconds / 1000);
   return addProblem(problems, field, { expected: 'Unix seconds or an ISO date', got: show(value) });
 }
 
 /** Certificates of no sensible date are as good as expired in 1970, or good for ever. */
 function withinTime(seconds: number): number {
-  return Math.min(Math.max(0, Math.floor(seconds)), MOST_SECONDS);
+  return Math.min(Math.max(0, Math.floor(seconds)), MAX_SECONDS);
 }
 
 /** A check-in that was read: what of the agent's abilities we know, and the rest null where it was not said. */

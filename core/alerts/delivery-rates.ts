@@ -95,7 +95,7 @@ export function nextAttemptDelayMs(failed: {
 }
 
 /** Resolves of one channel that are tried beyond the timetable at a time. */
-export const MOST_LATE_RESOLVES = 1000;
+export const MAX_LATE_RESOLVES = 1000;
 
 /** The longest wait between two attempts at a resolve, and how long it is tried, in milliseconds. */
 const RESOLVE_WAIT_MS = HOUR_MS;

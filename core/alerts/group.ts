@@ -3,13 +3,13 @@ import type { ChannelType } from './channel.ts';
 import type { MonitorMessage } from './envelope.ts';
 
 /** The longest `group_seconds` of a channel. */
-export const MOST_GROUP_SECONDS = 300;
+export const MAX_GROUP_SECONDS = 300;
 
 /** A group that goes on and on closes this long after it was opened, in milliseconds: the next change is news. */
 const LONGEST_GROUP_MS = 5 * MINUTE_MS;
 
 /** Groups that a channel has open at a time. What has yet another cause joins one of all other causes. */
-const MOST_OPEN_GROUPS = 10;
+const MAX_OPEN_GROUPS = 10;
 
 /** A Telegram message is edited this long after a change, and no more often; Telegram takes 20 calls a minute. */
 const EDIT_WAIT_MS = 3000;
@@ -31,7 +31,7 @@ export function limitedGroupKey(
   key: string,
   open: Pick<ReadonlySet<string>, 'has' | 'size'> = new Set<string>(),
 ): string {
-  return open.has(key) || open.size < MOST_OPEN_GROUPS ? key : 'other';
+  return open.has(key) || open.size < MAX_OPEN_GROUPS ? key : 'other';
 }
 
 /**

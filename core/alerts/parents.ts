@@ -122,10 +122,10 @@ function holdBy({ id }: ParentFacts, untilMs: number): Hold {
 export type Behind = { monitors: number; names: string[]; update?: true };
 
 /** The most names of monitors behind another that a message has. */
-export const MOST_BEHIND_NAMED = 10;
+export const MAX_BEHIND_NAMED = 10;
 
 /** The most messages that say that more monitors are behind one, of one that is down. */
-const MOST_UPDATES = 10;
+const MAX_UPDATES = 10;
 
 /**
  * How long the first of those waits for what else fails, in milliseconds; each next one twice as long, for an hour at
@@ -136,6 +136,6 @@ const LONGEST_UPDATE_MS = 3_600_000;
 
 /** When update `number` about what is behind a monitor is sent; null where there are no more. */
 export function updateDueAtMs(number: number, nowMs: number): number | null {
-  if (number > MOST_UPDATES) return null;
+  if (number > MAX_UPDATES) return null;
   return nowMs + Math.min(UPDATE_AFTER_MS * 2 ** (number - 1), LONGEST_UPDATE_MS);
 }

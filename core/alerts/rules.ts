@@ -25,7 +25,7 @@ export type ChannelRule = {
 };
 
 /** The most rules of a channel. */
-export const MOST_RULES = 10;
+export const MAX_RULES = 10;
 
 /** Reminders of a rule with `repeat_seconds` that does not say how many. */
 export const DEFAULT_REPEATS = 10;

@@ -5,7 +5,7 @@ export type WebhookHeaders = Readonly<Record<string, string>>;
 export type WebhookHeadersChange = Readonly<Record<string, string | null>>;
 
 /** Most headers of one webhook. */
-export const MOST_WEBHOOK_HEADERS = 20;
+export const MAX_WEBHOOK_HEADERS = 20;
 
 /** What deliveries carry themselves, or what decides where a request goes and where it ends. */
 const RESERVED = [
@@ -63,8 +63,8 @@ export function formatFields(format: WebhookFormat) {
 }
 
 /** The most characters of a template, and the most bytes that it may render. */
-export const MOST_TEMPLATE_LENGTH = 16_384;
-export const MOST_RENDERED_BYTES = 262_144;
+export const MAX_TEMPLATE_LENGTH = 16_384;
+export const MAX_RENDERED_BYTES = 262_144;
 
 /** Receivers that keep an alert open until it is resolved: for them a lost resolve is worse than a late one. */
 export const STATEFUL_PRESETS: readonly WebhookPreset[] = ['alertmanager', 'grafana_oncall', 'opsgenie', 'pagerduty'];

@@ -19,7 +19,7 @@ const LEAST_SHARE = 0.25;
  * How often a check waits for something from outside where it is not known how far it came. It waits for a name, a
  * connection, TLS, the first byte and the last.
  */
-const MOST_WAITS = 5;
+const MAX_WAITS = 5;
 
 const STALLED: Judgement = {
   verdict: 'none',
@@ -56,12 +56,12 @@ function countWaits(observation: Observation): number {
     case 'tcp': {
       const { dnsMs, connectMs, tlsMs, firstByteMs } = observation.timings;
       // Who answered once may have answered more than once: bodies come in pieces, and redirects begin anew.
-      return firstByteMs === null ? [dnsMs, connectMs, tlsMs].filter((ms) => ms !== null).length + 1 : MOST_WAITS;
+      return firstByteMs === null ? [dnsMs, connectMs, tlsMs].filter((ms) => ms !== null).length + 1 : MAX_WAITS;
     }
     case 'udp':
       return observation.dnsMs === null ? 1 : 2;
     default:
-      return MOST_WAITS;
+      return MAX_WAITS;
   }
 }
 
@@ -106,7 +106,7 @@ const RECENT_MS = 10_000;
 const CONFIRMED_ENOUGH = 5;
 
 /** Monitors with confirmed results at most; with more all are forgotten, which costs one question each. */
-const MOST_CONFIRMED = 10_000;
+const MAX_CONFIRMED = 10_000;
 
 /**
  * What an agent remembers of its own results, to tell an outage of its own from one of a target (D-48). Monitors go by
@@ -137,7 +137,7 @@ export class RecentResults {
    * it is no sign of an outage of ours, until it is good again.
    */
   confirm(monitor: string | number): void {
-    if (this.#confirmed.size >= MOST_CONFIRMED) this.#confirmed.clear();
+    if (this.#confirmed.size >= MAX_CONFIRMED) this.#confirmed.clear();
     this.#confirmed.set(monitor, (this.#confirmed.get(monitor) ?? 0) + 1);
   }
 }

@@ -38,7 +38,7 @@ export type PreviewOutcome = Judgement & {
 };
 
 /** Bounds of the facts: how many there are, and the characters of each. */
-const MOST_FACTS = 50;
+const MAX_FACTS = 50;
 const MAX_FACT = 500;
 
 /**
@@ -67,7 +67,7 @@ export function describePreview({
         : null,
     conditions: target.type === 'http' ? conditionsOf({ target, observation, held: conditions }) : [],
     facts: factsOf(observation)
-      .slice(0, MOST_FACTS)
+      .slice(0, MAX_FACTS)
       .map(({ name, text }) => ({ name: cleanText(name, MAX_FACT), text: cleanText(text, MAX_FACT) })),
   };
 }

@@ -63,7 +63,7 @@ export type StreakRule = { downAfterFailures: number; upAfterSuccesses: number; 
  * Results further apart than so many intervals are not in a row. No check was made in between, and what happened then
  * is not known (D-250).
  */
-const MOST_INTERVALS_APART = 3;
+const MAX_INTERVALS_APART = 3;
 
 /**
  * A source that votes goes on with its vote for two results that are none. With the third in a row it says nothing any
@@ -197,7 +197,7 @@ function streakNeeded(gauge: Gauge, bad: boolean, rule: StreakRule): number {
 /** The streak that a result at this time goes on with: none where the last one is too long ago. */
 function continued(streak: readonly Evidence[], atMs: number, { intervalSeconds }: StreakRule): readonly Evidence[] {
   const last = streak.at(-1);
-  return last !== undefined && atMs - last.atMs > MOST_INTERVALS_APART * intervalSeconds * 1000 ? [] : streak;
+  return last !== undefined && atMs - last.atMs > MAX_INTERVALS_APART * intervalSeconds * 1000 ? [] : streak;
 }
 
 /** Null when the result measured older checks than the state already saw. */

@@ -12,7 +12,7 @@ const SUMMARY_WAIT_MS = 5000;
 const SUMMARY_GAP_MS = 30_000;
 
 /** Monitors that a summary names, over all states. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 /** What a summary says of one monitor: how it was last reported. */
 export type SummarisedMonitor = { name: string; state: EventState };
@@ -33,7 +33,7 @@ export type SummaryMessage = {
   maintenance?: string[];
   /** Of a group of alerts of one cause: what the first of them said. */
   reason?: string;
-  /** To webhooks, what this message says of each monitor, at most `MOST_GROUPED` of them. */
+  /** To webhooks, what this message says of each monitor, at most `MAX_GROUPED` of them. */
   changes?: GroupedChange[];
   url: string;
 };
@@ -47,7 +47,7 @@ export type GroupedChange = {
 };
 
 /** The most changes in one message to a webhook. */
-export const MOST_GROUPED = 5000;
+export const MAX_GROUPED = 5000;
 
 const WORST_FIRST = ['down', 'unknown', 'degraded', 'up'] as const satisfies readonly EventState[];
 
@@ -78,7 +78,7 @@ export function releasedSummaryDueAtMs(nowMs: number, lastDueAtMs: number | null
 type Opening = { openedAtMs: number; publicUrl: string; maintenance?: readonly string[]; reason?: string };
 
 /** Windows of maintenance that a summary names. */
-const MOST_WINDOWS = 3;
+const MAX_WINDOWS = 3;
 
 /** A summary that nothing has been gathered for yet. */
 export function openSummary({ openedAtMs, publicUrl, maintenance = [], reason }: Opening): SummaryMessage {
@@ -88,7 +88,7 @@ export function openSummary({ openedAtMs, publicUrl, maintenance = [], reason }:
     event_at: Math.floor(openedAtMs / 1000),
     monitors: 0,
     states: [],
-    ...(maintenance.length > 0 && { maintenance: maintenance.slice(0, MOST_WINDOWS) }),
+    ...(maintenance.length > 0 && { maintenance: maintenance.slice(0, MAX_WINDOWS) }),
     ...(reason !== undefined && { reason }),
     url: `${publicUrl}/monitors`,
   };
@@ -97,7 +97,7 @@ export function openSummary({ openedAtMs, publicUrl, maintenance = [], reason }:
 /** The summary with what was gathered for it, each monitor once; names in the order given. */
 export function fillSummary(summary: SummaryMessage, gathered: readonly SummarisedMonitor[]): SummaryMessage {
   const byState = Map.groupBy(gathered, ({ state }) => state);
-  let unnamed = MOST_NAMED;
+  let unnamed = MAX_NAMED;
   const states = WORST_FIRST.flatMap((state) => {
     const monitors = byState.get(state) ?? [];
     const names = monitors.slice(0, unnamed).map(({ name }) => name);

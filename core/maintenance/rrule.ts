@@ -33,10 +33,10 @@ export type RecurrenceRule = {
 export const LONGEST_RULE = 500;
 
 /** The most starts of a window on one day: one in each hour. */
-export const MOST_STARTS_A_DAY = 24;
+export const MAX_STARTS_A_DAY = 24;
 
-const MOST_INTERVAL = 10_000;
-const MOST_COUNT = 10_000;
+const MAX_INTERVAL = 10_000;
+const MAX_COUNT = 10_000;
 
 /** The parts that are lists of numbers, with their least and greatest value; `isSigned`: also counted from the end. */
 const LISTS = {
@@ -107,8 +107,8 @@ function ruleOf(parts: ReadonlyMap<string, string>): RecurrenceRule {
     throw new RuleError('rrule must have BYSETPOS only with another part that begins with BY, such as BYDAY');
   return {
     frequency,
-    interval: readNumber(parts, 'INTERVAL', MOST_INTERVAL) ?? 1,
-    count: readNumber(parts, 'COUNT', MOST_COUNT),
+    interval: readNumber(parts, 'INTERVAL', MAX_INTERVAL) ?? 1,
+    count: readNumber(parts, 'COUNT', MAX_COUNT),
     until: readUntil(parts.get('UNTIL')),
     weekStart: readWeekStart(parts.get('WKST')),
     weekdays: readWeekdays(parts, frequency),
@@ -197,6 +197,6 @@ function refuseTooMany(rule: RecurrenceRule): void {
   const { frequency, interval, hours, minutes, seconds } = rule;
   const unlistedHours = frequency === 'HOURLY' ? Math.ceil(24 / interval) : 1;
   const times = (hours?.length ?? unlistedHours) * (minutes?.length ?? 1) * (seconds?.length ?? 1);
-  if (times > MOST_STARTS_A_DAY)
-    throw new RuleError(`rrule must have at most ${MOST_STARTS_A_DAY} starts on a day, got ${times}`);
+  if (times > MAX_STARTS_A_DAY)
+    throw new RuleError(`rrule must have at most ${MAX_STARTS_A_DAY} starts on a day, got ${times}`);
 }

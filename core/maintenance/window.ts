@@ -70,11 +70,11 @@ const PAST_SECONDS_OF_RULES = 10 * 366 * DAY_SECONDS;
 const FUTURE_SECONDS = 366 * DAY_SECONDS;
 
 /** The most windows of a tenant that are not over, and the most that are kept with those that are. */
-export const MOST_WINDOWS = 500;
-export const MOST_KEPT_WINDOWS = 10_000;
+export const MAX_WINDOWS = 500;
+export const MAX_KEPT_WINDOWS = 10_000;
 
 /** The most occurrences of a tenant's windows that are planned ahead. */
-export const MOST_OCCURRENCES = 40_000;
+export const MAX_OCCURRENCES = 40_000;
 
 /** A start as it was sent: a moment, or a local time with its zone; null = now. */
 type Start = { at: number | string | null; timezone: string | null; isRecurring: boolean };

@@ -2,7 +2,7 @@ import type { AuditAction, AuditActor } from '../accounts/audit-entry.ts';
 import type { Plan } from '../accounts/plans.ts';
 import type { Read } from './input/checks.ts';
 import type { MonitorBody } from './input/fields.ts';
-import { MOST_TAGS, sortTags, type Monitor } from './monitor.ts';
+import { MAX_TAGS, sortTags, type Monitor } from './monitor.ts';
 
 /** What can be done to many monitors at once. */
 export const BULK_ACTIONS = ['pause', 'resume', 'delete', 'check', 'tag', 'untag', 'patch'] as const;
@@ -12,10 +12,10 @@ export type BulkAction = (typeof BULK_ACTIONS)[number];
 export type BulkStatus = 'queued' | 'running' | 'done';
 
 /** Monitors that are changed before the answer; more go on as a job (D-481). */
-export const MOST_AT_ONCE = 100;
+export const MAX_AT_ONCE = 100;
 
 /** Monitors of one bulk change at most. */
-export const MOST_SELECTED = 5000;
+export const MAX_SELECTED = 5000;
 
 /** What is done to each monitor. `patch` only where the action has one; `ifVersion` as in a PATCH. */
 export type BulkOrder = { action: BulkAction; patch?: MonitorBody; ifVersion?: string };
@@ -70,8 +70,8 @@ function findPatchProblems(action: BulkAction, patch: BulkBody['patch']): { fiel
 export function changeTags({ tags }: Pick<Monitor, 'tags'>, { action, patch }: BulkOrder): Read<string[]> {
   const named = patch?.tags ?? [];
   const changed = action === 'untag' ? tags.filter((tag) => !named.includes(tag)) : sortTags([...tags, ...named]);
-  if (changed.length <= MOST_TAGS) return { ok: true, value: changed };
-  const message = `tags must be at most ${MOST_TAGS} of a monitor, got ${changed.length} with these: remove some first`;
+  if (changed.length <= MAX_TAGS) return { ok: true, value: changed };
+  const message = `tags must be at most ${MAX_TAGS} of a monitor, got ${changed.length} with these: remove some first`;
   return { ok: false, problems: [{ field: 'tags', message }] };
 }
 

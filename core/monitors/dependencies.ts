@@ -11,13 +11,13 @@ export type DependencyMode = (typeof DEPENDENCY_MODES)[number];
 export type Parent = { id: string; mode: DependencyMode };
 
 /** The most parents of a monitor, which the API description states as well. */
-export const MOST_PARENTS = 20;
+export const MAX_PARENTS = 20;
 
 /** The most monitors in a chain of which each depends on the next. */
-export const MOST_LEVELS = 10;
+export const MAX_LEVELS = 10;
 
 /** The most dependencies of an account: a change reads them all. */
-export const MOST_DEPENDENCIES = 20_000;
+export const MAX_DEPENDENCIES = 20_000;
 
 /** That a monitor depends on another one. */
 export type Dependency = { monitorId: string; parentId: string };
@@ -68,15 +68,15 @@ export function findDependencyProblems(
   );
   // The monitor itself is the first of those below.
   const levels = above + longest(findDescendants(monitorId));
-  if (levels > MOST_LEVELS)
+  if (levels > MAX_LEVELS)
     addProblem(problems, 'depends_on', {
-      expected: `such that no chain of dependencies has more than ${MOST_LEVELS} monitors`,
+      expected: `such that no chain of dependencies has more than ${MAX_LEVELS} monitors`,
       got: `one of ${levels}`,
     });
   const total = others.length + parents.length;
-  if (total > MOST_DEPENDENCIES)
+  if (total > MAX_DEPENDENCIES)
     addProblem(problems, 'depends_on', {
-      expected: `such that the account has at most ${MOST_DEPENDENCIES} dependencies`,
+      expected: `such that the account has at most ${MAX_DEPENDENCIES} dependencies`,
       got: `${total} with these`,
     });
   return problems;
@@ -98,7 +98,7 @@ function depthsFrom(
   return (fromId) => {
     const depths = new Map([[fromId, 1]]);
     let reached: ReadonlySet<string> = new Set([fromId]);
-    for (let depth = 2; depth <= MOST_LEVELS + 1 && reached.size > 0; depth += 1) {
+    for (let depth = 2; depth <= MAX_LEVELS + 1 && reached.size > 0; depth += 1) {
       reached = new Set([...reached].flatMap((id) => (steps.get(id) ?? []).map(next)));
       for (const id of reached) depths.set(id, depth);
     }

@@ -164,7 +164,7 @@ export type MonitorTags = { any: readonly string[] } | { all: readonly string[] 
 export const TAG = /^[A-Za-z0-9_][A-Za-z0-9._/-]{0,62}(:[A-Za-z0-9._/-]{1,64})?$/;
 
 /** The most tags of a monitor, of an agent, and in each list of a channel's routing. */
-export const MOST_TAGS = 20;
+export const MAX_TAGS = 20;
 
 /** The tags in a text in which people separate them by commas or blanks, as they are written there. */
 export function splitTags(text: string): string[] {

@@ -28,7 +28,7 @@ const SAYINGS = {
 const NOT_COUNTED = ['offline', 'silent', 'undecided', 'unable'] as const satisfies readonly (keyof typeof SAYINGS)[];
 
 /** Longer lists are counted, and longer names cut: the reason is one sentence. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 const MAX_NAME = 60;
 
 /**
@@ -48,7 +48,6 @@ export function describeNotCounted(sources: readonly { name: string; status: Sou
  */
 export function enumerate(all: readonly string[]): string {
   const names = all.map((name) => cleanText(name, MAX_NAME)).toSorted();
-  const parts =
-    names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), `${names.length - MOST_NAMED} more`] : names;
+  const parts = names.length > MAX_NAMED ? [...names.slice(0, MAX_NAMED), `${names.length - MAX_NAMED} more`] : names;
   return parts.length === 1 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }

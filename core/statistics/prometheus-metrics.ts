@@ -37,7 +37,7 @@ export const UPTIME_WINDOWS = { '1d': 1, '7d': 7, '30d': 30 } as const;
 export type UptimeWindow = keyof typeof UPTIME_WINDOWS;
 
 /** Characters of the list of tags; what is beyond is cut, so that a line has a bound. */
-const MOST_TAGS_CHARACTERS = 1024;
+const MAX_TAGS_CHARACTERS = 1024;
 
 /** Characters of a piece of the text, so that a large account does not hold the event loop. */
 const PIECE_CHARACTERS = 65_536;
@@ -205,7 +205,7 @@ function labelsOf({ id, name, target, tags }: ExportedMonitor): string {
     `instance="${labelValue(target)}"`,
     `monitor_id="${id}"`,
     `monitor="${labelValue(name)}"`,
-    `tags="${labelValue(list, MOST_TAGS_CHARACTERS)}"`,
+    `tags="${labelValue(list, MAX_TAGS_CHARACTERS)}"`,
   ].join(',');
 }
 
@@ -225,7 +225,7 @@ function seconds(ms: number | null | undefined): number | null {
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Characters of a label's value; what is beyond is cut, so that a line has a bound. */
-const MOST_LABEL_CHARACTERS = 256;
+const MAX_LABEL_CHARACTERS = 256;
 
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
 
@@ -240,7 +240,7 @@ export function writeSample(name: string, labels: string, value: number): string
 }
 
 /** The value of a label, cut and escaped; half of a surrogate pair is not left behind. */
-export function labelValue(text: string, most = MOST_LABEL_CHARACTERS): string {
+export function labelValue(text: string, most = MAX_LABEL_CHARACTERS): string {
   return text
     .slice(0, most)
     .toWellFormed()

@@ -18,7 +18,7 @@ const DAY_MINUTES = 1440;
 const EXAMPLE = 'write them as in Mo-Fr 08:00-20:00; Sa 09:00-13:00';
 
 /** The most characters of service hours. */
-export const MOST_HOURS_LENGTH = 200;
+export const MAX_HOURS_LENGTH = 200;
 
 /**
  * Reads service hours: rules separated by `;`, each with weekdays (`Mo-Fr`, `Sa,Su`) and times (`08:00-12:00,

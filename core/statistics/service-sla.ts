@@ -18,7 +18,7 @@ export type ServiceFigures = {
 };
 
 /** The most service hours of which a calendar keeps the stretches. */
-const MOST_KEPT = 100;
+const MAX_KEPT = 100;
 
 /**
  * The service hours of a window `[fromMs, toMs)` (Unix milliseconds), each worked out once however many monitors have
@@ -41,7 +41,7 @@ export class ServiceCalendar {
     const read = readServiceHours(hours);
     if (!read.ok) throw new Error(`these service hours ${read.problem}`);
     const stretches = serviceStretches(read.hours, this.#window, this.#momentsOf(timezone));
-    if (this.#stretches.size >= MOST_KEPT) this.#stretches.clear();
+    if (this.#stretches.size >= MAX_KEPT) this.#stretches.clear();
     this.#stretches.set(key, stretches);
     return stretches;
   }
@@ -50,7 +50,7 @@ export class ServiceCalendar {
     const kept = this.#readers.get(timezone);
     if (kept !== undefined) return kept;
     const reader = momentReader(timezone);
-    if (this.#readers.size >= MOST_KEPT) this.#readers.clear();
+    if (this.#readers.size >= MAX_KEPT) this.#readers.clear();
     this.#readers.set(timezone, reader);
     return reader;
   }

@@ -12,7 +12,7 @@ export const CANARY = { tenantId: 'ten_service', monitorId: 'mon_canary' } as co
 export const CANARY_PATH = '/canary';
 
 /** Addresses that are pinged at most: each costs a delivery for each change. */
-export const MOST_ADDRESSES = 10;
+export const MAX_ADDRESSES = 10;
 
 /** A ping that is older than this was overtaken by the next ones, and would prove what is true no more. */
 export const PING_EXPIRES_MS = 15_000;
@@ -97,7 +97,7 @@ export function namePeerHeartbeat(peerUrl: string): string {
 export type PeerRequest = { peerUrl: string; pingUrl: string; everySeconds: number };
 
 const FEWEST_SECONDS = 5;
-const MOST_SECONDS = 300;
+const MAX_SECONDS = 300;
 const LONGEST_URL = 2048;
 
 /** Reads such a request; a text says what is wrong with it. */
@@ -106,8 +106,8 @@ export function readPeerRequest(body: unknown): PeerRequest | string {
   if (!isBase(peerUrl)) return 'peer_url must be the http:// or https:// URL of an installation, without a query';
   if (!isBase(pingUrl) || !pingUrl.startsWith(`${peerUrl}/ping/`))
     return 'ping_url must be a ping URL of the installation at peer_url';
-  if (!Number.isInteger(everySeconds) || everySeconds < FEWEST_SECONDS || everySeconds > MOST_SECONDS)
-    return `every_seconds must be an integer from ${FEWEST_SECONDS} to ${MOST_SECONDS}`;
+  if (!Number.isInteger(everySeconds) || everySeconds < FEWEST_SECONDS || everySeconds > MAX_SECONDS)
+    return `every_seconds must be an integer from ${FEWEST_SECONDS} to ${MAX_SECONDS}`;
   return { peerUrl, pingUrl, everySeconds };
 }
 

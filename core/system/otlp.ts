@@ -72,7 +72,7 @@ const CLIENT = 3;
 const ERROR = 2;
 
 /** Characters of texts that a target or its owner wrote. */
-const MOST_TEXT = 500;
+const MAX_TEXT = 500;
 
 /** The steps of an exchange by their names as spans. */
 const STEP_NAMES = {
@@ -99,7 +99,7 @@ function spansOf(check: FailedCheck): OtlpSpan[] {
     startTimeUnixNano: nanosecondsOf(startedAtMs),
     endTimeUnixNano: nanosecondsOf(Math.max(startedAtMs, endedAtMs)),
     attributes: describe(check),
-    status: { code: ERROR, message: cleanText(reason ?? '', MOST_TEXT) },
+    status: { code: ERROR, message: cleanText(reason ?? '', MAX_TEXT) },
   };
   return [span, ...stepsOf(check)];
 }

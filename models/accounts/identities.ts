@@ -16,7 +16,7 @@ import {
   type User,
   type UserRow,
 } from './user-row.ts';
-import { MOST_MEMBERS, insertUser } from './users.ts';
+import { MAX_MEMBERS, insertUser } from './users.ts';
 
 /** A person at an OpenID Connect provider. Times are Unix seconds; `email` is empty where the provider said none. */
 export type Identity = {
@@ -100,7 +100,7 @@ export type ProvisionedUser = {
 
 /**
  * Makes a user without a password, and their identity. Nothing changes where a user of any account has the address or
- * the identity has an owner (`taken`), the account has `MOST_MEMBERS` (`full`), there is no such account, or none was
+ * the identity has an owner (`taken`), the account has `MAX_MEMBERS` (`full`), there is no such account, or none was
  * named and there are several (`no_account`).
  */
 export async function provisionUser(
@@ -115,7 +115,7 @@ export async function provisionUser(
     const [tenant] = tenants;
     if (tenant === undefined || tenants.length > 1) return 'no_account';
     const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenant.id]);
-    if ((people?.count ?? 0) >= MOST_MEMBERS) return 'full';
+    if ((people?.count ?? 0) >= MAX_MEMBERS) return 'full';
     const known = await run('SELECT 1 FROM open_id_identities WHERE issuer = $1 AND subject = $2', [
       wanted.identity.issuer,
       wanted.identity.subject,

@@ -9,7 +9,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { insertIdentity, shownOf, type NewIdentity } from './identities.ts';
 import { personName, type User } from './user-row.ts';
-import { MOST_MEMBERS, insertUser, normalizeEmail } from './users.ts';
+import { MAX_MEMBERS, insertUser, normalizeEmail } from './users.ts';
 
 /**
  * An open invitation. Times are Unix seconds; `invitedBy` is the name or the address of a member,
@@ -41,7 +41,7 @@ const GOOD_SECONDS = 7 * DAY_SECONDS;
 const KEPT_SECONDS = 30 * DAY_SECONDS;
 
 /** How many of an account may be open at a time. */
-export const MOST_INVITATIONS = 100;
+export const MAX_INVITATIONS = 100;
 
 /** The columns of an `Invitation`: of `invitations` as `i`, and of who invited as `u`. */
 const COLUMNS = `i.id, i.email, i.role, coalesce(nullif(u.name, ''), u.email) AS "invitedBy",
@@ -64,8 +64,8 @@ export type NewInvitation = {
 
 /**
  * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member`
- * and nothing is stored for who belongs to the account, `too_many` beside `MOST_INVITATIONS` others, `full` where all
- * of them taken up would make more than `MOST_MEMBERS`.
+ * and nothing is stored for who belongs to the account, `too_many` beside `MAX_INVITATIONS` others, `full` where all
+ * of them taken up would make more than `MAX_MEMBERS`.
  */
 export async function createInvitation(
   database: Pick<Database, 'pool'>,
@@ -88,9 +88,9 @@ export async function createInvitation(
       'SELECT count(*) FROM invitations WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2',
       [tenantId, now],
     );
-    if ((open?.count ?? 0) >= MOST_INVITATIONS) return 'too_many';
+    if ((open?.count ?? 0) >= MAX_INVITATIONS) return 'too_many';
     const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenantId]);
-    if ((people?.count ?? 0) + (open?.count ?? 0) >= MOST_MEMBERS) return 'full';
+    if ((people?.count ?? 0) + (open?.count ?? 0) >= MAX_MEMBERS) return 'full';
     const [invitation] = await run<Invitation>(
       `WITH i AS (INSERT INTO invitations (id, tenant_id, email, role, fingerprint, invited_by, created_at, expires_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *)

@@ -201,7 +201,7 @@ export async function resetAccess(
 }
 
 /** How many people an account can have. */
-export const MOST_MEMBERS = 1000;
+export const MAX_MEMBERS = 1000;
 
 /** Which member of which account. */
 type MemberKey = { tenantId: string; id: string };

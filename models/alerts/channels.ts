@@ -66,21 +66,21 @@ type ChannelKey = { tenantId: string; id: string };
  * The most channels of an account, on any plan: it limits what one change can cost, far above any real need (D-60 has
  * none).
  */
-export const MOST_CHANNELS = 1000;
+export const MAX_CHANNELS = 1000;
 
 /** The most zones other than UTC in which a tenant's channels want reports: each is a report of its own. */
-export const MOST_REPORT_ZONES = 10;
+export const MAX_REPORT_ZONES = 10;
 
-/** Says that a tenant would have more than `MOST_REPORT_ZONES`. */
+/** Says that a tenant would have more than `MAX_REPORT_ZONES`. */
 export class TooManyReportZones extends Error {}
 
 /** Channels of a tenant that group or summarize at most: what they are sent uses up no rate (D-540). */
-export const MOST_GROUPING = 50;
+export const MAX_GROUPING = 50;
 
-/** Says that a tenant would have more than `MOST_GROUPING`. */
+/** Says that a tenant would have more than `MAX_GROUPING`. */
 export class TooManyGrouping extends Error {}
 
-/** Says that a tenant has `MOST_CHANNELS`. */
+/** Says that a tenant has `MAX_CHANNELS`. */
 export class TooManyChannels extends Error {}
 
 /** Columns for reads that only show a channel: without encrypted values. */
@@ -113,7 +113,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-    if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MOST_CHANNELS)
+    if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MAX_CHANNELS)
       throw new TooManyChannels();
     const record = await database.records.channels.create(
       {
@@ -257,7 +257,7 @@ async function requireFewGrouping(run: Run, tenantId: string): Promise<void> {
      WHERE tenant_id = $1 AND (group_seconds > 0 OR summarizes_flapping)`,
     [tenantId],
   );
-  if ((row?.channels ?? 0) > MOST_GROUPING) throw new TooManyGrouping();
+  if ((row?.channels ?? 0) > MAX_GROUPING) throw new TooManyGrouping();
 }
 
 /** Throws `TooManyReportZones` where a tenant whose row is locked has too many. */
@@ -266,7 +266,7 @@ async function requireReportZones(run: Run, tenantId: string): Promise<void> {
     'SELECT count(DISTINCT report_timezone)::int AS zones FROM channels WHERE tenant_id = $1',
     [tenantId],
   );
-  if ((row?.zones ?? 0) > MOST_REPORT_ZONES) throw new TooManyReportZones();
+  if ((row?.zones ?? 0) > MAX_REPORT_ZONES) throw new TooManyReportZones();
 }
 
 async function replaceRouting(

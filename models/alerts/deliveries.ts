@@ -177,7 +177,7 @@ export async function listOverdueChannels(
 }
 
 /** Deliveries of one channel that are kept, beside those that are not finished. */
-const MOST_OF_CHANNEL = 10_000;
+const MAX_OF_CHANNEL = 10_000;
 
 /**
  * Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest
@@ -191,7 +191,7 @@ export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, befo
   );
   const full = await run<{ id: string }>(
     'SELECT channel_id AS id FROM deliveries WHERE channel_id IS NOT NULL GROUP BY channel_id HAVING count(*) > $1',
-    [MOST_OF_CHANNEL],
+    [MAX_OF_CHANNEL],
   );
   let deleted = old?.deleted ?? 0;
   // One channel after the other: a storm on many of them would be too much for one statement.
@@ -204,7 +204,7 @@ async function deleteExcess(run: Run, channelId: string): Promise<number> {
     `WITH gone AS (
        DELETE FROM deliveries d
        USING (SELECT created_at, id FROM deliveries WHERE channel_id = $1
-         ORDER BY created_at DESC, id DESC OFFSET ${MOST_OF_CHANNEL} LIMIT 1) last
+         ORDER BY created_at DESC, id DESC OFFSET ${MAX_OF_CHANNEL} LIMIT 1) last
        WHERE d.channel_id = $1 AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL
          RETURNING 1
      ) SELECT count(*) AS deleted FROM gone`,

@@ -158,7 +158,7 @@ export async function insertTestDelivery(
 }
 
 /** The most attempts of a delivery, all rounds together: its log must end somewhere. */
-export const MOST_ATTEMPTS = 100;
+export const MAX_ATTEMPTS = 100;
 
 /** A delivery that is pending again, and the number of its next attempt. */
 export type ReopenedDelivery = { id: string; channelId: string; attempt: number };
@@ -176,7 +176,7 @@ export async function reopenDelivery(
     const [row] = await run<ReopenedDelivery>(
       `UPDATE deliveries SET outcome = 'pending', attempts_before = attempts, next_attempt_at = $3,
        claimed_until = NULL, finished_at = NULL, after_id = NULL
-       WHERE id = $1 AND tenant_id = $2 AND outcome <> 'pending' AND attempts < ${MOST_ATTEMPTS}
+       WHERE id = $1 AND tenant_id = $2 AND outcome <> 'pending' AND attempts < ${MAX_ATTEMPTS}
        RETURNING id, channel_id AS "channelId", attempts + 1 AS attempt`,
       [id, tenantId, nowMs],
     );
@@ -207,7 +207,7 @@ export async function replayDeliveries(
          WHERE channel_id = $1 AND tenant_id = $2 AND outcome = 'failed' AND event <> 'test'
            AND (monitor_id IS NULL OR monitor_id NOT LIKE 'drl\\_%')
            AND created_at BETWEEN $3 AND $4
-           AND attempts < ${MOST_ATTEMPTS}
+           AND attempts < ${MAX_ATTEMPTS}
          ORDER BY no FOR NO KEY UPDATE
        ), due AS (
          SELECT id, $5::bigint + 1 - row_number() OVER (ORDER BY no DESC) AS at, lag(id) OVER (ORDER BY no) AS after_id

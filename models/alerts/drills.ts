@@ -268,7 +268,7 @@ export async function listDrills(
 }
 
 /** Among so many of the newest drills of a tenant those of a channel are looked for. */
-const MOST_SEARCHED = 500;
+const MAX_SEARCHED = 500;
 
 /**
  * The drills of a tenant that were sent to a channel or left it out, newest first, `limit` at most. Of each only what
@@ -285,7 +285,7 @@ export async function listChannelDrills(
      WHERE d.skipped @> jsonb_build_array(jsonb_build_object('channelId', $2::text))
        OR EXISTS (SELECT FROM deliveries x WHERE x.monitor_id = d.id AND x.channel_id = $2)
      ORDER BY d.started_at DESC, d.id DESC LIMIT $3`,
-    [tenantId, channelId, limit, MOST_SEARCHED],
+    [tenantId, channelId, limit, MAX_SEARCHED],
   );
   return (await withDeliveries(database, drills)).map((drill) => ({
     ...drill,

@@ -10,7 +10,7 @@ export type FlappingPair = { channelId: string; monitorId: string };
 export type SentOfPair = FlappingPair & FlappingMessages & { unstableId: string | null; stableId: string | null };
 
 /** The most changes of a monitor that a message counts. */
-const MOST_CHANGES = 200;
+const MAX_CHANGES = 200;
 
 /** SQL: the key of a pair `p` in `delivery_rates`. */
 const RATE_KEY = `'flapping ' || p."channelId" || ' ' || p."monitorId"`;
@@ -100,7 +100,7 @@ export async function listNewestChanges(
     `SELECT m.id AS "monitorId", t.to_state AS state, t.at AS "atMs"
      FROM unnest($1::text[]) AS m (id), LATERAL (
        SELECT to_state, at, sequence FROM transitions WHERE monitor_id = m.id AND at > $2
-       ORDER BY sequence DESC LIMIT ${MOST_CHANGES}
+       ORDER BY sequence DESC LIMIT ${MAX_CHANGES}
      ) t
      ORDER BY t.sequence`,
     [monitorIds, nowMs - DAY_MS],

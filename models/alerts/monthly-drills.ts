@@ -5,7 +5,7 @@ import { runOn, type Run } from '../sql.ts';
 export type DueDrill = { monitorNo: number; monitorId: string; tenantId: string; fromMs: number };
 
 /** Monthly drills that began in an account within a day, at most: the others wait for their turn. */
-export const MOST_MONTHLY_A_DAY = 50;
+export const MAX_MONTHLY_A_DAY = 50;
 
 /** Monitors whose monthly drill was switched on since, in the order of their numbers. */
 export async function listNewMonthly(database: Pick<Database, 'pool'>, limit: number): Promise<number[]> {
@@ -52,7 +52,7 @@ export async function listDueMonthly(
      FROM monthly_drills d JOIN monitors m ON m.no = d.monitor_no
      WHERE d.next_at <= $1 AND m.monthly_drill
        AND (SELECT count(*) FROM drills r WHERE r.tenant_id = m.tenant_id AND r.is_monthly
-         AND r.started_at > $1::bigint - 86400000) < ${MOST_MONTHLY_A_DAY}
+         AND r.started_at > $1::bigint - 86400000) < ${MAX_MONTHLY_A_DAY}
      ORDER BY d.next_at, d.monitor_no LIMIT $2`,
     [nowMs, limit],
   );
@@ -68,7 +68,7 @@ export async function mayBeginMonthly(
      WHERE tenant_id = $1 AND is_monthly AND started_at > $2::bigint - 86400000`,
     [tenantId, nowMs],
   );
-  return (row?.count ?? 0) < MOST_MONTHLY_A_DAY;
+  return (row?.count ?? 0) < MAX_MONTHLY_A_DAY;
 }
 
 /** Moves a due drill to its next moment, once: false where it is not due any more. */

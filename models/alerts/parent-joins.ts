@@ -1,4 +1,4 @@
-import { MOST_BEHIND_NAMED, type Behind } from '../../core/alerts/parents.ts';
+import { MAX_BEHIND_NAMED, type Behind } from '../../core/alerts/parents.ts';
 import type { Run } from '../sql.ts';
 import { TAKES_BEHIND } from './parent-holds.ts';
 
@@ -123,7 +123,7 @@ export async function readBehind(run: Run, rootId: string): Promise<Behind | nul
   const rows = await run<{ name: string; total: number }>(
     `SELECT m.name, count(*) OVER () AS total FROM parent_holds h JOIN monitors m ON m.id = h.monitor_id
        AND m.sequence = h.sequence
-     WHERE h.joined_id = $1 ORDER BY m.name, m.id LIMIT ${MOST_BEHIND_NAMED}`,
+     WHERE h.joined_id = $1 ORDER BY m.name, m.id LIMIT ${MAX_BEHIND_NAMED}`,
     [rootId],
   );
   const [first] = rows;

@@ -2,7 +2,7 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import type { EventState } from '../../core/alerts/event.ts';
 import type { AlertGroup } from '../../core/alerts/group.ts';
 import {
-  MOST_GROUPED,
+  MAX_GROUPED,
   fillSummary,
   type GroupedChange,
   type SummarisedMonitor,
@@ -153,7 +153,7 @@ async function readGrouped(
      ORDER BY at, name, monitor_id`,
     [deliveryId],
   );
-  const listed = changes.slice(0, MOST_GROUPED).map(({ id, name, state, sequence, atMs }): GroupedChange => ({
+  const listed = changes.slice(0, MAX_GROUPED).map(({ id, name, state, sequence, atMs }): GroupedChange => ({
     monitor: { id, name },
     state,
     sequence,

@@ -36,9 +36,9 @@ type ChannelKey = { tenantId: string; id: string };
 export const PREVIOUS_SECRET_MS = DAY_MS;
 
 /** The most webhooks of a tenant that have a template: every list of channels has the whole of each. */
-export const MOST_TEMPLATES = 100;
+export const MAX_TEMPLATES = 100;
 
-/** Says that a tenant would have more than `MOST_TEMPLATES`. */
+/** Says that a tenant would have more than `MAX_TEMPLATES`. */
 export class TooManyTemplates extends Error {}
 
 /** Throws `TooManyTemplates` where a tenant whose row is locked has too many. */
@@ -47,7 +47,7 @@ export async function requireTemplates(run: Run, tenantId: string): Promise<void
     `SELECT count(*)::int AS templates FROM channels WHERE tenant_id = $1 AND format ? 'template'`,
     [tenantId],
   );
-  if ((row?.templates ?? 0) > MOST_TEMPLATES) throw new TooManyTemplates();
+  if ((row?.templates ?? 0) > MAX_TEMPLATES) throw new TooManyTemplates();
 }
 
 /**

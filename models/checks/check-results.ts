@@ -227,7 +227,7 @@ async function findPackedFrom(
 type SourceWindow = { monitorNo: number; agentNo: number; checksVersion: number; afterMs: number; untilMs: number };
 
 /** Of missed results the first of a source breaks its streak: these are more than enough. */
-const MOST_MISSED = 10;
+const MAX_MISSED = 10;
 
 /**
  * The oldest results in windows of sources, as they were evaluated but for what they saw. The oldest `afterMs` stands
@@ -241,7 +241,7 @@ export async function listMissedResults(run: Run, windows: readonly SourceWindow
        AS k (monitor_no, agent_no, checks_version, after_ms, until_ms), LATERAL (
          SELECT * FROM single_results s WHERE s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
            AND s.due_at > k.after_ms AND s.due_at <= k.until_ms AND s.due_at > $6
-         ORDER BY s.due_at LIMIT ${MOST_MISSED}
+         ORDER BY s.due_at LIMIT ${MAX_MISSED}
        ) r`,
     [
       windows.map(({ monitorNo }) => monitorNo),

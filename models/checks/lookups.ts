@@ -173,7 +173,7 @@ export async function releaseRegistry(
 }
 
 /** Stored documents of unwatched pages, of one tenant: more than a minute's reads. */
-const MOST_UNWATCHED = 12;
+const MAX_UNWATCHED = 12;
 
 /** What is known of the documents at some URLs; one that was never asked for is absent. */
 export async function listVendorDocumentRecords(
@@ -241,7 +241,7 @@ async function deleteOldestUnwatched(database: Database, url: string, nowMs: num
     `DELETE FROM vendor_pages WHERE url IN (
        SELECT url FROM vendor_pages WHERE reader_tenant_id = (SELECT reader_tenant_id FROM vendor_pages WHERE url = $1)
          AND coalesce(claimed_until, 0) <= $2
-       ORDER BY asked_at DESC NULLS LAST OFFSET ${MOST_UNWATCHED})`,
+       ORDER BY asked_at DESC NULLS LAST OFFSET ${MAX_UNWATCHED})`,
     [url, nowMs],
   );
 }

@@ -21,7 +21,7 @@ export const PACKED_MARK = 'packed_results';
 export const LATE_AFTER_MS = 60_000;
 
 /** The largest latency and timing that are packed, in milliseconds. */
-const MOST_PACKED_MS = 2 ** 15 - 1;
+const MAX_PACKED_MS = 2 ** 15 - 1;
 
 /** Results that one statement restores. */
 const RESTORED_AT_ONCE = 50_000;
@@ -72,9 +72,7 @@ export async function readRecentFrom(run: Run): Promise<number> {
 export function isSteady({ verdict, latencyMs, phases, dnsAnswers }: VotedResult): boolean {
   const times = [latencyMs, ...(phases === null ? [] : TIMING_NAMES.map((name) => phases[name]))];
   return (
-    verdict === 'up' &&
-    dnsAnswers === undefined &&
-    times.every((ms) => ms === null || (ms >= 0 && ms <= MOST_PACKED_MS))
+    verdict === 'up' && dnsAnswers === undefined && times.every((ms) => ms === null || (ms >= 0 && ms <= MAX_PACKED_MS))
   );
 }
 

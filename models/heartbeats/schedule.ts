@@ -94,7 +94,7 @@ type Search = { cron: Cron; afterMs: number; runMs: number | null };
 const SEARCHES = new Map<string, Search>();
 
 /** The most searches that are kept. */
-const MOST_SEARCHES = 2000;
+const MAX_SEARCHES = 2000;
 
 /**
  * The runs of a schedule that `readSchedule` accepted. Changes of the clocks are treated as by Vixie cron (D-554):
@@ -116,7 +116,7 @@ function findRun(cron: string, timezone: string, unixMs: number): number | null 
     const { cron: runs, runMs } = search ?? beginSearch(cron, timezone, unixMs);
     SEARCHES.delete(key);
     SEARCHES.set(key, { cron: runs, afterMs: unixMs, runMs });
-    if (SEARCHES.size > MOST_SEARCHES) SEARCHES.delete([...SEARCHES.keys()][0] ?? key);
+    if (SEARCHES.size > MAX_SEARCHES) SEARCHES.delete([...SEARCHES.keys()][0] ?? key);
     return runMs;
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) return null;

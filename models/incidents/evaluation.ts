@@ -11,7 +11,7 @@ import { findUncheckedFrom } from '../statistics/service-gaps.ts';
  * Results at longer intervals are not packed, in seconds. Those that count at a time (`freshnessMs`) are no older than
  * an hour then, and what is packed is.
  */
-const MOST_PACKED_SECONDS = 1200;
+const MAX_PACKED_SECONDS = 1200;
 
 /** A source as the first pass over a batch needs it: enough to see whether a result changes anything. */
 export type EvaluatedSource = {
@@ -87,7 +87,7 @@ function selectSources(lock: string): string {
             m.state_since AS "monitorStateSinceMs", m.checks_version AS "checksVersion",
             failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
             m.interval_seconds AS "intervalSeconds",
-            m.interval_seconds <= ${MOST_PACKED_SECONDS} AND m.type <> 'heartbeat' AS "packsResults"
+            m.interval_seconds <= ${MAX_PACKED_SECONDS} AND m.type <> 'heartbeat' AS "packsResults"
      FROM unnest($1::int[], $2::int[]) AS k (monitor_no, agent_no)
      JOIN monitor_sources s ON s.monitor_no = k.monitor_no AND s.agent_no = k.agent_no
      JOIN monitors m ON m.no = s.monitor_no AND m.enabled

@@ -11,7 +11,7 @@ export type IncidentNote = { id: string; author: string; text: string; createdAt
 type Key = { tenantId: string; id: string };
 
 /** Notes of one incident at the most: a reader shall see them all. */
-export const MOST_NOTES = 500;
+export const MAX_NOTES = 500;
 
 /** What came of adding a note. */
 export type AddedNote =
@@ -24,7 +24,7 @@ export async function listIncidentNotes(database: Database, incidentId: string):
   return await runOn(database.pool)<IncidentNote>(
     'SELECT id, author, text, created_at AS "createdAtMs" FROM incident_notes WHERE incident_id = $1 ORDER BY ' +
       'created_at, id LIMIT $2',
-    [incidentId, MOST_NOTES],
+    [incidentId, MAX_NOTES],
   );
 }
 
@@ -157,7 +157,7 @@ async function insertNote(
   const rows = await run(
     `INSERT INTO incident_notes (id, incident_id, author, text, created_at)
      SELECT $1::text, $2::text, $3::text, $4::text, $5::bigint WHERE (SELECT count(*) FROM incident_notes
-       WHERE incident_id = $2::text) < ${MOST_NOTES} RETURNING id`,
+       WHERE incident_id = $2::text) < ${MAX_NOTES} RETURNING id`,
     [id, incidentId, author, text, createdAtMs],
   );
   if (rows.length > 0) await notifyChange(run, { tenantId, kind: 'incident', id: incidentId });

@@ -11,7 +11,7 @@ export const PLANNED_MS = 60 * DAY_MS;
 const NEVER_MS = 3660 * DAY_MS;
 
 /** The most occurrences of a window that are made at a time. */
-export const MOST_STARTS = 1500;
+export const MAX_STARTS = 1500;
 
 /** Whether a window takes place by a rule. */
 export function isRecurring({ cron, rrule }: Pick<WindowSettings, 'cron' | 'rrule'>): boolean {
@@ -30,7 +30,7 @@ export function scheduleOf(window: WindowSettings): Schedule {
  */
 export async function planOccurrences(
   run: Run,
-  { id, fromMs, most = MOST_STARTS, ...window }: WindowSettings & { id: string; fromMs: number; most?: number },
+  { id, fromMs, most = MAX_STARTS, ...window }: WindowSettings & { id: string; fromMs: number; most?: number },
   nowMs: number,
 ): Promise<number> {
   const schedule = scheduleOf(window);

@@ -1,4 +1,4 @@
-import { LONGEST_RULE, MOST_STARTS_A_DAY, readRule, type RecurrenceRule } from '../../core/maintenance/rrule.ts';
+import { LONGEST_RULE, MAX_STARTS_A_DAY, readRule, type RecurrenceRule } from '../../core/maintenance/rrule.ts';
 import { listRuleStarts } from '../../core/maintenance/rule-starts.ts';
 import { momentReader, readTimeZone, toLocalTime } from '../../core/time-zones.ts';
 import { DAY_MS, MINUTE_MS } from '../../core/time.ts';
@@ -64,9 +64,7 @@ function flawOfCron(text: string): string | null {
   const read = readCron(text);
   if (!read.ok) return read.message;
   const { length } = read.times;
-  return length > MOST_STARTS_A_DAY
-    ? `cron must have at most ${MOST_STARTS_A_DAY} starts on a day, got ${length}`
-    : null;
+  return length > MAX_STARTS_A_DAY ? `cron must have at most ${MAX_STARTS_A_DAY} starts on a day, got ${length}` : null;
 }
 
 /**

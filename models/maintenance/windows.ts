@@ -1,8 +1,8 @@
 import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import {
-  MOST_KEPT_WINDOWS,
-  MOST_OCCURRENCES,
-  MOST_WINDOWS,
+  MAX_KEPT_WINDOWS,
+  MAX_OCCURRENCES,
+  MAX_WINDOWS,
   type MaintenanceWindow,
   type Occurrence,
   type WindowSettings,
@@ -13,7 +13,7 @@ import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { coverWindow } from './maintenance-times.ts';
-import { MOST_STARTS, PLANNED_MS, endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
+import { MAX_STARTS, PLANNED_MS, endOccurrences, isRecurring, planOccurrences, type Released } from './occurrences.ts';
 import { JUST_NOW_MS } from './recurrence.ts';
 
 type Key = { tenantId: string; id: string };
@@ -132,19 +132,19 @@ async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<v
     [tenantId, nowMs],
   );
   const { windows = 0, open = 0, planned = 0 } = counted ?? {};
-  if (open > MOST_WINDOWS)
+  if (open > MAX_WINDOWS)
     throw new TooManyWindows(
-      `an account can have at most ${MOST_WINDOWS} maintenance windows that are not over, and this one has reached ` +
+      `an account can have at most ${MAX_WINDOWS} maintenance windows that are not over, and this one has reached ` +
         'the limit: delete one first',
     );
-  if (windows > MOST_KEPT_WINDOWS)
+  if (windows > MAX_KEPT_WINDOWS)
     throw new TooManyWindows(
-      `an account keeps at most ${MOST_KEPT_WINDOWS} maintenance windows, those that are over included, and this one ` +
+      `an account keeps at most ${MAX_KEPT_WINDOWS} maintenance windows, those that are over included, and this one ` +
         'has reached the limit: delete some first',
     );
-  if (planned > MOST_OCCURRENCES)
+  if (planned > MAX_OCCURRENCES)
     throw new TooManyWindows(
-      `an account's maintenance windows can take place at most ${MOST_OCCURRENCES} times in 60 days, and with ` +
+      `an account's maintenance windows can take place at most ${MAX_OCCURRENCES} times in 60 days, and with ` +
         'this one they would more often: choose a rule that recurs less often',
     );
 }
@@ -396,7 +396,7 @@ export async function planWindows(database: Database, nowMs: number): Promise<nu
     );
     for (const { plannedUntilMs: fromMs, ...window } of windows) {
       const before = planned.get(window.tenantId) ?? 0;
-      const most = Math.min(MOST_STARTS, Math.max(0, MOST_OCCURRENCES - before));
+      const most = Math.min(MAX_STARTS, Math.max(0, MAX_OCCURRENCES - before));
       const made = await planOccurrences(run, { ...window, fromMs, most }, nowMs);
       planned.set(window.tenantId, before + made);
     }

@@ -2,7 +2,7 @@ import type { AuditActor } from '../../core/accounts/audit-entry.ts';
 import type { Plan } from '../../core/accounts/plans.ts';
 import { ROLE_SCOPES, type Role, type Scope } from '../../core/accounts/roles.ts';
 import {
-  MOST_AT_ONCE,
+  MAX_AT_ONCE,
   type BulkAction,
   type BulkOrder,
   type BulkProgress,
@@ -14,7 +14,7 @@ import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 
 /** The most unfinished jobs of an account. */
-export const MOST_JOBS = 3;
+export const MAX_JOBS = 3;
 
 /** Finished ones that an account keeps: jobs, and answers under idempotency keys. The oldest go first. */
 const KEPT_JOBS = 20;
@@ -63,7 +63,7 @@ export function patchContext(id: string): string {
 }
 
 /**
- * Stores a change with its selection. One of at most `MOST_AT_ONCE` monitors is the caller's to make, and goes on by
+ * Stores a change with its selection. One of at most `MAX_AT_ONCE` monitors is the caller's to make, and goes on by
  * itself where the caller does not; one of more is a job. `busy` where the account has its most jobs, `known` where its
  * key is taken; then nothing is stored.
  */
@@ -72,11 +72,11 @@ export async function insertBulkChange(
   change: NewBulkChange,
 ): Promise<BulkChange | 'busy' | 'known'> {
   const { id, tenantId, key, order, actor, address, monitors, nowMs } = change;
-  const isJob = monitors.length > MOST_AT_ONCE;
+  const isJob = monitors.length > MAX_AT_ONCE;
   return await inTransaction(database, async (run) => {
     // Of simultaneous requests, each counts only after the one before has stored its job.
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-    if (isJob && (await countJobs(run, tenantId)) >= MOST_JOBS) return 'busy';
+    if (isJob && (await countJobs(run, tenantId)) >= MAX_JOBS) return 'busy';
     const { action, ...rest } = order;
     const [stored] = await run<BulkChange>(
       `INSERT INTO bulk_changes (id, tenant_id, idempotency_key, request_hash, action, sealed_patch, actor_kind,
@@ -109,7 +109,7 @@ export async function insertBulkChange(
     await run(
       `DELETE FROM bulk_changes WHERE no IN (SELECT no FROM bulk_changes WHERE tenant_id = $1 AND status = 'done'
          AND (total > $2) = $3 ORDER BY no DESC OFFSET $4)`,
-      [tenantId, MOST_AT_ONCE, isJob, isJob ? KEPT_JOBS : KEPT_ANSWERS],
+      [tenantId, MAX_AT_ONCE, isJob, isJob ? KEPT_JOBS : KEPT_ANSWERS],
     );
     return stored;
   });
@@ -118,7 +118,7 @@ export async function insertBulkChange(
 async function countJobs(run: Run, tenantId: string): Promise<number> {
   const [row] = await run<{ count: number }>(
     `SELECT count(*) FROM bulk_changes WHERE tenant_id = $1 AND status <> 'done' AND total > $2`,
-    [tenantId, MOST_AT_ONCE],
+    [tenantId, MAX_AT_ONCE],
   );
   return row?.count ?? 0;
 }
@@ -130,7 +130,7 @@ export async function findBulkJob(
 ): Promise<BulkChange | null> {
   const [found] = await runOn(database.pool)<BulkChange>(
     `SELECT ${COLUMNS} FROM bulk_changes WHERE id = $1 AND tenant_id = $2 AND total > $3`,
-    [id, tenantId, MOST_AT_ONCE],
+    [id, tenantId, MAX_AT_ONCE],
   );
   return found ?? null;
 }
@@ -269,7 +269,7 @@ export async function settleBulkChange(
     );
     if (settled === undefined) throw new Error(`There is no bulk change ${no} to settle`);
     const { tenantId, isNotified, ...change } = settled;
-    if (isNotified && change.total > MOST_AT_ONCE) await notifyChange(run, { tenantId, kind: 'bulk', id: change.id });
+    if (isNotified && change.total > MAX_AT_ONCE) await notifyChange(run, { tenantId, kind: 'bulk', id: change.id });
     return change;
   });
 }

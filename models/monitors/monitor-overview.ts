@@ -139,7 +139,7 @@ const CHECKS_KEPT_MS_A_MONITOR = 3;
 const LEAST_KEPT_MS = 5000;
 
 /** The most accounts of which checks are kept. */
-const MOST_ACCOUNTS = 200;
+const MAX_ACCOUNTS = 200;
 
 /** Reads the last checks of all monitors of an account with two statements, however many screens show them. */
 export function keepAccountChecks({
@@ -167,7 +167,7 @@ export function keepAccountChecks({
       keptMs: Math.max(LEAST_KEPT_MS, monitors.length * CHECKS_KEPT_MS_A_MONITOR),
     };
   };
-  return new KeptCalls(read, { now, most: MOST_ACCOUNTS });
+  return new KeptCalls(read, { now, most: MAX_ACCOUNTS });
 }
 
 /**

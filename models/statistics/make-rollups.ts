@@ -69,7 +69,7 @@ const OF_THE_DATA = new Set(['21', '22', '23', '54', 'P0', 'XX']);
 const OF_ALL = new Set(['23514']);
 
 /** As many sources of one hour fail by themselves at the most: beyond it something else is wrong. */
-const MOST_FAILED = 5000;
+const MAX_FAILED = 5000;
 
 /**
  * Makes roll-ups of all sources but those of which that fails because of what is stored, and returns these. All at once
@@ -92,7 +92,7 @@ async function makeWithoutFaulty(
     if ('rows' in made) rows += made.rows;
     else if (part.length > 1 || only === undefined) waiting.push(...halves(part));
     else failed.push({ ...only, error: made.error });
-    if (failed.length > MOST_FAILED) throw whole.error;
+    if (failed.length > MAX_FAILED) throw whole.error;
   }
   if (failed.length === 0) throw whole.error;
   return { rows, failed };

@@ -139,15 +139,15 @@ function edgesOf({ startSeconds, endSeconds }: ReportWindow): { fromMs: number; 
 }
 
 /** The most monitors of one SLA over tags. */
-export const MOST_TAGGED = 1000;
+export const MAX_TAGGED = 1000;
 
 /** The most changes of state and stretches of maintenance of all of them in a window. */
-const MOST_CHANGES = 1_000_000;
+const MAX_CHANGES = 1_000_000;
 
 /** Monitors that are counted at a time, the most changes of one of them, and the most maintenance of all of these. */
 const TAGGED_AT_ONCE = 50;
-const MOST_OF_ONE = 10_000;
-const MOST_MAINTENANCE = 100_000;
+const MAX_OF_ONE = 10_000;
+const MAX_MAINTENANCE = 100_000;
 
 type TaggedMonitor = { no: number; id: string; name: string; createdAt: number };
 
@@ -167,27 +167,27 @@ export async function measureTags(
 ): Promise<TagSla> {
   const run = runOn(database.pool);
   const monitors = await listTagged(run, { tenantId, tags, beforeMs: window.toMs });
-  if (monitors.length > MOST_TAGGED) return 'monitors';
+  if (monitors.length > MAX_TAGGED) return 'monitors';
   const gaps = await listServiceGaps(run, { ...window, nowMs });
   const calendar = new ServiceCalendar(window);
   const measured: MeasuredService[] = [];
-  let left = MOST_CHANGES;
+  let left = MAX_CHANGES;
   for (let first = 0; first < monitors.length; first += TAGGED_AT_ONCE) {
     const chunk = monitors.slice(first, first + TAGGED_AT_ONCE);
     const histories = await readStateHistories(database, {
       monitorIds: chunk.map(({ id }) => id),
       ...window,
-      most: MOST_OF_ONE,
+      most: MAX_OF_ONE,
     });
     const maintenance = await readMaintenanceTimes(database, {
       monitorNos: chunk.map(({ no }) => no),
       ...window,
-      most: MOST_MAINTENANCE,
+      most: MAX_MAINTENANCE,
     });
     const [changes, times] = [countEach(histories), countEach(maintenance)];
     left -= changes.total + times.total;
     // What is as long as it may be can lack its beginning or end.
-    if (left < 0 || changes.most >= MOST_OF_ONE || times.total >= MOST_MAINTENANCE) return 'changes';
+    if (left < 0 || changes.most >= MAX_OF_ONE || times.total >= MAX_MAINTENANCE) return 'changes';
     for (const { no, id, name, createdAt } of chunk)
       measured.push({
         id,
@@ -226,6 +226,6 @@ async function listTagged(
     `SELECT no, id, name, created_at AS "createdAt" FROM monitors
      WHERE tenant_id = $1 AND tags @> $2::text[] AND created_at * 1000 < $3::bigint
      ORDER BY created_at, id LIMIT $4`,
-    [tenantId, tags, beforeMs, MOST_TAGGED + 1],
+    [tenantId, tags, beforeMs, MAX_TAGGED + 1],
   );
 }

@@ -235,7 +235,7 @@ export async function watchOverload(run: Run, nowMs: number): Promise<OverloadSt
 }
 
 /** The stretches that one answer or report lists at the most, longest first where there are more. */
-const MOST_LISTED = 500;
+const MAX_LISTED = 500;
 
 /**
  * The times in `[fromMs, toMs)` in which monitors of an account, or one of them, were not checked in time. As service
@@ -257,7 +257,7 @@ export async function listOverloadGaps(
          FROM unchecked_times
        WHERE tenant_id = $1 AND ($2::text IS NULL OR monitor_id = $2) AND started_at < $4
          AND coalesce(ended_at, $5) > $3
-     ) g ORDER BY upper(r) - lower(r) DESC LIMIT ${MOST_LISTED}`,
+     ) g ORDER BY upper(r) - lower(r) DESC LIMIT ${MAX_LISTED}`,
     [tenantId, monitorId ?? null, fromMs, toMs, nowMs],
   );
   return rows

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { CANARY, MOST_ADDRESSES } from '../../core/system/canary.ts';
+import { CANARY, MAX_ADDRESSES } from '../../core/system/canary.ts';
 import { createChannel, deleteChannel } from '../alerts/channels.ts';
 import { listRoutes } from '../alerts/routes.ts';
 import { findWebhook, openWebhook } from '../alerts/webhook-secrets.ts';
@@ -63,7 +63,7 @@ export async function listCanaryAddresses(database: Pick<Database, 'pool'>): Pro
 
 /**
  * Stores an address under a name, in place of the one that the origin has under it; false where there are
- * `MOST_ADDRESSES` others.
+ * `MAX_ADDRESSES` others.
  */
 export async function storeCanaryAddress(
   database: Database,
@@ -78,7 +78,7 @@ export async function storeCanaryAddress(
   );
   const addresses = await listCanaryAddresses(database);
   const before = addresses.find((each) => each.origin === origin && each.name === name);
-  if (before === undefined && addresses.length >= MOST_ADDRESSES) return false;
+  if (before === undefined && addresses.length >= MAX_ADDRESSES) return false;
   if (before !== undefined) {
     const isSame = before.monitorId === (monitorId ?? null);
     if (isSame && (await openCanaryAddress(database, before.channelId)) === url) return true;

@@ -36,10 +36,10 @@ const SLOW_READING_MS = 1000;
 
 /** A process starts by the first reading that took no longer than this, in milliseconds, or by the best of a few. */
 const GOOD_READING_MS = 20;
-const MOST_FIRST_READINGS = 5;
+const MAX_FIRST_READINGS = 5;
 
 /** Drift is corrected by at most this much per reading, in milliseconds, so that time goes on evenly. */
-const MOST_DRIFT_MS = 20;
+const MAX_DRIFT_MS = 20;
 
 const systemNow = Date.now.bind(Date);
 
@@ -157,7 +157,7 @@ async function compareOnce(
     if (reading.correctionMs === known.correctionMs) options.onStep('machine', Math.round(-offMs));
     return reading;
   }
-  aheadMs += Math.sign(offMs) * Math.min(MOST_DRIFT_MS, Math.max(0, Math.abs(offMs) - uncertainMs));
+  aheadMs += Math.sign(offMs) * Math.min(MAX_DRIFT_MS, Math.max(0, Math.abs(offMs) - uncertainMs));
   if (reading.databaseMs - reading.agreedAtMs >= READ_EVERY_MS) await recordAgreement(database, reading);
   if (verdict === 'agrees' || !options.settles) return reading;
   const setting: TimeSetting | null = await settleTime(database, reading);
@@ -170,7 +170,7 @@ async function compareOnce(
 /** The most certain of a few readings: a process that starts stands still at times, and the answer waits meanwhile. */
 async function readFirst(database: Pick<Database, 'pool'>): Promise<TimedReading> {
   let best = await readTimed(database);
-  for (let more = 1; more < MOST_FIRST_READINGS && best.uncertainMs > GOOD_READING_MS / 2; more += 1) {
+  for (let more = 1; more < MAX_FIRST_READINGS && best.uncertainMs > GOOD_READING_MS / 2; more += 1) {
     const next = await readTimed(database);
     if (next.uncertainMs < best.uncertainMs) best = next;
   }

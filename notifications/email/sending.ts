@@ -32,7 +32,7 @@ export type MailSending = { send: (email: Email) => Promise<ChatAttempt>; close:
 export const MAIL_DEADLINE_MS = 20_000;
 
 /** Connections to the mail server at a time, and messages on each before it is opened anew. */
-const MOST_CONNECTIONS = 10;
+const MAX_CONNECTIONS = 10;
 const MESSAGES_PER_CONNECTION = 100;
 
 /** A connection without a message is kept for so long, in milliseconds. */
@@ -42,7 +42,7 @@ const IDLE_MS = 30_000;
  * Messages in hand at a time; what comes beyond is retried by the timetable. They wait for one server, and jobs of
  * other channels must find room beside them.
  */
-const MOST_IN_HAND = 200;
+const MAX_IN_HAND = 200;
 
 /** The longest answer of the server, in bytes. */
 const LONGEST_RESPONSE = 16_384;
@@ -89,7 +89,7 @@ export function openMailSending(options: MailSendingOptions): MailSending {
   let inHand = 0;
   return {
     async send(email) {
-      if (inHand >= MOST_IN_HAND) return unsent('Too many messages wait for the mail server');
+      if (inHand >= MAX_IN_HAND) return unsent('Too many messages wait for the mail server');
       inHand += 1;
       return await attempt(email).finally(() => (inHand -= 1));
     },
@@ -121,7 +121,7 @@ function transportOptions({ settings, authorities }: MailSendingOptions) {
     secure: isSecure,
     ...(signIn !== null && { auth: { user: signIn.user, pass: signIn.password } }),
     requireTLS: !isSecure && signIn !== null,
-    maxConnections: MOST_CONNECTIONS,
+    maxConnections: MAX_CONNECTIONS,
     maxMessages: MESSAGES_PER_CONNECTION,
     maxRequeues: 1,
     idleTimeout: IDLE_MS,

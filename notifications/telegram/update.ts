@@ -89,7 +89,7 @@ export function canTakeWebhooks(publicUrl: string): boolean {
 const HOW_TO_STOP = 'Send /stop to stop alerts.';
 
 /** Longer lists are counted. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /**
  * What the chat is answered after an update, as the parameters of sendMessage; null where there is nothing to say.
@@ -148,7 +148,7 @@ function buildReply(text: string): ChatMessage {
 }
 
 function listOf(channels: readonly ChatChannel[]): string {
-  const named = channels.slice(0, MOST_NAMED).map(nameOf);
+  const named = channels.slice(0, MAX_NAMED).map(nameOf);
   const rest = channels.length - named.length;
   return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

@@ -12,7 +12,7 @@ import { createPatternSearch } from '../pattern-search.ts';
 export type JudgingTask = { target: CheckTarget; observation: Observation };
 
 /** Compiled patterns grow with the texts that they see; beyond this much memory all of them are made anew, in bytes. */
-const MOST_HEAP = 96 * 1024 * 1024;
+const MAX_HEAP = 96 * 1024 * 1024;
 
 giveWay();
 
@@ -21,7 +21,7 @@ let search = createPatternSearch();
 parentPort?.on('message', (task: JudgingTask) => {
   const beganMs = threadMs();
   const outcome = judge(task);
-  if (getHeapStatistics().used_heap_size > MOST_HEAP) search = createPatternSearch();
+  if (getHeapStatistics().used_heap_size > MAX_HEAP) search = createPatternSearch();
   parentPort?.postMessage({ ...outcome, spentMs: threadMs() - beganMs } satisfies ThreadAnswer<Judged>, []);
 });
 

@@ -30,10 +30,10 @@ const LONGEST_REST_MS = 30_000;
 const REST_FOR_EACH_MS = 500;
 
 /** What an observation holds besides a body: the head of an answer is the most of it, at one byte a character. */
-const MOST_BYTES_BESIDE_BODY = 64 * 1024;
+const MAX_BYTES_BESIDE_BODY = 64 * 1024;
 
 /** Monitors that are remembered to take long. */
-const MOST_SLOW = 10_000;
+const MAX_SLOW = 10_000;
 
 /**
  * What is known of a monitor that takes long. How often it was over budget of late, and until when it is not judged for
@@ -82,7 +82,7 @@ export class Judge {
     const restMs = isOverBudget ? this.#restMs(times) : 0;
     this.#slow.set(check, { times, untilMs: performance.now() + restMs, judgement });
     const [oldest] = this.#slow.keys();
-    if (this.#slow.size > MOST_SLOW && oldest !== undefined) this.#slow.delete(oldest);
+    if (this.#slow.size > MAX_SLOW && oldest !== undefined) this.#slow.delete(oldest);
   }
 
   /** Once may have been chance. Who is over budget again and again gives way to all others like it. */
@@ -108,5 +108,5 @@ function taskOf(target: CheckTarget, observation: Observation): JudgingTask {
 /** What an observation holds at the most while it waits: V8 may keep each character of a body in two bytes. */
 function mostBytesOf(observation: Observation): number {
   const hasBody = observation.type === 'http' && observation.outcome === 'answered';
-  return MOST_BYTES_BESIDE_BODY + (hasBody ? 2 * (observation.body?.length ?? 0) : 0);
+  return MAX_BYTES_BESIDE_BODY + (hasBody ? 2 * (observation.body?.length ?? 0) : 0);
 }

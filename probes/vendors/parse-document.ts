@@ -19,8 +19,8 @@ const PARSERS = {
 } as const satisfies Record<VendorFormat, ParseDocument>;
 
 /** No vendor has more; what a stranger's page could make us store is bounded by these. */
-const MOST_COMPONENTS = 2000;
-const MOST_EVENTS = 50;
+const MAX_COMPONENTS = 2000;
+const MAX_EVENTS = 50;
 
 /** What a document says in the common form, or why it is not of the form that it should have. */
 export function parseVendorDocument(
@@ -34,10 +34,10 @@ export function parseVendorDocument(
   const { components, events, ...rest } = read.value;
   const snapshot: VendorSnapshot = {
     ...rest,
-    components: components.slice(0, MOST_COMPONENTS).map((one) => ({ ...one, id: plainName(one.id) })),
+    components: components.slice(0, MAX_COMPONENTS).map((one) => ({ ...one, id: plainName(one.id) })),
     events: events
-      .slice(0, MOST_EVENTS)
-      .map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MOST_COMPONENTS).map(plainName) })),
+      .slice(0, MAX_EVENTS)
+      .map((one) => ({ ...one, componentIds: one.componentIds.slice(0, MAX_COMPONENTS).map(plainName) })),
   };
   return accepted(cutToSize(snapshot, maxStoredBytes));
 }

@@ -5,7 +5,7 @@ import type { Random } from '../truth/random.ts';
 export type PlannedCell = { name: string; accounts: number[]; monitors: number };
 
 /** The most monitors of an account, and the exponent by which larger ones get rarer (Pareto). */
-const MOST_MONITORS = 20_000;
+const MAX_MONITORS = 20_000;
 const FEWEST_MONITORS = 20;
 const TAIL = 1.2;
 
@@ -28,7 +28,7 @@ export function planCells(
   while (left > 0) {
     const isFirst = left === monitors;
     const drawn = Math.floor(FEWEST_MONITORS * (1 - random.uniform()) ** (-1 / TAIL));
-    const size = Math.min(left, isFirst ? movingMonitors : Math.min(MOST_MONITORS, drawn));
+    const size = Math.min(left, isFirst ? movingMonitors : Math.min(MAX_MONITORS, drawn));
     const cell = planned.reduce((fewest, each) => (each.monitors < fewest.monitors ? each : fewest));
     cell.accounts.push(size);
     cell.monitors += size;

@@ -44,7 +44,7 @@ const MOVING_PART = 100;
 
 /** When in the run the account is frozen, and when it flips; of 10,000 monitors that may take 15 s. */
 const FREEZE_AT = 0.35;
-const MOST_FROZEN_SECONDS = 15;
+const MAX_FROZEN_SECONDS = 15;
 
 /** From the answer of all cells that they are ready to the start of the run. */
 const START_IN_MS = 500;
@@ -83,7 +83,7 @@ export async function simulateCells(options: SimulationOptions): Promise<Simulat
 function timesOf({ seconds }: SimulationOptions): RunTimes {
   const startMs = Date.now() + START_IN_MS;
   const freezeMs = startMs + Math.floor(seconds * FREEZE_AT * 1000);
-  const flipMs = freezeMs + Math.min(MOST_FROZEN_SECONDS, seconds / 8) * 1000;
+  const flipMs = freezeMs + Math.min(MAX_FROZEN_SECONDS, seconds / 8) * 1000;
   return { startMs, freezeMs, flipMs, endMs: startMs + seconds * 1000 };
 }
 

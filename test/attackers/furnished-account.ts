@@ -1,5 +1,5 @@
 import { buildTestMessage } from '../../core/alerts/envelope.ts';
-import { MOST_AT_ONCE } from '../../core/monitors/bulk.ts';
+import { MAX_AT_ONCE } from '../../core/monitors/bulk.ts';
 import { buildReport, reportedPeriod, reportMonitor } from '../../core/statistics/reports/build.ts';
 import { periodAround } from '../../core/statistics/reports/periods.ts';
 import { createApiToken, generateToken } from '../../models/accounts/api-tokens.ts';
@@ -346,7 +346,7 @@ async function addBulkChange(
     order: { action: 'patch', patch: { name: mark } },
     actor: { kind: 'user', id: person.user.id, name: `person ${mark}` },
     address: null,
-    monitors: Array.from({ length: MOST_AT_ONCE + 1 }, () => ({ monitorId: makeId('mon'), name: `gone ${mark}` })),
+    monitors: Array.from({ length: MAX_AT_ONCE + 1 }, () => ({ monitorId: makeId('mon'), name: `gone ${mark}` })),
     nowMs: START_MS,
   });
   if (typeof change === 'string') throw new Error(change);

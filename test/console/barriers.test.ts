@@ -28,7 +28,7 @@ const hasAllForms = process.env['ALL_FORMS'] === '1';
 const NARROW = { width: 320, height: 640 };
 
 /** A page that moves no more than this is called good (web.dev, Cumulative Layout Shift). */
-const MOST_SHIFT = 0.1;
+const MAX_SHIFT = 0.1;
 
 /** Everything that can be operated; of radio buttons the keyboard comes to one of each group. */
 const CONTROLS =
@@ -115,7 +115,7 @@ async function visit(
   const headings = await page.getByRole('heading', { level: 1 }).count();
   if (headings !== 1) problems.push(`${headings} headings of its own`);
   const shift = await sumShifts(page);
-  if (shift > MOST_SHIFT) problems.push(`it moved by ${shift} while it loaded`);
+  if (shift > MAX_SHIFT) problems.push(`it moved by ${shift} while it loaded`);
   problems.push(...(await findBarriers(page)), ...(await findSideways(page)));
   problems.push(...(await findUnreached(page)).map((control) => `the keyboard does not come to ${control}`));
   problems.push(...findSecrets(await readAll(page)).map((secret) => `the ${secret} is shown`));

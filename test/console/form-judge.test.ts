@@ -2,7 +2,7 @@ import test from 'ava';
 import { readDescription, type Schema } from '../../api/description.ts';
 import { curlOf } from '../../console/client/curl.ts';
 import { cloneOf, emptyDraft, type AssertionDraft, type Draft } from '../../console/pages/monitor-form/draft.ts';
-import { LIMITS, MOST_CHARACTERS } from '../../console/pages/monitor-form/judge-spec.ts';
+import { LIMITS, MAX_CHARACTERS } from '../../console/pages/monitor-form/judge-spec.ts';
 import { judgeDraft } from '../../console/pages/monitor-form/judge.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
 
@@ -117,7 +117,7 @@ test('the limits of the form are those of the description', async (t) => {
     const { minimum, maximum } = described[field as keyof typeof LIMITS] ?? {};
     t.deepEqual({ minimum, maximum }, { minimum: min, maximum: max }, field);
   }
-  t.deepEqual(MOST_CHARACTERS, {
+  t.deepEqual(MAX_CHARACTERS, {
     target: Number(schemas['MonitorTarget']?.maxLength),
     expected_status: Number(schemas['ExpectedStatus']?.maxLength),
     body_match: Number(schemas['BodyMatch']?.maxLength),

@@ -2,7 +2,7 @@ import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import {
-  MOST_LATE_RESOLVES,
+  MAX_LATE_RESOLVES,
   countAttempts,
   nextAttemptDelayMs,
   nextResolveDelayMs,
@@ -86,7 +86,7 @@ export type DelivererParts = {
 const CLAIM_MARGIN_MS = 7000;
 
 /** More attempts than the seven days of a resolve have waits for. */
-const MOST_RESOLVE_ATTEMPTS = 250;
+const MAX_RESOLVE_ATTEMPTS = 250;
 
 /** A finished attempt: its outcome, and what follows. */
 type MadeAttempt = ChatAttempt &
@@ -207,8 +207,8 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     // One that goes on already is among those that are counted.
     if (attempt - attemptsBefore !== attempts) return true;
     return (
-      (await countLateDeliveries(database, { channelId, attempts: attempts - 1, limit: MOST_LATE_RESOLVES + 1 })) <=
-      MOST_LATE_RESOLVES
+      (await countLateDeliveries(database, { channelId, attempts: attempts - 1, limit: MAX_LATE_RESOLVES + 1 })) <=
+      MAX_LATE_RESOLVES
     );
   }
 
@@ -288,7 +288,7 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
 /** Ends what cannot or must not be sent any more; null for everything else. */
 function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatAttempt | null {
   // An attempt that our crash cut short may have reached the receiver: it counts like any other.
-  const lastAttempt = endsIncident(claimed) ? MOST_RESOLVE_ATTEMPTS : countAttempts(retrySeconds);
+  const lastAttempt = endsIncident(claimed) ? MAX_RESOLVE_ATTEMPTS : countAttempts(retrySeconds);
   const error =
     claimed.refusal ??
     (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);

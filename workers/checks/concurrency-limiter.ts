@@ -15,7 +15,7 @@ const ACCOUNT_SHARE = 1 / 16;
  * The queue is full with this many waiting, whoever they belong to, or with twice the concurrency where that is more:
  * what waits takes memory.
  */
-const MOST_WAITING = 4000;
+const MAX_WAITING = 4000;
 
 /** The running and waiting work of one account. */
 type Account = { active: number; waiting: (() => void)[] };
@@ -42,7 +42,7 @@ export class ConcurrencyLimiter implements LimiterQueue {
   constructor(size: LimiterSize) {
     this.#size = size;
     this.#accountShare = Math.max(1, Math.floor(size.concurrency * ACCOUNT_SHARE));
-    this.#mostWaiting = Math.max(2 * size.concurrency, MOST_WAITING);
+    this.#mostWaiting = Math.max(2 * size.concurrency, MAX_WAITING);
   }
 
   /** Waits for the turn of a piece of work of an account; whatever becomes of the work, it must `leave` at its end. */

@@ -39,7 +39,7 @@ export type CheckRunnerParts = {
 export type TracedSource = { id: string; name: string };
 
 /** Monitors named in a job's outcome; the board shows them. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** An operator's mistake that can be mended, and no fault of the target's. */
 const UNREADABLE = 'The secrets of this monitor cannot be decrypted with the current SECRET_KEYS';
@@ -243,7 +243,7 @@ function summarise(outcomes: readonly CheckedOutcome[], passedOver = 0): CheckOu
     none: count('none'),
     dropped: outcomes.length - done.length + passedOver,
     monitors: done
-      .slice(0, MOST_NAMED)
+      .slice(0, MAX_NAMED)
       .map(({ name, result }) => `${name}: ${result.verdict}${result.reason === null ? '' : `, ${result.reason}`}`),
   };
 }

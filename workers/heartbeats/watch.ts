@@ -26,7 +26,7 @@ export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
 export type WatchRound = { missed: number; decided: number; isAwake: boolean };
 
 /** Deadlines and observations of one round. */
-const MOST_A_ROUND = 500;
+const MAX_A_ROUND = 500;
 
 /** A run longer than this shows as this: what a result's latency can hold, in milliseconds (24 days). */
 const MAX_LATENCY_MS = 2_147_483_647;
@@ -40,9 +40,9 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
   const status = await pollHeartbeats(dependencies.database);
   if (status !== 'due') return { missed: 0, decided: 0, isAwake: status === 'quiet' };
   const run = runOn(dependencies.database.pool);
-  const missed = await takeMissed(run, MOST_A_ROUND);
+  const missed = await takeMissed(run, MAX_A_ROUND);
   if (missed > 0) dependencies.metrics.heartbeatsMissed(missed);
-  const pending = await listPendingObservations(run, MOST_A_ROUND);
+  const pending = await listPendingObservations(run, MAX_A_ROUND);
   if (pending.length > 0) {
     const outcome = await dependencies.evaluate(pending.map(resultOf));
     await deleteObservations(run, pending);
@@ -55,7 +55,7 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
 
 /** True where more may be waiting than one round takes. */
 export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided'>): boolean {
-  return missed === MOST_A_ROUND || decided === MOST_A_ROUND;
+  return missed === MAX_A_ROUND || decided === MAX_A_ROUND;
 }
 
 function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingObservation): MeasuredResult {

@@ -4,7 +4,7 @@ import { isDatabaseAway } from '../../models/sql.ts';
 const TRANSACTIONS_AT_ONCE = 2;
 
 /** A transaction takes no further job beyond so many results. */
-const MOST_RESULTS = 1000;
+const MAX_RESULTS = 1000;
 
 type Waiting<Job, Outcome> = { job: Job; settled: PromiseWithResolvers<Outcome> };
 
@@ -45,7 +45,7 @@ export class SharedTransactions<Job extends { results: readonly unknown[] }, Out
     let results = 0;
     const next = this.#waiting.findIndex(({ job }, index) => {
       results += job.results.length;
-      return index > 0 && results > MOST_RESULTS;
+      return index > 0 && results > MAX_RESULTS;
     });
     return this.#waiting.splice(0, next === -1 ? this.#waiting.length : next);
   }

@@ -13,7 +13,7 @@ import { enqueueDeliveries } from '../../queues/enqueue-committed.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Transactions in which one run of the chore plans, or covers; the next run goes on, a minute later. */
-const MOST_TRANSACTIONS = 20;
+const MAX_TRANSACTIONS = 20;
 
 /**
  * Makes the occurrences of recurring windows ahead, and keeps in step which monitors are in maintenance. Returns how
@@ -24,7 +24,7 @@ export async function planMaintenance({
   now,
 }: Pick<Runtime, 'database' | 'now'>): Promise<{ planned: number; added: number; ended: number }> {
   let planned = 0;
-  for (let made = 0; made < MOST_TRANSACTIONS && planned === made * PLANNED_AT_ONCE; made += 1)
+  for (let made = 0; made < MAX_TRANSACTIONS && planned === made * PLANNED_AT_ONCE; made += 1)
     planned += await planWindows(database, now());
   const covered = await withAdvisoryLock(database, 'maintenance', () => coverAll({ database, now }));
   return { planned, ...(covered ?? { added: 0, ended: 0 }) };
@@ -38,7 +38,7 @@ async function coverAll({ database, now }: Pick<Runtime, 'database' | 'now'>): P
     total.ended += ended;
   };
   let isMore = true;
-  for (let made = 0; made < MOST_TRANSACTIONS && isMore; made += 1) {
+  for (let made = 0; made < MAX_TRANSACTIONS && isMore; made += 1) {
     const next = await inTransaction(database, (run) => coverNext(run, now()));
     isMore = next.occurrences === COVERED_AT_ONCE;
     count(next);

@@ -19,7 +19,7 @@ import type { Runtime } from '../runtime.ts';
 const BUDGET_MS = 20_000;
 
 /** Sources set aside that a run names in the log; the others are counted. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 type Round = { runtime: Runtime; mayGoOn: () => boolean };
 
@@ -99,7 +99,7 @@ async function rollHourAt(runtime: Runtime, nowMs: number): Promise<boolean> {
 function logSetAside({ log, metrics }: Runtime, hours: readonly SetAsideHour[]): void {
   if (hours.length === 0) return;
   metrics.rollupSourcesFailed(hours.length);
-  for (const { error, atMs, monitorNo, agentNo, attempts } of hours.slice(0, MOST_NAMED)) {
+  for (const { error, atMs, monitorNo, agentNo, attempts } of hours.slice(0, MAX_NAMED)) {
     log.error(
       { err: error, hour: atMs, monitor_no: monitorNo, agent_no: agentNo, attempts, failed: hours.length },
       'rollups.set_aside',

@@ -67,7 +67,7 @@ const KEEP_UNWATCHED_MS = HOUR_MS;
 const KEEP_BULK_CHANGES_DAYS = 7;
 
 /** Pings of deleted heartbeats that go at a time. */
-const MOST_PINGS = 500_000;
+const MAX_PINGS = 500_000;
 
 /**
  * After a jump of the time nothing is deleted for so long, in milliseconds. A clock that was set a year ahead is set
@@ -113,7 +113,7 @@ export async function retainHistory({ database, now }: Runtime): Promise<Deleted
     signInClients: await deleteOldSignInClients(database, now()),
     invitations: await deletePastInvitations(database, now()),
     auditEntries: await deleteOldAuditEntries(database, now() - KEEP_AUDIT_DAYS * DAY_MS),
-    pings: await deleteOrphanedPings(database, MOST_PINGS),
+    pings: await deleteOrphanedPings(database, MAX_PINGS),
     rates: await deletePastRates(database, now()),
     maintenance: await deleteOldMaintenance(database, {
       occurrencesBeforeMs: now() - DAILY_DAYS * DAY_MS,

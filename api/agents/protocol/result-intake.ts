@@ -10,7 +10,7 @@ import { ApiError } from '../../api-error.ts';
 const REMEMBERED_MS = 60_000;
 
 /** Due times remembered for so long at the most: some 10 MB. Beyond it the older half is forgotten early. */
-const MOST_REMEMBERED = 100_000;
+const MAX_REMEMBERED = 100_000;
 
 /** A report of a monitor that its agent is a source of. */
 export type AssignedReport = { report: Report; monitor: ReportedMonitor };
@@ -70,7 +70,7 @@ function createMemory() {
   return {
     recall: (key: string): number[] => [...(young.get(key) ?? []), ...(old.get(key) ?? [])],
     remember(key: string, dueAtMs: number, nowMs: number): void {
-      if (size >= MOST_REMEMBERED / 2 || Math.abs(nowMs - sinceMs) >= REMEMBERED_MS) {
+      if (size >= MAX_REMEMBERED / 2 || Math.abs(nowMs - sinceMs) >= REMEMBERED_MS) {
         [old, young, size, sinceMs] = [young, new Map(), 0, nowMs];
       }
       const times = young.get(key) ?? new Set();
@@ -87,10 +87,10 @@ function createMemory() {
 const GATHER_MS = 50;
 
 /** The most results of a job, unless one agent sent more. */
-const MOST_A_BATCH = 1000;
+const MAX_A_BATCH = 1000;
 
 /** Results in memory while the queue is slow; beyond it agents are asked to come back. */
-const MOST_WAITING = 20_000;
+const MAX_WAITING = 20_000;
 
 type Waiting = { results: ResultPayload[]; resolve: () => void; reject: (error: unknown) => void };
 
@@ -113,7 +113,7 @@ export function createResultBatches(
   };
 
   return (results) => {
-    if (countResults(waiting) >= MOST_WAITING)
+    if (countResults(waiting) >= MAX_WAITING)
       return Promise.reject(
         new ApiError(503, 'too many results are waiting for the queue: send these again later', { 'Retry-After': '5' }),
       );
@@ -128,7 +128,7 @@ function takeBatch(waiting: Waiting[]): Waiting[] {
   let size = 0;
   const beyond = waiting.findIndex(({ results }, index) => {
     size += results.length;
-    return index > 0 && size > MOST_A_BATCH;
+    return index > 0 && size > MAX_A_BATCH;
   });
   return waiting.splice(0, beyond === -1 ? waiting.length : beyond);
 }

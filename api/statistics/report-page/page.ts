@@ -29,7 +29,7 @@ type ReportPage = {
 };
 
 /** Incidents that a monitor's part shows: it has to fit a page. */
-const MOST_INCIDENTS = 12;
+const MAX_INCIDENTS = 12;
 
 const LEGEND = [
   ['up', DAYS.up.meaning],
@@ -199,11 +199,11 @@ function renderIncidents(incidents: readonly ReportIncident[]): string {
   // At most one of a monitor is still open.
   const lengthOf = ({ duration_seconds: seconds }: ReportIncident) => seconds ?? Number.POSITIVE_INFINITY;
   const shown =
-    incidents.length <= MOST_INCIDENTS
+    incidents.length <= MAX_INCIDENTS
       ? incidents
       : incidents
           .toSorted((a, b) => lengthOf(b) - lengthOf(a))
-          .slice(0, MOST_INCIDENTS)
+          .slice(0, MAX_INCIDENTS)
           .sort((a, b) => a.started_at - b.started_at);
   const rows = shown.map(
     ({ started_at: start, duration_seconds: seconds, state, reason }) =>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { MonitorEvent } from '../../../core/alerts/event.ts';
-import { MOST_RULES, describeRule, findRuleProblems, type ChannelRule } from '../../../core/alerts/rules.ts';
+import { MAX_RULES, describeRule, findRuleProblems, type ChannelRule } from '../../../core/alerts/rules.ts';
 import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
@@ -122,7 +122,7 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
           <Button type="submit" tone="primary" busy={form.isBusy.value}>
             Save rules
           </Button>
-          {drafts.value.length < MOST_RULES && (
+          {drafts.value.length < MAX_RULES && (
             <Button icon="plus" onClick={() => (drafts.value = [...drafts.value, NEW_RULE])}>
               Add a rule
             </Button>
@@ -139,7 +139,7 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
 }
 
 /** Alerts of a preview that are listed. */
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 function Preview({ preview: { sent, not_sent: notSent, alerts } }: { preview: Schemas['RulesPreview'] }) {
   return (
@@ -149,7 +149,7 @@ function Preview({ preview: { sent, not_sent: notSent, alerts } }: { preview: Sc
       </p>
       {alerts.length > 0 && (
         <ul class="mt-2 flex flex-col gap-1 text-soft">
-          {alerts.slice(0, MOST_LISTED).map((alert, index) => (
+          {alerts.slice(0, MAX_LISTED).map((alert, index) => (
             <li key={index}>
               {formatDateTime(alert.at)} · {alert.monitor_name} · {describeAlert(alert)}
             </li>

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import {
-  MOST_WEBHOOK_HEADERS,
+  MAX_WEBHOOK_HEADERS,
   findHeadersProblem,
   type WebhookPreset,
   type WebhookTemplate,
@@ -153,7 +153,7 @@ export const WEBHOOK_TEXTS: FieldTexts = {
 
 /** Finds what is wrong with a webhook's fields; an empty URL is a problem of a new one only. */
 export function judgeWebhook({ url, headers, format }: WebhookDraft, isNew: boolean): Record<string, string | null> {
-  const { [LIST_FIELD]: count, ...rows } = judgeHeaders(headers, MOST_WEBHOOK_HEADERS);
+  const { [LIST_FIELD]: count, ...rows } = judgeHeaders(headers, MAX_WEBHOOK_HEADERS);
   const reserved = headers.findIndex(({ name }) => findHeadersProblem({ [name.trim()]: '' }) !== null);
   return {
     url: judgeUrl(url.trim(), isNew),

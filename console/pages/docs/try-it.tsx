@@ -15,7 +15,7 @@ const token = signal('');
 const PATIENCE_MS = 10_000;
 
 /** The most of an answer that is read, in bytes. */
-const MOST_READ = 200_000;
+const MAX_READ = 200_000;
 
 /** What came back. `isCut`: there was more, or the answer took too long. */
 type Result = { status: number; durationMs: number; text: string; isCut: boolean };
@@ -171,7 +171,7 @@ async function readText({ body }: Response): Promise<{ text: string; isCut: bool
   const decoder = new TextDecoder();
   let text = '';
   try {
-    for (let read = 0; read < MOST_READ;) {
+    for (let read = 0; read < MAX_READ;) {
       const { done, value } = await reader.read();
       if (done) return { text, isCut: false };
       read += value.length;

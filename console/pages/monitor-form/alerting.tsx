@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { MOST_PARENTS, type DependencyMode, type Parent } from '../../../core/monitors/dependencies.ts';
+import { MAX_PARENTS, type DependencyMode, type Parent } from '../../../core/monitors/dependencies.ts';
 import { splitTags } from '../../../core/monitors/monitor.ts';
 import { sentenceOf } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
@@ -142,7 +142,7 @@ export function Parents({ form: { draft, change, problem } }: { form: FormState 
           </li>
         ))}
       </ul>
-      {parents.length < MOST_PARENTS && <Button onClick={() => (isChoosing.value = true)}>Add a monitor</Button>}
+      {parents.length < MAX_PARENTS && <Button onClick={() => (isChoosing.value = true)}>Add a monitor</Button>}
       {isChoosing.value && <MonitorDialog onClose={() => (isChoosing.value = false)} onChosen={choose} />}
     </Collapsible>
   );

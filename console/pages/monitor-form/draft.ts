@@ -196,7 +196,7 @@ export function cloneOf(draft: Draft): Draft {
   return {
     ...draft,
     name: `${Array.from(draft.name)
-      .slice(0, MOST_NAME - COPY.length)
+      .slice(0, MAX_NAME - COPY.length)
       .join('')}${COPY}`,
     request: {
       ...request,
@@ -212,7 +212,7 @@ export function cloneOf(draft: Draft): Draft {
 
 const COPY = ' (copy)';
 /** The longest name that the API takes, in characters. */
-const MOST_NAME = 255;
+const MAX_NAME = 255;
 
 function draftOfServiceHours(sla: MonitorDetail['sla']): ServiceHoursDraft {
   const { target = null, hours = '', timezone = '', exclude_maintenance: excludesMaintenance = true } = sla ?? {};

@@ -3,7 +3,7 @@ import { parseDecimal } from '../../../core/checks/http/assertions.ts';
 import { parseJsonPath } from '../../../core/checks/http/json-path.ts';
 import { measurePattern } from '../../../core/checks/pattern.ts';
 import { MAX_PAYLOAD_BYTES, decodePayload } from '../../../core/checks/transport/payload.ts';
-import { MOST_HOURS_LENGTH } from '../../../core/statistics/service-hours.ts';
+import { MAX_HOURS_LENGTH } from '../../../core/statistics/service-hours.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import type { AssertionDraft, DnsRecordDraft, Draft, HeaderDraft, RequestDraft, SecretText } from './draft.ts';
 import { RECORDS, SOURCES } from './words.ts';
@@ -28,11 +28,11 @@ export const LIMITS = {
 } as const satisfies Record<string, Limits>;
 
 /** The longest texts that the API takes, in characters, by their field there. */
-export const MOST_CHARACTERS = {
+export const MAX_CHARACTERS = {
   target: 2048,
   expected_status: 128,
   body_match: 1024,
-  hours: MOST_HOURS_LENGTH,
+  hours: MAX_HOURS_LENGTH,
 } as const;
 
 /** The units of durations, the largest first; `value` is their length in seconds. */
@@ -107,7 +107,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~\dA-Za-z-]{1,256}$/;
 const HEADER_VALUE = /^[\t\x20-\x7E\x80-\xFF]{0,8192}$/;
 const BAD_VALUE = 'No line breaks, at most 8192 characters';
 
-const MOST_HEADERS = 50;
+const MAX_HEADERS = 50;
 
 const NO_SECRET = 'Enter a value, or clear the Secret box';
 
@@ -129,7 +129,7 @@ export function judgeRequest({ headers, auth, body, contentType, traceparent }: 
 }
 
 /** Finds headers without a name or value, and names that are there twice. */
-export function judgeHeaders(headers: readonly HeaderDraft[], most = MOST_HEADERS): Found {
+export function judgeHeaders(headers: readonly HeaderDraft[], most = MAX_HEADERS): Found {
   const found: Found = {};
   const known = new Set<string>();
   const kept = headers.filter(({ kind }) => kind !== 'removed').length;
@@ -192,12 +192,12 @@ function judgeAssertion(assertion: AssertionDraft, { field, stored }: { field: s
   };
 }
 
-const MOST_PATTERN = 10_000;
+const MAX_PATTERN = 10_000;
 
 function judgeValue({ source, op, value }: AssertionDraft): string | undefined {
   if (value === '') return SOURCES[source].unit === null ? 'Enter a value' : 'Enter a number';
   if (SOURCES[source].unit !== null) return parseDecimal(value) === null ? 'Enter a number' : undefined;
-  if (op === 'matches' && measurePattern(value) > MOST_PATTERN) return 'The pattern is too large';
+  if (op === 'matches' && measurePattern(value) > MAX_PATTERN) return 'The pattern is too large';
   return judgeLength(value, 8192);
 }
 

@@ -10,7 +10,7 @@ import { judgeTags } from '../../parts/monitors.ts';
 import type { Draft, ServiceHoursDraft } from './draft.ts';
 import {
   LIMITS,
-  MOST_CHARACTERS,
+  MAX_CHARACTERS,
   judgeAssertions,
   judgeDuration,
   judgeLength,
@@ -65,8 +65,8 @@ function judgeTarget({ draft: { type, name, target: written }, stored }: Judged)
   const target = written.trim();
   const { missing, wrong } = FORMS[type];
   if (target === '') return (stored === null ? name.trim() === '' : stored.target !== '') ? missing : undefined;
-  if (target.length > MOST_CHARACTERS.target || parseTarget(type, target).ok)
-    return judgeLength(target, MOST_CHARACTERS.target);
+  if (target.length > MAX_CHARACTERS.target || parseTarget(type, target).ok)
+    return judgeLength(target, MAX_CHARACTERS.target);
   const url = URL.parse(target);
   if (type !== 'http' && type !== 'vendor') return wrong;
   if (!/^https?:\/\//i.test(target)) return type === 'http' ? 'Start with http:// or https://' : wrong;
@@ -79,7 +79,7 @@ function judgeTarget({ draft: { type, name, target: written }, stored }: Judged)
 const OF_TYPE = {
   http: (judged) => ({
     expected_status: judgeStatus(judged.draft.expectedStatus),
-    body_match: judgeLength(judged.draft.bodyMatch, MOST_CHARACTERS.body_match),
+    body_match: judgeLength(judged.draft.bodyMatch, MAX_CHARACTERS.body_match),
     warn_days: judgeNumber(judged.draft.warnDays, LIMITS.warn_days),
     ...judgeAssertions(judged.draft.assertions, judged.stored),
     ...judgeRequest(judged.draft.request),
@@ -156,7 +156,7 @@ function judgeServiceHours({ target, hours }: ServiceHoursDraft): Found {
 }
 
 function judgeHours(hours: string): string | undefined {
-  const isLong = judgeLength(hours.trim(), MOST_CHARACTERS.hours);
+  const isLong = judgeLength(hours.trim(), MAX_CHARACTERS.hours);
   if (isLong !== undefined) return isLong;
   const read = readServiceHours(hours);
   return read.ok ? undefined : capitalize(read.problem.replace(/^has /, ''));
@@ -164,7 +164,7 @@ function judgeHours(hours: string): string | undefined {
 
 function judgeStatus(text: string): string | undefined {
   if (text.trim() === '') return undefined;
-  const isLong = judgeLength(text, MOST_CHARACTERS.expected_status);
+  const isLong = judgeLength(text, MAX_CHARACTERS.expected_status);
   return isLong ?? (parseExpectedStatus(text).ok ? undefined : 'Use codes like 200, 2xx or 200,301');
 }
 

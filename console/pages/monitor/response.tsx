@@ -22,7 +22,7 @@ import {
 } from './lines.tsx';
 import { RangeControl, choose } from './range-control.tsx';
 import { RANGES, SHORTEST_SECONDS, fitZoom, spanOf, wordsOf, type Shown } from './ranges.ts';
-import { MOST_INCIDENTS, type ShownStats } from './use-monitor.ts';
+import { MAX_INCIDENTS, type ShownStats } from './use-monitor.ts';
 
 type ResponseProps = {
   monitor: Schemas['Monitor'];
@@ -111,7 +111,7 @@ function Plots({
         maintenance: answer.maintenance,
         incidents,
         span,
-        knownFrom: incidents.length < MOST_INCIDENTS ? 0 : (incidents.at(-1)?.started_at ?? 0),
+        knownFrom: incidents.length < MAX_INCIDENTS ? 0 : (incidents.at(-1)?.started_at ?? 0),
       }),
     [answer, incidents, span],
   );

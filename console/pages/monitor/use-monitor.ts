@@ -5,7 +5,7 @@ import { useLoad, type Load } from '../../parts/load.tsx';
 import { RANGES, sinceCreation, spanOf, type Shown } from './ranges.ts';
 
 /** The most incidents that are requested. */
-export const MOST_INCIDENTS = 200;
+export const MAX_INCIDENTS = 200;
 
 /** An uptime grows or falls while nothing else changes; in milliseconds. */
 const UPTIME_EVERY_MS = 15_000;
@@ -38,7 +38,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   const detail = useLoad((signal) => api.get('/monitors/{id}', { path, signal }), [id]);
   const incidents = useLoad(
     async (signal) =>
-      (await api.get('/monitors/{id}/incidents', { path, query: { limit: MOST_INCIDENTS }, signal })).incidents,
+      (await api.get('/monitors/{id}/incidents', { path, query: { limit: MAX_INCIDENTS }, signal })).incidents,
     [id],
   );
   const uptime = useLoad(

@@ -14,7 +14,7 @@ import type { Refusal } from './bulk-run.ts';
 import { affected, bodyOf, pickOnly, stepsFor, type BulkAction } from './bulk-steps.ts';
 
 /** The most tags that are offered as buttons, the most used first. */
-const MOST_OFFERED = 12;
+const MAX_OFFERED = 12;
 
 type TagDialogProps = {
   action: 'tag' | 'untag';
@@ -99,11 +99,11 @@ function mostUsed(monitors: readonly Monitor[]): string[] {
   const uses = new Map<string, number>();
   for (const { tags } of monitors) for (const tag of tags) uses.set(tag, (uses.get(tag) ?? 0) + 1);
   const byUse = [...uses].toSorted(([a, left], [b, right]) => right - left || (a < b ? -1 : 1));
-  return byUse.slice(0, MOST_OFFERED).map(([tag]) => tag);
+  return byUse.slice(0, MAX_OFFERED).map(([tag]) => tag);
 }
 
 /** The most names in the question, and the number of monitors from which it has to be typed. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 const MANY = 10;
 
 type DeleteDialogProps = {
@@ -141,12 +141,12 @@ export function DeleteDialog({ monitors, hidden, onDelete, onClose }: DeleteDial
           monitors to stop their checks only. Past incidents stay in the list of incidents and in reports.
         </p>
         <ul aria-label="To be deleted" class="list-disc pl-5">
-          {monitors.slice(0, MOST_NAMED).map(({ id, name }) => (
+          {monitors.slice(0, MAX_NAMED).map(({ id, name }) => (
             <li key={id} class="break-words">
               {name}
             </li>
           ))}
-          {number > MOST_NAMED && <li>{`${formatNumber(number - MOST_NAMED)} more`}</li>}
+          {number > MAX_NAMED && <li>{`${formatNumber(number - MAX_NAMED)} more`}</li>}
         </ul>
         {hidden > 0 && (
           <p class="font-medium">
@@ -174,12 +174,12 @@ export function DeleteDialog({ monitors, hidden, onDelete, onClose }: DeleteDial
 }
 
 /** The most monitors whose ids a shell takes in one command. */
-const MOST_IN_COMMAND = 1000;
+const MAX_IN_COMMAND = 1000;
 
 function BulkCurl({ action, monitors, tags }: { action: BulkAction; monitors: readonly Monitor[]; tags: string[] }) {
   const steps = stepsFor(action, monitors, tags);
   const [step] = steps;
-  if (step === undefined || step.ids.length > MOST_IN_COMMAND) return null;
+  if (step === undefined || step.ids.length > MAX_IN_COMMAND) return null;
   return (
     <div class="-ml-3.5 -mt-2 flex">
       <CurlButton request={() => ({ method: 'POST', path: '/monitors/bulk', body: bodyOf(step) })} />

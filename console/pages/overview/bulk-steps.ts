@@ -91,7 +91,7 @@ export type BulkAction = 'pause' | 'resume' | 'check' | 'tag' | 'untag' | 'delet
 export type Step = { action: BulkAction; ids: readonly string[]; tags: readonly string[]; undo: readonly Step[] };
 
 /** The most monitors that a request may name. */
-const MOST_IDS = 5000;
+const MAX_IDS = 5000;
 
 /** The monitors among these that an action would change: those that are paused already are not paused again. */
 export function affected(action: BulkAction, monitors: readonly Monitor[], tags: readonly string[] = []): Monitor[] {
@@ -116,8 +116,8 @@ export function affected(action: BulkAction, monitors: readonly Monitor[], tags:
 export function stepsFor(action: BulkAction, monitors: readonly Monitor[], tags: readonly string[] = []): Step[] {
   const changed = affected(action, monitors, tags);
   const steps: Step[] = [];
-  for (let start = 0; start < changed.length; start += MOST_IDS) {
-    const part = changed.slice(start, start + MOST_IDS);
+  for (let start = 0; start < changed.length; start += MAX_IDS) {
+    const part = changed.slice(start, start + MAX_IDS);
     steps.push({ action, ids: idsOf(part), tags, undo: undoOf(action, part, tags) });
   }
   return steps;

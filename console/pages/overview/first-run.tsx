@@ -12,7 +12,7 @@ import { UnnotifiedWarning, isActive, testAlert, useChannels, type Channel } fro
 const hidden = new Remembered('checklist-hidden');
 
 /** Channels whose record is looked at for a first alert. */
-const MOST_LOOKED_AT = 5;
+const MAX_LOOKED_AT = 5;
 
 type FirstRunProps = { monitors: readonly Monitor[]; box: RefObject<HTMLDivElement | null> };
 
@@ -129,7 +129,7 @@ function Step({ isDone, isNext, title, note, children }: StepProps) {
 /** Whether a test was sent from this browser, or the record has an alert that arrived. */
 async function wasAnyDelivered(channels: readonly Channel[], abort: AbortSignal): Promise<boolean> {
   if (testAlert.holds) return true;
-  for (const { id } of channels.slice(0, MOST_LOOKED_AT)) {
+  for (const { id } of channels.slice(0, MAX_LOOKED_AT)) {
     const { deliveries } = await api.get('/channels/{id}/deliveries', {
       path: { id },
       query: { outcome: 'delivered', limit: 1 },

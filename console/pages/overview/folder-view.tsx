@@ -17,7 +17,7 @@ type Choice = { isOn: boolean; closed: readonly string[] };
 const DEFAULT: Choice = { isOn: false, closed: [] };
 
 /** The most closed folders that are stored. */
-const MOST_CLOSED = 2000;
+const MAX_CLOSED = 2000;
 
 /** By the id of the person, whom a browser may be shared by. */
 const choices = new Map<string, Signal<Choice>>();
@@ -34,7 +34,7 @@ function choice(): Signal<Choice> {
 function choose(change: Partial<Choice>): void {
   const { value } = choice();
   const next = { ...value, ...change };
-  choice().value = { ...next, closed: next.closed.slice(-MOST_CLOSED) };
+  choice().value = { ...next, closed: next.closed.slice(-MAX_CLOSED) };
   try {
     localStorage.setItem(keyOf(signedIn().user.id), JSON.stringify(choice().value));
   } catch {

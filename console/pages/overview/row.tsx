@@ -99,11 +99,11 @@ export function useRowFocus<T extends HTMLElement>(isAtCursor: boolean): RefObje
 }
 
 /** The deepest folder that is indented further than the one around it: a phone has room for names as well. */
-const MOST_INDENTED = 5;
+const MAX_INDENTED = 5;
 
 /** Moves a row to the right by the folders around it; `style.css` says how far. */
 export function indentOf(depth: number): Record<string, number> | undefined {
-  return depth === 0 ? undefined : { '--depth': Math.min(depth, MOST_INDENTED) };
+  return depth === 0 ? undefined : { '--depth': Math.min(depth, MAX_INDENTED) };
 }
 
 /**

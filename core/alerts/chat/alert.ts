@@ -13,7 +13,7 @@ import type { Behind } from '../parents.ts';
 import { CHAT_CAPS, type ChatFact, type ChatMessage, type ChatTone, shorten } from './message.ts';
 
 /** Longer lists are counted: the message must be readable at a glance. */
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 const STATES = {
   down: { tone: 'bad', word: 'Down' },
@@ -172,7 +172,7 @@ function buildDrillAlert(
 
 /** Monitors behind one that is down: names are cut rather than the count, which stands in the label. */
 function factOfBehind({ monitors, names }: Behind): ChatFact[] {
-  const named = names.slice(0, MOST_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
+  const named = names.slice(0, MAX_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
   const rest = monitors - named.length;
   return fact(`And ${monitors} behind it`, `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`);
 }
@@ -330,7 +330,7 @@ function formatLocations(locations: readonly string[], total: number): string | 
 
 function formatList(names: readonly string[]): string | null {
   if (names.length === 0) return null;
-  const named = names.slice(0, MOST_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
+  const named = names.slice(0, MAX_NAMED).map((name) => shorten(name, CHAT_CAPS.shortName));
   const rest = names.length - named.length;
   return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }

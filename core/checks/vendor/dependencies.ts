@@ -9,7 +9,7 @@ export type Dependency = { id: string; name: string; state: MonitorState };
 export type FailingDependency = Dependency & { state: 'down' | 'degraded' };
 
 /** Longer lists are counted, and longer names cut: the reason is one sentence. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 const MAX_NAME = 60;
 
 /**
@@ -29,7 +29,7 @@ export function findCulprits(change: Pick<Change, 'to'>, dependencies: readonly 
 /** The change with a reason that names the culprits; nothing else of it changes, for nothing is suppressed (D-46). */
 export function blame(change: Change, culprits: readonly FailingDependency[]): Change {
   if (culprits.length === 0) return change;
-  const named = culprits.slice(0, MOST_NAMED).map(({ name, state }) => `${cleanText(name, MAX_NAME)} is ${state}`);
+  const named = culprits.slice(0, MAX_NAMED).map(({ name, state }) => `${cleanText(name, MAX_NAME)} is ${state}`);
   const rest = culprits.length - named.length;
   const list = `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
   return {

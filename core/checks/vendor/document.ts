@@ -92,7 +92,7 @@ const BRIDGED_FAILURES = 2;
 const BRIDGED_MS = 60_000;
 
 /** AWS' feeds stand in for its events only for this many components: each is a request. */
-const MOST_FEEDS = 10;
+const MAX_FEEDS = 10;
 
 /** The documents to read a page from, in groups: a later group stands in where the one before cannot be read. */
 export function listVendorDocuments(
@@ -132,7 +132,7 @@ export function listVendorDocuments(
 type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxStoredBytes'>;
 
 function awsFeeds(components: readonly string[], limits: DocumentLimits): VendorDocument[][] {
-  if (components.length === 0 || components.length > MOST_FEEDS) return [];
+  if (components.length === 0 || components.length > MAX_FEEDS) return [];
   return [
     components.map((component) => ({
       ...limits,

@@ -60,7 +60,7 @@ const PHRASES = {
   major: 'a major outage',
 } as const satisfies Record<VendorState, string>;
 
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 const MAX_NAME = 60;
 const MAX_TITLE = 160;
 
@@ -97,7 +97,7 @@ function nameOf({ target }: VendorExpectation, { name }: VendorSnapshot): string
 }
 
 function listNames(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMES).map((name) => cleanText(name, MAX_NAME));
+  const shown = names.slice(0, MAX_NAMES).map((name) => cleanText(name, MAX_NAME));
   const rest = names.length - shown.length;
   if (rest > 0) return `${shown.join(', ')} and ${rest} more`;
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;

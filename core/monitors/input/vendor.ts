@@ -172,7 +172,7 @@ type Given = { page: VendorPage; reading: VendorReading | null };
  * After this many unknown components no more are compared, for each is compared with all components of the page to
  * suggest a similar one.
  */
-const MOST_UNKNOWN = 5;
+const MAX_UNKNOWN = 5;
 
 function completeComponents(components: readonly string[], { page, reading }: Given, problems: Problem[]): string[] {
   const complain = (message: string) => void problems.push({ field: 'components', message });
@@ -190,7 +190,7 @@ function completeComponents(components: readonly string[], { page, reading }: Gi
     }
     complain(`components must be parts of ${page.name}: ${parsed.message}`);
     unknown += 1;
-    if (unknown === MOST_UNKNOWN) break;
+    if (unknown === MAX_UNKNOWN) break;
   }
   return [...resolved];
 }

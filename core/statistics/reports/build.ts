@@ -58,10 +58,10 @@ export type MonitorReport = {
 };
 
 /** Monitors that a summary names. */
-const MOST_WORST = 5;
+const MAX_WORST = 5;
 
 /** Incidents that a report lists; beyond, the shortest are only counted. */
-const MOST_INCIDENTS = 1000;
+const MAX_INCIDENTS = 1000;
 
 /** A period, what the service itself missed of it, and its service hours. */
 export type Reported = { window: ReportWindow; gaps: readonly Stretch[]; calendar: ServiceCalendar };
@@ -187,7 +187,7 @@ function summarise(monitors: readonly MonitorReport[]): ReportSummary {
           b.down_seconds - a.down_seconds ||
           b.incidents - a.incidents,
       )
-      .slice(0, MOST_WORST)
+      .slice(0, MAX_WORST)
       .map(({ id, name, uptime_percent, down_seconds, incidents }) => ({
         id,
         name,
@@ -208,9 +208,9 @@ function meetsTargets({ sla_met: isMet, service_hours: service }: ReportMonitor)
 function chooseIncidents(incidents: readonly ReportIncident[], { endSeconds }: ReportWindow): ReportIncident[] {
   const lengthOf = ({ started_at: start, resolved_at: end }: ReportIncident) => (end ?? endSeconds) - start;
   const chosen =
-    incidents.length <= MOST_INCIDENTS
+    incidents.length <= MAX_INCIDENTS
       ? [...incidents]
-      : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MOST_INCIDENTS);
+      : incidents.toSorted((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MAX_INCIDENTS);
   return chosen.sort((a, b) => a.started_at - b.started_at || (a.id < b.id ? -1 : 1));
 }
 

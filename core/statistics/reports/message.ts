@@ -28,7 +28,7 @@ export type ReportMessage = {
 };
 
 /** Monitors that a chat names. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /**
  * The message of a report; `publicUrl` is the base of links, without a slash at its end. The service's description
@@ -62,7 +62,7 @@ export function buildReportMessage({
     sla_met: summary.sla_met,
     sla_missed: summary.sla_missed,
     worst_monitors: summary.worst_monitors
-      .slice(0, MOST_NAMED)
+      .slice(0, MAX_NAMED)
       .map(({ name, uptime_percent }) => ({ name, uptime_percent })),
     url: id === null ? `${publicUrl}/reports` : `${publicUrl}/reports/${id}`,
   };
@@ -75,7 +75,7 @@ export type ReportTable = { columns: readonly string[]; rows: readonly (readonly
 export type EmailAttachment = { filename: string; contentType: string; content: string };
 
 /** Monitors that an email lists; the attached table has all of them. */
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
 /** The largest table that is attached, in bytes: mail servers refuse large messages. */
 const LARGEST_CSV = 1_000_000;
@@ -86,7 +86,7 @@ const COLUMNS = ['Monitor', 'Uptime', 'SLO', 'Incidents', 'Down'];
 export function buildReportTable(monitors: readonly ReportMonitor[]): ReportTable {
   const listed = monitors
     .toSorted((a, b) => (a.uptime_percent ?? 101) - (b.uptime_percent ?? 101) || b.down_seconds - a.down_seconds)
-    .slice(0, MOST_LISTED);
+    .slice(0, MAX_LISTED);
   const left = monitors.length - listed.length;
   return {
     columns: COLUMNS,

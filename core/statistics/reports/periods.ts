@@ -11,7 +11,7 @@ export type ReportPeriod = 'week' | 'month';
 export type ReportWindow = { period: ReportPeriod; startSeconds: number; endSeconds: number; timezone?: string };
 
 /** How many ended periods of each kind are made up for at most. */
-const MOST_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;
+const MAX_PERIODS_BACK = { week: 53, month: 13 } as const satisfies Record<ReportPeriod, number>;
 
 /** The Monday after Unix time began on a Thursday. */
 const FIRST_MONDAY_SECONDS = 4 * DAY_SECONDS;
@@ -41,7 +41,7 @@ function toLocal(unixSeconds: number, timezone: string | undefined): number {
 }
 
 /**
- * The periods that have ended by now, at most `MOST_PERIODS_BACK` of each kind: the one that ended first comes first, a
+ * The periods that have ended by now, at most `MAX_PERIODS_BACK` of each kind: the one that ended first comes first, a
  * week before a month.
  */
 export function endedPeriods(nowMs: number): ReportWindow[] {
@@ -97,7 +97,7 @@ function endedOf(period: ReportPeriod, nowSeconds: number): ReportWindow[] {
   const ended: ReportWindow[] = [];
   // The present one has not ended, whatever second of it this is.
   let endSeconds = periodAround(period, nowSeconds).startSeconds;
-  while (ended.length < MOST_PERIODS_BACK[period]) {
+  while (ended.length < MAX_PERIODS_BACK[period]) {
     const window = periodAround(period, endSeconds - 1);
     ended.push(window);
     endSeconds = window.startSeconds;

@@ -1,12 +1,12 @@
 import { CaptureTag, Liquid, LiquidError, type Context } from 'liquidjs';
-import { MOST_RENDERED_BYTES, MOST_TEMPLATE_LENGTH } from '../../../core/alerts/webhook.ts';
+import { MAX_RENDERED_BYTES, MAX_TEMPLATE_LENGTH } from '../../../core/alerts/webhook.ts';
 import { TOO_MUCH, type Rendered } from './rendered.ts';
 
 /** Tags that read files, or whose work is not bounded by what they print. */
 const LEFT_OUT = ['include', 'render', 'layout', 'block', 'tablerow'];
 
 /** Characters that filters and captures may make. */
-const MOST_MADE = 4 * MOST_RENDERED_BYTES;
+const MAX_MADE = 4 * MAX_RENDERED_BYTES;
 
 /** Counts what it captures as filters count what they make: a text that doubles in each round is soon gigabytes. */
 class CountedCapture extends CaptureTag {
@@ -19,8 +19,8 @@ class CountedCapture extends CaptureTag {
 const engine = new Liquid({
   strictFilters: true,
   ownPropertyOnly: true,
-  parseLimit: MOST_TEMPLATE_LENGTH,
-  memoryLimit: MOST_MADE,
+  parseLimit: MAX_TEMPLATE_LENGTH,
+  memoryLimit: MAX_MADE,
   templates: {},
 });
 for (const tag of LEFT_OUT) delete engine.tags[tag];
@@ -32,11 +32,11 @@ engine.registerTag('capture', CountedCapture);
 export function renderTemplate(template: string, variables: object): Rendered {
   try {
     const text: string = engine.parseAndRenderSync(template, variables);
-    if (text.length > MOST_RENDERED_BYTES) return TOO_MUCH;
+    if (text.length > MAX_RENDERED_BYTES) return TOO_MUCH;
     const bytes = Buffer.byteLength(text);
-    return bytes <= MOST_RENDERED_BYTES
+    return bytes <= MAX_RENDERED_BYTES
       ? { ok: true, text }
-      : { ok: false, problem: `renders ${bytes} bytes, at most ${MOST_RENDERED_BYTES} are sent` };
+      : { ok: false, problem: `renders ${bytes} bytes, at most ${MAX_RENDERED_BYTES} are sent` };
   } catch (error) {
     return error instanceof Error && error.message.includes('limit exceeded')
       ? TOO_MUCH

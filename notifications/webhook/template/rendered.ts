@@ -1,4 +1,4 @@
-import { MOST_RENDERED_BYTES } from '../../../core/alerts/webhook.ts';
+import { MAX_RENDERED_BYTES } from '../../../core/alerts/webhook.ts';
 
 /** What came of rendering; `problem` continues a sentence that begins with what was rendered. */
 export type Rendered = { ok: true; text: string } | { ok: false; problem: string };
@@ -12,5 +12,5 @@ export const RENDER_MS = 250;
 /** The answer to a template that does not end in time. */
 export const TOO_MUCH: Rendered = {
   ok: false,
-  problem: `renders too much: at most ${RENDER_MS} ms of processor time and ${MOST_RENDERED_BYTES} bytes are allowed`,
+  problem: `renders too much: at most ${RENDER_MS} ms of processor time and ${MAX_RENDERED_BYTES} bytes are allowed`,
 };

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { sealInvitation } from '../../../api/system/watching.ts';
-import { MOST_ADDRESSES } from '../../../core/system/canary.ts';
+import { MAX_ADDRESSES } from '../../../core/system/canary.ts';
 import { listCanaryAddresses, openCanaryAddress, storeCanaryAddress } from '../../../models/system/canary-addresses.ts';
 import { withApiServer, type ApiServer } from '../api-server.ts';
 
@@ -127,7 +127,7 @@ test.serial('beyond the addresses that are kept none is added, and no heartbeat 
   const { api } = t.context;
   const { tenantId, owner } = await api.account();
   t.teardown(async () => void (await api.database.pool.query('DELETE FROM channels')));
-  for (let number = 0; number < MOST_ADDRESSES; number += 1) {
+  for (let number = 0; number < MAX_ADDRESSES; number += 1) {
     const address = { origin: 'command', name: String(number), url: `https://a.example/${number}` } as const;
     await storeCanaryAddress(api.database, address, { newId: api.makeId, nowMs: Date.now() });
   }

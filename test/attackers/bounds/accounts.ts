@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { serveCellRouter, type CellRouterLimits } from '../../../api/cell-router.ts';
 import { sealInvitation } from '../../../api/system/watching.ts';
 import { writeToken } from '../../../core/accounts/cells.ts';
-import { CANARY, MOST_ADDRESSES } from '../../../core/system/canary.ts';
+import { CANARY, MAX_ADDRESSES } from '../../../core/system/canary.ts';
 import { deleteUsedOnce } from '../../../models/accounts/identities.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { Browser, addProviderUser, openIdOf } from '../../api/accounts/open-id/open-id-sign-in.ts';
@@ -221,9 +221,9 @@ const ownWatch: Walker = async (t) => {
       every_seconds: 30,
     });
   };
-  t.deepEqual(await statusesOf(MOST_ADDRESSES + 1, join), thenRefused(MOST_ADDRESSES, 201, 400));
-  t.is(await numberOf(api, 'SELECT count(*) FROM channels WHERE tenant_id = $1', [CANARY.tenantId]), MOST_ADDRESSES);
-  t.is(await numberOf(api, 'SELECT count(*) FROM monitors WHERE tenant_id = $1', [tenantId]), MOST_ADDRESSES);
+  t.deepEqual(await statusesOf(MAX_ADDRESSES + 1, join), thenRefused(MAX_ADDRESSES, 201, 400));
+  t.is(await numberOf(api, 'SELECT count(*) FROM channels WHERE tenant_id = $1', [CANARY.tenantId]), MAX_ADDRESSES);
+  t.is(await numberOf(api, 'SELECT count(*) FROM monitors WHERE tenant_id = $1', [tenantId]), MAX_ADDRESSES);
   const rest = await Promise.all(Array.from({ length: 31 }, (_, no) => join(no)));
   t.true(rest.some(({ status }) => status === 429));
 };

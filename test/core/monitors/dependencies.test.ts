@@ -2,8 +2,8 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import {
   findDependencyProblems,
-  MOST_DEPENDENCIES,
-  MOST_LEVELS,
+  MAX_DEPENDENCIES,
+  MAX_LEVELS,
   sortParents,
   type Dependency,
 } from '../../../core/monitors/dependencies.ts';
@@ -48,16 +48,16 @@ test('what a monitor depended on before is replaced, and stands in the way of no
 test('a chain has ten monitors at most, counted above and below the changed one', (t) => {
   const chain = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, index) => `m${from + index}>m${from + index + 1}`);
-  t.deepEqual(problemsOf('m5', ['m6'], [...chain(1, 5), ...chain(6, MOST_LEVELS)]), []);
-  t.deepEqual(problemsOf('m5', ['m6'], [...chain(1, 5), ...chain(6, MOST_LEVELS + 1)]), [
+  t.deepEqual(problemsOf('m5', ['m6'], [...chain(1, 5), ...chain(6, MAX_LEVELS)]), []);
+  t.deepEqual(problemsOf('m5', ['m6'], [...chain(1, 5), ...chain(6, MAX_LEVELS + 1)]), [
     'depends_on must be such that no chain of dependencies has more than 10 monitors, got one of 11',
   ]);
 });
 
 test('an account has 20,000 dependencies at most', (t) => {
   const others = (count: number) => Array.from({ length: count }, (_, index) => `x${index}>y`);
-  t.deepEqual(problemsOf('a', ['b'], others(MOST_DEPENDENCIES - 1)), []);
-  t.regex(problemsOf('a', ['b'], others(MOST_DEPENDENCIES))[0] ?? '', /at most 20000 dependencies, got 20001/);
+  t.deepEqual(problemsOf('a', ['b'], others(MAX_DEPENDENCIES - 1)), []);
+  t.regex(problemsOf('a', ['b'], others(MAX_DEPENDENCIES))[0] ?? '', /at most 20000 dependencies, got 20001/);
 });
 
 test('whatever is written one after the other, what is let through has no cycle and no long chain', (t) => {
@@ -76,9 +76,9 @@ test('whatever is written one after the other, what is let through has no cycle 
         const before = stored.get(monitorId) ?? [];
         stored.set(monitorId, on);
         const levels = longestChain(stored);
-        if (problems.length === 0) t.true(levels <= MOST_LEVELS);
+        if (problems.length === 0) t.true(levels <= MAX_LEVELS);
         else {
-          t.true(levels > MOST_LEVELS);
+          t.true(levels > MAX_LEVELS);
           stored.set(monitorId, before);
         }
       }

@@ -6,7 +6,7 @@ import { type RecordedAttempt } from '../../../models/alerts/delivery-attempts.t
 import {
   findDelivery,
   listDeliveries,
-  MOST_ATTEMPTS,
+  MAX_ATTEMPTS,
   reopenDelivery,
   replayDeliveries,
 } from '../../../models/alerts/delivery-record.ts';
@@ -151,7 +151,7 @@ test('what has had all the attempts that a record holds is neither sent again no
   const channel = await addChannel();
   const id = await addDelivery(channel);
   await attempt(channel, { outcome: 'failed', error: 'gone' });
-  await database.pool.query('UPDATE deliveries SET attempts = $2 WHERE id = $1', [id, MOST_ATTEMPTS]);
+  await database.pool.query('UPDATE deliveries SET attempts = $2 WHERE id = $1', [id, MAX_ATTEMPTS]);
   t.is(await reopenDelivery(database, { tenantId: channel.tenantId, id, author: null }, LATER_MS), null);
   t.is((await replay(channel)).count, 0);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { MOST_OCCURRENCES, type WindowSettings } from '../../../core/maintenance/window.ts';
+import { MAX_OCCURRENCES, type WindowSettings } from '../../../core/maintenance/window.ts';
 import { DAY_MS } from '../../../core/time.ts';
 import { createWindow, planWindows } from '../../../models/maintenance/windows.ts';
 import { planMaintenance } from '../../../workers/maintenance/plan.ts';
@@ -55,7 +55,7 @@ test('a rule that begins after what is planned at its creation fills its account
   const { database } = runtime;
   const later = await plan(runtime, { cron: '0 * * * *', startsAt: NOW_MS / 1000 + 61 * 86_400 });
   const filled = await plan(runtime, { startsAt: NOW_MS / 1000 + 10 * 86_400 });
-  await copyOccurrences(runtime, filled, MOST_OCCURRENCES - 11);
+  await copyOccurrences(runtime, filled, MAX_OCCURRENCES - 11);
   const count = async () => {
     const { rows } = await database.pool.query<{ n: number }>(
       'SELECT count(*)::int AS n FROM maintenance_occurrences WHERE window_id = $1',

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Vote } from '../../../core/checks/verdict.ts';
-import { answerCanary, CANARY, MOST_ADDRESSES } from '../../../core/system/canary.ts';
+import { answerCanary, CANARY, MAX_ADDRESSES } from '../../../core/system/canary.ts';
 import { findTenant, listTenants } from '../../../models/accounts/tenants.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { listTenantsWithout } from '../../../models/statistics/reports.ts';
@@ -171,13 +171,13 @@ test('addresses of the environment come and go with it, those of commands stay; 
   t.true((await findMonitor(database, KEY))?.monitor.enabled);
 });
 
-test(`at most ${MOST_ADDRESSES} addresses are kept, and the log says so once`, async (t) => {
-  const urls = Array.from({ length: MOST_ADDRESSES }, (_, index) => `https://a.example/${index}`);
+test(`at most ${MAX_ADDRESSES} addresses are kept, and the log says so once`, async (t) => {
+  const urls = Array.from({ length: MAX_ADDRESSES }, (_, index) => `https://a.example/${index}`);
   const { runtime, keep, time } = await prepare(t, urls);
   const { database, newId } = runtime;
   const given = { origin: 'command', name: 'c', url: 'https://c.example/3' } as const;
   await storeCanaryAddress(database, given, { newId, nowMs: time.nowMs });
-  t.deepEqual(await keep(), { addresses: MOST_ADDRESSES });
+  t.deepEqual(await keep(), { addresses: MAX_ADDRESSES });
   await keep();
   t.is(runtime.logLines.filter(({ msg }) => msg === 'canary.too_many_addresses').length, 1);
   const more = { origin: 'command', name: 'd', url: 'https://d.example/4' } as const;
