@@ -31,7 +31,7 @@ import { PEER_PATH, createPeerRouter, getCanaryHandler } from './system/watching
 
 /**
  * Makes the HTTP application; listening is the caller's. `mount` may add routes of its own (queue board, console),
- * which count guesses with ours, before unknown paths are answered with 404.
+ * which share our throttle of failed sign-ins, before unknown paths are answered with 404.
  */
 export async function createApp(
   dependencies: ApiDependencies,

@@ -81,7 +81,8 @@ export async function readDescription(): Promise<Description> {
   return JSON.parse(made ?? (await descriptionJson(yaml))) as Description;
 }
 
-function ignoreMissing(error: unknown): null {
+/** For `catch` of a read: null where there is no such file. */
+export function ignoreMissing(error: unknown): null {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
   throw error;
 }

@@ -16,7 +16,7 @@ import type { Database } from '../models/database.ts';
 import type { BulkChange, Selected } from '../models/monitors/bulk-changes.ts';
 import type { AccountChecks } from '../models/monitors/monitor-overview.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
-import type { ChatAttempt } from '../notifications/attempt-result.ts';
+import type { ChannelAttempt } from '../notifications/attempt-result.ts';
 import type { Email } from '../notifications/email/sending.ts';
 import type { SlackAuthorization } from '../notifications/slack/authorization.ts';
 import type { TestResult, TestedWebhook } from '../notifications/webhook/sending.ts';
@@ -91,9 +91,9 @@ export type ApiDependencies = {
   /** The name of the installation's Telegram bot in the record of its updates; empty while there is none. */
   telegramBot: string;
   /** Makes one attempt at a Slack channel's webhook. */
-  sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
+  sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChannelAttempt>;
   /** Makes one attempt at an email; null while the installation has no mail server. */
-  sendEmail: ((email: Email) => Promise<ChatAttempt>) | null;
+  sendEmail: ((email: Email) => Promise<ChannelAttempt>) | null;
   /**
    * Reads a vendor's page within seconds, unless it was read within `freshMs` (ten minutes by default). It never
    * rejects because of the page. What is stored of the page counts for the tenant.

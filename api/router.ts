@@ -29,13 +29,13 @@ export function createRouter(
   for (const [path, routes] of listPaths()) {
     const route = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
     route.all(nameRoute(path));
-    for (const { id, method, handler, records = null, isUnlimited = false } of routes) {
+    for (const { id, method, handler, records = null, isConcurrencyExempt = false } of routes) {
       const operation = getOperation(description, { id, path, method });
       route[method](
         admit(operation),
         ownPage,
         body,
-        isUnlimited ? [] : concurrency,
+        isConcurrencyExempt ? [] : concurrency,
         requirePath,
         validate({ path, method }),
         records === null ? [] : nameAuthor(records, dependencies),
@@ -75,7 +75,7 @@ type NamedRoute = OperationKey & {
   id: string;
   handler: (dependencies: HandlerDependencies) => RequestHandler;
   records?: AuditAction | null;
-  isUnlimited?: true;
+  isConcurrencyExempt?: true;
 };
 
 /** Paths without parameters first: `/sessions/end-others` is no session's. */

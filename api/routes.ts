@@ -118,10 +118,10 @@ type Served<Id extends OperationId> = {
   path: keyof paths;
   handler: (dependencies: HandlerDependencies) => Handler<Id>;
   /**
-   * Marks operations that hold no connection to the database. They wait for another service, as rarely as their own
-   * limits allow, or are looked up together with others.
+   * Exempts the operation from the limit on an account's concurrent requests. It mostly waits for another service,
+   * within a rate limit of its own, or makes only short reads.
    */
-  isUnlimited?: true;
+  isConcurrencyExempt?: true;
 };
 
 /**
@@ -140,7 +140,7 @@ type Route<Id extends OperationId> = Served<Id> &
 export const ROUTES = {
   listMonitors: { method: 'get', path: '/monitors', handler: listMonitorsHandler },
   createMonitor: { method: 'post', path: '/monitors', records: 'monitor.created', handler: createMonitorHandler },
-  getMonitor: { method: 'get', path: '/monitors/{id}', isUnlimited: true, handler: getMonitorHandler },
+  getMonitor: { method: 'get', path: '/monitors/{id}', isConcurrencyExempt: true, handler: getMonitorHandler },
   updateMonitor: { method: 'patch', path: '/monitors/{id}', records: 'monitor.changed', handler: updateMonitorHandler },
   deleteMonitor: {
     method: 'delete',
@@ -195,10 +195,16 @@ export const ROUTES = {
   getWall: { method: 'get', path: '/wall', handler: getWallHandler },
   getFleet: { method: 'get', path: '/fleet', handler: getFleetHandler },
   retireRegion: { method: 'post', path: '/fleet/retirements', records: null, handler: retireRegionHandler },
-  tryMonitor: { method: 'post', path: '/trials', records: null, isUnlimited: true, handler: previewMonitorHandler },
+  tryMonitor: {
+    method: 'post',
+    path: '/trials',
+    records: null,
+    isConcurrencyExempt: true,
+    handler: previewMonitorHandler,
+  },
   listVendors: { method: 'get', path: '/vendors', handler: listVendorsHandler },
   listVendorComponents: { method: 'get', path: '/vendors/components', handler: listVendorComponentsHandler },
-  watchLive: { method: 'get', path: '/live', isUnlimited: true, handler: watchLiveHandler },
+  watchLive: { method: 'get', path: '/live', isConcurrencyExempt: true, handler: watchLiveHandler },
   startMonitorMaintenance: {
     method: 'post',
     path: '/monitors/{id}/maintenance',
@@ -311,14 +317,14 @@ export const ROUTES = {
     method: 'post',
     path: '/channels/{id}/test',
     records: null,
-    isUnlimited: true,
+    isConcurrencyExempt: true,
     handler: testChannelHandler,
   },
   resendConfirmation: {
     method: 'post',
     path: '/channels/{id}/confirmation',
     records: 'channel.confirmation_sent',
-    isUnlimited: true,
+    isConcurrencyExempt: true,
     handler: resendConfirmationHandler,
   },
   updateWebhook: {
@@ -375,7 +381,7 @@ export const ROUTES = {
     method: 'post',
     path: '/session/open-id',
     records: null,
-    isUnlimited: true,
+    isConcurrencyExempt: true,
     handler: startOpenIdHandler,
   },
   signIn: { method: 'post', path: '/session', records: 'member.signed_in', handler: signInHandler },
@@ -420,7 +426,7 @@ export const ROUTES = {
     method: 'post',
     path: '/user/identities',
     records: null,
-    isUnlimited: true,
+    isConcurrencyExempt: true,
     handler: startIdentityLinkHandler,
   },
   unlinkIdentity: {

@@ -260,7 +260,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv, required: readonly Requi
   const problems = [
     ...problemsOf(parsed.error, VARIABLES.shape, given),
     ...missingKeys(given),
-    ...missingHalf(given),
+    ...missingNeeds(given),
     ...missing(given, required),
   ];
   if (!parsed.success || problems.length > 0) throw new ConfigurationError(problems);
@@ -343,10 +343,10 @@ function missingKeys(given: Record<string, string>): Problem[] {
 }
 
 /**
- * What is of no use without another variable: half of it is a mistake that would show only with the first alert or
- * sign-in. A variable that is switched off needs nothing.
+ * Pairs of variables of which the first is useless without the second. Such a mistake would otherwise show only with
+ * the first alert or sign-in. A variable set to false needs nothing.
  */
-const HALVES: readonly [name: string, other: string, what: string][] = [
+const NEEDS: readonly [name: string, other: string, what: string][] = [
   ['SMTP_URL', 'MAIL_FROM', 'the sender of emails'],
   ['MAIL_FROM', 'SMTP_URL', 'the mail server'],
   ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'the id of this installation at the provider'],
@@ -360,9 +360,9 @@ const HALVES: readonly [name: string, other: string, what: string][] = [
   ['OIDC_ROLES', 'OIDC_ISSUER', 'the URL of the provider'],
 ];
 
-function missingHalf(given: Record<string, string>): Problem[] {
+function missingNeeds(given: Record<string, string>): Problem[] {
   const isOn = (name: string) => given[name] !== undefined && flag(given[name]) !== false;
-  return HALVES.filter(([name, other]) => isOn(name) && given[other] === undefined).map(([name, other, what]) => ({
+  return NEEDS.filter(([name, other]) => isOn(name) && given[other] === undefined).map(([name, other, what]) => ({
     name: other,
     expected: `${what}, because ${name} is set`,
     received: null,
@@ -375,14 +375,15 @@ function missing(given: Record<string, string>, required: readonly Required[]): 
     .map((name) => ({ name, expected: REQUIRED_FOR[name], received: null }));
 }
 
-/** The same for processes of a fleet: the variables they require are set. */
+/** Reads the configuration of a process of a fleet, which must have `DATABASE_URL` and `SECRET_KEYS`. */
 export function readFleetEnvironment(
   env: NodeJS.ProcessEnv,
   required: readonly Required[] = [],
 ): Environment & { databaseUrl: string; secretKeys: readonly SecretKey[] } {
   const environment = readEnvironment(env, ['DATABASE_URL', ...required]);
   const { databaseUrl: fleetDatabaseUrl, secretKeys } = environment;
-  if (fleetDatabaseUrl === null || secretKeys === null) throw new Error('A required variable was not missed');
+  if (fleetDatabaseUrl === null || secretKeys === null)
+    throw new Error('DATABASE_URL or SECRET_KEYS is missing although it was required');
   return { ...environment, databaseUrl: fleetDatabaseUrl, secretKeys };
 }
 

@@ -29,8 +29,8 @@ export const OUTCOME_OF_FAILURE = {
   unsupported: 'failed',
 } as const satisfies Record<FailureCause, AttemptOutcome>;
 
-/** What came of one attempt at a chat, beyond what a webhook's attempt can come to. */
-export type ChatAttempt = AttemptResult & {
+/** The result of one attempt at any channel; of webhooks what is added here is null. */
+export type ChannelAttempt = AttemptResult & {
   /** How long the chat's server asked to be left alone, in milliseconds; null = it did not ask. */
   retryAfterMs: number | null;
   /**
@@ -56,10 +56,10 @@ export const NOTHING_MORE = {
   channelProblem: null,
   movedTo: null,
   chatMessageId: null,
-} as const satisfies Omit<ChatAttempt, keyof AttemptResult>;
+} as const satisfies Omit<ChannelAttempt, keyof AttemptResult>;
 
 /** An attempt that could not be sent, and why. */
-export function notSent(outcome: 'retry' | 'failed', error: string): ChatAttempt {
+export function notSent(outcome: 'retry' | 'failed', error: string): ChannelAttempt {
   return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
 }
 

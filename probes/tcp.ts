@@ -1,5 +1,5 @@
 import type { PatternSearch } from '../core/checks/http/assertion-check.ts';
-import { MS_OF_WORK, measureSearch } from '../core/checks/judge.ts';
+import { WORK_PER_MS, measureSearch } from '../core/checks/judge.ts';
 import type { TcpObservation } from '../core/checks/transport/observation.ts';
 import { readExpectedBytes, readPayload, type AnswerExpectation } from '../core/checks/transport/payload.ts';
 import { NO_TIMINGS } from '../core/checks/verdict.ts';
@@ -16,7 +16,7 @@ const MAX_BYTES = 4096;
 // all, and the largest patterns take 0.2 ms for a character, on the event loop. What is not searched on arrival is
 // left to the verdict, which sees the whole answer.
 const MAX_SEARCHED_CHARACTERS = 8 * 1024;
-const MAX_SEARCHING_WORK = 2 * MS_OF_WORK;
+const MAX_SEARCHING_WORK = 2 * WORK_PER_MS;
 
 /**
  * Collects an answer piece by piece until it has what is expected or is as long as may be. A character that is split

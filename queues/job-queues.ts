@@ -151,7 +151,7 @@ export class JobQueues {
    * before, which are made again from their rows or run at once, and those that are over, whose names the ticks of the
    * same moments need. Schedulers are for `reconcileSchedules`.
    */
-  async forgetTime(regions: Regions): Promise<void> {
+  async clearAfterClockSetBack(regions: Regions): Promise<void> {
     await this.#backend.freeLocks(Date.now());
     for (const region of regions.values()) {
       const queue = this.checkQueue(region);

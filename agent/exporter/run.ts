@@ -1,6 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { MS_OF_WORK, measureSearch } from '../../core/checks/judge.ts';
+import { WORK_PER_MS, measureSearch } from '../../core/checks/judge.ts';
 import { JUDGING_BUDGET_MS } from '../../core/checks/judging.ts';
 import { labelValue, writeHead, writeSample } from '../../core/statistics/prometheus-metrics.ts';
 import type { Guard } from '../../net/address-guard.ts';
@@ -20,7 +20,7 @@ const MAX_LINES = 200;
 const MAX_LINE_CHARACTERS = 1000;
 
 /** The patterns of a probe, its body's excepted, have this much work together. */
-const MAX_WORK = JUDGING_BUDGET_MS * MS_OF_WORK;
+const MAX_WORK = JUDGING_BUDGET_MS * WORK_PER_MS;
 
 /** One probe under way: its target, its deadline, and what it has found so far. */
 export class ProbeRun {

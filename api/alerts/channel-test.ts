@@ -22,7 +22,7 @@ import {
   NO_TELEGRAM,
   SEALED_WEBHOOK,
   notSent,
-  type ChatAttempt,
+  type ChannelAttempt,
 } from '../../notifications/attempt-result.ts';
 import { buildEmail } from '../../notifications/email/alert.ts';
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
@@ -173,7 +173,7 @@ async function testChat({ sendTestMessage }: Parts<'sendTestMessage'>, channel: 
   return result;
 }
 
-type Send = (connection: string, message: ChatMessage) => Promise<ChatAttempt>;
+type Send = (connection: string, message: ChatMessage) => Promise<ChannelAttempt>;
 
 export type ChatTestDependencies = {
   database: Database;
@@ -184,7 +184,7 @@ export type ChatTestDependencies = {
   /** Takes the address in clear. */
   sendSlack: Send;
   /** Null while the installation has no mail server. */
-  sendEmail: ((email: Email) => Promise<ChatAttempt>) | null;
+  sendEmail: ((email: Email) => Promise<ChannelAttempt>) | null;
   now: () => number;
   newId: (prefix: IdPrefix) => string;
   logger: AbsenceLine['log'];
@@ -216,7 +216,7 @@ async function sendTo(
   { id, type }: Channel,
   { connection, message }: { connection: string; message: ChatMessage },
   { database, publicUrl, newId, sendTelegram, sendSlack, sendEmail }: ChatTestDependencies,
-): Promise<ChatAttempt> {
+): Promise<ChannelAttempt> {
   if (type === 'email') {
     if (sendEmail === null) return notSent('failed', NO_EMAIL);
     const unsubscribeUrl = buildUnsubscribeLink(id, publicUrl, database.secrets.seal);

@@ -45,7 +45,7 @@ const requireJson: RequestHandler = (request, _response, next) => {
 };
 
 /**
- * RFC 8259, 8.1. Bytes that are no text would be stored as the mark that stands for them, and two different bodies as
+ * RFC 8259, 8.1. Bytes that are no text would be stored as replacement characters (U+FFFD), and two different bodies as
  * the same.
  */
 function requireUtf8(_request: IncomingMessage, _response: unknown, body: Buffer): void {

@@ -50,11 +50,11 @@ export function createValidation(description: Description): Validation {
   // Operations come to it one by one and refer to nothing. It would read a document with paths once more for each.
   const document = { openapi: description.openapi, paths: {}, components: {} };
   const validator = new RequestValidator(document as never, OPTIONS.request);
-  return (operation) => [holdAgainst(validator, { ...operation, description }), checkBody(description, operation)];
+  return (operation) => [validateRequest(validator, { ...operation, description }), checkBody(description, operation)];
 }
 
 /** Lets a request through that is as described. */
-function holdAgainst(
+function validateRequest(
   validator: RequestValidator,
   operation: OperationKey & { description: Description },
 ): RequestHandler {

@@ -105,7 +105,7 @@ async function storePatch(
     );
     const change = { settings, secrets, agentIds: agentSources, parents };
     const stored = await acceptParents(
-      updateMonitor({ database, run, author, nowMs, holdsRechecks: true }, locked, change),
+      updateMonitor({ database, run, author, nowMs, defersRechecks: true }, locked, change),
     );
     await beforeCommit?.(run);
     return stored;
@@ -139,7 +139,7 @@ export async function switchMonitor(
   const change = enabled ? resumeMonitor : pauseMonitor;
   const stored = await change(dependencies.database, {
     ...keyOf(request, dependencies.now()),
-    holdsRechecks: true,
+    defersRechecks: true,
   });
   if (stored === null) throw notFound('monitor', request.monitorId);
   await announceMonitor(dependencies, stored);
@@ -169,9 +169,9 @@ export async function checkMonitor(
   await rateLimits.take('accountCheck', tenantId);
   const nowMs = now();
   const monitor = (await findMonitor(database, { tenantId, id }))?.monitor;
-  // Else a change and a request after it would contact any address at once.
-  const mayChangeState = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEW_FOR_MS;
-  if (mayChangeState) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'earlyCheck', tenantId);
+  // Otherwise a change followed by a request could contact any address at once.
+  const isNew = monitor !== undefined && nowMs - monitor.updatedAt * 1000 < NEW_FOR_MS;
+  if (isNew) await rateLimits.takeFor(`${id} ${monitor.checksVersion}`, 'earlyCheck', tenantId);
   const requested = await requestCheck(database, keyOf(request, nowMs));
   if (requested === null) throw notFound('monitor', id);
   if (requested.sources.length === 0) throw conflict(whyNot(requested));

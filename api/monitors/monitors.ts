@@ -101,7 +101,7 @@ export function createMonitorHandler(
           agentIds: agentSources,
           parents,
           nowMs: now(),
-          holdsRechecks: true,
+          defersRechecks: true,
         },
         config.planCountLimits ? monitors : null,
       ),

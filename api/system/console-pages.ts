@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import type { Request, RequestHandler, Response } from 'express';
 import { methodNotAllowed } from '../api-error.ts';
+import { ignoreMissing } from '../description.ts';
 import { sendPlainPage } from './plain-page.ts';
 
 /** How a file can go over the line, the shortest first; '' = as it is. */
@@ -20,9 +21,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 };
-
-/** Of the build's own: no page asks for them. */
-const INTERNAL = new Set(['stamp', 'paths.json', 'manifest.json']);
 
 /** A file of the console with the forms that it can be sent in. */
 type ConsoleFile = { type: string; etag: string; forms: ReadonlyMap<(typeof CODINGS)[number]['name'], Buffer> };
@@ -44,8 +42,12 @@ export async function readConsole(folder: string, basePath: string): Promise<Con
   const names = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replaceAll('\\', '/').replace(/^\/?/, '/'));
-  const plain = names.filter((name) => TYPES[extname(name)] !== undefined && !INTERNAL.has(name.slice(1)));
-  const files = new Map(await Promise.all(plain.map(async (name) => [name, await readForms(folder, name)] as const)));
+  // Of what the build made for itself the type is not among them: no page asks for it.
+  const read = names.flatMap((name) => {
+    const type = TYPES[extname(name)];
+    return type === undefined ? [] : readForms(folder, { name, type });
+  });
+  const files = new Map(await Promise.all(read));
   const index = files.get('/index.html');
   if (index === undefined) throw new Error(`${folder} has no index.html: run npm run console`);
   files.delete('/index.html');
@@ -69,13 +71,16 @@ async function locate({ type, forms }: ConsoleFile, basePath: string): Promise<C
   );
 }
 
-async function readForms(folder: string, name: string): Promise<ConsoleFile> {
+async function readForms(
+  folder: string,
+  { name, type }: { name: string; type: string },
+): Promise<[name: string, file: ConsoleFile]> {
   const forms = new Map<(typeof CODINGS)[number]['name'], Buffer>();
   for (const coding of CODINGS) {
     const bytes = await readFile(join(folder, `${name}${coding.suffix}`)).catch(ignoreMissing);
     if (bytes !== null) forms.set(coding.name, bytes);
   }
-  return fileOf(TYPES[extname(name)] ?? 'application/octet-stream', forms);
+  return [name, fileOf(type, forms)];
 }
 
 function fileOf(type: string, forms: ConsoleFile['forms']): ConsoleFile {
@@ -84,11 +89,6 @@ function fileOf(type: string, forms: ConsoleFile['forms']): ConsoleFile {
     .digest('base64url')
     .slice(0, 22);
   return { type, etag, forms };
-}
-
-function ignoreMissing(error: unknown): null {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-  throw error;
 }
 
 /**
@@ -110,8 +110,8 @@ const CONTENT_SECURITY_POLICY = [
 /** Files below it have their content's hash in their names. */
 const HASHED = '/assets/';
 
-/** Paths of machines: a browser that opens one gets what a machine gets. */
-const OF_MACHINES = /^\/(?:v1|agent|ping|queues|telegram|connect|healthz|readyz|metrics|openapi\.json)(?:\/|$)/;
+/** Paths for programs: a browser that opens one gets the same answer. */
+const API_PATHS = /^\/(?:v1|agent|ping|queues|telegram|connect|healthz|readyz|metrics|openapi\.json)(?:\/|$)/;
 
 /**
  * Serves the console: its files, and its page at every address of a page. A browser that goes anywhere else gets the
@@ -129,7 +129,7 @@ export function consolePages(built: ConsoleFiles | null, basePath: string): Requ
       return next();
     }
     if (file !== undefined) return sendFile(file, { request, response, isForever: path.startsWith(HASHED) });
-    if (!isKnown && (OF_MACHINES.test(path) || request.headers.accept?.includes('text/html') !== true)) return next();
+    if (!isKnown && (API_PATHS.test(path) || request.headers.accept?.includes('text/html') !== true)) return next();
     if (built === null) return sendMissing(response, basePath);
     response.status(isKnown ? 200 : 404).set('Content-Security-Policy', CONTENT_SECURITY_POLICY);
     return sendFile(built.index, { request, response, isForever: false });

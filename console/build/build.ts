@@ -9,28 +9,6 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { PATHS } from '../paths.ts';
 
-type Chunk = { file: string; isEntry?: boolean; imports?: string[]; css?: string[] };
-
-/** Pages that a first visit can show: the sign-in page, or the overview for users with a session. */
-const FIRST_PAGES = ['pages/sign-in.tsx', 'pages/overview.tsx'];
-
-/**
- * Lists the files that a first visit loads. They are the HTML page, its styles, all static imports and the first pages.
- */
-async function listFirstLoad(folder: string, files: readonly FileSize[]): Promise<FileSize[]> {
-  const manifest: Record<string, Chunk> = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
-  const wanted = new Set(['index.html', 'early.js', 'favicon.svg']);
-  const visit = (name: string): void => {
-    const chunk = manifest[name];
-    if (chunk === undefined || wanted.has(chunk.file)) return;
-    for (const file of [chunk.file, ...(chunk.css ?? [])]) wanted.add(file);
-    chunk.imports?.forEach(visit);
-  };
-  for (const [name, { isEntry }] of Object.entries(manifest)) if (isEntry) visit(name);
-  FIRST_PAGES.forEach(visit);
-  return files.filter(({ path }) => wanted.has(path));
-}
-
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const CONSOLE = join(ROOT, 'console');
@@ -52,7 +30,7 @@ type Built = { files: readonly FileSize[]; firstLoad: readonly FileSize[] };
 export async function buildConsole(): Promise<Built | null> {
   const bundle = await loadBundler();
   if (bundle === null) return null;
-  const stamp = stampSources();
+  const stamp = hashSources();
   const outDir = await mkdtemp(join(CONSOLE, '.dist-'));
   try {
     // The server may run as another user.
@@ -70,6 +48,28 @@ export async function buildConsole(): Promise<Built | null> {
   } finally {
     await rm(outDir, { recursive: true, force: true });
   }
+}
+
+type Chunk = { file: string; isEntry?: boolean; imports?: string[]; css?: string[] };
+
+/** Pages that a first visit can show: the sign-in page, or the overview for users with a session. */
+const FIRST_PAGES = ['pages/sign-in.tsx', 'pages/overview.tsx'];
+
+/**
+ * Lists the files that a first visit loads. They are the HTML page, its styles, all static imports and the first pages.
+ */
+async function listFirstLoad(folder: string, files: readonly FileSize[]): Promise<FileSize[]> {
+  const manifest: Record<string, Chunk> = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8'));
+  const wanted = new Set(['index.html', 'early.js', 'favicon.svg']);
+  const visit = (name: string): void => {
+    const chunk = manifest[name];
+    if (chunk === undefined || wanted.has(chunk.file)) return;
+    for (const file of [chunk.file, ...(chunk.css ?? [])]) wanted.add(file);
+    chunk.imports?.forEach(visit);
+  };
+  for (const [name, { isEntry }] of Object.entries(manifest)) if (isEntry) visit(name);
+  FIRST_PAGES.forEach(visit);
+  return files.filter(({ path }) => wanted.has(path));
 }
 
 /** Loads the bundler and its plug-in; null if either is missing, since their platform binaries are optional. */
@@ -121,7 +121,7 @@ function ignoreMissing(error: unknown): void {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }
 
-const COMPRESSIBLE = /\.(js|css|html|svg|json)$/;
+const COMPRESSIBLE = /\.(js|css|html|svg)$/;
 
 /** Sizes of a file in bytes, plain and compressed. */
 type FileSize = { path: string; bytes: number; gzip: number; brotli: number };
@@ -167,11 +167,11 @@ const MADE = ['console/dist/**', 'console/.dist-*/**'];
 /** Whether the console was built from the present sources. */
 export async function isConsoleBuilt(): Promise<boolean> {
   const built = await readFile(join(DIST, 'stamp'), 'utf8').catch(() => null);
-  return built === stampSources();
+  return built === hashSources();
 }
 
 /** Returns a hash of all sources of the console. Every start makes one: read one by one they take half the time. */
-function stampSources(): string {
+function hashSources(): string {
   const paths = globSync(SOURCES, { cwd: ROOT, exclude: MADE });
   const hash = createHash('sha256');
   for (const path of paths.toSorted())

@@ -78,7 +78,7 @@ function judgeOther({ target, observation, search }: ObservedCheck): Judgement {
 }
 
 /** Work is counted in units of 0.1 us, what the worst input takes of each kind. */
-export const MS_OF_WORK = 10_000;
+export const WORK_PER_MS = 10_000;
 
 /** A step of a pattern on a character of a text. */
 const PER_STEP = 1;
@@ -106,7 +106,7 @@ const PER_COMPONENT_PAIR = 3;
  * The most work that judging an observation can be, as far as it is worth knowing: beyond `enough` it is not counted
  * to the end.
  */
-export function measureJudging(target: CheckTarget, observation: Observation, enough = MS_OF_WORK): number {
+export function measureJudging(target: CheckTarget, observation: Observation, enough = WORK_PER_MS): number {
   switch (observation.type) {
     case 'http':
       return reachesConditions(target, observation)

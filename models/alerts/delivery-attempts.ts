@@ -41,7 +41,7 @@ export type ClaimedAttempt = {
   chatMessageId: number | null;
   /** Whether it is an alert that waited, such as for the end of maintenance, and was not released yet. */
   isHeld: boolean;
-  /** Whether it waited, and its monitor depends on others that alerts wait for, or it says what is behind its own. */
+  /** Whether it was held and may still belong in the message of a parent monitor. */
   isBehind: boolean;
   /** The number of its monitor where alerts wait for that, or came in its message (D-530), or it says so; else null. */
   parentNo: number | null;
@@ -156,9 +156,11 @@ export async function claimDeliveries(
  */
 async function fillOrDrop(database: Database, rows: readonly RequestedRow[], nowMs: number): Promise<RequestedRow[]> {
   const filled: RequestedRow[] = [];
+  const drop = ({ deliveryId, attempt }: { deliveryId: string; attempt: number }) =>
+    supersedeClaimed(runOn(database.pool), { deliveryId, attempt, nowMs });
   for (const row of rows) {
     if (row.endsUnsent === true) {
-      await supersedeClaimed(runOn(database.pool), { deliveryId: row.deliveryId, attempt: row.attempt, nowMs });
+      await drop(row);
       continue;
     }
     const isSentAgain = row.deliveryId !== null && row.attemptsBefore > 0 && row.channelType !== 'webhook';
@@ -168,7 +170,7 @@ async function fillOrDrop(database: Database, rows: readonly RequestedRow[], now
     }
     const message = await readSummary(database, row, row.message);
     if (message.monitors > 0) filled.push({ ...row, message });
-    else await supersedeClaimed(runOn(database.pool), { deliveryId: row.deliveryId, attempt: row.attempt, nowMs });
+    else await drop(row);
   }
   return filled;
 }

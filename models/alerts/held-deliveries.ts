@@ -50,8 +50,9 @@ const OWN = `own AS MATERIALIZED (
      )`;
 
 /**
- * SQL: what holds a delivery `d` at a moment: the maintenance or mute of its monitor that ends last. Columns: `reason`, `until_ms` and `occurrence_no`. What it waited for may have been ended early while a shorter one
- * goes on, and others may have begun since.
+ * SQL: what holds a delivery `d` at a moment: the maintenance or mute of its monitor that ends last. Columns: `reason`,
+ * `until_ms` and `occurrence_no`. What it waited for may have been ended early while a shorter one goes on, and others
+ * may have begun since.
  */
 const otherHold = (now: string) => `(
   SELECT 'mute' AS reason, u.muted_until AS until_ms, NULL::bigint AS occurrence_no FROM monitor_mutes u

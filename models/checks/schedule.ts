@@ -16,7 +16,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
 /**
  * Where a monitor shall stand: every agent that watches it, and whether they check it now. `isChanged`: there is
  * something to be seen (the monitor is new or resumed, its checks are others), so that its agents check without waiting
- * for their next tick. `holdsRechecks`: these rechecks are named in the change and not planned yet.
+ * for their next tick. `defersRechecks`: these rechecks are named in the change and not planned yet.
  */
 export type MonitorSchedule = {
   monitorNo: number;
@@ -24,7 +24,7 @@ export type MonitorSchedule = {
   intervalSeconds: number;
   scheduled: boolean;
   isChanged: boolean;
-  holdsRechecks?: boolean;
+  defersRechecks?: boolean;
   nowMs: number;
 };
 
@@ -83,7 +83,7 @@ export async function scheduleMonitor(run: Run, wanted: MonitorSchedule): Promis
                  look_at = CASE WHEN excluded.phase IS NOT NULL THEN coalesce(excluded.look_at,
                    monitor_sources.look_at) END`,
       },
-      [monitorNo, agentNo, intervalSeconds, slot, isRechecked && wanted.holdsRechecks !== true ? wanted.nowMs : null],
+      [monitorNo, agentNo, intervalSeconds, slot, isRechecked && wanted.defersRechecks !== true ? wanted.nowMs : null],
     );
   }
   return withoutMoves(change);

@@ -5,7 +5,7 @@ import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { INCIDENT_COLUMNS, type ListedIncident } from './history.ts';
 
-/** A note at an incident; `author` is the name of the token. */
+/** A note at an incident; `author` is the name of the user or token that wrote it. */
 export type IncidentNote = { id: string; author: string; text: string; createdAtMs: number };
 
 type Key = { tenantId: string; id: string };
@@ -38,7 +38,7 @@ export async function addIncidentNote(
     const incident = await lockIncident(run, key);
     if (incident === null) return { outcome: 'unknown_incident' };
     if (!(await insertNote(run, key, note))) return { outcome: 'full' };
-    await recordIncident(run, author, { key, incident, changes: { note: [null, note.text] } });
+    await auditIncident(run, author, { key, incident, changes: { note: [null, note.text] } });
     return { outcome: 'added', note };
   });
 }
@@ -51,22 +51,22 @@ export async function deleteIncidentNote(
 ): Promise<boolean> {
   return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
+    if (incident === null) return false;
     const [deleted] = await run<{ text: string }>(
-      'DELETE FROM incident_notes WHERE id = $3 AND incident_id = (SELECT id FROM incidents WHERE id = $1 AND ' +
-        'tenant_id = $2) RETURNING text',
-      [key.id, key.tenantId, noteId],
+      'DELETE FROM incident_notes WHERE id = $2 AND incident_id = $1 RETURNING text',
+      [key.id, noteId],
     );
-    if (incident === null || deleted === undefined) return false;
+    if (deleted === undefined) return false;
     await notifyChange(run, { ...key, kind: 'incident' });
-    await recordIncident(run, author, { key, incident, changes: { note: [deleted.text, null] } });
+    await auditIncident(run, author, { key, incident, changes: { note: [deleted.text, null] } });
     return true;
   });
 }
 
 /**
- * Acknowledges a tenant's incident, in whatever state it is, and returns it; the first one
- * stays. A note goes with it, but not the same text of the same author again, so that a request may be sent twice. Null
- * where the tenant has no such incident; `full` where the note finds no room, and nothing is changed.
+ * Acknowledges a tenant's incident, in whatever state it is, and returns it; the first one stays. A note goes with it,
+ * but not the same text of the same author again, so that a request may be sent twice. Null where the tenant has no
+ * such incident; `full` where the note finds no room, and nothing is changed.
  */
 export async function acknowledgeIncident(
   database: Database,
@@ -76,15 +76,15 @@ export async function acknowledgeIncident(
   return await inTransaction(database, async (run) => {
     const incident = await lockIncident(run, key);
     if (incident === null) return null;
-    const isNewNote = by.note !== null && !(await hasNote(run, key.id, by.note));
-    if (isNewNote && by.note !== null && !(await insertNote(run, key, by.note))) return 'full';
+    const note = by.note !== null && !(await hasNote(run, key.id, by.note)) ? by.note : null;
+    if (note !== null && !(await insertNote(run, key, note))) return 'full';
     const isFirst = incident.acknowledgedAtMs === null;
-    await recordIncident(run, author, {
+    await auditIncident(run, author, {
       key,
       incident,
       changes: {
         ...(isFirst && { acknowledged_by: [null, by.name] }),
-        ...(isNewNote && { note: [null, by.note?.text] }),
+        ...(note !== null && { note: [null, note.text] }),
       },
     });
     if (!isFirst) return incident;
@@ -106,7 +106,7 @@ export async function unacknowledgeIncident(
     const incident = await lockIncident(run, key);
     if (incident === null || incident.acknowledgedAtMs === null) return incident;
     await run('UPDATE incidents SET acknowledged_at = NULL, acknowledged_by = NULL WHERE id = $1', [key.id]);
-    await recordIncident(run, author, {
+    await auditIncident(run, author, {
       key,
       incident,
       changes: { acknowledged_by: [incident.acknowledgedBy, null] },
@@ -115,7 +115,7 @@ export async function unacknowledgeIncident(
   });
 }
 
-async function recordIncident(
+async function auditIncident(
   run: Run,
   author: Author | null,
   { key, incident, changes }: { key: Key; incident: ListedIncident; changes: FieldChanges },

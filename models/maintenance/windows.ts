@@ -7,7 +7,7 @@ import {
   type Occurrence,
   type WindowSettings,
 } from '../../core/maintenance/window.ts';
-import { DAY_MS } from '../../core/time.ts';
+import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
@@ -60,7 +60,7 @@ export async function createWindow(
   const { id, tenantId, key } = window;
   return await inTransaction(database, async (run) => {
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-    const before = key === null ? null : await readWindow(run, { tenantId, key }, nowMs);
+    const before = key === null ? null : await selectWindow(run, { tenantId, key }, nowMs);
     if (before !== null) return { window: before, isNew: false };
     await run(
       `INSERT INTO maintenance_windows (id, tenant_id, key, name, description, all_monitors, monitor_ids, tags,
@@ -151,10 +151,10 @@ async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<v
 
 /** One window of a tenant; null when the tenant has no such window. */
 export async function findWindow(database: Database, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
-  return await readWindow(runOn(database.pool), key, nowMs);
+  return await selectWindow(runOn(database.pool), key, nowMs);
 }
 
-async function readWindow(
+async function selectWindow(
   run: Run,
   { tenantId, ...one }: { tenantId: string } & ({ id: string } | { key: string }),
   nowMs: number,
@@ -169,7 +169,7 @@ async function readWindow(
 }
 
 async function readStored(run: Run, key: Key, nowMs: number): Promise<MaintenanceWindow> {
-  const window = await readWindow(run, key, nowMs);
+  const window = await selectWindow(run, key, nowMs);
   if (window === null) throw new Error(`Maintenance window ${key.id} is gone in the middle of its own transaction`);
   return window;
 }
@@ -230,11 +230,11 @@ export async function updateWindow(
         `maintenance window ${id} has begun, so that its times stay: end or extend it, or create another`,
       );
     await run(
-      `UPDATE maintenance_windows SET name = $3, description = $4, all_monitors = $6, monitor_ids = ${OWN_MONITORS},
-         tags = $8, local_start = $9, timezone = $10, starts_at = $11, duration_seconds = $12, cron = $13, rrule = $14,
-         alerts = $15, sla = $16, settle_seconds = $17, updated_at = $5
+      `UPDATE maintenance_windows SET updated_at = $3, name = $4, description = $5, all_monitors = $6,
+         monitor_ids = ${OWN_MONITORS}, tags = $8, local_start = $9, timezone = $10, starts_at = $11,
+         duration_seconds = $12, cron = $13, rrule = $14, alerts = $15, sla = $16, settle_seconds = $17
        WHERE id = $1 AND tenant_id = $2`,
-      [id, tenantId, settings.name, settings.description, Math.floor(nowMs / 1000), ...valuesOf(settings).slice(2)],
+      [id, tenantId, toUnixSeconds(nowMs), ...valuesOf(settings)],
     );
     const replaced = await run<{ startsAtMs: number; isSkipped: boolean }>(
       `DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2
@@ -288,7 +288,7 @@ export async function moveEnd(
       throw new WindowConflict(`maintenance window ${id} is not in progress, so that it has no end to move`);
     const endsAtMs = endOf(window.current);
     const released = await endOccurrences(run, { windowId: id, endsAtMs, nowMs });
-    await run('UPDATE maintenance_windows SET updated_at = $2 WHERE id = $1', [id, Math.floor(nowMs / 1000)]);
+    await run('UPDATE maintenance_windows SET updated_at = $2 WHERE id = $1', [id, toUnixSeconds(nowMs)]);
     await notifyChange(run, { tenantId, kind: 'maintenance', id });
     const [before, after] = [window.current.endsAtMs, endsAtMs].map((ms) => Math.floor(ms / 1000));
     const moved = await readStored(run, { tenantId, id }, nowMs);
@@ -367,7 +367,7 @@ export async function deleteWindow(
 
 async function lockWindow(run: Run, key: Key, nowMs: number): Promise<MaintenanceWindow | null> {
   await run('SELECT FROM maintenance_windows WHERE id = $1 AND tenant_id = $2 FOR UPDATE', [key.id, key.tenantId]);
-  return await readWindow(run, key, nowMs);
+  return await selectWindow(run, key, nowMs);
 }
 
 /** Windows whose occurrences are made in one transaction. */

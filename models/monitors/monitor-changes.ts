@@ -33,10 +33,14 @@ import type { MonitorKey } from './monitors.ts';
 export type BeforeCommit = (run: Run) => Promise<void>;
 
 /**
- * The monitor to change, and when. With `holdsRechecks`, the caller plans the rechecks after the commit; otherwise they
- * are planned with the change.
+ * The monitor to change, and when. With `defersRechecks`, the caller plans the rechecks after the commit; otherwise
+ * they are planned with the change.
  */
-export type ChangeKey = MonitorKey & { nowMs: number; holdsRechecks?: boolean; beforeCommit?: BeforeCommit } & Authored;
+export type ChangeKey = MonitorKey & {
+  nowMs: number;
+  defersRechecks?: boolean;
+  beforeCommit?: BeforeCommit;
+} & Authored;
 
 /** A monitor to store; `agentIds` are its sources, already checked to be visible to the tenant. */
 export type NewMonitor = ChangeKey & {
@@ -76,7 +80,7 @@ export class DependencyRefusal extends Error {
  */
 export async function createMonitor(
   database: Database,
-  { id, tenantId, settings, secrets, agentIds, parents = [], nowMs, holdsRechecks, author }: NewMonitor,
+  { id, tenantId, settings, secrets, agentIds, parents = [], nowMs, defersRechecks, author }: NewMonitor,
   limit: number | null,
 ): Promise<StoredMonitor | null> {
   return await inTransaction(database, async (run, client) => {
@@ -103,20 +107,20 @@ export async function createMonitor(
     );
     const monitor = monitorOf(record.get({ plain: true }));
     if (parents.length > 0) await storeParents(run, { monitor, parents });
-    await recordMonitor(run, author, {
+    await auditMonitor(run, author, {
       monitor,
       before: NOTHING,
       after: monitorFields(monitor, { agentIds, parents }, secrets),
     });
     return {
       monitor,
-      schedule: await scheduleChecks(run, { monitor, agentIds, isChanged: true, nowMs, holdsRechecks }),
+      schedule: await scheduleChecks(run, { monitor, agentIds, isChanged: true, nowMs, defersRechecks }),
     };
   });
 }
 
-/** Where a monitor is changed, and by whom; `holdsRechecks` as in `ChangeKey`. */
-type UpdateParts = { database: Database; run: Run; nowMs: number; holdsRechecks?: boolean } & Authored;
+/** Where a monitor is changed, and by whom; `defersRechecks` as in `ChangeKey`. */
+type UpdateParts = { database: Database; run: Run; nowMs: number; defersRechecks?: boolean } & Authored;
 
 /** A monitor that is locked until the transaction ends: what it is, and the row to write its change to. */
 export type LockedMonitor = WholeMonitor & { row: MonitorColumns };
@@ -132,7 +136,7 @@ export async function lockMonitor(database: Database, run: Run, key: MonitorKey)
  * (D-07). A change of what is measured clears the sources' streaks (D-43). Throws `DependencyRefusal`.
  */
 export async function updateMonitor(
-  { database, run, author, nowMs, holdsRechecks }: UpdateParts,
+  { database, run, author, nowMs, defersRechecks }: UpdateParts,
   locked: LockedMonitor,
   change: MonitorChange,
 ): Promise<StoredMonitor> {
@@ -153,18 +157,18 @@ export async function updateMonitor(
     const parentIds = locked.parents.flatMap(({ id }) => (kept.has(id) ? [] : [id]));
     await awaitOwnResults(run, { parentIds, monitorId: monitor.id }, nowMs);
   }
-  await recordMonitor(run, author, {
+  await auditMonitor(run, author, {
     monitor,
     before: monitorFields(current, locked, secrets),
     after: monitorFields(monitor, { agentIds: change.agentIds, parents }, change.secrets),
   });
   const isChanged = checksVersion > current.checksVersion;
-  if (!isChanged && standsWhere({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds }))
+  if (!isChanged && keepsSchedule({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds }))
     return { monitor, schedule: noScheduleChange() };
   const { agentIds: sources } = change;
   return {
     monitor,
-    schedule: await scheduleChecks(run, { monitor, agentIds: sources, isChanged, nowMs, holdsRechecks }),
+    schedule: await scheduleChecks(run, { monitor, agentIds: sources, isChanged, nowMs, defersRechecks }),
   };
 }
 
@@ -196,7 +200,7 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
     const { row } = locked;
     const monitor = monitorOf(row);
     // A monitor whose secrets cannot be opened any more can be deleted: its secrets are not read.
-    await recordMonitor(run, key.author, {
+    await auditMonitor(run, key.author, {
       monitor,
       before: { fields: monitorFields(monitor, locked, {}).fields },
       after: NOTHING,
@@ -220,8 +224,8 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
 }
 
 /**
- * Runs separately, before the vendor is locked: dependents and vendor in one transaction would lock monitors in a
- * different order than the evaluator.
+ * Removes a vendor that is about to be deleted from the dependencies of other monitors. In a transaction of its own:
+ * dependents and vendor in one transaction would lock monitors in a different order than the evaluator.
  */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
   await inTransaction(database, (run) =>
@@ -263,7 +267,7 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);
-    await recordMonitor(run, key.author, {
+    await auditMonitor(run, key.author, {
       monitor,
       before: monitorFields(before, locked, {}),
       after: monitorFields(monitor, locked, {}),
@@ -282,7 +286,7 @@ async function storeParents(
   if (problems.length > 0) throw new DependencyRefusal(problems);
 }
 
-async function recordMonitor(
+async function auditMonitor(
   run: Run,
   author: Author | null,
   { monitor: { id, tenantId, name }, before, after }: { monitor: Monitor; before: Compared; after: Compared },
@@ -298,8 +302,8 @@ type LockedRow = { row: MonitorColumns; agentIds: string[]; parents: Parent[] };
 
 /**
  * Locks the sources first and then the monitor, in one statement: the evaluator's order, so that the two never wait for
- * each other. The monitor is read as it is after any wait; its sources, of which whom we waited for may have made
- * others, only by a statement that begins after it. Gives the agents of those, and the monitors that it depends on.
+ * each other. The monitor is read as it is after any wait. Its sources may have been replaced by whoever we waited for,
+ * so a second statement reads them. Returns their agents, and the monitors that it depends on.
  */
 async function lockRow(run: Run, key: MonitorKey): Promise<LockedRow | null> {
   const [row] = await run<MonitorColumns>(
@@ -345,12 +349,12 @@ type ScheduledMonitor = {
   agentIds: readonly string[];
   isChanged: boolean;
   nowMs: number;
-  holdsRechecks?: boolean | undefined;
+  defersRechecks?: boolean | undefined;
 };
 
 async function scheduleChecks(
   run: Run,
-  { monitor, agentIds, isChanged, nowMs, holdsRechecks = false }: ScheduledMonitor,
+  { monitor, agentIds, isChanged, nowMs, defersRechecks = false }: ScheduledMonitor,
 ): Promise<ScheduleChange> {
   await updateHeartbeat(run, monitor, nowMs);
   // A monitor that no agent checks has the service itself as its only source.
@@ -365,7 +369,7 @@ async function scheduleChecks(
     intervalSeconds: monitor.intervalSeconds,
     scheduled: isScheduled(monitor),
     isChanged,
-    holdsRechecks,
+    defersRechecks,
     nowMs,
   });
 }
@@ -374,7 +378,7 @@ async function scheduleChecks(
  * Whether a monitor is checked by the same agents at the same interval as before. A heartbeat's schedule is its
  * deadline, which has more to it.
  */
-function standsWhere(
+function keepsSchedule(
   now: { monitor: Monitor; agentIds: readonly string[] },
   before: { monitor: Monitor; agentIds: readonly string[] },
 ): boolean {

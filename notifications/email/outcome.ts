@@ -1,4 +1,4 @@
-import { excerptAnswer, NOTHING_MORE, type ChatAttempt } from '../attempt-result.ts';
+import { excerptAnswer, NOTHING_MORE, type ChannelAttempt } from '../attempt-result.ts';
 
 /**
  * What is wrong with the mail server itself, which its operator can mend. `unreachable`: no connection, no TLS, or no
@@ -8,7 +8,7 @@ export const MAIL_TROUBLES = ['unreachable', 'refused', 'busy'] as const;
 export type MailTrouble = (typeof MAIL_TROUBLES)[number];
 
 /** What an attempt came to, and what it says of the mail server; null = nothing. */
-export type MailOutcome = { attempt: Omit<ChatAttempt, 'durationMs'>; trouble: MailTrouble | null };
+export type MailOutcome = { attempt: Omit<ChannelAttempt, 'durationMs'>; trouble: MailTrouble | null };
 
 /** What nodemailer says of a failed exchange. */
 export type SmtpFailure = { code?: string; command?: string; responseCode?: number; response?: string };
@@ -86,6 +86,6 @@ function gone(statusCode: number, response: string): MailOutcome {
   };
 }
 
-function made(response: string): Pick<ChatAttempt, 'response' | keyof typeof NOTHING_MORE> {
+function made(response: string): Pick<ChannelAttempt, 'response' | keyof typeof NOTHING_MORE> {
   return { ...NOTHING_MORE, response: response === '' ? null : excerptAnswer(Buffer.from(response)) };
 }

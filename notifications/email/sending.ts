@@ -1,5 +1,5 @@
 import type { EmailAttachment } from '../../core/statistics/reports/message.ts';
-import { NOTHING_MORE, strikeOut, type ChatAttempt } from '../attempt-result.ts';
+import { NOTHING_MORE, strikeOut, type ChannelAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
 
@@ -26,7 +26,7 @@ export type Email = EmailContent & {
 };
 
 /** What sends emails. `close` ends all connections at once. */
-export type MailSending = { send: (email: Email) => Promise<ChatAttempt>; close: () => void };
+export type MailSending = { send: (email: Email) => Promise<ChannelAttempt>; close: () => void };
 
 /** One attempt takes no longer, from its turn at the server to the last answer, in milliseconds. */
 export const MAIL_DEADLINE_MS = 20_000;
@@ -69,7 +69,7 @@ export function openMailSending(options: MailSendingOptions): MailSending {
   // Begun now, so that a package that is missing ends the start; only installations with a mail server hold it.
   const loading = loadTransport(options);
   const domain = settings.from.address.slice(settings.from.address.lastIndexOf('@') + 1);
-  const attempt = async (email: Email): Promise<ChatAttempt> => {
+  const attempt = async (email: Email): Promise<ChannelAttempt> => {
     const { transport, MailComposer } = await loading;
     const startedAtMs = performance.now();
     // Written before it is sent: nodemailer throws what goes wrong with a message on its way where nothing catches it.
@@ -172,6 +172,6 @@ function strikeSignIn(reason: string, signIn: MailSettings['signIn']): string {
   return strikeOut(reason, [password, ...encoded]);
 }
 
-function unsent(error: string): ChatAttempt {
+function unsent(error: string): ChannelAttempt {
   return { ...NOTHING_MORE, outcome: 'retry', statusCode: null, durationMs: 0, error, response: null };
 }

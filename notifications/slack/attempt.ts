@@ -13,7 +13,7 @@ import {
   NOTHING_MORE,
   OUTCOME_OF_FAILURE,
   excerptAnswer,
-  type ChatAttempt,
+  type ChannelAttempt,
 } from '../attempt-result.ts';
 
 /** What Slack is spoken to with. `apiUrl` without a slash at its end; `deadlineMs` spans each whole exchange. */
@@ -199,7 +199,7 @@ export async function attemptSlack(
   webhookUrl: string,
   message: ChatMessage,
   { http, apiUrl, deadlineMs, now }: SlackSending,
-): Promise<ChatAttempt> {
+): Promise<ChannelAttempt> {
   if (!isWebhookUrl(webhookUrl, apiUrl)) {
     return {
       ...NOTHING_MORE,
@@ -239,7 +239,7 @@ export async function attemptSlack(
   };
 }
 
-function judge(answer: HttpAnswer): Omit<ChatAttempt, 'statusCode' | 'durationMs' | 'response'> {
+function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'durationMs' | 'response'> {
   const { status } = answer;
   if (status >= 200 && status < 300) return { ...NOTHING_MORE, outcome: 'delivered', error: null };
   const error = `Slack responded with ${status}`;

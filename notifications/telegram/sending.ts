@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHAT_CAPS, CHAT_MARKS, escapeShown, type ChatMessage } from '../../core/alerts/chat/message.ts';
 import { createHttpClient } from '../../net/http-client.ts';
-import { MAX_RETRY_AFTER_MS, NOTHING_MORE, type ChatAttempt } from '../attempt-result.ts';
+import { MAX_RETRY_AFTER_MS, NOTHING_MORE, type ChannelAttempt } from '../attempt-result.ts';
 import { callBot, type BotAnswer, type TelegramBot } from './bot-api.ts';
 
 /**
@@ -41,7 +41,7 @@ export async function attemptTelegram(
   chatId: string,
   message: ChatMessage,
   sending: TelegramSending,
-): Promise<ChatAttempt> {
+): Promise<ChannelAttempt> {
   const startedAtMs = sending.now();
   const elapsedMs = () => Math.max(0, Math.round(sending.now() - startedAtMs));
   if (sending.editedId !== undefined) {
@@ -72,7 +72,7 @@ async function editMessage(
 }
 
 /** An edit that an attempt made before its answer was lost changes nothing any more. */
-function judgeEdit(answer: BotAnswer, durationMs: number): ChatAttempt {
+function judgeEdit(answer: BotAnswer, durationMs: number): ChannelAttempt {
   const isMade = answer.outcome === 'refused' && /message is not modified/i.test(answer.description);
   if (!isMade) return { ...judge(answer, durationMs), chatMessageId: null };
   const { statusCode, response } = answer;
@@ -81,7 +81,7 @@ function judgeEdit(answer: BotAnswer, durationMs: number): ChatAttempt {
 
 const SENT = z.object({ message_id: z.int() });
 
-function judge(answer: BotAnswer, durationMs: number): ChatAttempt {
+function judge(answer: BotAnswer, durationMs: number): ChannelAttempt {
   const { statusCode, response } = answer;
   const made = { ...NOTHING_MORE, statusCode, durationMs, response };
   if (answer.outcome === 'done') {
@@ -126,7 +126,7 @@ export function openTelegramBot({
 }
 
 /** Sends a message to a chat, or edits the one with `editedId`, null = none. */
-export type SendTelegram = (chatId: string, message: ChatMessage, editedId?: number | null) => Promise<ChatAttempt>;
+export type SendTelegram = (chatId: string, message: ChatMessage, editedId?: number | null) => Promise<ChannelAttempt>;
 
 /** What sends to Telegram chats, each attempt within `deadlineMs`; null without a bot. */
 export function openTelegramSending(

@@ -1,4 +1,4 @@
-import { MS_OF_WORK, beginJudging, measureJudging } from '../../core/checks/judge.ts';
+import { WORK_PER_MS, beginJudging, measureJudging } from '../../core/checks/judge.ts';
 import { CROWDED_OUT, notJudgedAgainYet, type Judged } from '../../core/checks/judging.ts';
 import type { Observation } from '../../core/checks/observation.ts';
 import type { Judgement } from '../../core/checks/verdict.ts';
@@ -53,7 +53,7 @@ export class Judge {
 
   /** Judges an observation with at most 50 ms of computing (D-300). Rejects only where the fault is ours. */
   async judge({ target, observation, account, check }: ObservedCheck): Promise<Judged> {
-    if (measureJudging(target, observation) <= ON_THE_LOOP_MS * MS_OF_WORK) {
+    if (measureJudging(target, observation) <= ON_THE_LOOP_MS * WORK_PER_MS) {
       const judging = beginJudging({ target, observation, search: this.#search });
       judging.run();
       return judging.judged();
@@ -85,7 +85,7 @@ export class Judge {
     if (this.#slow.size > MAX_SLOW && oldest !== undefined) this.#slow.delete(oldest);
   }
 
-  /** Once may have been chance. Who is over budget again and again gives way to all others like it. */
+  /** A single overrun may be chance. A monitor that overruns repeatedly also waits for every other slow one. */
   #restMs(times: number): number {
     const others = times > 1 ? this.#slow.size : 0;
     return Math.max(others * REST_FOR_EACH_MS, Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** (times - 1)));

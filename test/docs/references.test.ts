@@ -37,6 +37,23 @@ test('a decision has one row, and every number that is cited has one', async (t)
   );
 });
 
+test('every table that a migration makes stands in the table of tables', async (t) => {
+  const architecture = documents.find(({ path }) => path === 'docs/architecture.md')?.text ?? '';
+  const rows = new Set(
+    [...architecture.matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)].flatMap(([, names = '']) => names.split(', ')),
+  );
+  const made = (await listTrackedTexts())
+    .filter(({ path }) => path.startsWith('models/migrations/'))
+    .flatMap(({ text }) =>
+      [...text.matchAll(/^CREATE (?:UNLOGGED )?TABLE (\w+) \(/gm)].map(([, name]) => `\`${name}\``),
+    );
+  t.true(made.length > 50);
+  t.deepEqual(
+    made.filter((name) => !rows.has(name)),
+    [],
+  );
+});
+
 test('every file and folder that a document names is there', (t) => {
   const named = documents
     .filter(({ path }) => path !== 'CHANGELOG.md')

@@ -113,7 +113,7 @@ for (const backend of listQueueBackends()) {
           ),
         );
 
-        await queues.forgetTime(REGIONS);
+        await queues.clearAfterClockSetBack(REGIONS);
         t.is(
           await open().queues.reconcileSchedules(entries, REGIONS, { nowMs: Date.now(), thorough: true }),
           entries.length,

@@ -34,7 +34,7 @@ import {
   notSent,
   type AttemptOutcome,
   type AttemptResult,
-  type ChatAttempt,
+  type ChannelAttempt,
 } from '../../notifications/attempt-result.ts';
 import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
@@ -63,9 +63,9 @@ export type DelivererParts = {
   sendWebhook: (delivery: WebhookDelivery) => Promise<AttemptResult>;
   /** Null while the installation has no bot. */
   sendTelegram: SendTelegram | null;
-  sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChatAttempt>;
+  sendSlack: (webhookUrl: string, message: ChatMessage) => Promise<ChannelAttempt>;
   /** Null while the installation has no mail server. */
-  sendEmail: ((alert: EmailAlert) => Promise<ChatAttempt>) | null;
+  sendEmail: ((alert: EmailAlert) => Promise<ChannelAttempt>) | null;
   /** Timeout of an attempt, in milliseconds; emails have their own. */
   deadlineMs: number;
   /** The wait before each retry, in seconds. */
@@ -89,7 +89,7 @@ const CLAIM_MARGIN_MS = 7000;
 const MAX_RESOLVE_ATTEMPTS = 250;
 
 /** A finished attempt: its outcome, and what follows. */
-type MadeAttempt = ChatAttempt &
+type MadeAttempt = ChannelAttempt &
   RecordedAttempt & {
     channelId: string;
     /** Until when the chat's server asked to be left alone, in Unix milliseconds; null = it did not ask. */
@@ -142,7 +142,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const refused = refuse(claimed, this.#parts.retrySeconds);
     const sent = refused ?? (await this.#send(claimed));
     const made = await this.#planRetry(claimed, sent);
-    await this.#leaveAlone(made);
+    await this.#storeQuietUntil(made);
     const isRecorded = await this.#record(made);
     this.#report(claimed, made);
     await this.#updateChat(claimed, made);
@@ -157,7 +157,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     return made.outcome;
   }
 
-  async #send(claimed: ClaimedAttempt): Promise<ChatAttempt> {
+  async #send(claimed: ClaimedAttempt): Promise<ChannelAttempt> {
     const { log, now } = this.#parts;
     const startedAtMs = now();
     try {
@@ -171,19 +171,19 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     }
   }
 
-  async #planRetry(claimed: ClaimedAttempt, answer: ChatAttempt): Promise<MadeAttempt> {
+  async #planRetry(claimed: ClaimedAttempt, answer: ChannelAttempt): Promise<MadeAttempt> {
     const { deliveryId, channelId, attempt, attemptsBefore, message } = claimed;
     const { random, retrySeconds, now } = this.#parts;
     const finishedAtMs = now();
     const failed = { attempt: attempt - attemptsBefore, random: random(), timetableSeconds: retrySeconds };
-    // What the receiver refuses now it may accept once its key or its rate is mended.
-    const isTried = endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayGoOn(claimed));
-    const goesOn = isTried && answer.outcome === 'failed' && answer.statusCode !== null;
-    const sent = goesOn ? { ...answer, outcome: 'retry' as const } : answer;
+    // What the receiver refuses now it may accept once its key or rate limit is fixed.
+    const isPersistent = endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayPersist(claimed));
+    const retriesRefusal = isPersistent && answer.outcome === 'failed' && answer.statusCode !== null;
+    const sent = retriesRefusal ? { ...answer, outcome: 'retry' as const } : answer;
     const timetableMs =
       sent.outcome !== 'retry'
         ? null
-        : isTried
+        : isPersistent
           ? nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs })
           : nextAttemptDelayMs(failed);
     // A receiver that asks for a longer pause would only refuse once more.
@@ -201,7 +201,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
   }
 
   /** Whether a resolve may be tried beyond the timetable: a receiver that is never well gathers them for days. */
-  async #mayGoOn({ channelId, attempt, attemptsBefore }: ClaimedAttempt): Promise<boolean> {
+  async #mayPersist({ channelId, attempt, attemptsBefore }: ClaimedAttempt): Promise<boolean> {
     const { database, retrySeconds } = this.#parts;
     const attempts = countAttempts(retrySeconds);
     // One that goes on already is among those that are counted.
@@ -212,7 +212,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     );
   }
 
-  async #leaveAlone({ channelId, quietUntilMs }: MadeAttempt): Promise<void> {
+  async #storeQuietUntil({ channelId, quietUntilMs }: MadeAttempt): Promise<void> {
     if (quietUntilMs === null) return;
     await updateQuietUntil(runOn(this.#parts.database.pool), { channelId, untilMs: quietUntilMs });
   }
@@ -286,7 +286,7 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
 }
 
 /** Ends what cannot or must not be sent any more; null for everything else. */
-function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatAttempt | null {
+function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChannelAttempt | null {
   // An attempt that our crash cut short may have reached the receiver: it counts like any other.
   const lastAttempt = endsIncident(claimed) ? MAX_RESOLVE_ATTEMPTS : countAttempts(retrySeconds);
   const error =
@@ -295,7 +295,7 @@ function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChatA
   return error === null ? null : notSent('failed', error);
 }
 
-type Send = (claimed: ClaimedAttempt, parts: DelivererParts) => Promise<ChatAttempt>;
+type Send = (claimed: ClaimedAttempt, parts: DelivererParts) => Promise<ChannelAttempt>;
 
 const SENDERS = {
   webhook: sendToWebhook,
@@ -307,7 +307,7 @@ const SENDERS = {
 async function sendToWebhook(
   { webhook, tenantId, deliveryId, attempt, message }: ClaimedAttempt,
   { sendWebhook }: DelivererParts,
-): Promise<ChatAttempt> {
+): Promise<ChannelAttempt> {
   // The operator can bring the key back, so this is retried.
   if (webhook === null)
     return notSent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
@@ -317,7 +317,7 @@ async function sendToWebhook(
   return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };
 }
 
-async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChatAttempt> {
+async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: DelivererParts): Promise<ChannelAttempt> {
   // The operator can configure the bot again.
   if (sendTelegram === null) return notSent('retry', NO_TELEGRAM);
   if (claimed.connection === null) return notSent('failed', 'The channel is not connected to a chat');
@@ -329,7 +329,7 @@ async function sendToTelegram(claimed: ClaimedAttempt, { sendTelegram, now }: De
 async function sendToSlack(
   claimed: ClaimedAttempt,
   { database, sendSlack, now }: DelivererParts,
-): Promise<ChatAttempt> {
+): Promise<ChannelAttempt> {
   const { channelId, connection } = claimed;
   if (connection === null) return notSent('failed', 'The channel has no webhook');
   let webhookUrl: string;
@@ -345,7 +345,7 @@ async function sendToSlack(
 async function sendToEmail(
   claimed: ClaimedAttempt,
   { database, sendEmail, publicUrl, now }: DelivererParts,
-): Promise<ChatAttempt> {
+): Promise<ChannelAttempt> {
   const { channelId, connection } = claimed;
   // The operator can set it up again.
   if (sendEmail === null) return notSent('retry', NO_EMAIL);

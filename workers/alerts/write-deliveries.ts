@@ -30,7 +30,7 @@ import type { IdPrefix } from '../../models/secrets/ids.ts';
 import type { Run } from '../../models/sql.ts';
 import { KEEP_DELIVERIES_DAYS } from '../system/retention.ts';
 import { takeFlapping } from './write-flapping.ts';
-import { writeGroups, writeInStorm } from './write-summaries.ts';
+import { pairOf, unique, writeGroups, writeInStorm } from './write-summaries.ts';
 
 /** A change of a monitor that channels are to be notified of, whose transition is written already. */
 export type NotifiedChange = WithIncident & {
@@ -39,7 +39,7 @@ export type NotifiedChange = WithIncident & {
   change: Change;
   /** What channels were notified of before; null = nothing. */
   lastNotified: EventState | null;
-  /** The vendors that it is blamed on. */
+  /** The vendors and parent monitors that may have caused it. */
   culprits: readonly FailingDependency[];
   /** What its alerts wait for, because its monitor depends on others, and what that is newer than; null = nothing. */
   parentHold: (Hold & { sinceMs: number }) | null;
@@ -121,7 +121,7 @@ function deliveriesOf(
   // A ping says that everything works.
   if (id === CANARY.monitorId && !isCanaryTurn(change)) return [];
   const during = chooseMaintenance(maintenance.get(monitor.no) ?? []);
-  // People are not paged for trouble; of its end they hear where they were notified of the trouble.
+  // Maintenance holds alerts of trouble only; a recovery goes to whoever was notified of the trouble.
   const waits = change.to === 'up' || during?.alerts === 'send' ? null : during;
   const message = buildMonitorMessage({
     event,
@@ -373,12 +373,4 @@ async function dropUnawaited(
     const afterId = awaited.get(pairOf(change));
     return afterId === undefined ? [] : { ...change, afterId };
   });
-}
-
-function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
-  return `${channelId} ${monitorId}`;
-}
-
-function unique(values: readonly string[]): string[] {
-  return [...new Set(values)];
 }

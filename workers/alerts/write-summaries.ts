@@ -242,10 +242,10 @@ class GroupedBatch {
   }
 }
 
-function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
+export function pairOf({ channelId, monitorId }: { channelId: string; monitorId: string }): string {
   return `${channelId} ${monitorId}`;
 }
 
-function unique(values: readonly string[]): string[] {
+export function unique(values: readonly string[]): string[] {
   return [...new Set(values)];
 }

@@ -81,7 +81,7 @@ export function createEvaluator(
  */
 type Batch = {
   results: readonly MeasuredResult[];
-  suspects: ReadonlyMap<string, EvaluatedSource>;
+  changeable: ReadonlyMap<string, EvaluatedSource>;
   newest: ReadonlyMap<string, number>;
 };
 
@@ -93,8 +93,8 @@ async function evaluateBatch(
   const recentFromMs = await readRecentFrom(run);
   const { results, sources } = await readResultSources(run, measured);
   if (results.length === 0) return nothingChanged(0);
-  const suspects = await lockSuspects(run, findSuspects(results, sources));
-  const newest = await findNewestBefore(run, suspects, parts.now());
+  const changeable = await lockChangeable(run, findChangeable(results, sources));
+  const newest = await findNewestBefore(run, changeable, parts.now());
   const stored = await storeResults(
     run,
     results,
@@ -102,7 +102,7 @@ async function evaluateBatch(
       result.dueAtMs >= recentFromMs && isSteady(result) && sources.get(sourceKey(result))?.packsResults === true,
   );
   await insertLateHours(run, results, parts.now());
-  const batch = await addMissed(run, keepApplicable({ results, suspects, newest }, stored));
+  const batch = await addMissed(run, keepApplicable({ results, changeable, newest }, stored));
   if (batch.results.length === 0) return nothingChanged(stored.size);
   const nowMs = parts.now();
   const monitors = await lockResultMonitors(run, batch, nowMs);
@@ -139,7 +139,7 @@ function clean({ phases = null, answer = null, ...measured }: MeasuredResult): M
 
 /**
  * Reads the sources of the results; those of monitors that are gone or paused are left out. They are not locked, for
- * most results change nothing: `addMissed` makes good where one was read to do so while another changed its source.
+ * most results change nothing: if another batch changes a source meanwhile, `addMissed` catches up on what was skipped.
  */
 async function readResultSources(
   run: Run,
@@ -155,61 +155,60 @@ async function readResultSources(
  * The sources of which some result may change something. A repeated steady result can only end an undecided state;
  * everything else shows in the source's own streaks.
  */
-function findSuspects(
+function findChangeable(
   results: readonly MeasuredResult[],
   sources: ReadonlyMap<string, EvaluatedSource>,
 ): Map<string, EvaluatedSource> {
-  const suspects = new Map<string, EvaluatedSource>();
+  const changeable = new Map<string, EvaluatedSource>();
   for (const result of results) {
     const key = sourceKey(result);
     const source = sources.get(key);
-    if (source === undefined || suspects.has(key)) continue;
+    if (source === undefined || changeable.has(key)) continue;
     if (!isDecided(source.monitorState) || stepSource(source.state, result, source) !== source.state)
-      suspects.set(key, source);
+      changeable.set(key, source);
   }
-  return suspects;
+  return changeable;
 }
 
 /** Locks the sources that may change, and has them as they are then. */
-async function lockSuspects(
+async function lockChangeable(
   run: Run,
-  suspects: ReadonlyMap<string, EvaluatedSource>,
+  changeable: ReadonlyMap<string, EvaluatedSource>,
 ): Promise<ReadonlyMap<string, EvaluatedSource>> {
-  if (suspects.size === 0) return suspects;
-  return new Map((await lockSources(run, [...suspects.values()])).map((source) => [sourceKey(source), source]));
+  if (changeable.size === 0) return changeable;
+  return new Map((await lockSources(run, [...changeable.values()])).map((source) => [sourceKey(source), source]));
 }
 
 async function findNewestBefore(
   run: Run,
-  suspects: ReadonlyMap<string, EvaluatedSource>,
+  changeable: ReadonlyMap<string, EvaluatedSource>,
   nowMs: number,
 ): Promise<Map<string, number>> {
-  if (suspects.size === 0) return new Map();
-  return await findNewestResults(run, [...suspects.values()], { sinceMs: nowMs - LATE_RESULT_HORIZON_MS, nowMs });
+  if (changeable.size === 0) return new Map();
+  return await findNewestResults(run, [...changeable.values()], { sinceMs: nowMs - LATE_RESULT_HORIZON_MS, nowMs });
 }
 
 /** The batch without results that change nothing: of other sources, out of date, stored before, or late (D-40). */
-function keepApplicable({ results, suspects, newest }: Batch, stored: ReadonlySet<string>): Batch {
+function keepApplicable({ results, changeable, newest }: Batch, stored: ReadonlySet<string>): Batch {
   const applicable = results.filter((result) => {
-    const source = suspects.get(sourceKey(result));
+    const source = changeable.get(sourceKey(result));
     return (
       source !== undefined &&
-      isOfNow(result, source) &&
+      isCurrent(result, source) &&
       stored.has(resultIdentity(result)) &&
       result.dueAtMs > (newest.get(sourceKey(result)) ?? 0)
     );
   });
-  return { results: applicable, suspects, newest };
+  return { results: applicable, changeable, newest };
 }
 
 /**
- * The batch with results that were stored without being applied. Their sources were not locked: as they were read, the
- * results changed nothing, while another batch began a streak that they break. They are those of a source under way to
- * change that are newer than its state. Where its checks were edited since, that ends its streaks, and what measured
- * the checks before counts no more.
+ * Adds results that were stored but not applied. They seemed to change nothing when their source was read, while
+ * another batch was beginning a streak that they break. Only results newer than the source's state are added. If the
+ * checks were edited since, none are: that ended the streaks.
  */
 async function addMissed(run: Run, batch: Batch): Promise<Batch> {
-  const behind = [...batch.suspects].flatMap(([key, { monitorNo, agentNo, state, checksVersion }]) => {
+  const behind = [...batch.changeable].flatMap(([key, { monitorNo, agentNo, state, checksVersion }]) => {
     const newestMs = batch.newest.get(key) ?? 0;
     return state?.checksVersion === checksVersion &&
       GAUGES.some((gauge) => state[gauge].streak.length > 0) &&
@@ -230,7 +229,7 @@ async function addMissed(run: Run, batch: Batch): Promise<Batch> {
  * False for what was under way when the checks were edited, or when the monitor was paused and resumed: stored, not
  * applied.
  */
-function isOfNow(result: MeasuredResult, source: EvaluatedSource): boolean {
+function isCurrent(result: MeasuredResult, source: EvaluatedSource): boolean {
   if (result.checksVersion !== source.checksVersion) return false;
   return source.monitorState !== 'pending' || latestStartMs(result.dueAtMs) >= source.monitorStateSinceMs;
 }

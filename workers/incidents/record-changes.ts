@@ -93,8 +93,8 @@ export async function recordChanges(
 }
 
 /**
- * Alerts behind a monitor that goes down come in its message. Those that did so wait for results of their own monitors
- * once it is down no more, and these are checked soon.
+ * Releases alerts of dependents into the message of a parent that went down. When a parent is no longer down, its
+ * dependents are rechecked, and their alerts wait for that result.
  */
 async function wakeDependents(
   run: Run,

@@ -26,7 +26,7 @@ export async function startEvaluate(runtime: Runtime): Promise<RunningProcess> {
     const results = openAnswers(database, sealed, (error, { monitorNo }) =>
       log.warn({ err: error, monitor_no: monitorNo, job_id: id }, 'evaluation.answer_not_opened'),
     );
-    // The time in which a batch collects results is meant, and no lag.
+    // Collecting a batch takes time by design; that is not lag.
     return { results, readyAtMs: readyAtMs ?? Math.min(...results.map((result) => result.finishedAtMs)) };
   };
   const transactions = new SharedTransactions(async (jobs: readonly OpenedJob[]) => {

@@ -47,7 +47,7 @@ export async function reconcile({
       await inTransaction(database, (_run, client) =>
         pullBackTimes(client, { nowMs: nowMs + LEARNED_WITHIN_MS, backMs: 0 }),
       );
-      await queues.forgetTime(regions);
+      await queues.clearAfterClockSetBack(regions);
     }
     await queues.applyScheduleChange(
       await assignMissingSources(database, { choose: chooseDefaultSources, nowMs }),
