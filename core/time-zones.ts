@@ -1,3 +1,4 @@
+import { accepted, refused, type Parsed } from './foreign-text.ts';
 import { BROWSER_ZONE, DAY_MS } from './time.ts';
 
 /** Zones that `Intl` lists by the names that CLDR keeps, and what the IANA time zone database calls them today. */
@@ -43,6 +44,16 @@ export function readTimeZone(text: string): string | null {
   const name = text.toLowerCase();
   const listed = [...Intl.supportedValuesOf('timeZone'), ...Object.values(RENAMED), ...ODD_SPELLINGS];
   return listed.find((each) => each.toLowerCase() === name) ?? writtenName(name);
+}
+
+/** Reads a zone that is named, and not the browser's; what is wrong says so about `field`. */
+export function readNamedZone(field: string, text: string): Parsed<string> {
+  const zone = readTimeZone(text);
+  return zone === null || zone === BROWSER_ZONE
+    ? refused(
+        `${field} must be a zone of the IANA time zone database, such as Europe/Berlin, got ${JSON.stringify(text)}`,
+      )
+    : accepted(zone);
 }
 
 /** The zones of this program by their names of today, in order; UTC is not among them. */

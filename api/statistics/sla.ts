@@ -1,7 +1,7 @@
-import { readServiceZone } from '../../core/monitors/input/fields.ts';
 import { readServiceHours } from '../../core/statistics/service-hours.ts';
 import { serviceFigures, type CountedHours } from '../../core/statistics/service-sla.ts';
 import { sumSeconds } from '../../core/statistics/sla.ts';
+import { readNamedZone } from '../../core/time-zones.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { MAX_TAGGED, measureTags } from '../../models/statistics/period-facts.ts';
 import { badRequest } from '../api-error.ts';
@@ -62,7 +62,7 @@ function readCounted({
   hours = '24/7',
   exclude_maintenance: excludes,
 }: Query<'getTagSla'>): CountedHours {
-  const zone = readServiceZone('timezone', timezone);
+  const zone = readNamedZone('timezone', timezone);
   const read = readServiceHours(hours);
   const sentences = [...(zone.ok ? [] : [zone.message]), ...(read.ok ? [] : [`hours ${read.problem}`])];
   if (!zone.ok || !read.ok) throw badRequest(...sentences);

@@ -1,7 +1,7 @@
 import type { Problem } from '../monitors/input/checks.ts';
-import { readServiceZone } from '../monitors/input/fields.ts';
 import { readServiceHours } from '../statistics/service-hours.ts';
 import type { ServiceCalendar } from '../statistics/service-sla.ts';
+import { readNamedZone } from '../time-zones.ts';
 import { DAY_MS, formatDuration } from '../time.ts';
 import type { MonitorEvent } from './event.ts';
 import type { Hold } from './hold.ts';
@@ -145,7 +145,7 @@ function findOwnProblems({ quiet, ...rule }: ChannelRule): RuleProblem[] {
 
 function findQuietProblems({ timezone, hours: text }: NonNullable<ChannelRule['quiet']>): RuleProblem[] {
   const problems: RuleProblem[] = [];
-  const zone = readServiceZone('', timezone);
+  const zone = readNamedZone('', timezone);
   if (!zone.ok) problems.push({ name: 'quiet.timezone', message: zone.message.trim() });
   const hours = readServiceHours(text);
   if (!hours.ok) problems.push({ name: 'quiet.hours', message: hours.problem });

@@ -1,4 +1,4 @@
-import { readTimeZone, toInstant } from '../time-zones.ts';
+import { readNamedZone, toInstant } from '../time-zones.ts';
 import { DAY_SECONDS } from '../time.ts';
 
 /** What becomes of alerts to chats: they wait until the end, are never sent, or are sent at once. */
@@ -89,13 +89,9 @@ type ReadStart =
  * clocks skip is the first moment after the gap.
  */
 export function readStart({ at, timezone, isRecurring }: Start, nowSeconds: number): ReadStart {
-  const zone = readZone(timezone);
-  if (zone === null)
-    return {
-      ok: false,
-      field: 'timezone',
-      message: `timezone must be a zone of the IANA time zone database, such as Europe/Berlin, got "${timezone}"`,
-    };
+  const named = readNamedZone('timezone', timezone ?? 'UTC');
+  if (!named.ok) return { ok: false, field: 'timezone', message: named.message };
+  const zone = named.value;
   const read = typeof at === 'string' ? readLocal('starts_at', at, zone) : { ok: true as const, at: at ?? nowSeconds };
   if (!read.ok) return { ok: false, field: 'starts_at', message: read.message };
   const pastSeconds = isRecurring ? PAST_SECONDS_OF_RULES : PAST_SECONDS;
@@ -108,11 +104,6 @@ export function readStart({ at, timezone, isRecurring }: Start, nowSeconds: numb
         'future',
     };
   return { ok: true, startsAt: read.at, localStart: typeof at === 'string' ? at : null, timezone: zone };
-}
-
-function readZone(timezone: string | null): string | null {
-  const zone = timezone === null ? 'UTC' : readTimeZone(timezone);
-  return zone === 'browser' ? null : zone;
 }
 
 /** The moment of a local time such as `2026-11-30T02:00` in a zone, in Unix seconds. */

@@ -5,15 +5,9 @@ import { decodePayload } from '../../checks/transport/payload.ts';
 import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
 import type { Assertion, CheckSpec, DnsRecordSpec, MonitorSecrets, MonitorType, TransportSpec } from '../monitor.ts';
 import { addProblem, show, type Problem } from './checks.ts';
-import {
-  preserveOrReplace,
-  refuseMoved,
-  type CheckSpecInput,
-  type DnsInput,
-  type DnsRecordInput,
-  type TransportInput,
-} from './fields.ts';
+import type { CheckSpecInput, DnsInput, DnsRecordInput, TransportInput } from './fields.ts';
 import { completeRequest } from './request.ts';
+import { preserveOrReplace, refuseMoved } from './stored-secrets.ts';
 
 const FIELD = 'check_spec.transport';
 

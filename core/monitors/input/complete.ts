@@ -1,11 +1,14 @@
 import type { ReadSchedule, ScheduleInput } from '../../heartbeats/schedule.ts';
+import { readServiceHours, type ServiceSla } from '../../statistics/service-hours.ts';
+import { readNamedZone } from '../../time-zones.ts';
 import { defaultDownMinSources } from '../defaults.ts';
 import { sortParents, type Parent } from '../dependencies.ts';
 import { isAgentChecked, sortTags, type CheckSpec, type MonitorSecrets, type MonitorSettings } from '../monitor.ts';
 import { originOf, parseTarget } from '../targets.ts';
 import { completeCheckSpec } from './check-spec.ts';
 import { addProblem, show, type Problem } from './checks.ts';
-import { completeServiceSla, refuseMoved, type MonitorInput } from './fields.ts';
+import type { MonitorInput, ServiceSlaInput } from './fields.ts';
+import { refuseMoved } from './stored-secrets.ts';
 import { completeVendor, type PageReading } from './vendor.ts';
 
 /** The longest warning of a domain monitor, in days. */
@@ -269,4 +272,22 @@ function readVendor(
 
 function doesNotApply(field: string, { type, only }: { type: string; only: string }, problems: Problem[]): void {
   problems.push({ field, message: `${field} applies to ${only} monitors only, got a monitor of type ${type}` });
+}
+
+/**
+ * Completes an SLA over service hours from what was sent: the zone as the IANA database writes it, maintenance left out
+ * unless it says otherwise. Adds a problem for an unknown zone and for hours that cannot be read.
+ */
+function completeServiceSla(input: ServiceSlaInput, problems: Problem[]): ServiceSla {
+  const { target, exclude_maintenance: excludeMaintenance = true } = input;
+  const zone = readNamedZone('sla.timezone', input.timezone);
+  if (!zone.ok) problems.push({ field: 'sla.timezone', message: zone.message });
+  const hours = readServiceHours(input.hours);
+  if (!hours.ok) problems.push({ field: 'sla.hours', message: `sla.hours ${hours.problem}` });
+  return {
+    target,
+    timezone: zone.ok ? zone.value : input.timezone,
+    hours: input.hours.trim(),
+    excludeMaintenance,
+  };
 }

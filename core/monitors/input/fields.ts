@@ -1,13 +1,8 @@
 import type { DnsMode, DnsRecordType } from '../../checks/dns/records.ts';
 import type { AssertionInput } from '../../checks/http/assertions.ts';
-import { accepted, refused, type Parsed } from '../../foreign-text.ts';
 import type { ScheduleInput } from '../../heartbeats/schedule.ts';
-import { readServiceHours, type ServiceSla } from '../../statistics/service-hours.ts';
-import { readTimeZone } from '../../time-zones.ts';
-import { BROWSER_ZONE } from '../../time.ts';
 import type { Parent } from '../dependencies.ts';
 import type { CheckSpec, HttpMethod, MonitorType, RequestSpec, TransportSpec } from '../monitor.ts';
-import { show, type Problem } from './checks.ts';
 
 /**
  * The body of a creation or a PATCH, in the shape that the description gives it: what passes its validation. The types
@@ -43,7 +38,7 @@ export type MonitorBody = {
 };
 
 /** An SLA over service hours; maintenance is left out unless `exclude_maintenance` is false. */
-type ServiceSlaInput = { target: number; timezone: string; hours: string; exclude_maintenance?: boolean };
+export type ServiceSlaInput = { target: number; timezone: string; hours: string; exclude_maintenance?: boolean };
 
 /** A body of which each field was read; what depends on other fields is still to be judged. */
 export type MonitorInput = Omit<MonitorBody, 'method' | 'follow_redirects'> & {
@@ -87,66 +82,3 @@ export type TransportInput = TransportSpec & { preservePayload?: boolean };
 export type DnsInput = { records?: readonly DnsRecordInput[]; crossCheck?: boolean };
 
 export type DnsRecordInput = { type: DnsRecordType; mode: DnsMode; expected?: string[] };
-
-/** Refuses to keep a stored secret, `field`, for a target that it was not stored for (D-69). */
-export function refuseMoved(field: string, problems: Problem[]): void {
-  const rule =
-    'stored secrets are kept only while the scheme, host and port of target and the Host header stay the same';
-  problems.push({ field, message: `${field} must be sent again in full: ${rule}` });
-}
-
-/** One value that can be secret, as it was sent, and the stored secret that it may keep. */
-type SecretValue = {
-  field: string;
-  keys: { value: string; secret: string; preserve: string };
-  value: string | undefined;
-  isSecret: boolean | undefined;
-  preserves: boolean | undefined;
-  stored: string | undefined;
-};
-
-/**
- * Returns the secret to store. The one that was sent, or else the stored one, so that a read can be sent back;
- * undefined for a plain value, and after a problem.
- */
-export function preserveOrReplace(
-  { field, keys, value, isSecret, preserves, stored }: SecretValue,
-  problems: Problem[],
-): string | undefined {
-  const complain = (key: string, rest: string): undefined => {
-    problems.push({ field: `${field}.${key}`, message: `${field}.${key} ${rest}` });
-  };
-  if (!isSecret) return preserves ? complain(keys.preserve, `requires ${keys.secret} to be true`) : undefined;
-  if (preserves && value !== undefined)
-    return complain(keys.value, `must be omitted when ${keys.preserve} is true, which keeps the stored value`);
-  if (preserves) return stored ?? complain(keys.preserve, 'has nothing to keep: no secret value is stored');
-  return (
-    value ?? stored ?? complain(keys.value, `is required when ${keys.secret} is true, unless ${keys.preserve} is true`)
-  );
-}
-
-/**
- * Completes an SLA over service hours from what was sent: the zone as the IANA database writes it, maintenance left out
- * unless it says otherwise. Adds a problem for an unknown zone and for hours that cannot be read.
- */
-export function completeServiceSla(input: ServiceSlaInput, problems: Problem[]): ServiceSla {
-  const { target, exclude_maintenance: excludeMaintenance = true } = input;
-  const zone = readServiceZone('sla.timezone', input.timezone);
-  if (!zone.ok) problems.push({ field: 'sla.timezone', message: zone.message });
-  const hours = readServiceHours(input.hours);
-  if (!hours.ok) problems.push({ field: 'sla.hours', message: `sla.hours ${hours.problem}` });
-  return {
-    target,
-    timezone: zone.ok ? zone.value : input.timezone,
-    hours: input.hours.trim(),
-    excludeMaintenance,
-  };
-}
-
-/** The zone of service hours as the IANA time zone database writes it; what is wrong says so about `field`. */
-export function readServiceZone(field: string, text: string): Parsed<string> {
-  const zone = readTimeZone(text);
-  return zone === null || zone === BROWSER_ZONE
-    ? refused(`${field} must be a zone of the IANA time zone database, such as Europe/Berlin, got ${show(text)}`)
-    : accepted(zone);
-}

@@ -1,6 +1,7 @@
 import type { MonitorSecrets, RequestSpec } from '../monitor.ts';
 import { addProblem, type Problem } from './checks.ts';
-import { preserveOrReplace, refuseMoved, type AuthInput, type RequestInput } from './fields.ts';
+import type { AuthInput, RequestInput } from './fields.ts';
+import { preserveOrReplace, refuseMoved } from './stored-secrets.ts';
 
 /** Most headers of one request, plain and secret together (D-15). */
 const MAX_HEADERS = 50;

@@ -1,0 +1,38 @@
+import type { Problem } from './checks.ts';
+
+/** Refuses to keep a stored secret, `field`, for a target that it was not stored for (D-69). */
+export function refuseMoved(field: string, problems: Problem[]): void {
+  const rule =
+    'stored secrets are kept only while the scheme, host and port of target and the Host header stay the same';
+  problems.push({ field, message: `${field} must be sent again in full: ${rule}` });
+}
+
+/** One value that can be secret, as it was sent, and the stored secret that it may keep. */
+type SecretValue = {
+  field: string;
+  keys: { value: string; secret: string; preserve: string };
+  value: string | undefined;
+  isSecret: boolean | undefined;
+  preserves: boolean | undefined;
+  stored: string | undefined;
+};
+
+/**
+ * Returns the secret to store. The one that was sent, or else the stored one, so that a read can be sent back;
+ * undefined for a plain value, and after a problem.
+ */
+export function preserveOrReplace(
+  { field, keys, value, isSecret, preserves, stored }: SecretValue,
+  problems: Problem[],
+): string | undefined {
+  const complain = (key: string, rest: string): undefined => {
+    problems.push({ field: `${field}.${key}`, message: `${field}.${key} ${rest}` });
+  };
+  if (!isSecret) return preserves ? complain(keys.preserve, `requires ${keys.secret} to be true`) : undefined;
+  if (preserves && value !== undefined)
+    return complain(keys.value, `must be omitted when ${keys.preserve} is true, which keeps the stored value`);
+  if (preserves) return stored ?? complain(keys.preserve, 'has nothing to keep: no secret value is stored');
+  return (
+    value ?? stored ?? complain(keys.value, `is required when ${keys.secret} is true, unless ${keys.preserve} is true`)
+  );
+}
