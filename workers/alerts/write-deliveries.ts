@@ -189,10 +189,10 @@ function holdInMaintenance({ untilMs, occurrenceNo }: AlertMaintenance): Hold {
 /** Webhooks get everything at once, but for those that follow maintenance, have rules or group. */
 async function writeWebhookDeliveries(
   run: Run,
-  changes: readonly RoutedDelivery[],
+  deliveries: readonly RoutedDelivery[],
   { newId, publicUrl }: DeliveryParts,
 ): Promise<NewDelivery[]> {
-  const { waiting = [], immediate = [] } = Object.groupBy(changes, ({ mayWait }) =>
+  const { waiting = [], immediate = [] } = Object.groupBy(deliveries, ({ mayWait }) =>
     mayWait ? 'waiting' : 'immediate',
   );
   const { held, current, known } = await writeWaiting(run, waiting);
@@ -214,11 +214,11 @@ async function writeWebhookDeliveries(
  */
 async function writeChatDeliveries(
   run: Run,
-  changes: readonly RoutedDelivery[],
+  deliveries: readonly RoutedDelivery[],
   parts: DeliveryParts,
 ): Promise<NewDelivery[]> {
-  const nowMs = newestMs(changes);
-  const { held, current, known } = await writeWaiting(run, changes);
+  const nowMs = newestMs(deliveries);
+  const { held, current, known } = await writeWaiting(run, deliveries);
   if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts.newId))];
   await holdSummaries(run, unique(current.map(({ tenantId }) => tenantId)));
   await supersedeRetries(run, current, nowMs);
@@ -235,26 +235,26 @@ async function writeChatDeliveries(
 }
 
 /**
- * Writes what waits, and returns it with the changes that are sent now, and both together as `known`. What waited is
+ * Writes what waits, and returns it with the deliveries that are sent now, and both together as `known`. What waited is
  * over where its monitor has recovered before its channel was notified, and so is the recovery.
  */
 async function writeWaiting(
   run: Run,
-  changes: readonly RoutedDelivery[],
+  deliveries: readonly RoutedDelivery[],
 ): Promise<{ held: NewDelivery[]; current: RoutedDelivery[]; known: RoutedDelivery[] }> {
-  if (changes.length === 0) return { held: [], current: [], known: [] };
-  const nowMs = newestMs(changes);
+  if (deliveries.length === 0) return { held: [], current: [], known: [] };
+  const nowMs = newestMs(deliveries);
   const waited = await supersedeHeld(
     run,
-    changes.filter(({ message }) => message.state === 'up'),
+    deliveries.filter(({ message }) => message.state === 'up'),
     nowMs,
   );
   await supersedeByRules(
     run,
-    changes.filter(({ message, hasRules }) => hasRules && message.state !== 'up'),
+    deliveries.filter(({ message, hasRules }) => hasRules && message.state !== 'up'),
     nowMs,
   );
-  const kept = await dropUnawaited(run, withoutEnded(changes), { nowMs, awaited: waited.map(pairOf) });
+  const kept = await dropUnawaited(run, withoutEnded(deliveries), { nowMs, awaited: waited.map(pairOf) });
   const { dropped = [], known = [] } = Object.groupBy(kept, ({ isDropped }) => (isDropped ? 'dropped' : 'known'));
   await insertDropped(
     run,
@@ -273,10 +273,10 @@ async function writeWaiting(
  */
 async function writeReminders(
   run: Run,
-  changes: readonly RoutedDelivery[],
+  deliveries: readonly RoutedDelivery[],
   newId: DeliveryParts['newId'],
 ): Promise<NewDelivery[]> {
-  const reminders = changes.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
+  const reminders = deliveries.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
     if (repeat === null) return [];
     const { everySeconds, most } = repeat;
     return {
@@ -294,10 +294,10 @@ async function writeReminders(
   return reminders.filter(({ id }) => written.has(id));
 }
 
-/** The changes without each one that would wait and that the same batch ends. */
-function withoutEnded(changes: readonly RoutedDelivery[]): RoutedDelivery[] {
+/** The deliveries without each one that would wait and that the same batch ends. */
+function withoutEnded(deliveries: readonly RoutedDelivery[]): RoutedDelivery[] {
   const ended = new Set<string>();
-  const kept = changes.toReversed().filter((change) => {
+  const kept = deliveries.toReversed().filter((change) => {
     if (change.message.state !== 'up') return change.hold === null || !ended.has(pairOf(change));
     ended.add(pairOf(change));
     return true;
@@ -305,8 +305,8 @@ function withoutEnded(changes: readonly RoutedDelivery[]): RoutedDelivery[] {
   return kept.toReversed();
 }
 
-function newestMs(changes: readonly RoutedDelivery[]): number {
-  return Math.max(...changes.map(({ createdAtMs }) => createdAtMs));
+function newestMs(deliveries: readonly RoutedDelivery[]): number {
+  return Math.max(...deliveries.map(({ createdAtMs }) => createdAtMs));
 }
 
 /**
@@ -347,12 +347,12 @@ function parentHoldOf({ id, monitorId, message, hold, sinceMs }: RoutedDelivery)
  */
 async function dropUnawaited(
   run: Run,
-  changes: readonly RoutedDelivery[],
+  deliveries: readonly RoutedDelivery[],
   known: { nowMs: number; awaited: readonly string[] },
 ): Promise<readonly RoutedDelivery[]> {
   const handled = new Set<string>();
   // What else the chat is notified of the monitor in this very batch, before it, is not written yet.
-  const changed = changes.filter((change) => {
+  const changed = deliveries.filter((change) => {
     const isFirst = !handled.has(pairOf(change));
     handled.add(pairOf(change));
     return isFirst && change.message.state === 'up';
@@ -368,7 +368,7 @@ async function dropUnawaited(
     ...known.awaited.map((pair) => [pair, null] as const),
   ]);
   const first = new Set(changed);
-  return changes.flatMap((change) => {
+  return deliveries.flatMap((change) => {
     if (!first.has(change)) return change;
     const afterId = awaited.get(pairOf(change));
     return afterId === undefined ? [] : { ...change, afterId };
