@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
-import { isAgentChecked } from '../../core/monitors/monitor.ts';
+import { isAgentChecked, type Monitor } from '../../core/monitors/monitor.ts';
 import { findAgent } from '../../models/agents/agents.ts';
 import { listUnableSources } from '../../models/agents/protocol.ts';
 import { createMonitor } from '../../models/monitors/monitor-changes.ts';
@@ -12,7 +12,7 @@ import {
   type FoundMonitor,
   type MonitorKey,
 } from '../../models/monitors/monitors.ts';
-import { createBatched } from '../../models/sql.ts';
+import { createBatched, type Batched } from '../../models/sql.ts';
 import { accept, badRequest, notFound } from '../api-error.ts';
 import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
@@ -33,6 +33,7 @@ import {
   presentMonitorDetail,
   presentMonitorState,
   readCurrentFacts,
+  type CurrentFacts,
 } from './presenter.ts';
 
 /** `GET /monitors` */
@@ -119,11 +120,12 @@ export function createMonitorHandler(
 /** `GET /monitors/{id}` */
 export function getMonitorHandler(dependencies: Parts<'database' | 'now'>): Handler<'getMonitor'> {
   const find = createBatched((keys: MonitorKey[]) => findMonitors(dependencies.database, keys));
+  const readFacts = createFactsReader(dependencies);
   return async (request, response) => {
     const id = idOf(request);
     const found = await find({ tenantId: callerOf(response).tenantId, id });
     if (found === null) throw notFound('monitor', id);
-    await answerWithDetail(dependencies, found, response);
+    await answerWithDetail({ ...dependencies, readFacts }, found, response);
   };
 }
 
@@ -164,6 +166,7 @@ export function resumeMonitorHandler(dependencies: AnnouncingParts): Handler<'re
 }
 
 function switchHandler(dependencies: AnnouncingParts, enabled: boolean): Handler<'pauseMonitor' | 'resumeMonitor'> {
+  const readFacts = createFactsReader(dependencies);
   return async (request, response) => {
     const change = changeOf(request, response);
     await switchMonitor(dependencies, change, enabled);
@@ -171,7 +174,7 @@ function switchHandler(dependencies: AnnouncingParts, enabled: boolean): Handler
     const found = await findMonitor(dependencies.database, key);
     // Deleted by another request meanwhile: the caller gets the same 404.
     if (found === null) throw notFound('monitor', key.id);
-    await answerWithDetail(dependencies, found, response);
+    await answerWithDetail({ ...dependencies, readFacts }, found, response);
   };
 }
 
@@ -179,14 +182,25 @@ function changeOf(request: { params: { id: string } }, response: Response): Moni
   return { account: callerOf(response), author: authorOf(response), monitorId: idOf(request) };
 }
 
+type FactsReader = Batched<Monitor, CurrentFacts>;
+
+/** Makes the function that reads what a monitor is in and waits for now, with one look-up for many requests. */
+function createFactsReader({ database, now }: Parts<'database' | 'now'>): FactsReader {
+  return createBatched(async (monitors: Monitor[]) => {
+    const monitorIds = [...new Set(monitors.map(({ id }) => id))];
+    const hasHeartbeats = haveHeartbeats(monitors);
+    const factsOf = await readCurrentFacts(database, { monitorIds, nowMs: now(), hasHeartbeats });
+    return monitors.map(({ id }) => factsOf(id));
+  });
+}
+
 async function answerWithDetail(
-  { database, now }: Parts<'database' | 'now'>,
+  { database, readFacts }: Parts<'database'> & { readFacts: FactsReader },
   { monitor, agentIds, hasOwnSources, parents }: FoundMonitor,
   response: Response<Answer<'getMonitor'>>,
 ): Promise<void> {
   const unable = hasOwnSources && isAgentChecked(monitor.type) ? await listUnableSources(database, monitor.no) : [];
-  const read = { monitorIds: [monitor.id], nowMs: now(), hasHeartbeats: haveHeartbeats([monitor]) };
-  const facts = (await readCurrentFacts(database, read))(monitor.id);
+  const facts = await readFacts(monitor);
   response.json(
     presentMonitorDetail(monitor, { agentIds, unable, parents, ...facts }, { canWrite: canWrite(response) }),
   );

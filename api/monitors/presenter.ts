@@ -18,7 +18,7 @@ type Schemas = components['schemas'];
  * What is read beside the settings of a monitor, each absent where there is none. The maintenance that it is in, until
  * when it is muted (Unix milliseconds), and when the next ping of a heartbeat is expected.
  */
-type CurrentFacts = {
+export type CurrentFacts = {
   maintenance?: CurrentMaintenance | undefined;
   mutedUntilMs?: number | undefined;
   expected?: ExpectedPing | undefined;
