@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { MAX_RETRIES } from '../../core/alerts/delivery-rates.ts';
+import { MAX_RETRIES } from '../../core/alerts/retries.ts';
 import { toUnixSeconds } from '../../core/time.ts';
 import { listOf } from '../../test/helpers/api-client.ts';
 import { mountBoundedDisk } from '../../test/helpers/bounded-disk.ts';

@@ -1,14 +1,9 @@
 import type { ChannelType } from '../../core/alerts/channel.ts';
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
-import {
-  MAX_LATE_RESOLVES,
-  countAttempts,
-  nextAttemptDelayMs,
-  nextResolveDelayMs,
-} from '../../core/alerts/delivery-rates.ts';
 import { identifyEmail } from '../../core/alerts/email.ts';
 import { webhookMessageOf } from '../../core/alerts/envelope.ts';
+import { MAX_LATE_RESOLVES, countAttempts, nextAttemptDelayMs, nextResolveDelayMs } from '../../core/alerts/retries.ts';
 import { isStateful } from '../../core/alerts/webhook.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/message.ts';
 import { moveChat, updateQuietUntil } from '../../models/alerts/chat-connections.ts';

@@ -1,0 +1,47 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { nextAttemptDelayMs } from '../../../core/alerts/retries.ts';
+
+const TIMETABLE = [5, 25, 125];
+
+test('in the middle of the jitter the waits are those of the timetable', (t) => {
+  const waits = [1, 2, 3].map((attempt) => nextAttemptDelayMs({ attempt, random: 0.5, timetableSeconds: TIMETABLE }));
+  t.deepEqual(waits, [5000, 25_000, 125_000]);
+});
+
+test('the fourth attempt is the last one', (t) => {
+  t.is(nextAttemptDelayMs({ attempt: 4, random: 0.5, timetableSeconds: TIMETABLE }), null);
+  t.is(nextAttemptDelayMs({ attempt: 5, random: 0.5, timetableSeconds: TIMETABLE }), null);
+  t.is(
+    nextAttemptDelayMs({ attempt: 4, random: 0.5, timetableSeconds: [1, 1, 1, 1, 1] }),
+    null,
+    'however long the timetable is',
+  );
+});
+
+test('an empty timetable allows no retry', (t) => {
+  t.is(nextAttemptDelayMs({ attempt: 1, random: 0, timetableSeconds: [] }), null);
+});
+
+test('the jitter reaches both of its ends', (t) => {
+  t.is(nextAttemptDelayMs({ attempt: 1, random: 0, timetableSeconds: TIMETABLE }), 4000);
+  t.is(nextAttemptDelayMs({ attempt: 1, random: 1 - Number.EPSILON, timetableSeconds: TIMETABLE }), 6000);
+});
+
+test('every wait is a whole number of milliseconds within 20 % of its place in any timetable', (t) => {
+  const timetables = fc.array(fc.integer({ min: 0, max: 86_400 }), { minLength: 1, maxLength: 3 });
+  fc.assert(
+    fc.property(
+      timetables,
+      fc.nat(),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (timetableSeconds, pick, random) => {
+        const attempt = 1 + (pick % timetableSeconds.length);
+        const plannedMs = (timetableSeconds[attempt - 1] ?? 0) * 1000;
+        const waitMs = nextAttemptDelayMs({ attempt, random, timetableSeconds });
+        return waitMs !== null && Number.isInteger(waitMs) && Math.abs(waitMs - plannedMs) <= plannedMs * 0.2 + 0.5;
+      },
+    ),
+  );
+  t.pass();
+});
