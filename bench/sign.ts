@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { buildTestMessage, sealEnvelope } from '../core/alerts/envelope.ts';
-import { generateSigningSecret, signDelivery } from '../notifications/webhook/attempt.ts';
+import { generateSigningSecret, signDelivery } from '../notifications/webhook/signature.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 

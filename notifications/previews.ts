@@ -17,8 +17,9 @@ import { buildEmail, type EmailReport } from './email/alert.ts';
 import { buildUnsubscribeLink } from './email/links.ts';
 import { renderSlackMessage } from './slack/attempt.ts';
 import { renderTelegramMessage } from './telegram/sending.ts';
-import { buildHeaders, generateSigningSecret } from './webhook/attempt.ts';
+import { buildHeaders } from './webhook/attempt.ts';
 import { prepareRequests } from './webhook/prepare.ts';
+import { generateSigningSecret } from './webhook/signature.ts';
 import type { TemplateRenderer } from './webhook/template/renderer.ts';
 
 /** What stands for a secret: no preview knows one. */

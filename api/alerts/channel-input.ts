@@ -12,8 +12,8 @@ import { findUnstorable, type Problem, type Read } from '../../core/monitors/inp
 import { sortTags, type MonitorTags } from '../../core/monitors/monitor.ts';
 import { readTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';
-import { findUrlProblem } from '../../notifications/webhook/attempt.ts';
 import { findPresetUrlProblem } from '../../notifications/webhook/presets/index.ts';
+import { findUrlProblem } from '../../notifications/webhook/url.ts';
 import type { Body } from '../handler.ts';
 
 /**

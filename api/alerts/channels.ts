@@ -23,7 +23,7 @@ import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
 import { buildSlackLink } from '../../notifications/slack/authorization.ts';
 import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
-import { generateSigningSecret } from '../../notifications/webhook/attempt.ts';
+import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
 import { accept, badRequest, notFound, type ApiError } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';

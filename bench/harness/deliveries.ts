@@ -4,7 +4,7 @@ import { createChannel } from '../../models/alerts/channels.ts';
 import { insertDeliveries, insertHeld } from '../../models/alerts/deliveries.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { inTransaction } from '../../models/sql.ts';
-import { generateSigningSecret } from '../../notifications/webhook/attempt.ts';
+import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
 import type { Harness } from '../../test/helpers/harness.ts';

@@ -1,4 +1,3 @@
-import { createHmac, createSecretKey } from 'node:crypto';
 import type { Agent } from 'node:https';
 import type { EventMessage, GroupMessage } from '../../core/alerts/envelope.ts';
 import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/webhook.ts';
@@ -12,7 +11,9 @@ import {
   type ShortSecret,
 } from '../attempt-result.ts';
 import { prepareRequests, type PreparedRequest } from './prepare.ts';
+import { signDelivery } from './signature.ts';
 import type { TemplateRenderer } from './template/renderer.ts';
+import { findUrlProblem } from './url.ts';
 
 /**
  * One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A
@@ -204,73 +205,4 @@ function shortSecretsOf({ url, headers = {} }: WebhookDelivery): ShortSecret[] {
   );
   const ofQuery = [...new URL(url).searchParams].map(([name, value]) => ({ name, value }));
   return [...ofHeaders, ...ofQuery].filter(({ value }) => value.length < SHORTEST_KEY);
-}
-
-/**
- * What is wrong with a text as a webhook's URL, as the end of a sentence about it. Null when it is a good one:
- * absolute, https, without user and password.
- */
-export function findUrlProblem(text: string): string | null {
-  const url = URL.parse(text);
-  if (url === null) return 'must be an absolute https URL';
-  if (url.protocol !== 'https:') return `must be an https URL, not ${url.protocol.slice(0, -1)}`;
-  return url.username === '' && url.password === ''
-    ? null
-    : 'must not contain a username or password: the signature authenticates deliveries';
-}
-
-/** What is signed: the very bytes that are sent, and what the headers say of them. */
-type SignedDelivery = { body: Buffer; event: string; deliveryId: string; sentAtSeconds: number };
-
-/**
- * Makes the headers of one attempt, signed in two ways. One is the service's own (HMAC-SHA256 of the body, keyed with
- * the whole secret), the other that of Standard Webhooks 1.0 (id, timestamp and body, keyed with the decoded part), so
- * that any of its libraries verifies it (D-53). A secret that was changed lately signs beside the new one in both ways,
- * so that a receiver verifies with whichever it knows.
- */
-export function signDelivery(
-  delivery: SignedDelivery,
-  signingSecret: string,
-  previousSecret: string | null = null,
-): Record<string, string> {
-  const { event, deliveryId, sentAtSeconds } = delivery;
-  const timestamp = String(sentAtSeconds);
-  const standard = signStandard(delivery, signingSecret);
-  return {
-    'X-Service-Signature': signOwn(delivery, signingSecret),
-    ...(previousSecret !== null && { 'X-Service-Signature-Previous': signOwn(delivery, previousSecret) }),
-    'X-Service-Event': event,
-    'X-Service-Delivery': deliveryId,
-    'X-Service-Timestamp': timestamp,
-    'webhook-id': deliveryId,
-    'webhook-timestamp': timestamp,
-    'webhook-signature': previousSecret === null ? standard : `${standard} ${signStandard(delivery, previousSecret)}`,
-  };
-}
-
-function signOwn({ body }: SignedDelivery, secret: string): string {
-  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
-}
-
-function signStandard({ body, deliveryId, sentAtSeconds }: SignedDelivery, secret: string): string {
-  // Node takes some 20 us longer over a key that comes as a buffer, which is more than everything else that is done
-  // here.
-  const key = createSecretKey(decodeSigningSecret(secret));
-  const digest = createHmac('sha256', key).update(`${deliveryId}.${sentAtSeconds}.`).update(body).digest('base64');
-  return `v1,${digest}`;
-}
-
-const PREFIX = 'whsec_';
-const SECRET_BYTES = 32;
-
-/**
- * A new signing secret: `whsec_` and 32 random bytes in base64 (D-53). `randomBytes` must be a cryptographic source.
- */
-export function generateSigningSecret(randomBytes: (size: number) => Buffer): string {
-  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
-}
-
-/** The key that Standard Webhooks derives from a signing secret: the decoded part after its prefix. */
-export function decodeSigningSecret(signingSecret: string): Buffer {
-  return Buffer.from(signingSecret.slice(PREFIX.length), 'base64');
 }

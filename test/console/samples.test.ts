@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { signDelivery } from '../../notifications/webhook/attempt.ts';
+import { signDelivery } from '../../notifications/webhook/signature.ts';
 import { GO_ENV, isInstalled } from '../helpers/command.ts';
 
 const run = promisify(execFile);

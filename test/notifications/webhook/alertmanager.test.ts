@@ -8,8 +8,9 @@ import { json } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { findFreePort } from '../../../cli/embedded-postgres/start.ts';
 import { buildTestMessage, type MonitorMessage } from '../../../core/alerts/envelope.ts';
-import { attemptWebhook, generateSigningSecret } from '../../../notifications/webhook/attempt.ts';
+import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { openWebhookSending } from '../../../notifications/webhook/sending.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { TestAuthority } from '../../helpers/certificates.ts';
 import { until } from '../../helpers/until.ts';
 

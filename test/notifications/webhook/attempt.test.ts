@@ -6,13 +6,9 @@ import test, { type ExecutionContext } from 'ava';
 import { Webhook } from 'standardwebhooks';
 import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
-import {
-  attemptWebhook,
-  generateSigningSecret,
-  type WebhookDelivery,
-  type WebhookSending,
-} from '../../../notifications/webhook/attempt.ts';
+import { attemptWebhook, type WebhookDelivery, type WebhookSending } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';
 import { startHttpServer, startRawServer } from '../../helpers/http-server.ts';

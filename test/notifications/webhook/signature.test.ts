@@ -3,7 +3,7 @@ import { verify } from '@octokit/webhooks-methods';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
-import { decodeSigningSecret, generateSigningSecret, signDelivery } from '../../../notifications/webhook/attempt.ts';
+import { decodeSigningSecret, generateSigningSecret, signDelivery } from '../../../notifications/webhook/signature.ts';
 
 const SECRET = generateSigningSecret(randomBytes);
 const DELIVERY = { event: 'monitor.down', deliveryId: 'dlv_1', sentAtSeconds: Math.floor(Date.now() / 1000) };

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { findUrlProblem } from '../../../notifications/webhook/attempt.ts';
+import { findUrlProblem } from '../../../notifications/webhook/url.ts';
 
 for (const good of [
   'https://hooks.example/in',

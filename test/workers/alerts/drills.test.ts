@@ -9,7 +9,7 @@ import { findNextMonthly } from '../../../models/alerts/monthly-drills.ts';
 import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { countAlerts } from '../../../models/monitors/monitor-overview.ts';
 import { inTransaction } from '../../../models/sql.ts';
-import { generateSigningSecret } from '../../../notifications/webhook/attempt.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { mendDrills } from '../../../workers/alerts/drills.ts';
 import { beginMonthlyDrills } from '../../../workers/alerts/monthly-drills.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';

@@ -6,7 +6,7 @@ import { buildTestMessage, type MonitorMessage } from '../../../core/alerts/enve
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { inTransaction } from '../../../models/sql.ts';
-import { generateSigningSecret } from '../../../notifications/webhook/attempt.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
 import type { Runtime } from '../../../workers/runtime.ts';
 import { TestAuthority, type KeyPair } from '../../helpers/certificates.ts';

@@ -4,7 +4,7 @@ import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { runOn } from '../../../models/sql.ts';
-import { generateSigningSecret } from '../../../notifications/webhook/attempt.ts';
+import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { QUEUES } from '../../../queues/payloads.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
