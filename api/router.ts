@@ -3,10 +3,11 @@ import type { AuditAction } from '../core/accounts/audit-entry.ts';
 import { methodNotAllowed } from './api-error.ts';
 import { BASE_PATH, METHODS, type Description, type Operation, type OperationKey } from './description.ts';
 import type { HandlerDependencies, Parts } from './handler.ts';
+import { refuseForeignPages } from './middleware/csrf.ts';
 import { unknownRoute } from './middleware/error-response.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { escapeUndecodable, requirePath } from './middleware/request-form.ts';
-import { admit, requireOwnPage } from './middleware/route-guard.ts';
+import { admit } from './middleware/route-guard.ts';
 import { createValidation } from './middleware/validation.ts';
 import { addressOf, auditActorOf, contextOf } from './request-context.ts';
 import { ROUTES } from './routes.ts';
@@ -22,7 +23,7 @@ export function createRouter(
   concurrency: RequestHandler,
 ): Router {
   const router = Router({ caseSensitive: true });
-  const ownPage = requireOwnPage(dependencies.config.publicUrl);
+  const ownPage = refuseForeignPages(dependencies.config.publicUrl);
   const body = jsonBody();
   const validate = createValidation(description);
   router.use(escapeUndecodable);

@@ -19,7 +19,7 @@ import { NO_PASSWORD_HASH, verifyPassword } from '../../models/secrets/password.
 import { ApiError, CodeRequired, notFound } from '../api-error.ts';
 import type { ApiConfig, Handler, Parts } from '../handler.ts';
 import { callerOfSession } from '../middleware/authentication.ts';
-import { csrfTokenOf } from '../middleware/route-guard.ts';
+import { csrfTokenOf } from '../middleware/csrf.ts';
 import { addressOf, authorOf, idOf, personOf, type Exchange, type SessionCaller } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { sessionCookie } from './session/cookie.ts';

@@ -15,7 +15,7 @@ import { secretCookie, sessionCookie, type SecretCookie } from '../accounts/sess
 import { clientOfNetwork, type Throttle } from '../accounts/session/throttle.ts';
 import { ApiError } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
-import { isOwnOrigin } from '../middleware/route-guard.ts';
+import { isOwnOrigin } from '../middleware/csrf.ts';
 import { addressOf } from '../request-context.ts';
 import type { QueueBoardOptions } from './queue-board.ts';
 

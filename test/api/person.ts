@@ -1,4 +1,4 @@
-import { csrfTokenOf } from '../../api/middleware/route-guard.ts';
+import { csrfTokenOf } from '../../api/middleware/csrf.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { createSession, generateSessionSecret } from '../../models/accounts/sessions.ts';
 import type { User } from '../../models/accounts/user-row.ts';
