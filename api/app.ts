@@ -18,9 +18,10 @@ import { BASE_PATH, getDescriptionHandler, publishDescription, readDescription }
 import type { ApiDependencies, Parts } from './handler.ts';
 import { PING_PATH, pingHandler } from './heartbeats/pings.ts';
 import { LiveStreams } from './live/live.ts';
+import { limitAccountConcurrency } from './middleware/account-concurrency.ts';
 import { authentication } from './middleware/authentication.ts';
 import { errorResponse, onlyGet, unknownRoute } from './middleware/error-response.ts';
-import { limitAccountConcurrency, rateLimit } from './middleware/limits.ts';
+import { rateLimit } from './middleware/limits.ts';
 import { cutBasePath, headAsGet, requestForm } from './middleware/request-form.ts';
 import { assignRequestId, requestLog } from './middleware/request-log.ts';
 import { BulkJobs } from './monitors/bulk-jobs.ts';
