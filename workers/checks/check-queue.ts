@@ -9,10 +9,11 @@ import { openPreviewTarget, sealAnswers, sealPreviewOutcome } from '../../models
 import type { Database } from '../../models/database.ts';
 import { machineAheadMs } from '../../models/system/service-clock.ts';
 import type { HostPort } from '../../net/host-address.ts';
-import { Checker, StallWatch } from '../../probes/checker.ts';
+import { Checker } from '../../probes/checker.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import type { Probe } from '../../probes/index.ts';
 import { SelfCheck } from '../../probes/self-check.ts';
+import { StallWatch } from '../../probes/stall-watch.ts';
 import {
   checkQueueName,
   type DrillJob,

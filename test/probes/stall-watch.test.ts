@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import test from 'ava';
+import { StallWatch } from '../../probes/stall-watch.ts';
+import { until } from '../helpers/until.ts';
+
+/** Keeps the event loop from turning, as a process does that gets no processor. */
+function standStill(ms: number): void {
+  const untilMs = performance.now() + ms;
+  while (performance.now() < untilMs);
+}
+
+test.serial(
+  'what was lost is known in the very turn in which the process moves again, and to those only who were under way then',
+  async (t) => {
+    const standStillBefore = async () => {
+      const stallWatch = new StallWatch();
+      const woken = Promise.withResolvers<void>();
+      const during = stallWatch.watch(() => woken.promise);
+      await delay(120);
+      standStill(400);
+      woken.resolve();
+      const { stalledMs, longestStallMs } = (await during).ownTime;
+      t.true(stalledMs >= 300, String(stalledMs));
+      t.true(longestStallMs >= 300, String(longestStallMs));
+      return (await stallWatch.watch(() => delay(60))).ownTime.stalledMs;
+    };
+    // A busy machine stands still by itself now and then, but not each time.
+    t.true(await until(async () => (await standStillBefore()) < 200));
+  },
+);
+
+test.serial("of two stand-stills one after the other both count, and the result is the work's", async (t) => {
+  const { result, ownTime } = await new StallWatch().watch(async () => {
+    standStill(300);
+    await delay(10);
+    standStill(300);
+    await delay(1);
+    return 'done';
+  });
+  t.is(result, 'done');
+  t.true(ownTime.stalledMs >= 480, String(ownTime.stalledMs));
+  t.true(ownTime.longestStallMs < ownTime.stalledMs, 'each is one of its own');
+  t.true(ownTime.tookMs >= 600, String(ownTime.tookMs));
+});
+
+test.serial('work that fails leaves nothing behind', async (t) => {
+  const stallWatch = new StallWatch();
+  await t.throwsAsync(
+    stallWatch.watch(() => Promise.reject(new Error('No'))),
+    { message: 'No' },
+  );
+  t.is((await stallWatch.watch(() => Promise.resolve(1))).result, 1);
+});
