@@ -96,7 +96,10 @@ export class TimingJudge {
         found.push(this.#facts.finding('holds broken', `${id} is behind ${root.monitorId}, which is ${state}`));
       return found;
     }
+    // Beyond a parent that was not down itself nothing holds it.
+    const nearest = parents.findIndex((parentId) => !this.#wasDown(parentId, createdAtMs, startedAtMs ?? Infinity));
     const recovered = parents
+      .slice(0, nearest === -1 ? parents.length : nearest)
       .flatMap((parentId) => this.#facts.transitionsOf(parentId))
       .findLast(
         ({ from, detectedAtMs }) =>
@@ -140,6 +143,15 @@ export class TimingJudge {
     );
   }
 
+  #wasDown(monitorId: string, fromMs: number, toMs: number): boolean {
+    const chain = this.#facts.transitionsOf(monitorId);
+    return chain.some(
+      ({ to, detectedAtMs }, index) =>
+        to === 'down' && detectedAtMs < toMs && (chain[index + 1]?.detectedAtMs ?? Infinity) > fromMs,
+    );
+  }
+
+  /** The parent of a monitor first, then that of the parent. */
   #ancestorsOf(monitorId: string): string[] {
     const parent = this.#facts.run.scripts[this.#facts.run.monitorIds.indexOf(monitorId)]?.parent ?? null;
     const id = parent === null ? undefined : this.#facts.run.monitorIds[parent];

@@ -384,23 +384,30 @@ test('a message that was open for the trouble may say that it is over, a later o
   t.false(findingsOf({ ...run, record: { ...run.record, transitions } }).includes('rules broken'));
 });
 
-test('after the recovery of its parent an alert needs a new result, once that recovery can be seen', (t) => {
-  const startedAt = (seconds: number): Facts => {
-    const alert = { ...delivery(2), startedAtMs: at(seconds), held: PARENT_HOLD };
-    const run = withChannel('Parents', [delivery(1), alert, delivery(3)]);
-    const ofParent = run.record.transitions.map((each) => ({ ...each, monitorId: 'mon_1' }));
-    return {
-      ...run,
-      scripts: [
-        { ...SCRIPT, parent: 1 },
-        { ...SCRIPT, index: 1 },
-      ],
-      monitorIds: ['mon_0', 'mon_1'],
-      record: { ...run.record, transitions: [...run.record.transitions, ...ofParent] },
-    };
+/** An alert that waited for its parent `mon_1`, which depends on `mon_2`, until a second; one of the two failed. */
+function heldBehind(failed: 'mon_1' | 'mon_2', seconds: number): Facts {
+  const alert = { ...delivery(2), startedAtMs: at(seconds), held: PARENT_HOLD };
+  const run = withChannel('Parents', [delivery(1), alert, delivery(3)]);
+  const ofParent = run.record.transitions.map((each) => ({ ...each, monitorId: failed }));
+  return {
+    ...run,
+    scripts: [
+      { ...SCRIPT, parent: 1 },
+      { ...SCRIPT, index: 1, parent: 2 },
+      { ...SCRIPT, index: 2 },
+    ],
+    monitorIds: ['mon_0', 'mon_1', 'mon_2'],
+    record: { ...run.record, transitions: [...run.record.transitions, ...ofParent] },
   };
-  t.false(findingsOf(startedAt(43)).includes('holds broken'));
-  t.true(findingsOf(startedAt(46)).includes('holds broken'));
+}
+
+test('after the recovery of its parent an alert needs a new result, once that recovery can be seen', (t) => {
+  t.false(findingsOf(heldBehind('mon_1', 43)).includes('holds broken'));
+  t.true(findingsOf(heldBehind('mon_1', 46)).includes('holds broken'));
+});
+
+test('the recovery of what is behind a parent that was not down itself holds nothing', (t) => {
+  t.false(findingsOf(heldBehind('mon_2', 46)).includes('holds broken'));
 });
 
 test('what a slow machine brings about as well says nothing of the service, what no slowness explains does', (t) => {
