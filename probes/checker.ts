@@ -61,7 +61,7 @@ export type CheckerParts = {
 
 /**
  * Checks targets, for ticks and rechecks, previews and customers' agents alike. It probes, judges what was observed,
- * discounts our own stand-still and clock, and asks whether this machine's network is to blame (D-48).
+ * discounts our own stalls and clock, and asks whether this machine's network is to blame (D-48).
  */
 export class Checker {
   readonly #parts: CheckerParts;

@@ -6,7 +6,7 @@ type OwnTime = { tookMs: number; stalledMs: number; longestStallMs: number };
 
 /**
  * How often the watch expects to be called while something is under way, and what it may be late without being a
- * stand-still, in milliseconds.
+ * stall, in milliseconds.
  */
 const EVERY_MS = 50;
 const TOLERANCE_MS = 10;
@@ -42,7 +42,7 @@ export class StallWatch {
     }, EVERY_MS);
   }
 
-  /** Work under way has stood still since the call that is late by now; work may begin and end before it comes. */
+  /** Work under way has been stalled since the call that is late by now; work may begin and end before it comes. */
   #countStall(): void {
     const nowMs = performance.now();
     const lateMs = nowMs - this.#expectedAtMs;

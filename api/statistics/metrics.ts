@@ -117,10 +117,14 @@ class AccountSnapshot {
   async renew(): Promise<void> {
     const { database, now } = this.#source;
     const nowMs = now();
+    // The clock was set back: what was read is of moments that come again.
+    if (nowMs < this.madeAtMs) {
+      this.#checks.clear();
+      this.#measureAtMs = 0;
+    }
     const rows = await listExportedRows(database, this.#tenantId);
     await this.#readChecks(rows, nowMs);
-    // Earlier than planned where the clock was set back.
-    if (nowMs >= this.#measureAtMs || nowMs < this.#measureAtMs - DAY_MS) await this.#measure(rows, nowMs);
+    if (nowMs >= this.#measureAtMs) await this.#measure(rows, nowMs);
     this.monitors = rows.map((row) => this.#export(row));
     this.madeAtMs = nowMs;
   }

@@ -80,17 +80,19 @@ export async function createInvitation(
       email,
     ]);
     if (members.length > 0) return 'member';
-    await run(
-      'DELETE FROM invitations WHERE tenant_id = $1 AND (expires_at <= $2 OR (email = $3 AND accepted_at IS NULL))',
-      [tenantId, now - KEPT_SECONDS, email],
-    );
+    // Beside the one that this one replaces.
     const [open] = await run<{ count: number }>(
-      'SELECT count(*) FROM invitations WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2',
-      [tenantId, now],
+      `SELECT count(*) FROM invitations
+       WHERE tenant_id = $1 AND accepted_at IS NULL AND expires_at > $2 AND email <> $3`,
+      [tenantId, now, email],
     );
     if ((open?.count ?? 0) >= MAX_INVITATIONS) return 'too_many';
     const [people] = await run<{ count: number }>('SELECT count(*) FROM users WHERE tenant_id = $1', [tenantId]);
     if ((people?.count ?? 0) + (open?.count ?? 0) >= MAX_MEMBERS) return 'full';
+    await run(
+      'DELETE FROM invitations WHERE tenant_id = $1 AND (expires_at <= $2 OR (email = $3 AND accepted_at IS NULL))',
+      [tenantId, now - KEPT_SECONDS, email],
+    );
     const [invitation] = await run<Invitation>(
       `WITH i AS (INSERT INTO invitations (id, tenant_id, email, role, fingerprint, invited_by, created_at, expires_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING *)

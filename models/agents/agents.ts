@@ -149,6 +149,12 @@ export async function deleteAgent(
     });
     if (record === null) return null;
     await run('SELECT 1 FROM monitor_sources WHERE agent_no = $1 ORDER BY monitor_no FOR UPDATE', [record.no]);
+    // Locked before their sources are counted: another of their agents may be deleted meanwhile.
+    await run(
+      `SELECT 1 FROM monitors WHERE no IN (SELECT monitor_no FROM monitor_sources WHERE agent_no = $1)
+       ORDER BY no FOR NO KEY UPDATE`,
+      [record.no],
+    );
     await run(
       `UPDATE monitors m SET down_min_sources = greatest(1, least(m.down_min_sources, (SELECT count(*) - 1
        FROM monitor_sources o WHERE o.monitor_no = m.no)))

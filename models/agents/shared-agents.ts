@@ -77,27 +77,23 @@ export async function assignMissingSources(
   if (shared.length === 0) return change;
   const numbers = new Map(shared.map((agent) => [agent.id, agent.no]));
   const alive = listAliveAgents(shared, nowMs);
-  const orphans = await runOn(database.pool)<{
-    no: number;
-    id: string;
-    type: MonitorType;
-    target: string;
-    enabled: boolean;
-    intervalSeconds: number;
-  }>(
-    `SELECT no, id, type, target, enabled, interval_seconds AS "intervalSeconds" FROM monitors m
+  const orphans = await runOn(database.pool)<{ no: number; id: string }>(
+    `SELECT no, id FROM monitors m
      WHERE awaits_sources AND NOT EXISTS (SELECT 1 FROM monitor_sources s WHERE s.monitor_no = m.no)`,
   );
-  for (const orphan of orphans) {
-    const agentNos = choose(orphan.id, alive).flatMap((id) => numbers.get(id) ?? []);
+  for (const { no, id: monitorId } of orphans) {
+    const agentNos = choose(monitorId, alive).flatMap((id) => numbers.get(id) ?? []);
     const scheduled = await inTransaction(database, async (run) => {
-      // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been.
-      await run('UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false WHERE no = $1', [
-        orphan.no,
-        agentNos.length,
-      ]);
+      // The default quorum of a monitor without sources was 1 (D-10); with sources it is what it would have been. Its
+      // owner may have named some since, or deleted it.
+      const [orphan] = await run<{ type: MonitorType; target: string; enabled: boolean; intervalSeconds: number }>(
+        `UPDATE monitors SET down_min_sources = least(2, $2::int), awaits_sources = false
+         WHERE no = $1 AND awaits_sources RETURNING type, target, enabled, interval_seconds AS "intervalSeconds"`,
+        [no, agentNos.length],
+      );
+      if (orphan === undefined) return noScheduleChange();
       return await scheduleMonitor(run, {
-        monitorNo: orphan.no,
+        monitorNo: no,
         agentNos,
         intervalSeconds: orphan.intervalSeconds,
         scheduled: isScheduled(orphan),

@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { pullBackState, type SourceState } from '../../core/incidents/source-state.ts';
-import { DAY_MS, HOUR_MS } from '../../core/time.ts';
+import { DAY_MS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
 import { PACKED_MARK } from '../checks/recent-results.ts';
 import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } from '../heartbeats/schedule.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -64,7 +64,8 @@ function forgetMeasured(nowMs: number): string[] {
     `DELETE FROM daily_rollups WHERE at > ${nowMs - DAY_MS}`,
     `DELETE FROM late_hours WHERE at > ${nowMs - HOUR_MS}`,
     `DELETE FROM set_aside_hours WHERE at > ${nowMs - HOUR_MS}`,
-    `DELETE FROM reports WHERE period_end > ${Math.floor(nowMs / 1000)}`,
+    `DELETE FROM reports WHERE period_end > ${toUnixSeconds(nowMs)}`,
+    `DELETE FROM zone_reports WHERE period_end > ${toUnixSeconds(nowMs)}`,
   ];
 }
 
@@ -86,6 +87,10 @@ function pullDecided(nowMs: number): string[] {
     `UPDATE incidents SET ${pulled(['started_at', 'detected_at', 'resolved_at', 'acknowledged_at'], nowMs)}
      WHERE greatest(detected_at, resolved_at, acknowledged_at) > ${nowMs}`,
     `UPDATE monitors SET ${pulled(['state_since'], nowMs)} WHERE state_since > ${nowMs}`,
+    // Accounts and statistics begin with these.
+    ...['monitors', 'channels', 'tenants'].map(
+      (table) => `UPDATE ${table} SET created_at = ${toUnixSeconds(nowMs)} WHERE created_at > ${toUnixSeconds(nowMs)}`,
+    ),
     `UPDATE channels SET ${pulled(['failing_since'], nowMs)} WHERE failing_since > ${nowMs}`,
     // Still to be decided, and so newer than the newest that was.
     `UPDATE heartbeat_observations o SET at = ${nowMs} + k.position
@@ -107,7 +112,7 @@ function pullMarks(nowMs: number): string[] {
   const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
   const dueMs = `${nowMs} + 1000::bigint * (interval_seconds + grace_seconds)`;
   const overrunMs = `${nowMs} + 1000::bigint * max_duration_seconds`;
-  const nowSeconds = Math.floor(nowMs / 1000);
+  const nowSeconds = toUnixSeconds(nowMs);
   return [
     `UPDATE service_marks SET ${pulled(['at', 'resumed_at', 'lost_from', 'lost_to'], nowMs)}
      WHERE name NOT IN ('time', 'time agreed', 'time set', 'rollups', '${PACKED_MARK}')

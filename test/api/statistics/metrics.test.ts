@@ -99,6 +99,20 @@ test('a scrape says what each source measured last, and what was decided', async
   t.deepEqual(metrics('spotcheck_monitor_incident_open', own), [0]);
 });
 
+test('after the clock was set back, what was measured meanwhile is not taken for the newest', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const { id, no } = await addWatched(api, account, {});
+  const [frankfurt = ''] = await listAgentIds(api);
+  nowMs = START_MS + 2 * HOUR_MS;
+  await addSteady(api, { monitorNo: no, agentId: frankfurt, dueAtMs: nowMs - 10_000, latencyMs: 250 });
+  t.deepEqual((await scrape(account))('probe_success', id), [1]);
+  nowMs = START_MS;
+  await runOn(api.database.pool)('DELETE FROM recent_results WHERE due_at > $1', [nowMs]);
+  await addResults(api, no, [{ atMs: nowMs - 5000, agentId: frankfurt, verdict: 3, latencyMs: 10 }]);
+  t.deepEqual((await scrape(account))('probe_success', id), [0]);
+});
+
 test('a newer result takes the place of the one before, and timings stay until there are others', async (t) => {
   const { api } = t.context;
   const account = await api.account();

@@ -95,6 +95,32 @@ test('many monitors made and deleted at once leave the counts exact', async (t) 
   t.true(await countsAgree(runtime));
 });
 
+test('of two agents of a monitor that are deleted at once, each lowers how many must agree', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId } = runtime;
+  const shared = await runtime.addAgent('local');
+  const { rows: own } = await database.pool.query<{ no: number; id: string }>(
+    `INSERT INTO agents (id, tenant_id, kind, name, created_at) VALUES ('agt_a', $1, 'tenant', 'a', 0),
+       ('agt_b', $1, 'tenant', 'b', 0) RETURNING no, id`,
+    [tenantId],
+  );
+  const monitor = await runtime.addMonitor([shared, ...own.map((row) => ({ ...shared, ...row }))], {
+    downMinSources: 3,
+  });
+  const isHeldUp = 'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = $1';
+  const deletions = await inTransaction(database, async (run) => {
+    await run('SELECT 1 FROM monitors WHERE id = $1 FOR NO KEY UPDATE', [monitor.id]);
+    const begun = own.map(({ id }) => deleteAgent(database, { tenantId, id, author: null }));
+    await until(async () => (await database.pool.query(isHeldUp, ['Lock'])).rowCount === 2);
+    return begun;
+  });
+  await Promise.all(deletions);
+  t.like(await findMonitor(database, { tenantId, id: monitor.id }), {
+    agentIds: [shared.id],
+    monitor: { downMinSources: 1 },
+  });
+});
+
 test("deleting a customer's agent takes it off monitors and lowers their quorum to the rest, at least 1", async (t) => {
   const runtime = await openTestRuntime(t);
   const shared = await runtime.addAgent('local');

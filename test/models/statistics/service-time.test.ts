@@ -173,6 +173,28 @@ test('set back, no empty column is filled, and what is planned comes as much nea
   t.deepEqual(await rowsOf(runtime, 'SELECT held_until FROM registry_turns'), [{ held_until: realMs + 1000 }]);
 });
 
+test('set back, what was made meanwhile was made now, and a period to come is reported when it is over', async (t) => {
+  const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 8 * 86_400_000);
+  const { tenantId } = runtime;
+  const agent = await runtime.addAgent('local');
+  await runtime.addMonitor([agent]);
+  const [realAt, serviceAt] = [realMs, serviceMs].map((ms) => Math.floor(ms / 1000));
+  await rowsOf(runtime, 'UPDATE monitors SET created_at = $1', [serviceAt]);
+  await rowsOf(
+    runtime,
+    `INSERT INTO zone_reports (tenant_id, timezone, period, period_start, period_end, created_at)
+     VALUES ($1, 'Europe/Berlin', 'week', $2::bigint - 604800, $2, $3),
+       ($1, 'Europe/Berlin', 'week', $3, $3 + 604800, $3)`,
+    [tenantId, realAt, (realAt ?? 0) + 86_400],
+  );
+  await settle();
+  // It took some seconds at most.
+  t.deepEqual(await rowsOf(runtime, 'SELECT created_at < $1::bigint + 3600 AS now FROM monitors', [realAt]), [
+    { now: true },
+  ]);
+  t.deepEqual(await rowsOf(runtime, 'SELECT period_end FROM zone_reports'), [{ period_end: realAt }]);
+});
+
 test('set back, a group of alerts closes in its own time, and what waits for a result takes the next', async (t) => {
   const { runtime, realMs, serviceMs, settle } = await serviceAhead(t, 300_000);
   const delivery = { id: 'dlv_1', tenantId: runtime.tenantId, monitorId: null, createdAtMs: serviceMs };
