@@ -1,5 +1,6 @@
 import type { ChannelStatus, ChannelType } from '../../core/alerts/channel.ts';
 import type { StoredMessage } from '../../core/alerts/envelope.ts';
+import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
@@ -39,8 +40,8 @@ export type ClaimedAttempt = {
   /** Of Telegram, the group of alerts that it belongs to, and the message of the chat that shows that; null = none. */
   groupId: string | null;
   chatMessageId: number | null;
-  /** Whether it is an alert that waited, such as for the end of maintenance, and was not released yet. */
-  isHeld: boolean;
+  /** What it waited for, such as the end of maintenance, where it was not released yet; null = nothing. */
+  holdReason: HoldReason | null;
   /** Whether it was held and may still belong in the message of a parent monitor. */
   isBehind: boolean;
   /** The number of its monitor where alerts wait for that, or came in its message (D-530), or it says so; else null. */
@@ -246,8 +247,8 @@ async function claimEach(
             d.attempts_before AS "attemptsBefore", c.enabled, c.status,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
             c.type <> 'webhook' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message)) AS "isOvertaken",
-            EXISTS (SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
-              AND h.released_at IS NULL) AS "isHeld",
+            (SELECT h.reason FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
+              AND h.released_at IS NULL) AS "holdReason",
             q.group_id AS "groupId",
             (SELECT g.chat_message_id FROM alert_groups g WHERE g.id = q.group_id) AS "chatMessageId",
             (c.type <> 'webhook' OR c.follows_maintenance)

@@ -67,7 +67,7 @@ const otherHold = (now: string) => `(
   ORDER BY until_ms DESC LIMIT 1)`;
 
 /** SQL: whether a held alert `h` waits for maintenance or a mute, which may be followed by another. */
-const WAITS_FOR_PEOPLE = `h.reason IN ('maintenance', 'mute')`;
+const IS_PLANNED_HOLD = `h.reason IN ('maintenance', 'mute')`;
 
 /**
  * Has claimed alerts whose maintenance or mute is over wait again where their monitor is in another. Returns until when
@@ -82,7 +82,7 @@ export async function holdAgain(
     `WITH ${OWN}, covered AS (
        SELECT o.id, o.attempts, x.* FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id, LATERAL ${otherHold('$3::bigint')} x
-       WHERE ${WAITS_FOR_PEOPLE} AND d.attempts_before = 0
+       WHERE ${IS_PLANNED_HOLD} AND d.attempts_before = 0
      ), unmade AS (
        DELETE FROM delivery_attempts a USING covered c WHERE a.delivery_id = c.id AND a.attempt = c.attempts
      ), named AS (
@@ -183,7 +183,7 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
-       AND NOT (${WAITS_FOR_PEOPLE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
+       AND NOT (${IS_PLANNED_HOLD} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
        AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
     [channelId, deliveryId, nowMs],

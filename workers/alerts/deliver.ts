@@ -122,7 +122,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const { now, queues, log } = this.#parts;
     const { claimed, hasMore } = await this.#claim(channelId);
     if (claimed === null) return { claimed, hasMore };
-    if (claimed.isHeld) {
+    if (claimed.holdReason !== null) {
       const { isSent, attempts } = await this.#held.release(claimed);
       const later = attempts.filter(({ dueAtMs }) => dueAtMs > now());
       if (later.length > 0) await enqueueDeliveries(queues, log, later);

@@ -1,3 +1,4 @@
+import type { HoldReason } from '../../core/alerts/hold.ts';
 import { openSummary, releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
@@ -55,7 +56,7 @@ export class HeldAlerts {
    */
   async release(claimed: ClaimedAttempt): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
     const { deliveryId, channelId } = claimed;
-    const untilMs = await this.#holdAgain(claimed);
+    const untilMs = isPlannedHold(claimed.holdReason) ? await this.#holdAgain(claimed) : null;
     if (untilMs !== null) return { isSent: false, attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs: untilMs }] };
     const isAlone = claimed.channelType === 'webhook' && !claimed.isBehind;
     const settled = await this.#settle({ ...claimed, isAlone });
@@ -71,6 +72,11 @@ export class HeldAlerts {
     const attempts = await this.#planReminders(claimed.deliveryId);
     return { isSent: await this.#release(claimed), attempts };
   }
+}
+
+/** Whether what an alert waited for may be followed by another of its kind. */
+function isPlannedHold(reason: HoldReason | null): boolean {
+  return reason === 'maintenance' || reason === 'mute';
 }
 
 /** Writes the reminders that follow those among these deliveries, and returns the attempts of each. */

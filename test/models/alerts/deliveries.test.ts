@@ -98,7 +98,7 @@ test('a claim gives the attempt everything it needs', async (t) => {
     webhook: { ...WEBHOOK, previousSecret: null, headers: {}, format: null },
     connection: null,
     refusal: null,
-    isHeld: false,
+    holdReason: null,
     isBehind: false,
     parentNo: null,
     groupId: null,
