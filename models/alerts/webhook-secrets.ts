@@ -141,7 +141,7 @@ export async function rotateSigningSecret(
 /**
  * Gives a tenant's webhook another address, other headers and another format, from the next attempt on. What was wrong
  * with the channel is over: a test has arrived there. Throws `TooManyTemplates`. False where the webhook is not
- * `sealed` any more: it was changed meanwhile, or is gone.
+ * `sealed` any more, or groups while it is to have a format: it was changed meanwhile, or is gone.
  */
 export async function replaceAddress(
   database: Database,
@@ -155,7 +155,8 @@ export async function replaceAddress(
     const [channel] = await run<{ name: string }>(
       `UPDATE channels SET url_host = $5, sealed_url = $6, header_names = $7, sealed_headers = $8, format = $9,
          ${HEALED}
-       WHERE id = $1 AND tenant_id = $2 AND sealed_url = $3 AND sealed_headers IS NOT DISTINCT FROM $4 RETURNING name`,
+       WHERE id = $1 AND tenant_id = $2 AND sealed_url = $3 AND sealed_headers IS NOT DISTINCT FROM $4
+         AND ($9::jsonb IS NULL OR group_seconds = 0) RETURNING name`,
       [id, tenantId, sealed.url, sealed.headers, urlHost, sealedUrl, headerNames, sealedHeaders, jsonOrNull(format)],
     );
     if (channel === undefined) return false;

@@ -38,7 +38,8 @@ async function beginMonthly(parts: DrillParts, due: DueDrill, nowMs: number): Pr
   const { database, newId, log } = parts;
   const { monitorNo, monitorId, tenantId, fromMs } = due;
   if (!(await mayBeginMonthly(database, { tenantId, nowMs }))) return false;
-  if (!(await moveMonthly(database, { monitorNo, nextMs: nextMonthMs(fromMs, nowMs), nowMs }))) return false;
+  // Not to the next month yet: killed before the drill is begun, it is begun then.
+  if (!(await moveMonthly(database, { monitorNo, nextMs: nowMs + AGAIN_AFTER_MS, nowMs }))) return false;
   const started = await startDrill(database, {
     id: newId('drl'),
     incidentId: newId('inc'),
@@ -49,14 +50,19 @@ async function beginMonthly(parts: DrillParts, due: DueDrill, nowMs: number): Pr
     nowMs,
     author: authorOf(systemActor('Spotcheck'), 'monitor.drilled', { newId, nowMs }),
   });
+  const isPutOff = 'refusal' in started && (typeof started.refusal === 'object' || started.refusal === 'outage');
+  if (!isPutOff)
+    await moveMonthly(database, {
+      monitorNo,
+      nextMs: nextMonthMs(fromMs, nowMs),
+      nowMs: Number.MAX_SAFE_INTEGER,
+    });
   if ('drill' in started) {
     await askForAnswers(parts, started.drill, 'down');
     return true;
   }
   const { refusal } = started;
   log.info({ monitor_id: monitorId, reason: reasonOf(refusal) }, 'drill.left_out');
-  if (typeof refusal === 'object' || refusal === 'outage')
-    await moveMonthly(database, { monitorNo, nextMs: nowMs + AGAIN_AFTER_MS, nowMs: Number.MAX_SAFE_INTEGER });
   return false;
 }
 

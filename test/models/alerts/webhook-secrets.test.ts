@@ -82,6 +82,18 @@ test('a previous secret whose key has left the ring is none, and no obstacle', a
   });
 });
 
+test('a webhook that began to group while it was tested does not get the format of a receiver', async (t) => {
+  const key = await addChannel();
+  const sealed = await findWebhook(database, key, NOW_MS);
+  if (sealed === null) return t.fail('no webhook');
+  await database.pool.query('UPDATE channels SET group_seconds = 60 WHERE id = $1', [key.id]);
+  const before = { url: URL_WITH_SECRET, headers: {}, format: null };
+  const replace = (format: { preset: 'discord' } | null) =>
+    replaceAddress(database, { ...key, author: null }, { sealed, before, after: { ...before, format } });
+  t.false(await replace({ preset: 'discord' }));
+  t.true(await replace(null));
+});
+
 test('of two changes of an address at once one is stored, and the other is told', async (t) => {
   const key = { ...(await addChannel()), author: null };
   const sealed = await findWebhook(database, key, NOW_MS);

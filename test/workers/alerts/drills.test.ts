@@ -405,6 +405,23 @@ test('a monthly drill begins a month after it was switched on, each month once, 
   t.deepEqual((await database.pool.query('SELECT * FROM monthly_drills')).rows, []);
 });
 
+test('a monthly drill that a kill kept from beginning comes an hour later, and not a month', async (t) => {
+  const { runtime, monitor, addWebhook } = await prepare(t);
+  const { database, tenantId } = runtime;
+  await addWebhook('https://127.0.0.1:9/');
+  await database.pool.query('UPDATE monitors SET monthly_drill = true');
+  const startMs = Date.parse('2031-01-31T10:00:00Z');
+  await beginMonthlyDrills({ ...runtime, now: () => startMs });
+  const dueMs = startMs + 28 * 86_400_000;
+  const newId = () => {
+    throw new Error('killed');
+  };
+  await t.throwsAsync(beginMonthlyDrills({ ...runtime, newId, now: () => dueMs }), { message: 'killed' });
+  t.is(await findNextMonthly(database, { tenantId, monitorId: monitor.id }), dueMs + 3_600_000);
+  t.like(await beginMonthlyDrills({ ...runtime, now: () => dueMs + 3_600_000 }), { begun: 1 });
+  t.is(await findNextMonthly(database, { tenantId, monitorId: monitor.id }), Date.parse('2031-03-31T10:00:00Z'));
+});
+
 test('a monthly drill waits for the end of a failure, leaves out a pause, and takes its turn', async (t) => {
   const started = await prepare(t);
   const { runtime, monitor, change, addWebhook } = started;
