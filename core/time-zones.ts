@@ -49,11 +49,9 @@ export function readTimeZone(text: string): string | null {
 /** Reads a zone that is named, and not the browser's; what is wrong says so about `field`. */
 export function readNamedZone(field: string, text: string): Parsed<string> {
   const zone = readTimeZone(text);
-  return zone === null || zone === BROWSER_ZONE
-    ? refused(
-        `${field} must be a zone of the IANA time zone database, such as Europe/Berlin, got ${JSON.stringify(text)}`,
-      )
-    : accepted(zone);
+  if (zone !== null && zone !== BROWSER_ZONE) return accepted(zone);
+  const given = JSON.stringify(text.slice(0, 64));
+  return refused(`${field} must be a zone of the IANA time zone database, such as Europe/Berlin, got ${given}`);
 }
 
 /** The zones of this program by their names of today, in order; UTC is not among them. */

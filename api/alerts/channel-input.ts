@@ -3,6 +3,7 @@ import { parseEmailAddress } from '../../core/alerts/email.ts';
 import { findRuleProblems, type ChannelRule } from '../../core/alerts/rules.ts';
 import {
   findHeadersProblem,
+  findUrlProblem,
   type WebhookFormat,
   type WebhookHeaders,
   type WebhookHeadersChange,
@@ -13,7 +14,6 @@ import { sortTags, type MonitorTags } from '../../core/monitors/monitor.ts';
 import { readTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';
 import { findPresetUrlProblem } from '../../notifications/webhook/presets/index.ts';
-import { findUrlProblem } from '../../notifications/webhook/url.ts';
 import type { Body } from '../handler.ts';
 
 /**

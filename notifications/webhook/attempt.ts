@@ -1,6 +1,6 @@
 import type { Agent } from 'node:https';
 import type { EventMessage, GroupMessage } from '../../core/alerts/envelope.ts';
-import type { WebhookFormat, WebhookHeaders } from '../../core/alerts/webhook.ts';
+import { findUrlProblem, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import { percentDecode } from '../../core/foreign-text.ts';
 import type { HttpClient, HttpExchange } from '../../net/http-client.ts';
 import {
@@ -13,7 +13,6 @@ import {
 import { prepareRequests, type PreparedRequest } from './prepare.ts';
 import { signDelivery } from './signature.ts';
 import type { TemplateRenderer } from './template/renderer.ts';
-import { findUrlProblem } from './url.ts';
 
 /**
  * One event on its way to one webhook; the same `deliveryId` in each of its attempts, which count from 1. A

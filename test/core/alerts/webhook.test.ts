@@ -1,5 +1,5 @@
 import test from 'ava';
-import { findUrlProblem } from '../../../notifications/webhook/url.ts';
+import { findUrlProblem } from '../../../core/alerts/webhook.ts';
 
 for (const good of [
   'https://hooks.example/in',
