@@ -3,7 +3,6 @@ import helmet from 'helmet';
 import { CANARY_PATH } from '../core/system/canary.ts';
 import { keepAccountChecks } from '../models/monitors/monitor-overview.ts';
 import { isTimeSettled } from '../models/system/service-clock.ts';
-import { createWriteProof } from '../models/system/service-marks.ts';
 import { EMAIL_CONFIRM_PATH, EMAIL_UNSUBSCRIBE_PATH } from '../notifications/email/links.ts';
 import { SLACK_RETURN_PATH } from '../notifications/slack/authorization.ts';
 import { TELEGRAM_PATH } from '../notifications/telegram/update.ts';
@@ -118,11 +117,10 @@ const getHealth: RequestHandler = (_request, response) => {
  * service keeps its own time because PostgreSQL's clock was set: everything works, but an operator should look.
  */
 function getReadinessHandler({
-  database,
+  isStoring,
   findAwayQueues,
   stopping,
-}: Parts<'database' | 'findAwayQueues' | 'stopping'>): RequestHandler {
-  const isStoring = createWriteProof(database);
+}: Parts<'isStoring' | 'findAwayQueues' | 'stopping'>): RequestHandler {
   return async (_request, response) => {
     const [isDatabaseThere, away] = await Promise.all([isStoring(), findAwayQueues()]);
     const isQueueThere = away.length === 0;

@@ -111,6 +111,8 @@ export type ApiDependencies = {
    * Unix milliseconds; null = none wait. The whole is null while the queue is away.
    */
   readQueues: () => Promise<{ depths: QueueDepth[]; oldestResultsAtMs: number | null } | null>;
+  /** Whether PostgreSQL stores what it is given; answers within about a second. */
+  isStoring: () => Promise<boolean>;
   /** Names of queues that cannot be written to; empty when all can. */
   findAwayQueues: () => Promise<readonly string[]>;
   /** Sends the span of an agent's failed check to the operator's collector; null where none is. */

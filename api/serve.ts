@@ -11,6 +11,7 @@ import { listVendorDocumentRecords } from '../models/checks/lookups.ts';
 import { sealAnswers } from '../models/checks/sealed-jobs.ts';
 import { openDatabase, type Database, type DatabaseOptions } from '../models/database.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
+import { createWriteProof } from '../models/system/service-marks.ts';
 import { openMailSending, type MailSettings } from '../notifications/email/sending.ts';
 import { attemptSlack, openSlackSending } from '../notifications/slack/attempt.ts';
 import { authorizeSlack, returnUrl, type SlackApp } from '../notifications/slack/authorization.ts';
@@ -90,6 +91,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     });
   const sendEmail = mail && mail.send;
   const enqueueAttempts = (attempts: readonly DueAttempt[]) => queues.enqueueAttempts(attempts);
+  const isStoring = createWriteProof(database);
+  const findAwayQueues = createAwayReading(queues, () => listCheckRegions(database));
   const stopping = new AbortController();
   const unstoredPings = new UnstoredPings(Date.now);
   const basePath = basePathOf(config.publicUrl);
@@ -130,7 +133,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       runPreview: createPreviewRun({ database, queues, makePreviewId: randomUUID, now: Date.now }),
       submitResults: (results) => queues.enqueueResults(sealAnswers(database, results)),
       readQueues: createQueueReading(queues, () => listCheckRegions(database)),
-      findAwayQueues: createAwayReading(queues, () => listCheckRegions(database)),
+      isStoring,
+      findAwayQueues,
       unstoredPings,
       recordFailedCheck: options.recordFailedCheck,
       stopping: stopping.signal,
@@ -158,6 +162,8 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
     route(request, response, () => answerUnroutable(response, options.newId));
   });
   answerUnreadable(server, options.newId);
+  // Asked once before anybody can ask: that opens the connections, which takes long while a process starts.
+  await Promise.all([isStoring(), findAwayQueues()]);
   server.listen({ port: options.port, ...(options.host !== null && { host: options.host }) });
   await once(server, 'listening');
   jobs?.start();

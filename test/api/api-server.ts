@@ -15,6 +15,7 @@ import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
+import { createWriteProof } from '../../models/system/service-marks.ts';
 import { NOTHING_MORE } from '../../notifications/attempt-result.ts';
 import type { Email } from '../../notifications/email/sending.ts';
 import type { TestedWebhook } from '../../notifications/webhook/sending.ts';
@@ -177,6 +178,7 @@ async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mou
           depths: [{ name: 'evaluate', waiting: 2, active: 1, delayed: 0, failed: 0 }],
           oldestResultsAtMs: Date.now() - 3000,
         }),
+        isStoring: createWriteProof(database),
         findAwayQueues: async () => [],
         recordFailedCheck: null,
         unstoredPings: new UnstoredPings(Date.now),
