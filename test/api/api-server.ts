@@ -178,7 +178,7 @@ async function startApiServer({ poolSize, ...overrides }: Overrides, mount?: Mou
           depths: [{ name: 'evaluate', waiting: 2, active: 1, delayed: 0, failed: 0 }],
           oldestResultsAtMs: Date.now() - 3000,
         }),
-        isStoring: createWriteProof(database),
+        isStoring: createWriteProof(different.database ?? overrides.database ?? database),
         findAwayQueues: async () => [],
         recordFailedCheck: null,
         unstoredPings: new UnstoredPings(Date.now),
