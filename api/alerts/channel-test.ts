@@ -6,6 +6,7 @@ import { MAX_WEBHOOK_HEADERS, mergeWebhookHeaders, type WebhookHeaders } from '.
 import type { Problem } from '../../core/monitors/input/checks.ts';
 import { disconnectChannel, findConnection, moveChat } from '../../models/alerts/chat-connections.ts';
 import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
+import { isLimited, requireRoom } from '../../models/alerts/channel-limits.ts';
 import { insertTestDelivery } from '../../models/alerts/delivery-record.ts';
 import {
   findWebhook,
@@ -33,7 +34,7 @@ import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import { checkPresetUrl, mergeFormat, readAddressPatch, type AddressPatch } from './channel-input.ts';
-import { getOwnChannel, refusalOf } from './channels.ts';
+import { getOwnChannel, throwRefusal } from './channels.ts';
 
 /** `POST /channels/{id}/test`: a test now, through the very sender that alerts take, recorded among the deliveries. */
 export function testChannelHandler(
@@ -97,6 +98,7 @@ export function updateWebhookHandler(
     await rateLimits.take('channelTest', key.id);
     await rateLimits.take('test', tenantId);
     const deliveryId = makeId('dlv');
+    if (isLimited(after)) await requireRoom(runOn(database.pool), key, after).catch(throwRefusal);
     const startedAtMs = now();
     const { error, attempt, message } = await sendTestDelivery({
       ...opened,
@@ -117,9 +119,7 @@ export function updateWebhookHandler(
       database,
       { ...key, author: authorOf(response) },
       { sealed, before: opened, after },
-    ).catch((failure: unknown) => {
-      throw refusalOf(failure);
-    });
+    ).catch(throwRefusal);
     if (!isReplaced)
       throw conflict(`channel ${key.id} has just been changed by another request: send the change again`);
     response.json({ ok: true, status_code: attempt.statusCode, duration_ms: attempt.durationMs });

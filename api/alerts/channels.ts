@@ -4,13 +4,14 @@ import { describeRule, type ChannelRule } from '../../core/alerts/rules.ts';
 import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../core/alerts/webhook.ts';
 import type { MonitorTags } from '../../core/monitors/monitor.ts';
 import {
+  ChannelRefusal,
   MAX_CHANNELS,
   MAX_GROUPING,
   MAX_REPORT_ZONES,
-  TooManyChannels,
-  TooManyGrouping,
-  TooManyReportZones,
-  countChannels,
+  MAX_TEMPLATES,
+  requireRoom,
+} from '../../models/alerts/channel-limits.ts';
+import {
   createChannel,
   deleteChannel,
   findChannel,
@@ -18,13 +19,14 @@ import {
   updateChannel,
   type NewChannel,
 } from '../../models/alerts/channels.ts';
-import { MAX_TEMPLATES, TooManyTemplates, rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
+import { rotateSigningSecret } from '../../models/alerts/webhook-secrets.ts';
 import { listOwnMonitorIds } from '../../models/monitors/monitors.ts';
+import { runOn } from '../../models/sql.ts';
 import { generateConnectCode } from '../../notifications/connect-code.ts';
 import { buildSlackLink } from '../../notifications/slack/authorization.ts';
 import { buildTelegramLinks } from '../../notifications/telegram/bot-api.ts';
 import { generateSigningSecret } from '../../notifications/webhook/signature.ts';
-import { accept, badRequest, notFound, type ApiError } from '../api-error.ts';
+import { accept, badRequest, notFound } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
@@ -63,11 +65,11 @@ export function createChannelHandler(
     const monitorIds = await filterOwnMonitors(dependencies, tenantId, draft.monitorIds);
 
     // Before anything is sent: what could not be stored is not tried either.
-    if ((await countChannels(database, tenantId)) >= MAX_CHANNELS) throw tooManyChannels();
+    const id = makeId('nch');
+    await requireRoom(runOn(database.pool), { tenantId, id }, { ...draft, format }).catch(throwRefusal);
     if (draft.type === 'webhook') await rateLimits.take('test', tenantId);
 
     const nowMs = now();
-    const id = makeId('nch');
     const { stored, shown } = await connectChannel(
       dependencies,
       { account: tenantId, type: draft.type, url, address, headers, format, nowMs },
@@ -81,37 +83,26 @@ export function createChannelHandler(
       monitorIds,
       ...stored,
       nowMs,
-    }).catch((error: unknown) => {
-      throw refusalOf(error);
-    });
+    }).catch(throwRefusal);
     response.status(201).json({ id, ...shown });
   };
 }
 
-/** What a model refused to store, as the answer; anything else as it is. */
-export function refusalOf(error: unknown): unknown {
-  if (error instanceof TooManyChannels) return tooManyChannels();
-  if (error instanceof TooManyReportZones)
-    return badRequest(
-      `report_timezone must be one of the zones of other channels: an account can have reports in at most ` +
-        `${MAX_REPORT_ZONES} zones other than UTC`,
-    );
-  if (error instanceof TooManyGrouping)
-    return badRequest(
-      'group_seconds and summarize_flapping must be left out: an account can have at most ' +
-        `${MAX_GROUPING} channels with one of them`,
-    );
-  if (error instanceof TooManyTemplates)
-    return badRequest(
-      `template must be left out: an account can have at most ${MAX_TEMPLATES} webhooks with a template`,
-    );
-  return error;
-}
+const REFUSALS = {
+  channels: `an account can have at most ${MAX_CHANNELS} channels, and this one has reached the limit: delete one first`,
+  report_zones:
+    'report_timezone must be one of the zones of other channels: an account can have reports in at most ' +
+    `${MAX_REPORT_ZONES} zones other than UTC`,
+  grouping:
+    'group_seconds and summarize_flapping must be left out: an account can have at most ' +
+    `${MAX_GROUPING} channels with one of them`,
+  templates: `template must be left out: an account can have at most ${MAX_TEMPLATES} webhooks with a template`,
+  grouped_format: 'group_seconds must be 0 for a webhook with a preset or template',
+} as const satisfies Record<ChannelRefusal['reason'], string>;
 
-function tooManyChannels(): ApiError {
-  return badRequest(
-    `an account can have at most ${MAX_CHANNELS} channels, and this one has reached the limit: delete one first`,
-  );
+/** Throws what a model refused to store as the answer, anything else as it is. */
+export function throwRefusal(error: unknown): never {
+  throw error instanceof ChannelRefusal ? badRequest(REFUSALS[error.reason]) : error;
 }
 
 /** `GET /channels/{id}` */
@@ -136,9 +127,7 @@ export function updateChannelHandler(dependencies: Parts<'database'>): Handler<'
       database,
       { ...key, author: authorOf(response) },
       { ...patch, ...(monitorIds && { monitorIds }) },
-    ).catch((error: unknown) => {
-      throw refusalOf(error);
-    });
+    ).catch(throwRefusal);
     if (updated === null) throw notFound('channel', key.id);
     response.json({ ok: true });
   };

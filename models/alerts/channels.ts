@@ -7,9 +7,10 @@ import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { behind, sequelize, transactionOn, type ChannelRecord } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { ChannelRefusal, isLimited, requireRoom } from './channel-limits.ts';
 import { insertConnectCode, type StoredConnectCode } from './chat-connections.ts';
 import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
-import { requireTemplates, sealWebhook, type NewWebhook } from './webhook-secrets.ts';
+import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
 
 /**
  * A channel to store. `webhook` comes in clear and is encrypted here; `connectCode` is part of its connect link (D-55).
@@ -62,37 +63,11 @@ export type ChannelChange = {
 
 type ChannelKey = { tenantId: string; id: string };
 
-/**
- * The most channels of an account, on any plan: it limits what one change can cost, far above any real need (D-60 has
- * none).
- */
-export const MAX_CHANNELS = 1000;
-
-/** The most zones other than UTC in which a tenant's channels want reports: each is a report of its own. */
-export const MAX_REPORT_ZONES = 10;
-
-/** Says that a tenant would have more than `MAX_REPORT_ZONES`. */
-export class TooManyReportZones extends Error {}
-
-/** Channels of a tenant that group or summarize at most: what they are sent uses up no rate (D-540). */
-export const MAX_GROUPING = 50;
-
-/** Says that a tenant would have more than `MAX_GROUPING`. */
-export class TooManyGrouping extends Error {}
-
-/** Says that a tenant has `MAX_CHANNELS`. */
-export class TooManyChannels extends Error {}
-
 /** Columns for reads that only show a channel: without encrypted values. */
 const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret', 'sealedHeaders'] };
 
-/** How many channels a tenant has. */
-export async function countChannels(database: Database, tenantId: string): Promise<number> {
-  return await database.records.channels.count({ where: { tenantId } });
-}
-
 /**
- * Stores a channel with its routing, connect code and first test in one transaction. Throws `TooManyChannels` where the
+ * Stores a channel with its routing, connect code and first test in one transaction. Throws a `ChannelRefusal` where the
  * tenant has all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors
  * are kept.
  */
@@ -113,8 +88,7 @@ export async function createChannel(database: Database, channel: NewChannel & Au
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
-    if ((await database.records.channels.count({ where: { tenantId }, transaction })) >= MAX_CHANNELS)
-      throw new TooManyChannels();
+    await requireRoom(run, channel, { ...channel, format: webhook?.format ?? null });
     const record = await database.records.channels.create(
       {
         id,
@@ -136,9 +110,6 @@ export async function createChannel(database: Database, channel: NewChannel & Au
       },
       { transaction, returning: true },
     );
-    if (reportTimezone !== null) await requireReportZones(run, tenantId);
-    if (groupSeconds > 0 || summarizesFlapping) await requireFewGrouping(run, tenantId);
-    if (webhook?.format && 'template' in webhook.format) await requireTemplates(run, tenantId);
     const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
     if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
     if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
@@ -192,7 +163,7 @@ export async function listChannels(
 
 /**
  * Changes a channel all or nothing (D-07) and returns what it became; null when the tenant has no such channel. Of
- * `monitorIds`, only the tenant's own monitors are kept.
+ * `monitorIds`, only the tenant's own monitors are kept. Throws a `ChannelRefusal`.
  */
 export async function updateChannel(
   database: Database,
@@ -203,9 +174,7 @@ export async function updateChannel(
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     // In the order of a creation.
-    const begins = (change.groupSeconds ?? 0) > 0 || change.summarizesFlapping === true;
-    if (change.reportTimezone || begins)
-      await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
+    if (isLimited(change)) await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
     const record = await database.records.channels.findOne({
       attributes: SHOWN,
       where: key,
@@ -213,12 +182,12 @@ export async function updateChannel(
       lock: transaction.LOCK.NO_KEY_UPDATE,
     });
     if (record === null) return null;
+    if (isLimited(change)) await requireRoom(run, key, change);
+    if ((change.groupSeconds ?? 0) > 0 && record.format !== null) throw new ChannelRefusal('grouped_format');
     const routing = (await listRouting(run, [key.id])).get(key.id);
     const before = channelOf(record, routing);
     // Its last error stays until something arrives there or it is connected again.
     await record.update({ ...fields, ...(monitorTags !== undefined && tagColumns(monitorTags)) }, { transaction });
-    if (change.reportTimezone) await requireReportZones(run, key.tenantId);
-    if (begins) await requireFewGrouping(run, key.tenantId);
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
     await recordChange(run, author, {
       tenantId: key.tenantId,
@@ -248,25 +217,6 @@ export async function deleteChannel(
     });
     return true;
   });
-}
-
-/** Throws `TooManyGrouping` where a tenant whose row is locked has too many. */
-async function requireFewGrouping(run: Run, tenantId: string): Promise<void> {
-  const [row] = await run<{ channels: number }>(
-    `SELECT count(*)::int AS channels FROM channels
-     WHERE tenant_id = $1 AND (group_seconds > 0 OR summarizes_flapping)`,
-    [tenantId],
-  );
-  if ((row?.channels ?? 0) > MAX_GROUPING) throw new TooManyGrouping();
-}
-
-/** Throws `TooManyReportZones` where a tenant whose row is locked has too many. */
-async function requireReportZones(run: Run, tenantId: string): Promise<void> {
-  const [row] = await run<{ zones: number }>(
-    'SELECT count(DISTINCT report_timezone)::int AS zones FROM channels WHERE tenant_id = $1',
-    [tenantId],
-  );
-  if ((row?.zones ?? 0) > MAX_REPORT_ZONES) throw new TooManyReportZones();
 }
 
 async function replaceRouting(

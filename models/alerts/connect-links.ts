@@ -172,13 +172,15 @@ export async function unsubscribeEmailChannel(
   tools: LossTools & { address: string | null },
 ): Promise<readonly NewDelivery[]> {
   return await inTransaction(database, async (run) => {
-    const rows = await run<LostChannel>(
-      `UPDATE channels SET enabled = false, status = 'pending', last_error = $2, last_error_at = $3
-       WHERE id = $1 AND type = 'email' AND status = 'connected'
-       RETURNING id, tenant_id AS "tenantId", name, type`,
+    const rows = await run<LostChannel & { wasEnabled: boolean }>(
+      `UPDATE channels c SET enabled = false, status = 'pending', last_error = $2, last_error_at = $3
+       FROM (SELECT id, enabled FROM channels WHERE id = $1 AND type = 'email' AND status = 'connected'
+             FOR NO KEY UPDATE) o
+       WHERE c.id = o.id
+       RETURNING c.id, c.tenant_id AS "tenantId", c.name, c.type, o.enabled AS "wasEnabled"`,
       [channelId, UNSUBSCRIBED, tools.nowMs],
     );
-    for (const { id, tenantId, name } of rows)
+    for (const { id, tenantId, name, wasEnabled } of rows)
       await recordChange(
         run,
         { ...authorOf(systemActor('Email'), 'channel.disabled', tools), address: tools.address },
@@ -186,7 +188,7 @@ export async function unsubscribeEmailChannel(
           tenantId,
           object: { kind: 'channel', id, name },
           changes: {
-            enabled: [true, false],
+            ...(wasEnabled && { enabled: [true, false] }),
             status: ['connected', 'pending'],
             last_error: [null, UNSUBSCRIBED],
           },

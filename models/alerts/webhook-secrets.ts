@@ -3,8 +3,9 @@ import { formatFields, type WebhookFormat, type WebhookHeaders } from '../../cor
 import { DAY_MS } from '../../core/time.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
-import { inTransaction, runOn, type Run } from '../sql.ts';
+import { inTransaction, runOn } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
+import { isLimited, requireRoom } from './channel-limits.ts';
 
 /**
  * What a webhook is called and signed with. `previousSecret` signs as well until a day after a change of the secret;
@@ -34,21 +35,6 @@ type ChannelKey = { tenantId: string; id: string };
  * one.
  */
 export const PREVIOUS_SECRET_MS = DAY_MS;
-
-/** The most webhooks of a tenant that have a template: every list of channels has the whole of each. */
-export const MAX_TEMPLATES = 100;
-
-/** Says that a tenant would have more than `MAX_TEMPLATES`. */
-export class TooManyTemplates extends Error {}
-
-/** Throws `TooManyTemplates` where a tenant whose row is locked has too many. */
-export async function requireTemplates(run: Run, tenantId: string): Promise<void> {
-  const [row] = await run<{ templates: number }>(
-    `SELECT count(*)::int AS templates FROM channels WHERE tenant_id = $1 AND format ? 'template'`,
-    [tenantId],
-  );
-  if ((row?.templates ?? 0) > MAX_TEMPLATES) throw new TooManyTemplates();
-}
 
 /**
  * What the row of a new webhook channel holds. Its host and the names of its headers can be shown; the rest is sealed
@@ -140,7 +126,7 @@ export async function rotateSigningSecret(
 
 /**
  * Gives a tenant's webhook another address, other headers and another format, from the next attempt on. What was wrong
- * with the channel is over: a test has arrived there. Throws `TooManyTemplates`. False where the webhook is not
+ * with the channel is over: a test has arrived there. Throws a `ChannelRefusal`. False where the webhook is not
  * `sealed` any more, or groups while it is to have a format: it was changed meanwhile, or is gone.
  */
 export async function replaceAddress(
@@ -149,9 +135,11 @@ export async function replaceAddress(
   { sealed, before, after }: { sealed: SealedWebhook; before: Address; after: Address },
 ): Promise<boolean> {
   const { urlHost, sealedUrl, headerNames, sealedHeaders, format } = sealAddress(database, id, after);
-  const isTemplate = format !== null && 'template' in format;
   return await inTransaction(database, async (run) => {
-    if (isTemplate) await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+    if (isLimited(after)) {
+      await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+      await requireRoom(run, { tenantId, id }, { format });
+    }
     const [channel] = await run<{ name: string }>(
       `UPDATE channels SET url_host = $5, sealed_url = $6, header_names = $7, sealed_headers = $8, format = $9,
          ${HEALED}
@@ -160,7 +148,6 @@ export async function replaceAddress(
       [id, tenantId, sealed.url, sealed.headers, urlHost, sealedUrl, headerNames, sealedHeaders, jsonOrNull(format)],
     );
     if (channel === undefined) return false;
-    if (isTemplate) await requireTemplates(run, tenantId);
     await recordChange(run, author, {
       tenantId,
       object: { kind: 'channel', id, name: channel.name },

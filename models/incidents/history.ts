@@ -154,7 +154,7 @@ async function resolveIncident(
   );
 }
 
-/** A monitor whose open incident is ended without a recovery, with the sequence that the end has. */
+/** A monitor whose alert is ended without a recovery, with the sequence that the end has. */
 type EndedMonitor = { monitorId: string; sequence: number; atMs: number; resolution: 'paused' | 'deleted' };
 
 type OpenAlert = {
@@ -171,18 +171,21 @@ const REASONS = {
 } as const satisfies Record<EndedMonitor['resolution'], string>;
 
 /**
- * Writes the end of a monitor's open incident for receivers that keep its alert open until then (D-573). They must have
- * been sent it or be about to be, and the rules of the channel not leave every `monitor.up` out. Run it before the
- * incident is resolved, in the same transaction. The deliveries are found as due by whoever looks for overdue ones.
+ * Writes the end of a monitor's open incident, or of its being unknown, for receivers that keep its alert open until
+ * then (D-573). They must have been sent it or be about to be, and the rules of the channel not leave every
+ * `monitor.up` out. Run it before the incident is resolved and the monitor changed, in the same transaction. The
+ * deliveries are found as due by whoever looks for overdue ones.
  */
 async function insertResolves(run: Run, { monitorId, sequence, atMs, resolution }: EndedMonitor): Promise<void> {
   const open = await run<OpenAlert>(
     `SELECT DISTINCT ON (d.channel_id) d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.message, c.rules,
        m.tags
-     FROM incidents i JOIN monitors m ON m.id = i.monitor_id JOIN deliveries d ON d.monitor_id = i.monitor_id
-       AND d.message #>> '{detail,incident_id}' = i.id JOIN channels c ON c.id = d.channel_id
-     WHERE i.monitor_id = $1 AND i.resolved_at IS NULL AND d.event <> 'monitor.up'
-       AND c.format ->> 'preset' = ANY ($2::text[])
+     FROM monitors m LEFT JOIN incidents i ON i.monitor_id = m.id AND i.resolved_at IS NULL
+       JOIN deliveries d ON d.monitor_id = m.id AND CASE WHEN i.id IS NOT NULL
+         THEN d.message #>> '{detail,incident_id}' = i.id AND d.event <> 'monitor.up'
+         ELSE m.state = 'unknown' AND d.event = 'monitor.unknown' AND d.created_at >= m.state_since END
+       JOIN channels c ON c.id = d.channel_id
+     WHERE m.id = $1 AND (i.id IS NOT NULL OR m.state = 'unknown') AND c.format ->> 'preset' = ANY ($2::text[])
        AND (d.attempts > 0 OR (d.outcome = 'pending' AND NOT EXISTS (
          SELECT FROM held_deliveries h WHERE h.delivery_id = d.id AND h.released_at IS NULL)))
      ORDER BY d.channel_id, d.no DESC`,

@@ -218,7 +218,7 @@ test('an address cannot be changed, and a read can be sent back', async (t) => {
 });
 
 test('reports have the zone of the channel, at most ten of them in an account', async (t) => {
-  const { account, create, read } = await prepare(t);
+  const { api, account, create, read } = await prepare(t);
   const { id } = await create({ reports: true, report_timezone: 'europe/berlin' });
   t.like(await read(id), { reports: true, report_timezone: 'Europe/Berlin' });
   const patch = async (report_timezone: string, channel = id) =>
@@ -244,6 +244,10 @@ test('reports have the zone of the channel, at most ten of them in an account', 
   });
   t.is((await read(id)).report_timezone, 'UTC');
   t.is((await patch('Asia/Tokyo')).status, 200);
+  const sent = api.sentEmails.length;
+  const refused = { type: 'email', address: 'a@example.com', report_timezone: 'America/New_York' };
+  isError(t, await account.owner('POST', '/v1/channels', refused), { status: 400, error: /^report_timezone must be/ });
+  t.is(api.sentEmails.length, sent);
 });
 
 test('a mail program unsubscribes with one POST, a GET only asks; log and other chats are notified', async (t) => {
@@ -298,6 +302,11 @@ test('opening the unsubscribe link of a disabled channel changes nothing either,
   t.like(await read(id), { enabled: false, status: 'connected' });
   t.regex((await visit(unsubscribe, 'POST')).html, /<h1>Unsubscribed<\/h1>/);
   t.is((await read(id)).status, 'pending');
+  const { rows } = await api.database.pool.query(
+    'SELECT changes FROM audit_log WHERE object_id = $1 ORDER BY at DESC, id DESC LIMIT 1',
+    [id],
+  );
+  t.deepEqual(Object.keys(rows[0].changes).toSorted(), ['last_error', 'status']);
 });
 
 test('an unsubscribe link of another key ring, or of no channel, changes nothing', async (t) => {

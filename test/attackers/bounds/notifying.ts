@@ -91,6 +91,7 @@ async function boundTemplates(t: Parameters<Walker>[0]): Promise<void> {
   const template = { content_type: 'text/plain', body: 'x' };
   t.is((await owner('POST', '/v1/channels', webhook({ template }))).status, 201);
   const { json } = await owner('POST', '/v1/channels', webhook({}));
+  const sent = api.testDeliveries.length;
   for (const refused of [
     await owner('POST', '/v1/channels', webhook({ template })),
     await owner('PATCH', `/v1/channels/${json.id}/webhook`, { template }),
@@ -98,6 +99,7 @@ async function boundTemplates(t: Parameters<Walker>[0]): Promise<void> {
     t.is(refused.status, 400, refused.text);
     t.regex(String(refused.json['error']), /^template must be left out: .* at most 100 webhooks with a template$/);
   }
+  t.is(api.testDeliveries.length, sent);
   t.is((await owner('PATCH', `/v1/channels/${json.id}/webhook`, { preset: 'teams' })).status, 200);
 }
 

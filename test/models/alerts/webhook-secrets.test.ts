@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
-import { createChannel } from '../../../models/alerts/channels.ts';
+import { ChannelRefusal } from '../../../models/alerts/channel-limits.ts';
+import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import {
   findWebhook,
   openWebhook,
@@ -92,6 +93,16 @@ test('a webhook that began to group while it was tested does not get the format 
     replaceAddress(database, { ...key, author: null }, { sealed, before, after: { ...before, format } });
   t.false(await replace({ preset: 'discord' }));
   t.true(await replace(null));
+});
+
+test('a webhook that was given the format of a receiver meanwhile does not begin to group', async (t) => {
+  const key = { ...(await addChannel()), author: null };
+  await database.pool.query(`UPDATE channels SET format = '{"preset": "discord"}' WHERE id = $1`, [key.id]);
+  const refused = await t.throwsAsync(updateChannel(database, key, { groupSeconds: 60 }), {
+    instanceOf: ChannelRefusal,
+  });
+  t.is(refused?.reason, 'grouped_format');
+  t.truthy(await updateChannel(database, key, { groupSeconds: 0, name: 'Discord' }));
 });
 
 test('of two changes of an address at once one is stored, and the other is told', async (t) => {

@@ -7,6 +7,7 @@ import type { ClaimedAttempt } from '../../../models/alerts/delivery-attempts.ts
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { prepareRequests } from '../../../notifications/webhook/prepare.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
+import { sweep } from '../../../workers/system/sweep.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf } from '../../helpers/runtime.ts';
 
@@ -125,6 +126,25 @@ for (const [what, end] of [
     t.is(await attempt(pagerduty, START_MS + 10_000), 'monitor.up');
     t.deepEqual(await outcomesOf(pagerduty), ['delivered', 'delivered']);
     t.deepEqual(await outcomesOf(discord), ['delivered']);
+  });
+
+for (const [what, end] of [
+  ['paused', pauseMonitor],
+  ['deleted', deleteMonitor],
+] as const)
+  test(`a monitor that is ${what} while it is unknown leaves no alert open at a receiver`, async (t) => {
+    const { runtime, monitor, claim, record, pagerduty } = await prepare(t);
+    const silentMs = START_MS + 600_000;
+    await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+    for (let nowMs = START_MS; nowMs <= silentMs; nowMs += 10_000) await sweep({ ...runtime, now: () => nowMs });
+    const unknown = await claim(pagerduty, silentMs);
+    t.is(unknown?.event, 'monitor.unknown');
+    await record(unknown, {});
+    const key = { tenantId: runtime.tenantId, id: monitor.id, author: null };
+    await end(runtime.database, { ...key, nowMs: silentMs + 5000 });
+    const [opened, resolved] = [await requestOf(unknown), await requestOf(await claim(pagerduty, silentMs + 5000))];
+    t.like(opened, { event_action: 'trigger' });
+    t.like(resolved, { event_action: 'resolve', dedup_key: opened['dedup_key'] });
   });
 
 /** What a receiver is sent of a claimed delivery. */

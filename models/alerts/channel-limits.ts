@@ -1,0 +1,71 @@
+import type { WebhookFormat } from '../../core/alerts/webhook.ts';
+import type { Run } from '../sql.ts';
+
+/**
+ * The most channels of an account, on any plan: it limits what one change can cost, far above any real need (D-60 has
+ * none).
+ */
+export const MAX_CHANNELS = 1000;
+
+/** The most zones other than UTC in which a tenant's channels want reports: each is a report of its own. */
+export const MAX_REPORT_ZONES = 10;
+
+/** Channels of a tenant that group or summarize at most: what they are sent uses up no rate (D-540). */
+export const MAX_GROUPING = 50;
+
+/** The most webhooks of a tenant that have a template: every list of channels has the whole of each. */
+export const MAX_TEMPLATES = 100;
+
+/** Why a channel cannot be stored: its tenant has as many of these as it can, or it would group in a format. */
+export class ChannelRefusal extends Error {
+  readonly reason: 'channels' | 'report_zones' | 'grouping' | 'templates' | 'grouped_format';
+
+  constructor(reason: ChannelRefusal['reason']) {
+    super(`A channel is refused because of ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** What a channel is about to have of what is limited; what is left out is none, or stays as it is. */
+export type LimitedFields = {
+  reportTimezone?: string | null;
+  groupSeconds?: number;
+  summarizesFlapping?: boolean;
+  format?: WebhookFormat;
+};
+
+/** Whether any of it is limited beyond the number of channels. */
+export function isLimited({ reportTimezone, format, ...fields }: LimitedFields): boolean {
+  return Boolean(reportTimezone) || groups(fields) || isTemplate(format);
+}
+
+/**
+ * Throws a `ChannelRefusal` where the other channels of the tenant leave no room for one with these fields. It holds
+ * until the transaction ends where the tenant's row is locked.
+ */
+export async function requireRoom(
+  run: Run,
+  { tenantId, id }: { tenantId: string; id: string },
+  fields: LimitedFields,
+): Promise<void> {
+  const [others] = await run<{ channels: number; zones: number; grouping: number; templates: number }>(
+    `SELECT count(*)::int AS channels, count(DISTINCT report_timezone) FILTER (WHERE report_timezone <> $3)::int AS zones,
+       count(*) FILTER (WHERE group_seconds > 0 OR summarizes_flapping)::int AS grouping,
+       count(*) FILTER (WHERE format ? 'template')::int AS templates
+     FROM channels WHERE tenant_id = $1 AND id <> $2`,
+    [tenantId, id, fields.reportTimezone ?? ''],
+  );
+  if (others === undefined) return;
+  if (others.channels >= MAX_CHANNELS) throw new ChannelRefusal('channels');
+  if (fields.reportTimezone && others.zones >= MAX_REPORT_ZONES) throw new ChannelRefusal('report_zones');
+  if (groups(fields) && others.grouping >= MAX_GROUPING) throw new ChannelRefusal('grouping');
+  if (isTemplate(fields.format) && others.templates >= MAX_TEMPLATES) throw new ChannelRefusal('templates');
+}
+
+function groups({ groupSeconds = 0, summarizesFlapping = false }: LimitedFields): boolean {
+  return groupSeconds > 0 || summarizesFlapping;
+}
+
+function isTemplate(format: WebhookFormat | undefined): boolean {
+  return format !== undefined && format !== null && 'template' in format;
+}
