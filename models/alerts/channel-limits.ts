@@ -49,7 +49,8 @@ export async function requireRoom(
   fields: LimitedFields,
 ): Promise<void> {
   const [others] = await run<{ channels: number; zones: number; grouping: number; templates: number }>(
-    `SELECT count(*)::int AS channels, count(DISTINCT report_timezone) FILTER (WHERE report_timezone <> $3)::int AS zones,
+    `SELECT count(*)::int AS channels,
+       count(DISTINCT report_timezone) FILTER (WHERE report_timezone <> $3)::int AS zones,
        count(*) FILTER (WHERE group_seconds > 0 OR summarizes_flapping)::int AS grouping,
        count(*) FILTER (WHERE format ? 'template')::int AS templates
      FROM channels WHERE tenant_id = $1 AND id <> $2`,

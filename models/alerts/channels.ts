@@ -67,9 +67,9 @@ type ChannelKey = { tenantId: string; id: string };
 const SHOWN = { exclude: ['sealedUrl', 'sealedSigningSecret', 'sealedHeaders'] };
 
 /**
- * Stores a channel with its routing, connect code and first test in one transaction. Throws a `ChannelRefusal` where the
- * tenant has all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own monitors
- * are kept.
+ * Stores a channel with its routing, connect code and first test in one transaction. Throws a `ChannelRefusal` where
+ * the tenant has all that it can have, however many requests come at once. Of `monitorIds`, only the tenant's own
+ * monitors are kept.
  */
 export async function createChannel(database: Database, channel: NewChannel & Authored): Promise<Channel> {
   const { author, id, tenantId, type, name, status, allMonitors, monitorTags = null } = channel;
