@@ -96,8 +96,11 @@ export class TimingJudge {
         found.push(this.#facts.finding('holds broken', `${id} is behind ${root.monitorId}, which is ${state}`));
       return found;
     }
-    // Beyond a parent that was not down itself nothing holds it.
-    const nearest = parents.findIndex((parentId) => !this.#wasDown(parentId, createdAtMs, startedAtMs ?? Infinity));
+    // Beyond a parent that was not down itself nothing holds it, nor does one whose message it could not come in.
+    const untilMs = startedAtMs ?? Infinity;
+    const nearest = parents.findIndex(
+      (parentId) => !this.#wasDown(parentId, createdAtMs, untilMs) || this.#cameWithOthers(parentId, untilMs),
+    );
     const recovered = parents
       .slice(0, nearest === -1 ? parents.length : nearest)
       .flatMap((parentId) => this.#facts.transitionsOf(parentId))
@@ -106,11 +109,11 @@ export class TimingJudge {
           from === 'down' && detectedAtMs > createdAtMs && detectedAtMs < (startedAtMs ?? 0) - TRANSACTION_MS,
       );
     if (recovered === undefined) {
-      const untilMs = startedAtMs ?? (outcome === 'superseded' ? createdAtMs : (finishedAtMs ?? createdAtMs));
+      const heldUntilMs = startedAtMs ?? (outcome === 'superseded' ? createdAtMs : (finishedAtMs ?? createdAtMs));
       const dueAtMs = createdAtMs + LONGEST_HOLD_MS + this.#timeoutMs(parents);
-      if (untilMs > dueAtMs && this.#facts.isLate(dueAtMs, untilMs))
+      if (heldUntilMs > dueAtMs && this.#facts.isLate(dueAtMs, heldUntilMs))
         found.push(
-          this.#facts.finding('holds broken', `${id} waited for ${Math.round((untilMs - createdAtMs) / 1000)} s`),
+          this.#facts.finding('holds broken', `${id} waited for ${Math.round((heldUntilMs - createdAtMs) / 1000)} s`),
         );
       return found;
     }
@@ -132,6 +135,19 @@ export class TimingJudge {
     return (
       root.outcome === 'superseded' && (next?.detectedAtMs ?? Infinity) <= (root.finishedAtMs ?? 0) + TRANSACTION_MS
     );
+  }
+
+  /** Whether the alert that a monitor is down came in a summary, or joined a group: nothing can come in that. */
+  #cameWithOthers(monitorId: string, beforeMs: number): boolean {
+    const alert = this.#facts.deliveries.findLast(
+      (each) =>
+        each.monitorId === monitorId &&
+        each.event === 'monitor.down' &&
+        each.repeats === null &&
+        each.createdAtMs < beforeMs,
+    );
+    const { summaryId = null } = alert?.held ?? {};
+    return summaryId !== null || (alert !== undefined && alert.groupId !== null && alert.groupId !== alert.id);
   }
 
   #timeoutMs(monitorIds: readonly string[]): number {

@@ -406,6 +406,18 @@ test('after the recovery of its parent an alert needs a new result, once that re
   t.true(findingsOf(heldBehind('mon_1', 46)).includes('holds broken'));
 });
 
+test('a parent whose alert came in a summary, or joined a group, holds nothing', (t) => {
+  const run = heldBehind('mon_1', 46);
+  const ofParent = { ...delivery(2), id: 'dlv_parent', monitorId: 'mon_1', createdAtMs: at(21) };
+  const besides = (own: object): Facts => ({
+    ...run,
+    record: { ...run.record, deliveries: [...run.record.deliveries, { ...ofParent, channel: 'Parents', ...own }] },
+  });
+  t.true(findingsOf(besides({})).includes('holds broken'));
+  for (const own of [{ held: { ...PARENT_HOLD, summaryId: 'dlv_summary' } }, { groupId: 'dlv_first' }])
+    t.false(findingsOf(besides(own)).includes('holds broken'));
+});
+
 test('the recovery of what is behind a parent that was not down itself holds nothing', (t) => {
   t.false(findingsOf(heldBehind('mon_2', 46)).includes('holds broken'));
 });
