@@ -12,7 +12,7 @@ import {
   type Source,
   type Tally,
 } from './quorum.ts';
-import { evidenceFor, lastVoteOf, voteOf, type Evidence, type GaugeName } from './source-state.ts';
+import { evidenceFor, lastVoteOf, voteOf, type Evidence, type Gauge, type GaugeName } from './source-state.ts';
 import type { MonitorState } from './state.ts';
 
 /** A change of a monitor's state (D-43), before it has a sequence number. */
@@ -138,7 +138,7 @@ function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): stri
 /**
  * When the decision became true in the world (D-43). The start of the streak that completed it, which is the earliest
  * moment at which enough sources were in the streak their vote rests on. Where no result decided but that a source fell
- * away, it is now. Leaving unknown it is the newest result, for silence has no streak; now, where an older one counts
+ * away, it is now; where an edit did, such as of the quorum, the moment of that. Leaving unknown it is the newest result, for silence has no streak; now, where an older one counts
  * again because its agent is back. Never after now, and never before the state that it ends, not even where the clock
  * that dated that one is ahead of ours: transitions in their order are in the order of their moments.
  */
@@ -148,7 +148,14 @@ export function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: nu
       ? newestAfter(monitor.stateSinceMs, votersOf(monitor, nowMs))
       : quorumStart(monitor, decision, nowMs);
   const isKnown = start !== undefined && !isByFallingAway(monitor, decision, nowMs);
-  return Math.max(isKnown ? Math.min(start, nowMs) : nowMs, monitor.stateSinceMs);
+  const atMs = isByEdit(monitor, decision, nowMs) ? Math.max(start ?? 0, monitor.updatedAtMs ?? 0) : start;
+  return Math.max(isKnown && atMs !== undefined ? Math.min(atMs, nowMs) : nowMs, monitor.stateSinceMs);
+}
+
+/** Whether all that decides a decided monitor was there when its settings were changed: without that it would stay. */
+function isByEdit(monitor: DecidedMonitor, decision: Decision, nowMs: number): boolean {
+  if (!isDecided(monitor.state) || monitor.updatedAtMs === undefined) return false;
+  return (quorumMoment(monitor, { decision, nowMs, momentOf: voteEnd }) ?? Infinity) <= monitor.updatedAtMs;
 }
 
 /**
@@ -175,8 +182,18 @@ function votersOf(monitor: DecidedMonitor, nowMs: number): Source[] {
   return monitor.sources.filter((source) => isFresh(source, monitor, nowMs) && voteOf(source.state) !== null);
 }
 
-/** Undefined where no streak explains the decision (unknown; a changed quorum). */
+/** When enough sources were in the streaks that their votes rest on; undefined for unknown, which has none. */
 function quorumStart(monitor: DecidedMonitor, decision: Decision, nowMs: number): number | undefined {
+  return quorumMoment(monitor, { decision, nowMs, momentOf: voteStart });
+}
+
+type MomentOfVote = (source: Source, vote: { decision: Decision; worsens: boolean }) => number;
+
+/** The earliest moment at which, going by `momentOf` a source's vote, enough sources had the vote that decides. */
+function quorumMoment(
+  monitor: DecidedMonitor,
+  { decision, nowMs, momentOf }: { decision: Decision; nowMs: number; momentOf: MomentOfVote },
+): number | undefined {
   if (decision === 'unknown') return undefined;
   const voters = votersOf(monitor, nowMs);
   const needed = Math.min(monitor.quorum, voters.length);
@@ -185,7 +202,8 @@ function quorumStart(monitor: DecidedMonitor, decision: Decision, nowMs: number)
   // more.
   const enough = worsens ? needed : voters.length - needed + 1;
   const supporters = voters.filter((source) => supports(voteOf(source.state), decision, monitor.state));
-  return supporters.map(voteStart).toSorted((a, b) => a - b)[Math.min(enough, supporters.length) - 1];
+  const moments = supporters.map((source) => momentOf(source, { decision, worsens })).toSorted((a, b) => a - b);
+  return moments[Math.min(enough, supporters.length) - 1];
 }
 
 function supports(vote: Verdict | null, decision: Decision, from: MonitorState): boolean {
@@ -194,10 +212,21 @@ function supports(vote: Verdict | null, decision: Decision, from: MonitorState):
 }
 
 /** When the results began that a source's vote rests on, Unix milliseconds. */
-function voteStart(source: Source): number {
-  const failing = source.state?.failing;
-  if (failing?.tripped === true) return failing.decidedBy[0]?.atMs ?? 0;
-  return Math.max(failing?.decidedBy[0]?.atMs ?? 0, source.state?.impaired.decidedBy[0]?.atMs ?? 0);
+function voteStart(...[source, vote]: Parameters<MomentOfVote>): number {
+  return Math.max(...gaugesOf(source, vote).map(({ decidedBy }) => decidedBy[0]?.atMs ?? 0), 0);
+}
+
+/** When the results were complete that a source's vote rests on, Unix milliseconds. */
+function voteEnd(...[source, vote]: Parameters<MomentOfVote>): number {
+  return Math.max(...gaugesOf(source, vote).map(({ decidedBy }) => decidedBy.at(-1)?.atMs ?? 0), 0);
+}
+
+/** The gauges that a source's vote rests on. One that is down was impaired before, and supports degraded since then. */
+function gaugesOf({ state }: Source, { decision, worsens }: Parameters<MomentOfVote>[1]): Gauge[] {
+  if (state === null) return [];
+  const { failing, impaired } = state;
+  if (decision === 'degraded' && worsens && impaired.tripped) return [impaired];
+  return failing.tripped ? [failing] : [failing, impaired];
 }
 
 function newestAfter(sinceMs: number, sources: readonly Source[]): number | undefined {

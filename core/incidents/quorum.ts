@@ -81,6 +81,8 @@ export type DecidedMonitor = StreakRule & {
   /** True where silence has a deadline of its own: then what a source said last holds until it says something else. */
   waitsForPings: boolean;
   quorum: number;
+  /** When its settings, its locations among them, last changed; absent = long ago. */
+  updatedAtMs?: number;
   sources: readonly Source[];
   /** What it was before it became unknown through our overload; null where it is not, or for another reason. */
   uncheckedFrom?: MonitorState | null;

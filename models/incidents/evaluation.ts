@@ -55,6 +55,7 @@ export type EvaluatedMonitor = {
   state: MonitorState;
   stateSinceMs: number;
   sequence: number;
+  updatedAtMs: number;
   sources: ScheduledSource[];
   /** What it was before it became unknown through our own overload; null where it is not, or for another reason. */
   uncheckedFrom: MonitorState | null;
@@ -136,7 +137,7 @@ export async function lockMonitors(
             failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
             m.type = 'heartbeat' AS "waitsForPings", coalesce(m.check_spec -> 'dependencies', '[]') AS "dependencyIds",
             m.down_min_sources AS quorum, m.state, m.state_since AS "stateSinceMs", m.sequence,
-            EXISTS (SELECT FROM monitor_dependencies e WHERE e.monitor_no = m.no) AS "hasParents",
+            m.updated_at * 1000 AS "updatedAtMs", EXISTS (SELECT FROM monitor_dependencies e WHERE e.monitor_no = m.no) AS "hasParents",
             EXISTS (SELECT FROM monitor_dependencies e WHERE e.parent_no = m.no) AS "hasDependents"
      FROM monitors m WHERE m.no = ANY($1::int[]) AND m.enabled ORDER BY m.no FOR NO KEY UPDATE`,
     [monitorNos],
@@ -144,7 +145,9 @@ export async function lockMonitors(
   if (monitors.length === 0) return [];
   const horizonMs = nowMs - Math.max(...monitors.map((monitor) => freshnessMs(monitor.intervalSeconds)));
   const voters = await run<ScheduledSource & { monitorNo: number }>(
-    `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, is_online(a) AS online, s.state,
+    // What a region that was just retired has seen counts until its monitors have moved.
+    `SELECT s.monitor_no AS "monitorNo", s.agent_no AS "agentNo", a.name, s.state,
+            is_online(a) OR (a.kind = 'first_party' AND a.offline_at IS NULL) AS online,
             CASE WHEN a.kind <> 'tenant' THEN s.phase END AS slot, s.was_unheard AS "wasNotCounted",
             a.behind_at AS "behindAtMs",
             (SELECT n.due_at FROM newest_result(s.monitor_no, s.agent_no, $2, $3) n) AS "newestAtMs"

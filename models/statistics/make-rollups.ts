@@ -263,7 +263,7 @@ export function timingsOfCheck(): string {
  * A sum of milliseconds takes a second element, behind all others, for what is beyond this. An `integer` holds less
  * than a day of an abusive source can add up to.
  */
-const WIDE = 2 ** 31;
+export const WIDE = 2 ** 31;
 
 /**
  * SQL of the milliseconds of a timing, by its index, summed up over rows that have elements as `phases`. Only elements

@@ -5,7 +5,7 @@ import { cutWindow, type Span, type Spans } from '../../core/statistics/rollup-s
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
-import { summedTimings, timingsOfCheck } from './make-rollups.ts';
+import { WIDE, summedTimings, timingsOfCheck } from './make-rollups.ts';
 import { rolledUntilMs } from './rollups.ts';
 
 /**
@@ -155,7 +155,8 @@ export function meanTimings(tallies: readonly Tally[]): PerTiming {
 function tallyOf({ up, degraded, down, none, buckets, counts, phases }: TallyRow): Tally {
   const measured = TIMING_NAMES.flatMap((name, index) => {
     const [ms = 0, checks = 0] = phases?.slice(2 * index, 2 * index + 2) ?? [];
-    return checks === 0 ? [] : [{ name, ms, checks }];
+    const beyond = phases?.[2 * TIMING_NAMES.length + index] ?? 0;
+    return checks === 0 ? [] : [{ name, ms: ms + WIDE * beyond, checks }];
   });
   return {
     up,

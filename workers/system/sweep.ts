@@ -153,7 +153,9 @@ function decideChunk(
 
 function changesOf(monitor: EvaluatedMonitor, when: Watching & { nowMs: number }): Change[] {
   const patienceMs = Math.max(freshnessMs(monitor.intervalSeconds), undecidedMs(monitor.intervalSeconds));
-  const mayBeSilence = !when.isBehind && when.nowMs - when.watchingSinceMs >= patienceMs;
+  // A shorter interval, or another location, raises no alarm about the past.
+  const sinceMs = Math.max(when.watchingSinceMs, monitor.updatedAtMs);
+  const mayBeSilence = !when.isBehind && when.nowMs - sinceMs >= patienceMs;
   const overloaded = listOverloaded(monitor, when.nowMs);
   const change = reconsider(monitor, {
     nowMs: when.nowMs,

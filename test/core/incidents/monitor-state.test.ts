@@ -192,6 +192,42 @@ test('a raised quorum takes back what too few sources said', (t) => {
   t.is(change?.to, 'up');
 });
 
+test('what an edit decides begins with the edit, and what results decide after it with the first of them', (t) => {
+  const nowMs = START_MS + 86_400_000;
+  const updatedAtMs = nowMs - 5000;
+  const fresh = (monitor: DecidedMonitor): DecidedMonitor => ({
+    ...monitor,
+    updatedAtMs,
+    sources: monitor.sources.map((source) => ({ ...source, newestAtMs: nowMs - 1000 })),
+  });
+  const reconsidered = (monitor: DecidedMonitor) => reconsider(fresh(monitor), { nowMs, silenceCounts: false });
+  const split = [0, 60, 120].flatMap((second) => [sent(1, second, 'down'), sent(2, second + 1, 'up')]);
+  const up = play(monitorOf(2), split).monitor;
+  t.is(up.state, 'up');
+  t.like(reconsidered({ ...up, quorum: 1 }), { to: 'down', atMs: updatedAtMs });
+  t.like(reconsidered({ ...up, quorum: 1, sources: up.sources.slice(0, 1) }), { to: 'down', atMs: updatedAtMs });
+  const down = play(monitorOf(2, { quorum: 1 }), split).monitor;
+  t.like(reconsidered({ ...down, quorum: 2 }), { to: 'up', atMs: updatedAtMs });
+
+  const one = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down')]).monitor;
+  const edited = { ...one, updatedAtMs: START_MS + 70_000 };
+  t.like(play(edited, [sent(1, 120, 'down')]).changes[0], { to: 'down', atMs: START_MS + 60_000 });
+});
+
+test('a monitor is degraded since enough sources were impaired, though one of them has gone down meanwhile', (t) => {
+  const { changes } = play(monitorOf(2), [
+    sent(1, 0, 'up'),
+    sent(2, 1, 'up'),
+    sent(1, 60, 'degraded'),
+    sent(1, 120, 'degraded'),
+    sent(2, 150, 'degraded'),
+    sent(1, 180, 'down'),
+    sent(1, 200, 'down'),
+    sent(2, 210, 'degraded'),
+  ]);
+  t.like(changes.at(-1), { to: 'degraded', atMs: START_MS + 150_000 });
+});
+
 /**
  * Two sources, either of which is enough: the first says down from second 60 on, the second has been up all the while.
  */

@@ -96,6 +96,31 @@ test('a monitor without a source becomes unknown, once', async (t) => {
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
+test('a shorter interval, another location or a region that is retired raises no alarm about the past', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  const { pool } = runtime.database;
+  await pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+  await pool.query('UPDATE monitors SET interval_seconds = 3600 WHERE no = $1', [monitor.no]);
+  t.is(await sweepThrough(runtime, nowMs, 1800), 0);
+
+  const editedMs = nowMs + 1800 * SECOND;
+  const edit = 'UPDATE monitors SET interval_seconds = 60, updated_at = $2::bigint / 1000 WHERE no = $1';
+  await pool.query(edit, [monitor.no, editedMs]);
+  t.is(await sweepThrough(runtime, editedMs, 170), 0);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  t.is(await sweepThrough(runtime, editedMs + 180 * SECOND, 60), 1);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+
+  const evaluate = createEvaluator({ ...runtime, now: () => editedMs + 300 * SECOND });
+  const [agent] = agents;
+  if (agent === undefined) return t.fail('no agent');
+  await evaluate([resultOf(monitor, agent, { dueAtMs: editedMs + 300 * SECOND, verdict: 'up' })]);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+  await pool.query('UPDATE agents SET revoked_at = 1 WHERE id = $1', [agent.id]);
+  t.is(await sweepThrough(runtime, editedMs + 300 * SECOND, 120), 0);
+  t.is(await stateOf(runtime, monitor.id), 'up');
+});
+
 for (const backend of listQueueBackends()) {
   test(`${backend.name}: while results wait for an evaluator that is away no source is called silent`, async (t) => {
     const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'], backend });
@@ -456,7 +481,8 @@ test(
 test('an agent whose token was revoked does not vote any more', async (t) => {
   const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await sweepThrough(runtime, nowMs - 300 * SECOND, 300);
-  await runtime.database.pool.query('UPDATE agents SET revoked_at = 1 WHERE no = $1', [agents[0]!.no]);
+  const revoke = `UPDATE agents SET revoked_at = 1, kind = 'tenant', tenant_id = $2 WHERE no = $1`;
+  await runtime.database.pool.query(revoke, [agents[0]!.no, runtime.tenantId]);
   await sweep({ ...runtime, now: () => nowMs + 10 * SECOND });
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
