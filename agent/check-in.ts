@@ -86,7 +86,8 @@ export class CheckIn {
     this.#isWaitRequested = outcome.outcome === 'failed' && outcome.requestedWaitMs !== null;
     if (outcome.outcome !== 'failed') {
       this.#failures = 0;
-      return Math.max(0, startedAtMs + pullSeconds * 1000 - now());
+      // The clock may have been set meanwhile.
+      return Math.min(pullSeconds * 1000, Math.max(0, startedAtMs + pullSeconds * 1000 - now()));
     }
     this.#failures += 1;
     return backoffMs({ failures: this.#failures, requestedWaitMs: outcome.requestedWaitMs, random });

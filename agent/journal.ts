@@ -43,6 +43,7 @@ export class Journal {
   /** Everything that touches the disk, one after another. */
   #work: Promise<void> = Promise.resolve();
   #syncedAtMs = 0;
+  #syncLater: NodeJS.Timeout | null = null;
   #isFailing = false;
 
   private constructor(options: JournalOptions, next: number) {
@@ -125,7 +126,7 @@ export class Journal {
   /** Forces to the disk what waits and lets go of it. */
   close(): Promise<void> {
     return this.#enqueue(async () => {
-      await this.#current?.file?.datasync().catch((error: unknown) => this.#reportDisk(error));
+      await this.#sync().catch((error: unknown) => this.#reportDisk(error));
       await this.#closeCurrent();
     });
   }
@@ -152,9 +153,21 @@ export class Journal {
 
   async #syncWhereDue(segment: Segment): Promise<void> {
     const nowMs = this.#options.now();
-    if (nowMs - segment.openedAtMs < SYNC_EVERY_MS || nowMs - this.#syncedAtMs < SYNC_EVERY_MS) return;
-    await segment.file?.datasync();
-    this.#syncedAtMs = nowMs;
+    if (nowMs - segment.openedAtMs < SYNC_EVERY_MS || nowMs - this.#syncedAtMs < SYNC_EVERY_MS) {
+      // Nothing else may come for long.
+      this.#syncLater ??= setTimeout(() => {
+        void this.#enqueue(() => this.#sync().catch((error: unknown) => this.#reportDisk(error)));
+      }, SYNC_EVERY_MS).unref();
+      return;
+    }
+    await this.#sync();
+  }
+
+  async #sync(): Promise<void> {
+    if (this.#syncLater !== null) clearTimeout(this.#syncLater);
+    this.#syncLater = null;
+    this.#syncedAtMs = this.#options.now();
+    await this.#current?.file?.datasync();
   }
 
   async #removeWhereEmpty(segment: Segment): Promise<void> {

@@ -3,7 +3,7 @@ import { SharedCalls } from '../core/shared-calls.ts';
 import { within } from '../core/time.ts';
 import { createWakeUp, type Wake } from './clock.ts';
 import type { Entry, Journal } from './journal.ts';
-import { backoffMs, type IngestOutcome } from './service-client.ts';
+import { LONGEST_REQUESTED_WAIT_MS, backoffMs, type IngestOutcome } from './service-client.ts';
 
 export type OutboxOptions = {
   journal: Journal;
@@ -141,7 +141,7 @@ export class Outbox {
 
   #leavingTimeOf(isUrgent: boolean, nowMs: number): number {
     if (!isUrgent) return this.#entries.length >= MAX_INGEST_RESULTS ? nowMs : nowMs + DELAY_MS;
-    return Math.max(nowMs + URGENT_DELAY_MS, this.#sentAtMs + URGENT_GAP_MS);
+    return Math.max(nowMs + URGENT_DELAY_MS, Math.min(this.#sentAtMs, nowMs) + URGENT_GAP_MS);
   }
 
   async #sendAll(): Promise<void> {
@@ -149,7 +149,9 @@ export class Outbox {
       this.#trim();
       const atMs = Math.max(this.#leavesAtMs, this.#notBeforeMs);
       if (this.#entries.length === 0) return;
-      if (this.#options.now() < atMs) return this.#sendSoon.at(atMs);
+      const waitMs = atMs - this.#options.now();
+      // Nothing waits for longer: such a moment is from before the clock was set back.
+      if (waitMs > 0 && waitMs <= LONGEST_REQUESTED_WAIT_MS) return this.#sendSoon.at(atMs);
       const batch = this.#nextBatch();
       this.#leavesAtMs = batch.length < this.#entries.length ? 0 : Number.POSITIVE_INFINITY;
       this.#sentAtMs = this.#options.now();

@@ -9,10 +9,13 @@ import type { Failure } from './failure.ts';
  */
 export type Certificate = { subject: string; issuer: string; validFrom: number; validTo: number };
 
+/** By the clock of the machine: the certificate itself is valid by the service's time. */
+const CHAIN_EXPIRED = 'A certificate of the chain has expired';
+
 const NAME_MISMATCH = 'ERR_TLS_CERT_ALTNAME_INVALID';
 const SECONDS_PER_DAY = 86_400;
 
-/** The certificate that the peer of a TLS connection showed; null before the handshake. */
+/** The certificate that the peer of a TLS connection showed; null before the handshake, and where it is unreadable. */
 export function readCertificate(socket: TLSSocket): Certificate | null {
   const certificate = socket.getPeerX509Certificate();
   return certificate === undefined ? null : describe(certificate);
@@ -60,9 +63,7 @@ export function explainVerification(failure: Failure, certificate: Certificate |
   if (certificate === null) return failure;
   const days = Math.floor((Date.now() / 1000 - certificate.validTo) / SECONDS_PER_DAY);
   if (days >= 0) return { cause: 'cert_expired', reason: `The certificate expired ${formatDaysAgo(days)}` };
-  return failure.cause === 'cert_expired'
-    ? { cause: 'cert_expired', reason: 'A certificate of the chain has expired' }
-    : failure;
+  return failure.cause === 'cert_expired' ? { cause: 'cert_expired', reason: CHAIN_EXPIRED } : failure;
 }
 
 /** Made when it is needed: the first of its kind takes 25 ms, at the start of every process that loads this. */
@@ -70,13 +71,12 @@ function formatDaysAgo(days: number): string {
   return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(-days, 'day');
 }
 
-function describe(certificate: X509Certificate): Certificate {
-  return {
-    subject: commonName(certificate.subject),
-    issuer: commonName(certificate.issuer),
-    validFrom: unixSeconds(certificate.validFromDate),
-    validTo: unixSeconds(certificate.validToDate),
-  };
+/** Null where its dates cannot be read. */
+function describe(certificate: X509Certificate): Certificate | null {
+  const validFrom = unixSeconds(certificate.validFromDate);
+  const validTo = unixSeconds(certificate.validToDate);
+  if (Number.isNaN(validFrom) || Number.isNaN(validTo)) return null;
+  return { subject: commonName(certificate.subject), issuer: commonName(certificate.issuer), validFrom, validTo };
 }
 
 // A certificate may have an empty subject (its names are in the extension then): node gives undefined for it.

@@ -1,7 +1,7 @@
 import net, { type LookupFunction, type Socket } from 'node:net';
 import tls, { type SecureContext } from 'node:tls';
-import { isRefusedAddress, type Guard, createGuardedLookup } from './address-guard.ts';
-import { ADDRESS_ATTEMPT_MS } from './host-address.ts';
+import { isRefusedAddress, type Guard } from './address-guard.ts';
+import { ADDRESS_ATTEMPT_MS, createGuardedLookup } from './host-address.ts';
 
 /** Where a connection goes and how it is made, in the words of `net.connect` and `tls.connect`. */
 export type Destination = {

@@ -1,5 +1,3 @@
-import { BLOCKED_CODE } from './address-guard.ts';
-
 /** Why an exchange brought no answer; the words are those of D-20. `unsupported`: the request itself cannot be made. */
 export type FailureCause =
   | 'dns_nxdomain'
@@ -52,6 +50,9 @@ const TIMEOUTS = {
   body: 'while reading the body',
 } satisfies Record<Step, string>;
 
+/** The code of the error with which a lookup ends when a name has addresses, but none that may be contacted. */
+export const BLOCKED_CODE = 'ERR_ADDRESS_BLOCKED';
+
 const BY_CODE: Readonly<Record<string, Failure>> = {
   [BLOCKED_CODE]: BLOCKED,
   ENOTFOUND: { cause: 'dns_nxdomain', reason: 'The host name does not resolve' },
@@ -89,7 +90,17 @@ const LOST: Record<Step, Failure> = {
   body: BODY_LOST,
 };
 
-const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
+/** Says that a name was not looked up, since too many lookups were under way: no fact about the name. */
+export class LookupsBusy extends Error {
+  readonly code = LOOKUPS_BUSY;
+
+  constructor() {
+    super('Too many DNS lookups were under way on the checking machine');
+  }
+}
+
+const LOOKUPS_BUSY = 'ERR_LOOKUPS_BUSY';
+const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL', LOOKUPS_BUSY]);
 
 const UNSENDABLE_CODES = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_UNESCAPED_CHARACTERS']);
 
@@ -100,7 +111,7 @@ export function timeoutFailure(step: Step): Failure {
 
 /**
  * The failure that a socket's or parser's error stands for at a step. Null when our own machine is at fault
- * (descriptors, ports, memory), which says nothing of the target.
+ * (descriptors, ports, memory, lookups), which says nothing of the target.
  */
 export function failureOf(error: Error, step: Step): Failure | null {
   const code = codeOf(error);

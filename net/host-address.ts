@@ -1,7 +1,8 @@
-import dns, { type LookupAddress } from 'node:dns';
-import net from 'node:net';
+import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
+import net, { type LookupFunction } from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
-import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
+import { BLOCKED, BLOCKED_CODE, LookupsBusy, failureOf, timeoutFailure, type Failure } from './failure.ts';
+import { findRegistrableDomain } from './registrable-domain.ts';
 import { startDeadline } from './timeline.ts';
 
 /**
@@ -32,10 +33,10 @@ export function resolveHost(
     const startedAt = performance.now();
     // A lookup cannot be called off: one that outlasts the deadline is ignored.
     const callOff = startDeadline(deadlineMs, () => resolve({ outcome: 'failed', ...timeoutFailure('lookup') }));
-    dns.lookup(host, { all: true }, (error, addresses) => {
+    lookups.lookUp(host, {}, (error, addresses) => {
       callOff();
       const failure = error && failureOf(error, 'lookup');
-      const allowed = error ? [] : addresses.filter(({ address }) => !isRefusedAddress(address, guard));
+      const allowed = addresses.filter(({ address }) => !isRefusedAddress(address, guard));
       if (failure) resolve({ outcome: 'failed', ...failure });
       else if (error) reject(error);
       else if (allowed.length === 0) resolve({ outcome: 'failed', ...BLOCKED });
@@ -43,6 +44,150 @@ export function resolveHost(
     });
   });
 }
+
+/**
+ * Makes a `lookup` for sockets that hands on only addresses that may be contacted (D-30). The socket connects to what
+ * it is given here, so a name that changes its addresses between a check and the connection gains nothing.
+ */
+export function createGuardedLookup(guard: Guard): LookupFunction {
+  return (hostname, options, callback) => {
+    lookups.lookUp(hostname, options, (error, addresses) => {
+      if (error !== null) {
+        callback(error, []);
+        return;
+      }
+      const allowed = addresses.filter(({ address }) => !isRefusedAddress(address, guard));
+      const [first] = allowed;
+      if (first === undefined) callback(blockedError(hostname, addresses), []);
+      else if (options.all) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}
+
+function blockedError(hostname: string, addresses: readonly LookupAddress[]): NodeJS.ErrnoException {
+  const message = `none of the ${addresses.length} addresses of ${hostname} may be contacted`;
+  return Object.assign(new Error(message), { code: BLOCKED_CODE });
+}
+
+/** A lookup that takes longer than this marks its domain as slow, in milliseconds. */
+const SLOW_MS = 1000;
+
+/** A domain is taken for slow for so long after its last slow lookup, in milliseconds. */
+const STAYS_SLOW_MS = 300_000;
+
+/** The most domains that are remembered as slow; with more the oldest are forgotten. */
+const MAX_SLOW_DOMAINS = 10_000;
+
+/** The longest wait for others to end, in milliseconds: less than the shortest timeout of a check. */
+const MAX_WAIT_MS = 500;
+
+type Found = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
+type Lookup = { name: string; options: LookupOptions; isSlow: boolean; found: Found[]; waiting?: NodeJS.Timeout };
+
+/**
+ * Looks names up as the system does, `most` at a time. A lookup cannot be called off, and one of a name whose servers
+ * do not answer takes ten seconds. Those of domains that are known for it are a quarter at most, and equal ones share
+ * one. What cannot begin within half a second ends with `LookupsBusy`.
+ */
+export class NameLookups {
+  readonly #most: number;
+  /** By name and options; under way, or waiting for its turn. */
+  readonly #open = new Map<string, Lookup>();
+  readonly #waiting = new Set<string>();
+  readonly #slowUntilMs = new Map<string, number>();
+  #underWay = 0;
+  #slowUnderWay = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  lookUp(name: string, { family = 0, hints = 0, order }: LookupOptions, found: Found): void {
+    const key = [name, family, hints, order].join(' ');
+    const open = this.#open.get(key);
+    if (open !== undefined) {
+      open.found.push(found);
+      return;
+    }
+    const options = { family, hints, ...(order && { order }) };
+    const lookup: Lookup = { name, options, isSlow: this.#isSlow(name), found: [found] };
+    this.#open.set(key, lookup);
+    if (this.#mayStart(lookup)) this.#start(key, lookup);
+    else this.#wait(key, lookup);
+  }
+
+  #mayStart({ isSlow }: Lookup): boolean {
+    return this.#underWay < this.#most && (!isSlow || this.#slowUnderWay < this.#most / 4);
+  }
+
+  #wait(key: string, lookup: Lookup): void {
+    this.#waiting.add(key);
+    lookup.waiting = setTimeout(() => {
+      this.#waiting.delete(key);
+      this.#end(key, lookup, new LookupsBusy(), []);
+    }, MAX_WAIT_MS);
+  }
+
+  #start(key: string, lookup: Lookup): void {
+    this.#underWay += 1;
+    if (lookup.isSlow) this.#slowUnderWay += 1;
+    const slow = setTimeout(() => {
+      this.#markSlow(lookup.name);
+      if (!lookup.isSlow) this.#slowUnderWay += 1;
+      lookup.isSlow = true;
+    }, SLOW_MS);
+    const startedAtMs = performance.now();
+    dns.lookup(lookup.name, { ...lookup.options, all: true }, (error, addresses) => {
+      clearTimeout(slow);
+      this.#underWay -= 1;
+      if (lookup.isSlow) this.#slowUnderWay -= 1;
+      if (lookup.isSlow && performance.now() - startedAtMs < SLOW_MS) this.#slowUntilMs.delete(domainOf(lookup.name));
+      this.#end(key, lookup, error, error === null ? addresses : []);
+      this.#startWaiting();
+    });
+  }
+
+  #startWaiting(): void {
+    for (const key of this.#waiting) {
+      const lookup = this.#open.get(key);
+      if (lookup === undefined || !this.#mayStart(lookup)) continue;
+      clearTimeout(lookup.waiting);
+      this.#waiting.delete(key);
+      this.#start(key, lookup);
+    }
+  }
+
+  #end(key: string, { found }: Lookup, ...result: Parameters<Found>): void {
+    this.#open.delete(key);
+    for (const each of found) each(...result);
+  }
+
+  #isSlow(name: string): boolean {
+    // The list of domains takes long to load, and is needed only once a lookup was slow.
+    return this.#slowUntilMs.size > 0 && (this.#slowUntilMs.get(domainOf(name)) ?? 0) > performance.now();
+  }
+
+  #markSlow(name: string): void {
+    const domain = domainOf(name);
+    this.#slowUntilMs.delete(domain);
+    this.#slowUntilMs.set(domain, performance.now() + STAYS_SLOW_MS);
+    const [oldest] = this.#slowUntilMs.keys();
+    if (this.#slowUntilMs.size > MAX_SLOW_DOMAINS && oldest !== undefined) this.#slowUntilMs.delete(oldest);
+  }
+}
+
+function domainOf(name: string): string {
+  return findRegistrableDomain(name) ?? name;
+}
+
+/**
+ * libuv lets lookups have half of its threads (`config/thread-pool.ts`). Eight are left to those of PostgreSQL, Redis
+ * and mail servers, which do not come this way.
+ */
+const MAX_LOOKUPS = 120;
+
+const lookups = new NameLookups(MAX_LOOKUPS);
 
 /** A host and a port to connect to. The host is a name in its ASCII form or an address without brackets. */
 export type HostPort = { host: string; port: number };

@@ -1,7 +1,7 @@
 import net, { type Socket } from 'node:net';
-import { isRefusedAddress, type Guard, createGuardedLookup } from './address-guard.ts';
+import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { BLOCKED, failureOf, timeoutFailure, type Failure } from './failure.ts';
-import { ADDRESS_ATTEMPT_MS, type HostPort } from './host-address.ts';
+import { ADDRESS_ATTEMPT_MS, createGuardedLookup, type HostPort } from './host-address.ts';
 import { startDeadline, Timeline, type Timings } from './timeline.ts';
 
 /** One connection: made, perhaps spoken over and listened to, and closed. */

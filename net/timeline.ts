@@ -38,8 +38,9 @@ export class Timeline {
     this.#isNamed = isNamed;
     // With several addresses the socket reports each of them; they all came from one lookup.
     if (isNamed)
-      socket.once('lookup', () => {
-        this.#lookedUpAt = performance.now();
+      socket.once('lookup', (error) => {
+        // Node.js reports a failed lookup here as well.
+        if (!error) this.#lookedUpAt = performance.now();
       });
     socket.once('connect', () => {
       this.#connectedAt = performance.now();

@@ -1,3 +1,4 @@
+import { STRUCK, strikeOut } from '../core/foreign-text.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { FailureCause } from '../net/failure.ts';
 
@@ -89,22 +90,14 @@ export function excerptAnswer(
   return excerpt === '' ? null : excerpt;
 }
 
-/**
- * The text without the secrets. A server or a proxy may quote the address that it was asked at, and the secret is a
- * part of it.
- */
-export function strikeOut(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, STRUCK)), text);
-}
-
-/** What stands in the place of a secret. */
-const STRUCK = '[secret]';
-
 /** A header's value that is too short to be struck out wherever its characters stand. */
 export type ShortSecret = { name: string; value: string };
 
 /** Fewer characters than this are a number or a word too often: `1`, `on`, `dev`. */
 const SHORTEST_WORD = 4;
+
+/** With more of them in one text nothing of it is kept: a pattern of so many takes long to compile. */
+const MAX_SHORT_SECRETS = 40;
 
 const LETTER = String.raw`[\p{L}\p{N}]`;
 
@@ -113,8 +106,15 @@ const LETTER = String.raw`[\p{L}\p{N}]`;
  * and no digit goes on before or after it; a shorter one only where it follows its header's name.
  */
 function strikeOutShort(text: string, secrets: readonly ShortSecret[]): string {
-  const patterns = secrets
-    .filter(({ value }) => value !== '')
+  const folded = foldCase(text);
+  const quoted = new Map(
+    secrets
+      .filter(({ value }) => value !== '' && folded.includes(foldCase(value)))
+      .filter(({ name, value }) => value.length >= SHORTEST_WORD || folded.includes(foldCase(name)))
+      .map((secret) => [`${secret.name}=${secret.value}`, secret]),
+  );
+  if (quoted.size > MAX_SHORT_SECRETS) return STRUCK;
+  const patterns = [...quoted.values()]
     .toSorted((a, b) => b.value.length - a.value.length)
     .map(({ name, value }) => {
       const isWord = value.length >= SHORTEST_WORD;
@@ -127,6 +127,11 @@ function strikeOutShort(text: string, secrets: readonly ShortSecret[]): string {
   return patterns.length === 0
     ? text
     : text.replaceAll(new RegExp([escapeForPattern(STRUCK), ...patterns].join('|'), 'giu'), STRUCK);
+}
+
+/** As the flag `i` of patterns takes letters for equal. */
+function foldCase(text: string): string {
+  return text.toUpperCase().toLowerCase();
 }
 
 function escapeForPattern(text: string): string {

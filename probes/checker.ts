@@ -7,6 +7,7 @@ import { extractAnswerEvidence, isFirstFailure, type AnswerEvidence } from '../c
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { CANARY } from '../core/system/canary.ts';
 import { OutOfBodyMemory, holdingBodies } from '../net/body-budget.ts';
+import { LookupsBusy } from '../net/failure.ts';
 import type { Judge } from './judging/judge.ts';
 import type { Probe } from './probe.ts';
 import type { SelfCheck } from './self-check.ts';
@@ -116,7 +117,7 @@ export class Checker {
       const counted = discountClock(discountStall(judgement, observation, ownTime), aheadMs());
       return { startedAtMs, observation, judgement: counted, conditions };
     } catch (error) {
-      if (error instanceof OutOfBodyMemory) return noVote(startedAtMs, error.message);
+      if (error instanceof OutOfBodyMemory || error instanceof LookupsBusy) return noVote(startedAtMs, error.message);
       onCrash(error, monitorId);
       return noVote(startedAtMs, CRASHED);
     }

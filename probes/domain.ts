@@ -51,7 +51,7 @@ function createDomainLookup(tools: LookupTools): LookUpDomain {
   return async (name, deadlineAtMs) => {
     const tld = name.slice(name.lastIndexOf('.') + 1);
     const refreshed = await tools.store.findRdapService(tld);
-    const base = refreshed === undefined ? snapshot[tld] : refreshed;
+    const base = refreshed === undefined ? (Object.hasOwn(snapshot, tld) ? snapshot[tld] : null) : refreshed;
     if (base === undefined || base === null) return await tools.askWhois({ name, deadlineAtMs });
 
     const nowMs = tools.now();
@@ -76,9 +76,10 @@ function isEnough(rdap: RdapOutcome): boolean {
  */
 function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
   if (rdap.outcome !== 'registered') return whois.outcome === 'failed' ? rdap : whois;
-  return whois.outcome === 'registered'
-    ? { ...rdap, expiresAt: whois.expiresAt, registrar: rdap.registrar ?? whois.registrar }
-    : rdap;
+  if (whois.outcome === 'registered') return { ...whois, registrar: rdap.registrar ?? whois.registrar };
+  if (whois.outcome === 'not_found') return rdap;
+  const { reason, retryAtMs } = whois;
+  return { ...rdap, expiryFailure: { reason, retryAtMs } };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed, HttpObservation } from '../core/checks/http/observation.ts';
 import { NO_TIMINGS, type FixedCause, type Timings } from '../core/checks/verdict.ts';
+import { strikeOut } from '../core/foreign-text.ts';
 import { STORED_BODY_BYTES, isLatin1 } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createProbeClient, type HttpAnswer, type HttpClient, type HttpExchange } from '../net/http-client.ts';
@@ -9,6 +10,7 @@ import {
   buildFirstHop,
   carriesSecrets,
   followRedirect,
+  listSecrets,
   redirectTarget,
   type Hop,
 } from './http/request.ts';
@@ -44,19 +46,24 @@ class HttpCheck {
     if (first === null) return this.#journey.failed('unsupported', 'The target is not an http or https URL');
 
     const hasSecrets = carriesSecrets(first);
+    const secrets = hasSecrets ? listSecrets(first) : [];
     let hop = first;
     for (let redirects = 0; ; redirects += 1) {
       const remainingMs = this.#target.timeoutMs - this.#journey.elapsedMs();
       if (remainingMs <= 0) return this.#journey.failed('timeout', 'Timed out while following redirects');
 
       const exchange = await this.#sendHop(hop, { deadlineMs: remainingMs, hasSecrets });
-      this.#journey.add(exchange);
+      this.#journey.add(exchange, hop.url.hostname);
       if (exchange.outcome === 'failed') return this.#journey.failed(exchange.cause, exchange.reason);
 
       const { status, headers } = exchange;
       const to = this.#nextUrl(hop, { status, location: headers.location });
       if (to === null)
-        return await this.#journey.answered(exchange, { isBodyRead: this.#readsBody, hadSecrets: hasSecrets });
+        return await this.#journey.answered(exchange, {
+          isBodyRead: this.#readsBody,
+          hadSecrets: hasSecrets,
+          secrets,
+        });
       if (redirects === MAX_REDIRECTS)
         return this.#journey.failed('too_many_redirects', `More than ${MAX_REDIRECTS} redirects`);
       if (hasSecrets && hop.url.protocol === 'https:' && to.protocol === 'http:') {
@@ -107,11 +114,14 @@ class HttpJourney {
     return performance.now() - this.#beganMs;
   }
 
-  /** Takes in one hop: timings add up, and of the certificates the one that expires first is kept. */
-  add({ timings, certificate }: HttpExchange): void {
+  /**
+   * Takes in one hop: timings add up, and of the certificates the one that expires first is kept. Many name their hosts
+   * in an extension only: such a one goes by the host that showed it.
+   */
+  add({ timings, certificate }: HttpExchange, host: string): void {
     this.#timings = this.#timings === NO_TIMINGS ? timings : addTimings(this.#timings, timings);
     if (certificate !== null && (this.#certificate === null || certificate.validTo < this.#certificate.validTo)) {
-      this.#certificate = certificate;
+      this.#certificate = certificate.subject === '' ? { ...certificate, subject: host } : certificate;
     }
   }
 
@@ -121,15 +131,16 @@ class HttpJourney {
    */
   async answered(
     { status, headers, body, truncated, glimpse }: HttpAnswer,
-    { isBodyRead, hadSecrets }: { isBodyRead: boolean; hadSecrets: boolean },
+    { isBodyRead, hadSecrets, secrets }: { isBodyRead: boolean; hadSecrets: boolean; secrets: readonly string[] },
   ): Promise<HttpAnswered> {
     const measured = this.#measured();
     return {
       ...measured,
       outcome: 'answered',
       status,
-      headers,
-      body: isBodyRead ? decodeText(body, headers['content-type']) : null,
+      // Conditions about what a target echoes would tell the secrets bit by bit.
+      headers: secrets.length === 0 ? headers : strikeOutHeaders(headers, secrets),
+      body: isBodyRead ? strikeOut(decodeText(body, headers['content-type']), secrets) : null,
       bodyTruncated: truncated,
       bodyStart: isBodyRead ? body.subarray(0, STORED_BODY_BYTES) : nullIfEmpty(await glimpse),
       hadSecrets,
@@ -150,6 +161,12 @@ class HttpJourney {
       certificate: this.#certificate,
     } as const;
   }
+}
+
+function strikeOutHeaders(headers: HttpAnswered['headers'], secrets: readonly string[]): HttpAnswered['headers'] {
+  const struck = (value: string | readonly string[] | undefined) =>
+    typeof value === 'string' ? strikeOut(value, secrets) : value?.map((each) => strikeOut(each, secrets));
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, struck(value)]));
 }
 
 function addTimings(a: Timings, b: Timings): Timings {

@@ -126,7 +126,7 @@ export class ProbeListener {
     try {
       const outcome = await this.#exporter.probe({ module, target, hostname, timeoutMs, signal });
       // A URL may have a password in it.
-      const shown = target.replace(/\/\/[^/?#]*@/, '//').replace(/\?.*$/s, '');
+      const shown = target.replace(/^([a-z]+:\/\/)?[^/?#]*@/i, '$1').replace(/\?.*$/s, '');
       this.#options.log.debug({ module: module.name, target: shown, success: outcome.isSuccess }, 'probe.completed');
       if (searchParams.get('debug') === 'true') send(response, { status: 200, text: debugText(module, outcome) });
       else send(response, { status: 200, text: outcome.metrics, type: EXPOSITION_TYPE });

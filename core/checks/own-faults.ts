@@ -69,7 +69,11 @@ function countWaits(observation: Observation): number {
 const CLOCK_OFF_MS = 60_000;
 
 /** What the judgement of a certificate by the wrong time says; TLS libraries know the machine's clock only. */
-const OF_DATES: ReadonlySet<string> = new Set(['The certificate has expired', 'The certificate is not yet valid']);
+const OF_DATES: ReadonlySet<string> = new Set([
+  'The certificate has expired',
+  'The certificate is not yet valid',
+  'A certificate of the chain has expired',
+]);
 
 const WRONG_CLOCK: Judgement = {
   verdict: 'none',

@@ -71,6 +71,8 @@ const DOMAIN_KEYS = new Set([
   'domain name',
   'domainname',
   'domain name (ascii)',
+  // Of .ee, in the section of the domain; a name of somebody else is not the one that was asked for.
+  'name',
   'ascii domain',
   'nom de domaine',
   'dominio',

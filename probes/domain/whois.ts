@@ -73,6 +73,8 @@ export function createWhois(tools: WhoisTools): AskWhois {
     )
       return lookUp;
     const more = await ask(referral, question, tools);
+    if (more.outcome === 'failed')
+      return { ...lookUp, expiryFailure: { reason: more.reason, retryAtMs: more.retryAtMs } };
     const said = more.outcome === 'answered' && more.reading.outcome === 'registered' ? more.reading : null;
     return { ...lookUp, expiresAt: said?.expiresAt ?? null, registrar: lookUp.registrar ?? said?.registrar ?? null };
   };

@@ -121,3 +121,24 @@ test('after stopping nothing is asked, and what was asked changes nothing', asyn
   t.deepEqual(times(), []);
   t.deepEqual(dealt, []);
 });
+
+test('a clock that is set back during a check-in does not put off the next one', async (t) => {
+  const time = manualTime();
+  const pulls: ((outcome: PullOutcome) => void)[] = [];
+  const checkIn = new CheckIn({
+    ...time,
+    request: {},
+    pullSeconds: 15,
+    etag: null,
+    random: () => 0.5,
+    pull: () => new Promise((resolve) => void pulls.push(resolve)),
+    onOutcome: () => Promise.resolve(true),
+  });
+  checkIn.start();
+  await time.pass(1);
+  time.jump(-7 * 3_600_000);
+  pulls[0]?.(UNCHANGED);
+  await time.pass(1);
+  await time.pass(15_000);
+  t.is(pulls.length, 2);
+});

@@ -41,5 +41,9 @@ test('the agent loads nothing of the service, no database, no queue, and few pac
     'probes',
     'threads',
   ]);
-  t.deepEqual([...packages].toSorted(), ['ipaddr.js', 'js-yaml', 'koffi', 'libsodium-wrappers', 'pino', 're2js']);
+  t.deepEqual(
+    [...packages].toSorted(),
+    // The last one is there once a lookup of a name has hung.
+    ['ipaddr.js', 'js-yaml', 'koffi', 'libsodium-wrappers', 'pino', 're2js', 'tldts'],
+  );
 });

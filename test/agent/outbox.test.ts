@@ -302,3 +302,24 @@ test('closing sends what waits, and what cannot be sent stays on the disk', asyn
   await second.outbox.close(60_000);
   t.is((await readdir(second.folder)).length, 1);
 });
+
+test('after a clock that is set back results leave as before', async (t) => {
+  const { outbox, time, sent, service } = await openOutbox(t);
+  outbox.add(result(1, { ok: false }), { isUrgent: true });
+  await time.pass(1000);
+  time.jump(-3_600_000);
+  outbox.add(result(2, { ok: false }), { isUrgent: true });
+  await time.pass(1000);
+  t.deepEqual(
+    sent.map(({ ids }) => ids),
+    [['mon_1'], ['mon_2']],
+  );
+
+  service.answer = away;
+  outbox.add(result(3), { isUrgent: false });
+  await time.pass(3500);
+  service.answer = (results) => accepted(results.length);
+  time.jump(-3_600_000);
+  await time.pass(60_000);
+  t.is(outbox.waiting, 0);
+});

@@ -1,12 +1,16 @@
 import { execFileSync } from 'node:child_process';
+import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
 import { closeSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { parseTarget } from '../../core/monitors/targets.ts';
 import { isRefusedAddress } from '../../net/address-guard.ts';
-import { parseHostPort, resolveHost } from '../../net/host-address.ts';
+import { BLOCKED_CODE } from '../../net/failure.ts';
+import { NameLookups, createGuardedLookup, parseHostPort, resolveHost } from '../../net/host-address.ts';
+import { createTcpClient } from '../../net/tcp-exchange.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const OPEN = { allowPrivateNetwork: true, deadlineMs: 5000 };
@@ -65,6 +69,100 @@ test('a lookup that takes longer than the deadline is a timeout', async (t) => {
   const writer = openSync(pipe, 'r+');
   for (const handle of await Promise.all(opened)) await handle.close();
   closeSync(writer);
+});
+
+type Answer = { error: NodeJS.ErrnoException | null; address: string | LookupAddress[] };
+
+function ask(hostname: string, options: LookupOptions): Promise<Answer> {
+  return new Promise((resolve) => {
+    createGuardedLookup({ allowPrivateNetwork: false })(hostname, options, (error, address) =>
+      resolve({ error, address }),
+    );
+  });
+}
+
+for (const all of [true, false]) {
+  test(`a name with private addresses only is blocked when a socket asks for ${all ? 'all' : 'one'}`, async (t) => {
+    const { error } = await ask('localhost', { all });
+    t.is(error?.code, BLOCKED_CODE);
+  });
+
+  test(`a public address passes when a socket asks for ${all ? 'all addresses' : 'one address'}`, async (t) => {
+    const { error, address } = await ask('8.8.8.8', { all });
+    t.is(error, null);
+    t.deepEqual(address, all ? [{ address: '8.8.8.8', family: 4 }] : '8.8.8.8');
+  });
+}
+
+test('a name that does not exist fails as it does without the guard', async (t) => {
+  const { error } = await ask('no-such-name.invalid', { all: true });
+  t.truthy(error);
+  t.not(error?.code, BLOCKED_CODE);
+});
+
+/** Replaces the system's lookup: names below `dead.example` hang until they are let go, all others have an address. */
+function replaceLookup(t: ExecutionContext) {
+  const held: (() => void)[] = [];
+  const asked: string[] = [];
+  const original = dns.lookup;
+  t.teardown(() => void Object.assign(dns, { lookup: original }));
+  const lookup = (name: string, _options: object, found: (error: null, addresses: LookupAddress[]) => void) => {
+    asked.push(name);
+    const answer = () => found(null, [{ address: '192.0.2.1', family: 4 }]);
+    if (name.includes('dead')) held.push(answer);
+    else setImmediate(answer);
+  };
+  Object.assign(dns, { lookup });
+  return { asked, letGo: () => held.splice(0).forEach((answer) => answer()) };
+}
+
+const outcomeOf = (lookups: NameLookups, name: string): Promise<string> =>
+  new Promise((resolve) => lookups.lookUp(name, {}, (error) => resolve(error?.code ?? 'found')));
+
+test.serial('names that hang hold up no other, and what finds no place is not looked up', async (t) => {
+  const { asked, letGo } = replaceLookup(t);
+  const lookups = new NameLookups(4);
+  const hanging = outcomeOf(lookups, 'a.dead.example');
+  t.is(await outcomeOf(lookups, 'good.test'), 'found');
+  await delay(1100);
+  const more = ['b.dead.example', 'c.dead.example'].map((name) => outcomeOf(lookups, name));
+  t.is(await outcomeOf(lookups, 'good.test'), 'found');
+  t.deepEqual(await Promise.all(more), ['ERR_LOOKUPS_BUSY', 'ERR_LOOKUPS_BUSY']);
+  t.deepEqual(asked, ['a.dead.example', 'good.test', 'good.test']);
+
+  const others = ['dead.one.test', 'dead.two.test', 'dead.three.test'].map((name) => outcomeOf(lookups, name));
+  t.is(await outcomeOf(lookups, 'good.test'), 'ERR_LOOKUPS_BUSY');
+  const waiting = outcomeOf(lookups, 'good.test');
+  letGo();
+  t.deepEqual(
+    await Promise.all([hanging, ...others, waiting]),
+    Array.from({ length: 5 }, () => 'found'),
+  );
+});
+
+test.serial('a lookup that fails is a failure of the lookup, not of a connection', async (t) => {
+  const original = dns.lookup;
+  t.teardown(() => void Object.assign(dns, { lookup: original }));
+  const failed = Object.assign(new Error('getaddrinfo EAI_AGAIN'), { code: 'EAI_AGAIN' });
+  Object.assign(dns, { lookup: (_name: string, _options: object, found: (error: Error) => void) => found(failed) });
+  const exchange = await createTcpClient(OPEN)({
+    host: 'shop.test',
+    port: 443,
+    deadlineMs: 5000,
+    payload: new Uint8Array(),
+    receive: null,
+  });
+  t.like(exchange, { outcome: 'failed', cause: 'dns_error', reason: 'The DNS lookup failed' });
+  t.is(exchange.timings.dnsMs, null);
+});
+
+test.serial('equal names that are asked for at once share a lookup', async (t) => {
+  const { asked, letGo } = replaceLookup(t);
+  const lookups = new NameLookups(4);
+  const both = [outcomeOf(lookups, 'a.dead.example'), outcomeOf(lookups, 'a.dead.example')];
+  letGo();
+  t.deepEqual(await Promise.all(both), ['found', 'found']);
+  t.deepEqual(asked, ['a.dead.example']);
 });
 
 const GOOD: [text: string, host: string, port: number][] = [

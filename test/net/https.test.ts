@@ -1,5 +1,7 @@
 import net from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import test from 'ava';
+import { readCertificate } from '../../net/certificate.ts';
 import { createProbeClient } from '../../net/http-client.ts';
 import { TestAuthority } from '../helpers/certificates.ts';
 import { bodyOf, expectFailure, requestTo } from '../helpers/exchange.ts';
@@ -79,4 +81,10 @@ test('a certificate that cannot be fetched again is explained without it, within
   const exchange = await send(requestTo(0, { href: `https://127.0.0.1:${port}/`, deadlineMs: 1_000 }));
   expectFailure(t, exchange, { cause: 'cert_expired', reason: /has expired/ });
   t.true(exchange.durationMs < 30_000);
+});
+
+test('a certificate whose dates cannot be read is none', (t) => {
+  const unreadable = new Date(Number.NaN);
+  const certificate = { subject: 'CN=x', issuer: 'CN=y', validFromDate: unreadable, validToDate: unreadable };
+  t.is(readCertificate({ getPeerX509Certificate: () => certificate } as unknown as TLSSocket), null);
 });

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { excerptAnswer, strikeOut } from '../../notifications/attempt-result.ts';
+import { strikeOut } from '../../core/foreign-text.ts';
+import { excerptAnswer } from '../../notifications/attempt-result.ts';
 
 test('the first kilobyte is kept, cut between characters', (t) => {
   t.is(excerptAnswer(Buffer.from('ok')), 'ok');
@@ -18,4 +19,13 @@ test('a secret is struck out wherever it stands, even across the end of what is 
   const excerpt = excerptAnswer(Buffer.from(`${'x'.repeat(1020)}s3cret`), ['s3cret']);
   t.is(excerpt, `${'x'.repeat(1020)}[sec`);
   t.is(strikeOut('nothing', ['']), 'nothing');
+});
+
+test('short secrets are struck out beside their names, and of a text with very many of them nothing is kept', (t) => {
+  const secrets = Array.from({ length: 500 }, (_, no) => ({ name: `n${no}`, value: String(no) }));
+  t.is(excerptAnswer(Buffer.from('n7=7 n8=9 7'), [], secrets), 'n7=[secret] n8=9 7');
+  t.is(excerptAnswer(Buffer.from('PIN'), [], [{ name: 'pin', value: 'pin' }]), 'PIN');
+  t.is(excerptAnswer(Buffer.from('a PASS b'), [], [{ name: 'x', value: 'pass' }]), 'a [secret] b');
+  const echo = secrets.map(({ name, value }) => `${name}=${value}`).join('&');
+  t.is(excerptAnswer(Buffer.from(echo), [], secrets), '[secret]');
 });

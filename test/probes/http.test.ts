@@ -371,3 +371,29 @@ for (const target of [
     t.is(failureOf(await probe(httpTarget({ target }))), 'unsupported');
   });
 }
+
+test('what a target echoes of the secrets is struck out before conditions look at it', async (t) => {
+  const { port } = await startHttpServer(t, (request, response) => {
+    response.setHeader('X-Echo', String(request.headers['x-key']));
+    response.end(JSON.stringify({ headers: request.headers }));
+  });
+  const target = withRequest(
+    `http://127.0.0.1:${port}/`,
+    {
+      secretHeaderNames: ['X-Key'],
+      auth: { type: 'basic' },
+    },
+    {
+      bodyMatch: 'headers',
+      secrets: {
+        secretHeaders: { 'X-Key': 't0k3n "quoted"' },
+        auth: { username: 'someone', password: 'a long pass phrase' },
+      },
+    },
+  );
+  const observation = await probe(target);
+  if (observation.outcome !== 'answered') return t.fail('no answer');
+  t.is(observation.headers['x-echo'], '[secret]');
+  t.regex(observation.body ?? '', /"x-key":"\[secret\]"/);
+  t.notRegex(observation.body ?? '', /t0k3n|c29tZW9uZTph/);
+});

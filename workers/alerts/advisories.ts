@@ -103,7 +103,8 @@ function hostOf({ type, target }: WarnedMonitor): string {
 function domainExpiry(facts: DomainFacts | undefined, nowMs: number): Expiry[] {
   const expiresAt = facts?.registration?.expiresAt ?? null;
   if (facts === undefined || expiresAt === null || isGone(facts) || !isCurrent(facts, nowMs)) return [];
-  if (expiresAt * 1000 <= nowMs && (facts.answeredAtMs ?? 0) < expiresAt * 1000) return [];
+  const isConfirmed = (facts.answeredAtMs ?? 0) >= expiresAt * 1000 && facts.notFoundSinceMs === null;
+  if (expiresAt * 1000 <= nowMs && !isConfirmed) return [];
   return [{ subject: 'domain', name: facts.name, expiresAt }];
 }
 

@@ -11,9 +11,12 @@ export type Registration = { expiresAt: number | null; registrar: string | null 
  * registry may be queried again where it said so itself, null where it did not.
  */
 export type DomainLookup =
-  | ({ outcome: 'registered' } & Registration)
+  | ({ outcome: 'registered'; expiryFailure?: LookupFailure } & Registration)
   | { outcome: 'not_found' }
-  | { outcome: 'failed'; reason: string; retryAtMs: number | null };
+  | ({ outcome: 'failed' } & LookupFailure);
+
+/** Why a lookup failed, or, where the domain is known to be registered, the part of it that tells the expiry. */
+export type LookupFailure = { reason: string; retryAtMs: number | null };
 
 /** Everything that is known of a domain, kept between lookups. Times ending in `Ms` are Unix milliseconds. */
 export type DomainFacts = {
@@ -74,7 +77,13 @@ export function learnDomain(known: DomainFacts, lookup: DomainLookup, nowMs: num
   if (lookup.outcome === 'not_found') {
     return { ...answered, notFoundSinceMs: known.notFoundSinceMs ?? nowMs, nextLookupAtMs: nowMs + SECOND_LOOKUP_MS };
   }
-  const { expiresAt, registrar } = lookup;
+  const { expiresAt, registrar, expiryFailure } = lookup;
+  if (expiryFailure !== undefined) {
+    // What is known of the expiry stays, and is as old as it was.
+    const isKnown = known.registration !== null && known.registration.expiresAt !== null;
+    const learnt = isKnown ? known : { ...known, registration: { expiresAt, registrar }, answeredAtMs: nowMs };
+    return { ...learnFailure(learnt, expiryFailure, nowMs), notFoundSinceMs: null };
+  }
   return {
     ...answered,
     registration: { expiresAt, registrar },
@@ -105,11 +114,7 @@ function planNextLookupAtMs(expiresAt: number | null, nowMs: number): number {
 /**
  * Being told to come back later is no failure of the lookup's own and does not lengthen the wait after the next one.
  */
-function learnFailure(
-  known: DomainFacts,
-  { reason, retryAtMs }: { reason: string; retryAtMs: number | null },
-  nowMs: number,
-): DomainFacts {
+function learnFailure(known: DomainFacts, { reason, retryAtMs }: LookupFailure, nowMs: number): DomainFacts {
   if (retryAtMs !== null) return { ...known, failure: reason, nextLookupAtMs: retryAtMs };
   const waitMs = Math.min(FIRST_RETRY_MS * 2 ** known.failures, LONGEST_RETRY_MS);
   return { ...known, failures: known.failures + 1, failure: reason, nextLookupAtMs: nowMs + waitMs };

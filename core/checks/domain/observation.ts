@@ -26,7 +26,7 @@ export function judgeDomain({
 }
 
 function judgeExpiry(
-  { name, registration, answeredAtMs }: DomainFacts,
+  { name, registration, answeredAtMs, notFoundSinceMs }: DomainFacts,
   { warnDays, nowMs }: { warnDays: number; nowMs: number },
 ): Judgement {
   const expiresAt = registration?.expiresAt ?? null;
@@ -36,14 +36,16 @@ function judgeExpiry(
   if (daysLeft > 0)
     return { verdict: 'degraded', cause: 'domain_expiring', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` };
   // It may have been renewed at the last moment: only an answer from after the expiry can say that it was not.
-  const isConfirmed = answeredAtMs !== null && answeredAtMs >= expiresAt * 1000;
-  return isConfirmed
-    ? { verdict: 'down', cause: 'domain_expired', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` }
-    : {
-        verdict: 'degraded',
-        cause: 'domain_expiring',
-        reason: `${name} was due to expire on ${formatDate(expiresAt)}, and its registry could not be queried since`,
-      };
+  // One that there is no such domain says nothing of its expiry.
+  const isConfirmed = answeredAtMs !== null && answeredAtMs >= expiresAt * 1000 && notFoundSinceMs === null;
+  if (isConfirmed)
+    return { verdict: 'down', cause: 'domain_expired', reason: `${name} ${describeExpiry(expiresAt, nowMs)}` };
+  const since =
+    notFoundSinceMs === null
+      ? 'its registry could not be queried since'
+      : 'its registry does not know it; a second lookup in an hour must confirm that';
+  const reason = `${name} was due to expire on ${formatDate(expiresAt)}, and ${since}`;
+  return { verdict: 'degraded', cause: 'domain_expiring', reason };
 }
 
 function unknown(reason: string): Judgement {

@@ -1,8 +1,8 @@
 import type { FixedCause, Timings } from '../verdict.ts';
 
 /**
- * The certificate that a server showed. Names are common names, or whole distinguished names where there is none; times
- * are Unix seconds.
+ * The certificate that a server showed. Names are common names, or whole distinguished names where there is none; that
+ * of a certificate without any is the host that showed it. Times are Unix seconds.
  */
 export type CertificateFacts = { subject: string; issuer: string; validFrom: number; validTo: number };
 

@@ -3,6 +3,7 @@ import type { HttpFailed } from '../../../core/checks/http/observation.ts';
 import type { Observation } from '../../../core/checks/observation.ts';
 import { RecentResults, discountClock, discountStall } from '../../../core/checks/own-faults.ts';
 import type { Judgement, Vote } from '../../../core/checks/verdict.ts';
+import { explainVerification } from '../../../net/certificate.ts';
 import { failureOf } from '../../../net/failure.ts';
 
 const TIMED_OUT: Judgement = { verdict: 'down', cause: 'timeout', reason: 'Timed out while waiting for the response' };
@@ -126,6 +127,18 @@ for (const code of ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']) {
     t.is(discountClock(TIMED_OUT, 31_536_000_000), TIMED_OUT);
   });
 }
+
+test('a certificate that has expired by a wrong clock alone is no vote, once it was looked at as well', (t) => {
+  const failure = failureOf(Object.assign(new Error('certificate'), { code: 'CERT_HAS_EXPIRED' }), 'tls');
+  if (failure === null) return t.fail('not a failure of the target');
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const judge = (validTo: number): Judgement => {
+    const certificate = { subject: 'shop.example', issuer: 'CA', validFrom: 0, validTo };
+    return { verdict: 'down', ...explainVerification(failure, certificate) };
+  };
+  t.is(discountClock(judge(nowSeconds + 86_400), 30 * 86_400_000).verdict, 'none');
+  t.is(discountClock(judge(nowSeconds - 86_400), 30 * 86_400_000).verdict, 'down');
+});
 
 const NOW_MS = 1_700_000_000_000;
 

@@ -49,6 +49,13 @@ TERMS OF USE: You are not authorized to access or query our Whois database throu
     'Domain: example.de\nNserver: ns1.example.net\nStatus: connect\nChanged: 2021-03-12T10:01:01+01:00\n',
     { outcome: 'registered', expires: null },
   ],
+  [
+    '.ee',
+    'shop.ee',
+    'Domain:\nname:       shop.ee\nstatus:     ok (paid and in zone)\nregistered: 2010-07-04 04:21:14 +03:00\n' +
+      'expire:     2027-02-04\n\nRegistrar:\nname:       Example OÜ\n',
+    { outcome: 'registered', expires: '2027-02-04T00:00:00Z' },
+  ],
   ['.de, free', 'nothing-here.de', 'Domain: nothing-here.de\nStatus: free\n', { outcome: 'not_found' }],
   [
     '.de, too often',

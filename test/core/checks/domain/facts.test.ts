@@ -102,3 +102,23 @@ test('whatever lookups come, a failed one changes nothing that is known, and the
   );
   t.pass();
 });
+
+test('where only the expiry could not be looked up, what was known of it stays, and is as old as it was', (t) => {
+  const expiresAt = (NOW_MS + 5 * DAY_MS) / 1000;
+  const known = learnDomain(UNKNOWN_DOMAIN, registered(expiresAt), NOW_MS);
+  const limited: DomainLookup = {
+    outcome: 'registered',
+    expiresAt: null,
+    registrar: 'Example',
+    expiryFailure: { reason: 'The registry limits how often it can be queried', retryAtMs: NOW_MS + DAY_MS + HOUR_MS },
+  };
+  const later = learnDomain(known, limited, NOW_MS + DAY_MS);
+  t.like(later, { registration: { expiresAt }, answeredAtMs: NOW_MS, nextLookupAtMs: NOW_MS + DAY_MS + HOUR_MS });
+  t.true(isCurrent(later, NOW_MS + 7 * DAY_MS));
+  t.false(isCurrent(later, NOW_MS + 7 * DAY_MS + 1));
+
+  const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
+  const found = learnDomain(once, limited, NOW_MS + HOUR_MS);
+  t.like(found, { registration: { expiresAt: null, registrar: 'Example' }, notFoundSinceMs: null });
+  t.is(found.answeredAtMs, NOW_MS + HOUR_MS);
+});

@@ -50,6 +50,17 @@ const CASES: readonly [what: string, facts: DomainFacts | null, expected: Judgem
       reason: 'shop.example was due to expire on 2026-11-21, and its registry could not be queried since',
     },
   ],
+  [
+    'not found once after the expiry may be the hiccup that it is before it',
+    factsOf(-0.5, { notFoundSinceMs: NOW_MS - 1000 }),
+    {
+      verdict: 'degraded',
+      cause: 'domain_expiring',
+      reason:
+        'shop.example was due to expire on 2026-11-21, and its registry does not know it; ' +
+        'a second lookup in an hour must confirm that',
+    },
+  ],
   ['a registry without expiries is up', factsOf(null), UP],
   [
     'not found once is what it was before',
