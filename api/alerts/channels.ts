@@ -89,8 +89,7 @@ export function createChannelHandler(
 }
 
 const REFUSALS = {
-  channels:
-    `an account can have at most ${MAX_CHANNELS} channels, and this one has reached the limit: ` + 'delete one first',
+  count: `an account can have at most ${MAX_CHANNELS} channels, and this one has reached the limit: delete one first`,
   report_zones:
     'report_timezone must be one of the zones of other channels: an account can have reports in at most ' +
     `${MAX_REPORT_ZONES} zones other than UTC`,

@@ -65,6 +65,8 @@ export class LiveStreams implements Live {
   }
 
   open(response: ServerResponse, { caller, isBack }: { caller: Caller; isBack: boolean }): void {
+    // Hung up while its token was looked up: its end would never be seen.
+    if (response.destroyed) return;
     const own = [...this.#opened].filter((reader) => keyOf(reader.caller) === keyOf(caller)).length;
     if (own >= MAX_STREAMS)
       throw new ApiError(429, `at most ${MAX_STREAMS} streams may be open at a time: close one`, {

@@ -58,6 +58,8 @@ function answerToBody(error: unknown): ApiError | null {
   switch (type) {
     case 'entity.too.large':
       return new ApiError(413, `the body must be at most ${limitOf(error)} bytes`);
+    case 'parameters.too.many':
+      return new ApiError(413, 'the body must have fewer parameters');
     case 'entity.parse.failed':
       return new ApiError(400, 'the body must be valid JSON');
     case 'entity.verify.failed':

@@ -48,7 +48,11 @@ export class BulkSteps {
   #underWay = 0;
 
   constructor(parts: StepParts) {
-    this.#parts = parts;
+    // A status page may take seconds to answer, and is waited for in nobody's way.
+    this.#parts = {
+      ...parts,
+      readVendorPage: (page, reader) => this.#outOfTurn(() => parts.readVendorPage(page, reader)),
+    };
   }
 
   /** Changes these monitors and resolves with what came of each, in their order; nothing is recorded of it. */
@@ -160,18 +164,38 @@ export class BulkSteps {
   }
 
   async #inTurn<Result>(run: () => Promise<Result>): Promise<Result> {
-    if (this.#underWay >= MAX_UNDER_WAY) {
-      const turn = Promise.withResolvers<void>();
-      this.#waiting.push(turn.resolve);
-      await turn.promise;
-    } else this.#underWay += 1;
+    await this.#awaitTurn();
     try {
       return await run();
     } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#underWay -= 1;
-      else next();
+      this.#endTurn();
     }
+  }
+
+  /** Runs something in the middle of a turn that others have meanwhile. */
+  async #outOfTurn<Result>(run: () => Promise<Result>): Promise<Result> {
+    this.#endTurn();
+    try {
+      return await run();
+    } finally {
+      await this.#awaitTurn();
+    }
+  }
+
+  async #awaitTurn(): Promise<void> {
+    if (this.#underWay < MAX_UNDER_WAY) {
+      this.#underWay += 1;
+      return;
+    }
+    const turn = Promise.withResolvers<void>();
+    this.#waiting.push(turn.resolve);
+    await turn.promise;
+  }
+
+  #endTurn(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#underWay -= 1;
+    else next();
   }
 }
 

@@ -68,7 +68,7 @@ export function createPeerRouter(dependencies: RouterParts): Router {
 function joinHandler({ database, now, makeId, config, logger }: RouterParts): RequestHandler {
   return async (request, response) => {
     const nowMs = now();
-    const invitation = openInvitation(String(Object(request.body).invitation), database, nowMs);
+    const invitation = openInvitation(textOf(Object(request.body).invitation), database, nowMs);
     if (invitation === null)
       throw badRequest(
         'invitation is not valid: it was made for another installation, or more than an hour ago. Make another one ' +
@@ -122,10 +122,15 @@ async function refuseForeign(
   if (knownId === invitation.monitorId) return;
   if ((await findPeerHeartbeat(database, invitation.monitorId)) !== null) throw badRequest(USED);
   if (knownId === null || (await findPeerHeartbeat(database, knownId)) === null) return;
-  if (!(await isTokenOf(database, knownId, String(token))))
+  if (!(await isTokenOf(database, knownId, textOf(token))))
     throw badRequest(
       'an installation of this peer_url is watched already: end that here with spotcheck watch remove, then join again',
     );
+}
+
+/** Of something else than a text there is none. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function tooMany(): ApiError {
@@ -138,9 +143,9 @@ function leaveHandler(dependencies: RouterParts): RequestHandler {
   const { database, now, makeId, logger } = dependencies;
   return async (request, response) => {
     const { peer_url: peerUrl, token } = Object(request.body);
-    const peer = await findPeer(database, String(peerUrl));
+    const peer = await findPeer(database, textOf(peerUrl));
     const monitorId = peer?.monitorId ?? '';
-    if (peer === null || !(await isTokenOf(database, monitorId, String(token))))
+    if (peer === null || !(await isTokenOf(database, monitorId, textOf(token))))
       throw new ApiError(404, 'no installation of this peer_url has a heartbeat with this token here');
     const heartbeat = await findPeerHeartbeat(database, monitorId);
     await deleteCanaryAddress(database, peer.channelId);

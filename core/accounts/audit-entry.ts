@@ -173,5 +173,5 @@ function differ(before: unknown, after: unknown): boolean {
 function cut(value: unknown): unknown {
   if (typeof value !== 'string' && !Array.isArray(value)) return value;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length <= LONGEST ? value : `${text.slice(0, LONGEST)}…`;
+  return text.length <= LONGEST ? value : `${text.slice(0, LONGEST).toWellFormed()}…`;
 }

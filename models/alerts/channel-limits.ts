@@ -18,7 +18,7 @@ export const MAX_TEMPLATES = 100;
 
 /** Why a channel cannot be stored: its tenant has as many of these as it can, or it would group in a format. */
 export class ChannelRefusal extends Error {
-  readonly reason: 'channels' | 'report_zones' | 'grouping' | 'templates' | 'grouped_format';
+  readonly reason: 'count' | 'report_zones' | 'grouping' | 'templates' | 'grouped_format';
 
   constructor(reason: ChannelRefusal['reason']) {
     super(`A channel is refused because of ${reason}`);
@@ -57,7 +57,7 @@ export async function requireRoom(
     [tenantId, id, fields.reportTimezone ?? ''],
   );
   if (others === undefined) return;
-  if (others.channels >= MAX_CHANNELS) throw new ChannelRefusal('channels');
+  if (others.channels >= MAX_CHANNELS) throw new ChannelRefusal('count');
   if (fields.reportTimezone && others.zones >= MAX_REPORT_ZONES) throw new ChannelRefusal('report_zones');
   if (groups(fields) && others.grouping >= MAX_GROUPING) throw new ChannelRefusal('grouping');
   if (isTemplate(fields.format) && others.templates >= MAX_TEMPLATES) throw new ChannelRefusal('templates');

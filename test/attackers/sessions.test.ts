@@ -469,6 +469,20 @@ test.serial('who found an open browser cannot guess the password for as long as 
   t.is((await signIn(api, { email: person.email, password: PASSWORD })).status, 429);
 });
 
+test.serial('a password without its code makes no room for more guesses at the code', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  await turnOn(t, person);
+  const statuses: number[] = [];
+  for (let guess = 0; guess < 14; guess += 1) {
+    const { status } = await person.call('DELETE', '/v1/user/totp', { password: PASSWORD, code: '000000' });
+    statuses.push(status);
+    if (guess === 6) t.is((await person.call('POST', '/v1/user/totp', { password: PASSWORD })).status, 409);
+  }
+  t.is(statuses.filter((status) => status === 400).length, 10);
+  t.deepEqual(new Set(statuses.slice(10)), new Set([429]));
+});
+
 test.serial(
   'sessions are listed and ended one by one, all others at once, or by signing out: from then on they are good ' +
     'for nothing',

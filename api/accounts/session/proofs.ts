@@ -15,13 +15,16 @@ type Proof = { field: string; isGiven: () => Promise<boolean>; wrong: string };
 
 /**
  * Checks proofs in order and throws 400 at the first that is not given. Each failure counts like a failed sign-in:
- * otherwise a stranger at an open browser could guess for as long as they like.
+ * otherwise a stranger at an open browser could guess for as long as they like. A password without the code of a
+ * person who has one clears no failures: it would make room for more guesses at the code.
  */
 export async function requireProofs(throttle: Throttle, exchange: Exchange, proofs: readonly Proof[]): Promise<void> {
   const attempt = await throttle.begin(personOf(exchange.response).user.id, exchange);
   for (const { field, isGiven, wrong } of proofs)
     if (!(await attempt.verify(isGiven))) throw badRequest(`${field} ${wrong}`);
-  await attempt.succeed();
+  const hasCode =
+    personOf(exchange.response).user.totpConfirmedAt === null || proofs.some(({ field }) => field === 'code');
+  await (hasCode ? attempt.succeed() : attempt.excuse());
 }
 
 /** Proves that the person knows their password. */

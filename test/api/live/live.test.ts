@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import anyTest, { type TestFn } from 'ava';
 import { openLiveStream, type LiveStream } from '../../helpers/live-stream.ts';
 import { until } from '../../helpers/until.ts';
@@ -260,4 +262,22 @@ test.serial('a process that is told to stop ends its streams, and ends those tha
   const late = await fetch(`${url}/v1/live`, { headers: bearing(account.readerToken) });
   t.is(late.status, 200);
   t.regex(await late.text(), /^retry: \d+\n\n$/);
+});
+
+test.serial('streams whose clients hung up before they were let in take no place', async (t) => {
+  const { api } = t.context;
+  const { readerToken } = await api.account();
+  const { hostname, port } = new URL(api.url);
+  for (let no = 0; no < 25; no += 1) {
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.end(`GET /v1/live HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${readerToken}\r\n\r\n`);
+    socket.destroySoon();
+  }
+  const countOpen = async () =>
+    /^spotcheck_live_streams (\d+)/m.exec((await api.anonymous('GET', '/metrics')).text)?.[1];
+  const stream = await openLiveStream(t, api.url, bearing(readerToken));
+  await stream.next('ready', {});
+  await until(async () => (await countOpen()) === '1');
+  t.is(await countOpen(), '1');
 });

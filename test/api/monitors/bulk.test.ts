@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
+import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 import { addPerson } from '../person.ts';
 
@@ -337,4 +338,29 @@ test('of simultaneous requests with the same key one is made, and the others say
     const entries = await listEntries(t.context, account, id);
     t.is(entries.filter(({ action }) => action === 'monitor.paused').length, 1);
   }
+});
+
+test('a status page that takes long to answer holds up no bulk change of others', async (t) => {
+  const { api } = t.context;
+  const answered = Promise.withResolvers<void>();
+  let asked = 0;
+  const url = await api.another({
+    async readVendorPage() {
+      asked += 1;
+      await answered.promise;
+      return { outcome: 'failed', failure: { kind: 'unreachable', reason: 'It is slow' }, latencyMs: null };
+    },
+  });
+  const [slow, other] = [await api.account(), await api.account()];
+  const ids: string[] = [];
+  for (let no = 0; no < 5; no += 1)
+    ids.push(await addMonitor(slow, { name: `Vendor ${no}`, type: 'vendor', target: 'cloudflare' }));
+  const shop = await addMonitor(other);
+  const change = ({ owner }: Account, body: object) => owner('POST', BULK, { dry_run: true, ...body }, {}, url);
+  const patch = { target: 'https://slow.example/' };
+  const changed = change(slow, { action: 'patch', patch, select: { ids } });
+  await until(() => asked >= 4);
+  t.is((await change(other, { action: 'pause', select: { ids: [shop] } })).status, 200);
+  answered.resolve();
+  t.is((await changed).status, 200);
 });

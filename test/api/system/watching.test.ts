@@ -136,3 +136,10 @@ test.serial('beyond the addresses that are kept none is added, and no heartbeat 
   t.regex(text, /pings 10 addresses already/);
   t.deepEqual((await owner('GET', '/v1/monitors')).json, { monitors: [] });
 });
+
+test('fields that are no texts are those of nobody', async (t) => {
+  const { anonymous } = t.context.api;
+  const odd = { toString: 1 };
+  t.is((await anonymous('POST', PATH, { invitation: odd })).status, 400);
+  t.is((await anonymous('DELETE', PATH, { peer_url: odd, token: odd })).status, 404);
+});

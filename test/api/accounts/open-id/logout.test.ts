@@ -94,6 +94,12 @@ test('a token with the person alone ends all sessions that the provider began fo
   t.is((await again.session()).status, 200);
 });
 
+test('a logout with very many parameters is too large, and no failure of ours', async (t) => {
+  const body = new URLSearchParams(Array.from({ length: 30 }, (_, no) => [`p${no}`, 'x']));
+  const { status } = await fetch(`${t.context.api.url}/connect/open-id/logout`, { method: 'POST', body });
+  t.is(status, 413);
+});
+
 type Forge = (claims: JWTPayload) => Promise<string>;
 
 const without = (name: string): Forge => {
