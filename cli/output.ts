@@ -12,7 +12,17 @@ export function print(
   options: { json?: boolean },
 ): void {
   const text = options.json === true ? JSON.stringify(result) : describe(result);
-  process.stdout.write(`${text}\n`);
+  write(`${text}\n`);
+}
+
+/** Writes to standard output. Where its reader has gone, such as `head`, the process ends without a word. */
+export function write(text: string): void {
+  if (process.stdout.listenerCount('error') === 0)
+    process.stdout.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(0);
+    });
+  process.stdout.write(text);
 }
 
 function describe(result: Record<string, unknown> | readonly Record<string, unknown>[]): string {

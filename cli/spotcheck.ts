@@ -3,6 +3,7 @@ import { Command, CommanderError, Help } from 'commander';
 import { describeFailure } from '../config/failures.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { addCommands } from './command-line.ts';
+import { write } from './output.ts';
 
 /** Exit status: 0 done, 1 refused with one line on standard error, 2 wrong usage. */
 async function main(): Promise<number> {
@@ -10,6 +11,7 @@ async function main(): Promise<number> {
     .description(packageJson.description)
     .version(packageJson.version)
     .showHelpAfterError()
+    .configureOutput({ writeOut: write })
     .exitOverride();
   program.configureHelp({ visibleCommands: listCommands, subcommandTerm: describeUsage });
   addCommands(program);

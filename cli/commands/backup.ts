@@ -47,9 +47,18 @@ export async function migrateDatabase(options: { json?: boolean }): Promise<void
   await migrate(databaseUrl, (text) => applied.push(text));
   await migrateQueues(databaseUrl);
   const { bootstrapToken: token, bootstrapPassword: password } = environment;
-  if (token !== null)
-    await withDatabase(({ database, newId, nowMs }) =>
-      bootstrap(database, { newId, nowMs, token, password, cell: environment.cell }),
-    );
-  print({ applied }, options);
+  const first =
+    token === null
+      ? null
+      : await withDatabase(({ database, newId, nowMs }) =>
+          bootstrap(database, { newId, nowMs, token, password, cell: environment.cell }),
+        );
+  // What was made up is shown here or never.
+  print(
+    {
+      applied,
+      ...(first !== null && first.password !== null && { email: first.email, password: first.password }),
+    },
+    options,
+  );
 }

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { ConfigurationError, withoutEmpty } from '../../config/failures.ts';
 import { listenAddress, wholeNumber } from '../../config/formats.ts';
@@ -98,8 +101,10 @@ function reach(host: string | null): string {
 /** Null = nothing listens there, or it did not answer in time. */
 async function ask(address: string): Promise<{ status: number; text: string } | null> {
   try {
-    const response = await fetch(address, { signal: AbortSignal.timeout(DEADLINE_MS), redirect: 'manual' });
-    return { status: response.status, text: (await response.text()).slice(0, 500) };
+    // `fetch` refuses some ports, such as 6000 and 10080, that a process can well listen on.
+    const request = get(address, { signal: AbortSignal.timeout(DEADLINE_MS) });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return { status: response.statusCode ?? 0, text: (await readText(response)).slice(0, 500) };
   } catch {
     return null;
   }

@@ -236,7 +236,8 @@ function reuseUnchanged(before: readonly Monitor[], after: readonly Monitor[]): 
 
 /** Compares two rows. What is no string, number or null in them, such as tags, is small. */
 function isSame(a: Monitor, b: Monitor): boolean {
-  for (const name in b) {
+  // What is not set is left out, so that each may have names that the other has not.
+  for (const name in { ...a, ...b }) {
     const [before, after] = [a[name as keyof Monitor], b[name as keyof Monitor]];
     if (before === after) continue;
     if (typeof after !== 'object' || JSON.stringify(before) !== JSON.stringify(after)) return false;

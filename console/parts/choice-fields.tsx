@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, SelectHTMLAttributes } from 'preact';
-import { useId, useMemo } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { currentTimeZone, listTimeZones, readTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE } from '../../core/time.ts';
 import { Field, inputClass, type FieldProps } from './field.tsx';
@@ -215,6 +215,8 @@ function zoneOf(text: string): string | null {
   return readTimeZone(typed.replaceAll(' ', '_'));
 }
 
+const UNKNOWN_ZONE = 'Choose a time zone from the list, such as Europe/Berlin';
+
 /** A searchable list of the zones: UTC, and all that this browser knows by name. */
 export function ZoneField({
   value,
@@ -231,7 +233,20 @@ export function ZoneField({
   hasBrowser?: boolean;
 }) {
   const list = useId();
+  const box = useRef<HTMLInputElement>(null);
   const isUnknown = useSignal(false);
+  const judge = (input: HTMLInputElement, isWrong: boolean) => {
+    isUnknown.value = isWrong;
+    // A form is not sent while one of its fields has an error of its own.
+    input.setCustomValidity(isWrong ? UNKNOWN_ZONE : '');
+  };
+  // The field may be given another zone: that of another rule, or what was just saved.
+  useLayoutEffect(() => {
+    const input = box.current;
+    if (input === null || document.activeElement === input) return;
+    input.value = readable(value);
+    judge(input, false);
+  }, [value]);
   // Some four hundred, and the same each time.
   const options = useMemo(
     () =>
@@ -243,21 +258,18 @@ export function ZoneField({
   const choose = (input: HTMLInputElement) => {
     const found = zoneOf(input.value);
     const zone = found === BROWSER_ZONE && !hasBrowser ? null : found;
-    isUnknown.value = zone === null;
+    judge(input, zone === null);
     if (zone === null) return;
     input.value = readable(zone);
     if (zone !== value) onValue(zone);
   };
   return (
-    <Field
-      label="Time zone"
-      hint={hint}
-      error={isUnknown.value ? 'Choose a time zone from the list, such as Europe/Berlin' : error}
-    >
+    <Field label="Time zone" hint={hint} error={isUnknown.value ? UNKNOWN_ZONE : error}>
       {(input) => (
         <>
           <input
             {...input}
+            ref={box}
             list={list}
             defaultValue={readable(value)}
             placeholder="Type to search"
@@ -266,7 +278,9 @@ export function ZoneField({
             // The list shows what matches the text: with the present one, nothing else.
             onFocus={({ currentTarget }) => (currentTarget.value = '')}
             onBlur={({ currentTarget }) => {
-              if (currentTarget.value === '') currentTarget.value = readable(value);
+              if (currentTarget.value !== '') return;
+              currentTarget.value = readable(value);
+              judge(currentTarget, false);
             }}
             onChange={({ currentTarget }) => currentTarget.value !== '' && choose(currentTarget)}
             class={`${inputClass(input)} h-9`}

@@ -148,7 +148,8 @@ type FormProps = {
 
 /**
  * A form that is submitted by script; after a refusal the first field with an error gets the focus. The browser does
- * not judge it: that would show one problem at a time, and in words of its own.
+ * not judge it: that would show one problem at a time, and in words of its own. A field whose text stands for no value
+ * says so by `setCustomValidity`, and holds the form up.
  */
 export function Form({ onSubmit, children, ...rest }: FormProps) {
   const box = useRef<HTMLFormElement>(null);
@@ -166,6 +167,10 @@ export function Form({ onSubmit, children, ...rest }: FormProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
+        const unread = [...event.currentTarget.elements].find(
+          (field) => field instanceof HTMLInputElement && field.validity.customError,
+        );
+        if (unread instanceof HTMLInputElement) return unread.focus();
         isSubmitted.current = true;
         void onSubmit();
       }}

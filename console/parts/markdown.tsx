@@ -2,8 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { DIRECTION_CONTROLS } from '../../core/foreign-text.ts';
 import { splitBlocks, splitInline, type Block, type Inline } from './markdown-blocks.ts';
 
-/** Direction controls could make a link's text run over the host that is shown behind it. */
-
 /**
  * Renders Markdown as elements, never as HTML: what it does not know is shown as it was written. In a note, which
  * people wrote, line breaks stay.
@@ -128,6 +126,7 @@ function showPart(part: Inline, index: number): ComponentChildren {
 /** Where a text hides the address, the host stands behind it. */
 function Link({ text, href }: { text: string; href: string }) {
   const { host, pathname, protocol } = new URL(href);
+  // They could make the text run over the host behind it.
   const shown = text.replaceAll(DIRECTION_CONTROLS, '');
   const isAddress = URL.canParse(text) && new URL(text).href === href;
   return (

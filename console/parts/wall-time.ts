@@ -14,5 +14,6 @@ export function fromWallTime(text: string, zone: string): number | null {
   const offsetAt = (at: number) => Date.parse(`${toWallTime(at, zone)}Z`) / 1000 - at;
   // The offset of the first guess is that of the other side of a change of clocks at most.
   const guess = asUtc - offsetAt(asUtc);
-  return asUtc - offsetAt(guess);
+  const at = asUtc - offsetAt(guess);
+  return at + offsetAt(at) === asUtc ? at : Math.max(guess, at);
 }

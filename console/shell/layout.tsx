@@ -5,7 +5,6 @@ import { sentenceOf } from '../client/answer.ts';
 import { liveState } from '../client/live-stream.ts';
 import { updatedAtMs } from '../client/live.ts';
 import { signedIn } from '../client/session-state.ts';
-import { signOut } from '../client/session.ts';
 import { Toasts, toast } from '../parts/action.tsx';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { Icon, type IconName } from '../parts/icon.tsx';
@@ -14,7 +13,7 @@ import { Tooltip } from '../parts/tooltip.tsx';
 import { PAGES } from '../routes.ts';
 import { CommonKeys, showKeys, useShortcut } from './keys.tsx';
 import { PhoneNavigation, SideNavigation, listNavigation, type NavigationItem } from './navigation-bars.tsx';
-import { askToLeave, cameBack, route } from './router.ts';
+import { cameBack, leave, route } from './router.ts';
 import { chooseTheme, theme, type Theme } from './theme.ts';
 
 /** The frame of every page for signed-in users, with navigation at the side, or at the bottom on a phone. */
@@ -141,9 +140,6 @@ function AccountMenu({ id }: { id: string }) {
   const box = useRef<HTMLDivElement>(null);
   const { user, tenant } = signedIn();
   const showError = (error: unknown) => toast(sentenceOf(error), 'bad');
-  const leave = async () => {
-    if (await askToLeave()) await signOut().catch(showError);
-  };
   return (
     <div
       ref={box}
@@ -201,7 +197,7 @@ function AccountMenu({ id }: { id: string }) {
         <Icon name="search" class="size-4 text-soft" />
         Command palette
       </button>
-      <button type="button" class={ITEM} onClick={() => void leave()}>
+      <button type="button" class={ITEM} onClick={() => void leave().catch(showError)}>
         <Icon name="leave" class="size-4 text-soft" />
         Sign out
       </button>

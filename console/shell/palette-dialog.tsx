@@ -4,7 +4,6 @@ import { sentenceOf } from '../client/answer.ts';
 import { api, type Incident } from '../client/api.ts';
 import { monitors, openIncidents } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
-import { signOut } from '../client/session.ts';
 import { select } from '../pages/overview/selection.ts';
 import { toast } from '../parts/action.tsx';
 import { Dialog } from '../parts/dialog.tsx';
@@ -17,7 +16,7 @@ import { StatusMark } from '../parts/status.tsx';
 import { PATHS } from '../paths.ts';
 import { listShortcuts } from './keys.tsx';
 import { listNavigation } from './navigation-bars.tsx';
-import { navigate } from './router.ts';
+import { leave, navigate } from './router.ts';
 import { chooseTheme, type Theme } from './theme.ts';
 
 /** The newest incidents that the palette finds beside those that are open. */
@@ -228,7 +227,7 @@ function listActions(): PaletteEntry[] {
   ];
   const forAll: readonly Action[] = [
     ...THEMES.map(({ theme, label, icon }) => ({ label, icon, run: () => chooseTheme(theme) })),
-    { label: 'Sign out', icon: 'leave', run: signOut },
+    { label: 'Sign out', icon: 'leave', run: leave },
   ];
   return [...(canWrite() ? forWriters : []), ...forAll].map(({ label, icon, run }) => ({
     id: `action-${label}`,

@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { BASE_PATH, withoutBase } from '../client/base-path.ts';
+import { signOut } from '../client/session.ts';
 import { PATHS, type PageName } from '../paths.ts';
 
 /** The current page (null = unknown), the values of its `:names`, and the query. */
@@ -46,9 +47,9 @@ export function guardLeaving(mayLeave: () => Promise<boolean>): () => void {
   };
 }
 
-/** Asks the open form, if any, whether the user may leave it. */
-export async function askToLeave(): Promise<boolean> {
-  return leaveGuard.value === null || (await leaveGuard.value());
+/** Signs out, unless there is unsaved input that the user wants to keep. */
+export async function leave(): Promise<void> {
+  if (leaveGuard.value === null || (await leaveGuard.value())) await signOut();
 }
 
 /** Goes to a page of the console; `replace` replaces the history entry. */

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import { createTenant } from '../../models/accounts/tenants.ts';
 import { registerSharedAgent } from '../../models/agents/shared-agents.ts';
@@ -254,6 +257,29 @@ test('wrong usage is exit 2 with the usage on standard error', async (t) => {
     const { status, stdout, stderr } = await runSpotcheck(args, { DATA_DIR: join('/', 'nowhere') });
     t.deepEqual({ status, stdout }, { status: 2, stdout: '' }, args.join(' '));
     t.regex(stderr, /Usage: spotcheck/);
+  }
+});
+
+test('the first start that migrate makes shows the password that it made up', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  t.teardown(drop);
+  const env = {
+    DATABASE_URL: databaseUrl,
+    SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
+    BOOTSTRAP_TOKEN: 'spk_first',
+  };
+  const { email, password } = await jsonOf(t, runSpotcheck(['migrate', '--json'], env));
+  t.is(email, 'admin@localhost');
+  t.true(password.length >= 12);
+  t.false('password' in (await jsonOf(t, runSpotcheck(['migrate', '--json'], env))));
+});
+
+test('a reader that goes away ends a command without a word', async (t) => {
+  for (const args of ['help', 'health']) {
+    const program = spawn(process.execPath, ['cli/spotcheck.ts', args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    program.stdout.destroy();
+    const [stderr] = await Promise.all([text(program.stderr), once(program, 'close')]);
+    t.notRegex(stderr, /EPIPE|node:/, args);
   }
 });
 

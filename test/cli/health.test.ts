@@ -43,6 +43,21 @@ test('health is a sentence and exit status 0 where the process answers, else 1 w
   });
 });
 
+test('a process on a port that browsers do not reach is healthy all the same', async (t) => {
+  for (const port of [10_080, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6697]) {
+    const server = createServer((_request, response) => response.end());
+    const isListening = await once(server.listen(port, '127.0.0.1'), 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isListening) continue;
+    t.teardown(() => void server.close());
+    t.is((await run(['health'], { PORT: String(port) })).status, 0);
+    return;
+  }
+  t.fail('every such port is taken');
+});
+
 test('a worker’s health is at METRICS_PORT, and without a name at whichever port answers', async (t) => {
   const [well, ill, nothing] = [await answering(t, 200), await answering(t, 500), String(await findFreePort())];
   t.is((await run(['health', 'check'], { PORT: ill, METRICS_PORT: well })).status, 0);

@@ -29,6 +29,15 @@ test('a draft with nothing but its type lacks a target, with a name it is a draf
   t.deepEqual(judged(draftWith({ name: ' ' }), { stored }), { target: 'Enter a URL', name: 'Enter a name' });
 });
 
+test('a monitor that has locations cannot be saved without any', (t) => {
+  const stored = draftWith({ target: 'https://shop.example/', sources: ['agt_1'] });
+  const problem = { agent_sources: 'Choose at least one location' };
+  t.deepEqual(judged({ ...stored, sources: [] }, { stored }), problem);
+  t.deepEqual(judged({ ...stored, sources: ['agt_2'] }, { stored }), {});
+  t.deepEqual(judged({ ...stored, sources: [] }), {}, 'a new one gets some');
+  t.deepEqual(judged({ ...stored, sources: [] }, { stored: { ...stored, sources: [] } }), {});
+});
+
 const TARGETS: [MonitorType, string, string | undefined][] = [
   ['http', 'https://shop.example/', undefined],
   ['http', 'localhost:9401', 'Start with http:// or https://'],

@@ -204,6 +204,31 @@ test('what the service refuses stands at its field', async (t) => {
   t.is(await page.evaluate('document.activeElement.value'), '*/5 * * * *');
 });
 
+test('a zone that is none holds the form up, and a length in odd seconds stays as it is', async (t) => {
+  const prepared = await prepare(t);
+  const { account } = prepared;
+  const { page } = await openAt(t, await prepared.person(), '/maintenance/new');
+  await page.getByLabel('Name', { exact: true }).fill('Backups');
+  await page.getByLabel('All monitors').check();
+  const zone = page.getByLabel('Time zone');
+  const chosen = await zone.inputValue();
+  await zone.fill('Berlin');
+  await zone.press('Tab');
+  await page.getByText('Choose a time zone from the list, such as Europe/Berlin').waitFor();
+  await press(page, 'Plan maintenance');
+  t.is(await page.evaluate('document.activeElement.getAttribute("aria-invalid")'), 'true');
+  t.deepEqual((await account.owner('GET', '/v1/maintenance-windows')).json.maintenance_windows, []);
+  await zone.blur();
+  t.is(await zone.inputValue(), chosen);
+
+  const id = await plan(prepared, { starts_at: '2027-03-06T02:30', timezone: 'UTC', duration_seconds: 245 });
+  await page.goto(`/maintenance/${id}/edit`);
+  await page.getByLabel('Name', { exact: true }).fill('Night backups');
+  await press(page, 'Save changes');
+  await page.getByRole('heading', { level: 1, name: 'Night backups' }).waitFor();
+  t.is((await windowOf(prepared, id)).duration_seconds, 245);
+});
+
 test('the calendar has the occurrences of a month on the days of the person', async (t) => {
   const prepared = await prepare(t);
   const day = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);

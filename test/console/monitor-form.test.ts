@@ -158,6 +158,10 @@ test.serial('every type fits a phone, and a heartbeat shows where its job report
     t.is(await page.evaluate('document.querySelector("main").scrollWidth'), 360, `${type} is no wider than the screen`);
   }
   await page.getByLabel('Name', { exact: true }).fill('Backup');
+  await page.getByLabel('Unit of expect a ping every').selectOption('minutes');
+  await page.getByLabel('Expect a ping every', { exact: true }).fill('');
+  await page.getByLabel('Expect a ping every', { exact: true }).pressSequentially('1.5');
+  t.is(await page.getByLabel('Expect a ping every', { exact: true }).inputValue(), '1.5');
   await page.getByLabel('Unit of expect a ping every').selectOption('days');
   await page.getByLabel('Expect a ping every', { exact: true }).fill('1');
   await page.getByText('1 d 4 h 48 min after its last ping').and(page.locator(':visible')).waitFor();

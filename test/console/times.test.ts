@@ -184,5 +184,6 @@ test('a date and a time of a zone are read back as the moment, also around a cha
   t.is(toWallTime(Date.UTC(2026, 10, 23, 23) / 1000, 'Asia/Tokyo'), '2026-11-24T08:00:00');
   // In Berlin there was no half past two that night: the clocks went from two to three.
   t.is(fromWallTime('2026-03-29T02:30', 'Europe/Berlin'), Date.UTC(2026, 2, 29, 1, 30) / 1000);
+  t.is(fromWallTime('2026-03-08T02:30', 'America/New_York'), Date.UTC(2026, 2, 8, 7, 30) / 1000);
   t.is(fromWallTime('', 'UTC'), null);
 });

@@ -126,6 +126,11 @@ test.serial('who signs out is asked about unsaved input, and leaves nothing behi
   };
   await signOut('Cancel');
   t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Unsaved');
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('Sign out');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Unsaved');
   await signOut('Leave');
   await page.getByLabel('Password').waitFor();
   t.is(await page.getByText('Your session').count(), 0);

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 import { formatDuration } from '../../../core/time.ts';
-import { api } from '../../client/api.ts';
+import { api, type Schemas } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { required, toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
@@ -69,6 +70,28 @@ export function ChannelSettings({ channel, onChanged }: SettingsProps) {
   );
 }
 
+type ChannelFields = Schemas['ChannelPatch'];
+
+/** The fields of the form as the channel has them. */
+function fieldsOf(channel: Channel): ChannelFields {
+  return {
+    name: channel.name,
+    ...routeBody(routeOf(channel)),
+    group_seconds: channel.group_seconds ?? 0,
+    summarize_flapping: channel.summarize_flapping ?? false,
+    reports: channel.reports ?? false,
+    report_timezone: channel.report_timezone ?? 'UTC',
+  };
+}
+
+/** What a save sends: what differs from what the form began with, so that it undoes no other person's change. */
+function changesOf(before: ChannelFields, after: ChannelFields): ChannelFields {
+  const known = new Map(Object.entries(before));
+  return Object.fromEntries(
+    Object.entries(after).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(known.get(name))),
+  );
+}
+
 function ChannelForm({ channel, onChanged }: SettingsProps) {
   const name = useDraft(`channel ${channel.id} name`, channel.name);
   const route = useDraft<Route>(`channel ${channel.id} routing`, routeOf(channel));
@@ -77,7 +100,8 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const grouping = useDraft(`channel ${channel.id} grouping`, String(channel.group_seconds ?? 0));
   const summarizing = useDraft(`channel ${channel.id} flapping`, channel.summarize_flapping ?? false);
   const form = useJudgedForm(CHANNEL_TEXTS);
-  const body = () => ({
+  const saved = useRef(fieldsOf(channel));
+  const fields = (): ChannelFields => ({
     name: name.value,
     ...routeBody(route.value),
     ...(channel.preset === undefined && channel.template === undefined && { group_seconds: Number(grouping.value) }),
@@ -85,9 +109,11 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
     ...(channel.reports !== undefined && { reports: reports.value }),
     ...(channel.report_timezone !== undefined && { report_timezone: zone.value }),
   });
+  const body = () => changesOf(saved.current, fields());
   const save = () =>
     form.submit({ name: required(name.value.trim(), 'Enter a name'), ...judgeRoute(route.value) }, async () => {
       await api.patch('/channels/{id}', { path: { id: channel.id }, body: body() });
+      saved.current = fields();
       await onChanged();
       toast('Saved');
     });

@@ -142,16 +142,20 @@ function weekdayOf(start: string): string {
   return WEEKDAYS[(day + 6) % 7] ?? 'MO';
 }
 
+/** The length in whole seconds; NaN where it is no number. */
+function lengthOf({ length, unit }: WindowDraft): number {
+  return Math.round(Number(length) * Number(unit));
+}
+
 /** What is wrong with a draft, by the fields of the API; null or undefined for nothing. */
 export function judgeWindow(draft: WindowDraft): Record<string, string | null> {
   const { route, repeats } = draft;
-  const seconds = Number(draft.length) * Number(draft.unit);
+  const seconds = lengthOf(draft);
   const isSimple = repeats === 'daily' || repeats === 'weekly' || repeats.startsWith('monthly');
   return {
     name: draft.name.trim() === '' ? 'Enter a name' : null,
     starts_at: !draft.startsNow && draft.start === '' ? 'Choose a date and a time' : null,
-    duration_seconds:
-      Number.isInteger(seconds) && seconds >= 60 && seconds <= 2_592_000 ? null : 'From a minute to 30 days',
+    duration_seconds: seconds >= 60 && seconds <= 2_592_000 ? null : 'From a minute to 30 days',
     cron: repeats === 'cron' && draft.cron.trim() === '' ? 'Enter an expression, like 30 3 * * SUN' : null,
     rrule:
       repeats === 'rrule' && draft.rrule.trim() === ''
@@ -178,7 +182,7 @@ export function bodyOf(draft: WindowDraft): Body {
     tags: route.all ? [] : splitTags(route.tags),
     ...(!startsNow(draft) && { starts_at: draft.start }),
     timezone: draft.timezone,
-    duration_seconds: Number(draft.length) * Number(draft.unit),
+    duration_seconds: lengthOf(draft),
     cron: repeats === 'cron' ? draft.cron.trim() : null,
     rrule: ruleOf(draft),
     alerts: draft.alerts,

@@ -122,15 +122,21 @@ export function DurationField({ label, seconds, onSeconds, standard, hint, error
   const amount = seconds === '' || Number.isNaN(Number(seconds)) ? seconds : String(round(Number(seconds) / factor));
   const toSeconds = (text: string, times: number) =>
     text.trim() === '' || Number.isNaN(Number(text)) ? text : String(round(Number(text) * times));
+  // While somebody types `1.5`, `1.` is 1 already, and must stay as it is typed.
+  const typed = useSignal(amount);
+  const shown = toSeconds(typed.value, factor) === seconds ? typed.value : amount;
   return (
     <Field label={label} hint={hintWith(standard === null ? null : formatWhole(standard), hint)} error={error}>
       {(input) => (
         <div class="flex gap-2">
           <NumberInput
             {...input}
-            value={amount}
+            value={shown}
             placeholder={standard === null ? 'none' : String(round(standard / factor))}
-            onValue={(text) => onSeconds(toSeconds(text, factor))}
+            onValue={(text) => {
+              typed.value = text;
+              onSeconds(toSeconds(text, factor));
+            }}
           />
           <SelectField
             label={`Unit of ${label.toLowerCase()}`}

@@ -40,12 +40,18 @@ export function judgeDraft(judged: Judged): Record<string, string> {
     reopen_seconds: judgeDuration(draft.reopen, LIMITS.reopen_seconds),
     tags: judgeTags(draft.tags),
     ...(draft.type !== 'heartbeat' && { timeout_ms: judgeTimeout(judged) }),
-    ...(isAgentChecked(draft.type) && { down_min_sources: judgeQuorum(judged) }),
+    ...(isAgentChecked(draft.type) && { down_min_sources: judgeQuorum(judged), agent_sources: judgeSources(judged) }),
     ...OF_TYPE[draft.type](judged),
   };
   return Object.fromEntries(
     Object.entries(found).flatMap(([field, text]) => (text === undefined ? [] : [[field, text]])),
   );
+}
+
+/** Only a new monitor is given locations; without any in a change it keeps those that it has. */
+function judgeSources({ draft, stored }: Judged): string | undefined {
+  const isEmptied = draft.sources.length === 0 && (stored?.sources.length ?? 0) > 0;
+  return isEmptied ? 'Choose at least one location' : undefined;
 }
 
 const FORMS = {

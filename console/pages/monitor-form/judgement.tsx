@@ -17,7 +17,7 @@ const UNABLE = {
 
 /** The locations that check a monitor, and how many of them have to agree. */
 export function Locations({ form }: { form: FormState }) {
-  const { draft, change, defaults, surroundings, problem, agents } = form;
+  const { draft, change, defaults, surroundings, problem, agents, monitor } = form;
   const own = agents.filter(({ kind }) => kind === 'tenant');
   const shared = agents.filter(({ kind }) => kind === 'first_party');
   const count = countLocations(draft, surroundings.sharedLocations);
@@ -26,13 +26,14 @@ export function Locations({ form }: { form: FormState }) {
     { value: '', label: `Automatic: ${defaults.quorum} of ${Math.max(1, count)}` },
     ...Array.from({ length: most }, (_, index) => ({ value: String(index + 1), label: `${index + 1} of ${count}` })),
   ];
-  const note = draft.sources.length === 0 ? 'automatic' : `${draft.sources.length} of ${agents.length}`;
+  const canBeEmpty = monitor === null || monitor.agent_sources.length === 0;
+  const note = draft.sources.length === 0 && canBeEmpty ? 'automatic' : `${draft.sources.length} of ${agents.length}`;
   return (
     <Collapsible title="Locations" note={note} isOpen={own.length > 0}>
       <fieldset class="min-w-0">
         <legend class="text-sm font-medium">Check from</legend>
         <p class="text-[0.8125rem] leading-5 text-soft">
-          Multiple locations rule out local network problems. Leave empty to use up to 3 shared ones.
+          Multiple locations rule out local network problems. {canBeEmpty && 'Leave empty to use up to 3 shared ones.'}
         </p>
         <FieldProblem text={problem('agent_sources')} />
         <AgentGroup title="Your agents" agents={own} form={form} />

@@ -136,8 +136,8 @@ async function findEntries(
   const query = {
     limit: count,
     ...(cursor !== '' && { cursor }),
-    ...(kind in KINDS && { object_kind: kind as Entry['object']['kind'] }),
-    ...(kind in KINDS && object !== '' && { object_id: object }),
+    ...(Object.hasOwn(KINDS, kind) && { object_kind: kind as Entry['object']['kind'] }),
+    ...(Object.hasOwn(KINDS, kind) && object !== '' && { object_id: object }),
     ...(actor !== '' && { actor_id: actor }),
     ...(seconds !== undefined && { from: Math.floor(Date.now() / 1000) - seconds }),
   };
