@@ -16,7 +16,7 @@ test('the Procfile starts the processes of a fleet, and no other', async (t) => 
 
 test('npm runs each process of a fleet as the Procfile does', (t) => {
   const scripts: Record<string, string> = packageJson.scripts;
-  for (const [name, command] of Object.entries(COMMANDS)) t.is(scripts[name], command);
+  for (const [name, command] of Object.entries(COMMANDS)) t.is(scripts[name], `exec ${command}`);
 });
 
 test('the page for operators starts each process as the Procfile does', async (t) => {

@@ -233,7 +233,7 @@ function createRollupLag(registers: Registry[], ask?: UnrolledSince): { learn: (
   let sinceMs: number | null = null;
   const gauge = new Gauge({
     name: 'spotcheck_rollup_lag_seconds',
-    help: 'End of the oldest hour without a roll-up, in Unix seconds; 0 = none',
+    help: 'Seconds since the end of the oldest hour without a roll-up; 0 = none',
     registers,
     async collect() {
       if (ask !== undefined)
