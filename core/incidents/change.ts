@@ -138,9 +138,10 @@ function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): stri
 /**
  * When the decision became true in the world (D-43). The start of the streak that completed it, which is the earliest
  * moment at which enough sources were in the streak their vote rests on. Where no result decided but that a source fell
- * away, it is now; where an edit did, such as of the quorum, the moment of that. Leaving unknown it is the newest result, for silence has no streak; now, where an older one counts
- * again because its agent is back. Never after now, and never before the state that it ends, not even where the clock
- * that dated that one is ahead of ours: transitions in their order are in the order of their moments.
+ * away, it is now; where an edit did, such as of the quorum, the moment of that. Leaving unknown it is the newest
+ * result, for silence has no streak; now, where an older one counts again because its agent is back. Never after now,
+ * and never before the state that it ends, not even where the clock that dated that one is ahead of ours: transitions
+ * in their order are in the order of their moments.
  */
 export function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: number): number {
   const start =

@@ -137,7 +137,8 @@ export async function lockMonitors(
             failures_until_bad(m) AS "downAfterFailures", successes_until_up(m) AS "upAfterSuccesses",
             m.type = 'heartbeat' AS "waitsForPings", coalesce(m.check_spec -> 'dependencies', '[]') AS "dependencyIds",
             m.down_min_sources AS quorum, m.state, m.state_since AS "stateSinceMs", m.sequence,
-            m.updated_at * 1000 AS "updatedAtMs", EXISTS (SELECT FROM monitor_dependencies e WHERE e.monitor_no = m.no) AS "hasParents",
+            m.updated_at * 1000 AS "updatedAtMs",
+            EXISTS (SELECT FROM monitor_dependencies e WHERE e.monitor_no = m.no) AS "hasParents",
             EXISTS (SELECT FROM monitor_dependencies e WHERE e.parent_no = m.no) AS "hasDependents"
      FROM monitors m WHERE m.no = ANY($1::int[]) AND m.enabled ORDER BY m.no FOR NO KEY UPDATE`,
     [monitorNos],
