@@ -132,14 +132,15 @@ export class NameLookups {
   #start(key: string, lookup: Lookup): void {
     this.#underWay += 1;
     if (lookup.isSlow) this.#slowUnderWay += 1;
-    const slow = setTimeout(() => {
+    // After a stall of ours its timers come before the answers that have arrived meanwhile.
+    const callOff = startDeadline(SLOW_MS, () => {
       this.#markSlow(lookup.name);
       if (!lookup.isSlow) this.#slowUnderWay += 1;
       lookup.isSlow = true;
-    }, SLOW_MS);
+    });
     const startedAtMs = performance.now();
     dns.lookup(lookup.name, { ...lookup.options, all: true }, (error, addresses) => {
-      clearTimeout(slow);
+      callOff();
       this.#underWay -= 1;
       if (lookup.isSlow) this.#slowUnderWay -= 1;
       if (lookup.isSlow && performance.now() - startedAtMs < SLOW_MS) this.#slowUntilMs.delete(domainOf(lookup.name));

@@ -1,7 +1,6 @@
 import { expectsStatus, needsBody } from '../core/checks/http/judge.ts';
 import type { CertificateFacts, HttpAnswered, HttpFailed, HttpObservation } from '../core/checks/http/observation.ts';
 import { NO_TIMINGS, type FixedCause, type Timings } from '../core/checks/verdict.ts';
-import { strikeOut } from '../core/foreign-text.ts';
 import { STORED_BODY_BYTES, isLatin1 } from '../core/incidents/evidence.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { createProbeClient, type HttpAnswer, type HttpClient, type HttpExchange } from '../net/http-client.ts';
@@ -10,7 +9,6 @@ import {
   buildFirstHop,
   carriesSecrets,
   followRedirect,
-  listSecrets,
   redirectTarget,
   type Hop,
 } from './http/request.ts';
@@ -46,7 +44,6 @@ class HttpCheck {
     if (first === null) return this.#journey.failed('unsupported', 'The target is not an http or https URL');
 
     const hasSecrets = carriesSecrets(first);
-    const secrets = hasSecrets ? listSecrets(first) : [];
     let hop = first;
     for (let redirects = 0; ; redirects += 1) {
       const remainingMs = this.#target.timeoutMs - this.#journey.elapsedMs();
@@ -59,11 +56,7 @@ class HttpCheck {
       const { status, headers } = exchange;
       const to = this.#nextUrl(hop, { status, location: headers.location });
       if (to === null)
-        return await this.#journey.answered(exchange, {
-          isBodyRead: this.#readsBody,
-          hadSecrets: hasSecrets,
-          secrets,
-        });
+        return await this.#journey.answered(exchange, { isBodyRead: this.#readsBody, hadSecrets: hasSecrets });
       if (redirects === MAX_REDIRECTS)
         return this.#journey.failed('too_many_redirects', `More than ${MAX_REDIRECTS} redirects`);
       if (hasSecrets && hop.url.protocol === 'https:' && to.protocol === 'http:') {
@@ -131,16 +124,15 @@ class HttpJourney {
    */
   async answered(
     { status, headers, body, truncated, glimpse }: HttpAnswer,
-    { isBodyRead, hadSecrets, secrets }: { isBodyRead: boolean; hadSecrets: boolean; secrets: readonly string[] },
+    { isBodyRead, hadSecrets }: { isBodyRead: boolean; hadSecrets: boolean },
   ): Promise<HttpAnswered> {
     const measured = this.#measured();
     return {
       ...measured,
       outcome: 'answered',
       status,
-      // Conditions about what a target echoes would tell the secrets bit by bit.
-      headers: secrets.length === 0 ? headers : strikeOutHeaders(headers, secrets),
-      body: isBodyRead ? strikeOut(decodeText(body, headers['content-type']), secrets) : null,
+      headers,
+      body: isBodyRead ? decodeText(body, headers['content-type']) : null,
       bodyTruncated: truncated,
       bodyStart: isBodyRead ? body.subarray(0, STORED_BODY_BYTES) : nullIfEmpty(await glimpse),
       hadSecrets,
@@ -161,12 +153,6 @@ class HttpJourney {
       certificate: this.#certificate,
     } as const;
   }
-}
-
-function strikeOutHeaders(headers: HttpAnswered['headers'], secrets: readonly string[]): HttpAnswered['headers'] {
-  const struck = (value: string | readonly string[] | undefined) =>
-    typeof value === 'string' ? strikeOut(value, secrets) : value?.map((each) => strikeOut(each, secrets));
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, struck(value)]));
 }
 
 function addTimings(a: Timings, b: Timings): Timings {

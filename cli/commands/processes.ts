@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { ConfigurationError, withoutEmpty } from '../../config/failures.ts';
 import { listenAddress, wholeNumber } from '../../config/formats.ts';
 import { FLEET, type ProcessName } from '../../config/processes.ts';
-import { Refusal } from '../output.ts';
+import { Refusal, write } from '../output.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -61,7 +61,7 @@ export async function checkHealth({ name, ready = false }: HealthOptions, env: N
     const answer = await ask(address);
     if (answer === null) continue;
     if (answer.status !== 200) throw new Refusal(`Unhealthy: ${address} answered ${answer.status}: ${answer.text}`);
-    process.stdout.write(`Healthy: ${address} answered 200\n`);
+    write(`Healthy: ${address} answered 200\n`);
     return;
   }
   throw new Refusal(`Unhealthy: nothing answers at ${addresses.join(' or ')}`);

@@ -276,7 +276,9 @@ export function ZoneField({
             autocomplete="off"
             spellcheck={false}
             // The list shows what matches the text: with the present one, nothing else.
-            onFocus={({ currentTarget }) => (currentTarget.value = '')}
+            onFocus={({ currentTarget }) => {
+              if (!isUnknown.value) currentTarget.value = '';
+            }}
             onBlur={({ currentTarget }) => {
               if (currentTarget.value !== '') return;
               currentTarget.value = readable(value);

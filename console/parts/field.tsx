@@ -170,7 +170,10 @@ export function Form({ onSubmit, children, ...rest }: FormProps) {
         const unread = [...event.currentTarget.elements].find(
           (field) => field instanceof HTMLInputElement && field.validity.customError,
         );
-        if (unread instanceof HTMLInputElement) return unread.focus();
+        if (unread instanceof HTMLInputElement) {
+          unread.closest('details')?.setAttribute('open', '');
+          return unread.focus();
+        }
         isSubmitted.current = true;
         void onSubmit();
       }}

@@ -143,13 +143,18 @@ function describeSourcesNotCounted(monitor: DecidedMonitor, nowMs: number): stri
  * and never before the state that it ends, not even where the clock that dated that one is ahead of ours: transitions
  * in their order are in the order of their moments.
  */
-export function changedAt(monitor: DecidedMonitor, decision: Decision, nowMs: number): number {
+export function changedAt(
+  monitor: DecidedMonitor,
+  decision: Decision,
+  { nowMs, isByResult = false }: { nowMs: number; isByResult?: boolean },
+): number {
   const start =
     monitor.state === 'unknown'
       ? newestAfter(monitor.stateSinceMs, votersOf(monitor, nowMs))
       : quorumStart(monitor, decision, nowMs);
   const isKnown = start !== undefined && !isByFallingAway(monitor, decision, nowMs);
-  const atMs = isByEdit(monitor, decision, nowMs) ? Math.max(start ?? 0, monitor.updatedAtMs ?? 0) : start;
+  const atMs =
+    !isByResult && isByEdit(monitor, decision, nowMs) ? Math.max(start ?? 0, monitor.updatedAtMs ?? 0) : start;
   return Math.max(isKnown && atMs !== undefined ? Math.min(atMs, nowMs) : nowMs, monitor.stateSinceMs);
 }
 

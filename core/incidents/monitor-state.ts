@@ -39,14 +39,22 @@ export function applyResult(
   const next = { ...monitor, sources };
   // A vote that is merely repeated can still end the silence that made the monitor undecided.
   if (state === source.state && isDecided(monitor.state)) return { monitor: next, change: null };
-  return withChange(next, reconsider(next, { nowMs, silenceCounts: false }));
+  const change = reconsider(next, { nowMs, silenceCounts: false, isByResult: true });
+  // An edit may have decided it already, before this result came.
+  const before = change === null ? null : reconsider(monitor, { nowMs, silenceCounts: false });
+  return withChange(next, change !== null && before?.to === change.to ? { ...change, atMs: before.atMs } : change);
 }
 
 /**
  * When a monitor is decided, and what silence is worth then. `overloaded` names the locations that are silent because
- * they had more checks than they could run.
+ * they had more checks than they could run. `isByResult`: a result came; otherwise time went by, or settings changed.
  */
-export type Occasion = { nowMs: number; silenceCounts: boolean; overloaded?: readonly string[] };
+export type Occasion = {
+  nowMs: number;
+  silenceCounts: boolean;
+  overloaded?: readonly string[];
+  isByResult?: boolean;
+};
 
 /**
  * Decides again from what is stored: after a change of sources or quorum, and when time alone may have made votes
@@ -73,7 +81,7 @@ export function reconsider(monitor: DecidedMonitor, when: Occasion): Change | nu
   return {
     from: monitor.state,
     to: decision,
-    atMs: changedAt(monitor, decision, when.nowMs),
+    atMs: changedAt(monitor, decision, when),
     detectedAtMs: when.nowMs,
     cause,
     reason,

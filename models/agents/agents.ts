@@ -157,9 +157,9 @@ export async function deleteAgent(
     );
     await run(
       `UPDATE monitors m SET down_min_sources = greatest(1, least(m.down_min_sources, (SELECT count(*) - 1
-       FROM monitor_sources o WHERE o.monitor_no = m.no)))
+       FROM monitor_sources o WHERE o.monitor_no = m.no))), updated_at = greatest(m.updated_at, $2::bigint)
        FROM monitor_sources s WHERE s.agent_no = $1 AND s.monitor_no = m.no`,
-      [record.no],
+      [record.no, Math.floor((author?.nowMs ?? 0) / 1000)],
     );
     const emptied = await run<{ agent_no: number; interval_seconds: number; slot: number }>(
       'DELETE FROM schedule_phases WHERE agent_no = $1 AND monitors > 0 RETURNING agent_no, interval_seconds, ' +

@@ -89,10 +89,10 @@ export async function retireRegion(
   const move = await findMove(runOn(database.pool), retirement);
   if (typeof move === 'string') return move;
   const { retired } = move;
-  await runOn(database.pool)(
-    'UPDATE agents SET revoked_at = coalesce(revoked_at, $2), offline_at = NULL WHERE no = $1',
-    [retired.no, Math.floor(retirement.nowMs / 1000)],
-  );
+  await runOn(database.pool)('UPDATE agents SET revoked_at = coalesce(revoked_at, $2) WHERE no = $1', [
+    retired.no,
+    Math.floor(retirement.nowMs / 1000),
+  ]);
   const schedule = noScheduleChange();
   for (let [done, afterNo] = [0, 0]; done < retirement.limit;) {
     const batch = await inTransaction(database, (run) => moveBatch(run, { ...retirement, ...move, afterNo }));
@@ -115,7 +115,8 @@ export async function retireRegion(
  */
 export async function restoreRegion(database: Pick<Database, 'pool'>, region: string): Promise<boolean> {
   const { rowCount } = await database.pool.query(
-    `UPDATE agents SET revoked_at = NULL WHERE kind = 'first_party' AND region = $1 AND revoked_at IS NOT NULL`,
+    `UPDATE agents SET revoked_at = NULL, offline_at = NULL
+     WHERE kind = 'first_party' AND region = $1 AND revoked_at IS NOT NULL`,
     [region],
   );
   return rowCount === 1;

@@ -68,26 +68,6 @@ export function carriesSecrets({ headers, body }: Hop): boolean {
   return body?.isSecret === true || [...headers.values()].some((header) => header.isSecret);
 }
 
-/** Shorter secrets are words of answers too often to be struck out of them. */
-const SHORTEST_STRUCK = 8;
-
-/** What a hop's answer must not show of its secrets, longest first, in the forms in which servers echo them. */
-export function listSecrets({ headers, body }: Hop): string[] {
-  const sent = [...headers.values()].flatMap(({ value, isSecret }) => (isSecret ? partsOf(value) : []));
-  return [...sent, ...(body?.isSecret === true ? [body.text] : [])]
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret.toWellFormed())])
-    .filter((secret) => secret.length >= SHORTEST_STRUCK)
-    .toSorted((a, b) => b.length - a.length);
-}
-
-/** A header's value, and what stands behind its scheme: a token, or a user with a password. */
-function partsOf(value: string): string[] {
-  const [, scheme = '', credentials = ''] = /^(\S+) (.+)$/.exec(value) ?? [];
-  if (credentials === '') return [value];
-  const pair = scheme.toLowerCase() === 'basic' ? Buffer.from(credentials, 'base64').toString() : '';
-  return [value, credentials, pair, pair.slice(pair.indexOf(':') + 1)];
-}
-
 /** True for the two schemes that a hop may have. */
 function isHttp({ protocol }: URL): boolean {
   return protocol === 'http:' || protocol === 'https:';

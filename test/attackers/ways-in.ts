@@ -49,11 +49,10 @@ const A_EXISTS = { dns: { records: [{ type: 'A', mode: 'exists' }] } } satisfies
 export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: WaysInOptions): WaysIn {
   const search = createPatternSearch();
   const agentProbe = openAgentProbe({ allowPrivateNetwork });
-  let rdapBase: string | null = null;
   // What was learned of a page by one spelling of its host is too old for the next.
   let nowMs = Date.now();
   const later = () => (nowMs += 60_000);
-  const knownDomains = () =>
+  const knownDomains = (rdapBase: string | null) =>
     openKnownDomains({
       allowPrivateNetwork,
       whoisServer: root,
@@ -76,7 +75,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
       store: { find: async () => null, claim: async () => true, save: async () => undefined },
     }),
     // What is known of registries must not outlive one lookup.
-    knowDomain: (name, patienceMs) => knownDomains().know(name, patienceMs),
+    knowDomain: (name, patienceMs) => knownDomains(null).know(name, patienceMs),
   });
   const webhooks = openWebhookSending({ allowPrivateNetwork, deadlineMs: timeoutMs });
 
@@ -88,8 +87,7 @@ export function openWaysIn({ allowPrivateNetwork, root, refer, timeoutMs }: Ways
   };
   const lookUp = async (base: string | null): Promise<string> => {
     if (base !== null && URL.parse(base) === null) return 'no URL';
-    rdapBase = base;
-    const { facts } = await knownDomains().know('shop.example', timeoutMs);
+    const { facts } = await knownDomains(base).know('shop.example', timeoutMs);
     return facts.failure ?? (facts.answeredAtMs === null ? NOTHING_YET : 'registered');
   };
   const send = async (url: string): Promise<string> => {

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
@@ -275,8 +277,12 @@ test('the first start that migrate makes shows the password that it made up', as
 });
 
 test('a reader that goes away ends a command without a word', async (t) => {
+  const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const env = { ...process.env, PORT: String((server.address() as AddressInfo).port) };
   for (const args of ['help', 'health']) {
-    const program = spawn(process.execPath, ['cli/spotcheck.ts', args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const program = spawn(process.execPath, ['cli/spotcheck.ts', args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     program.stdout.destroy();
     const [stderr] = await Promise.all([text(program.stderr), once(program, 'close')]);
     t.notRegex(stderr, /EPIPE|node:/, args);

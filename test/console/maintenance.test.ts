@@ -218,6 +218,10 @@ test('a zone that is none holds the form up, and a length in odd seconds stays a
   await press(page, 'Plan maintenance');
   t.is(await page.evaluate('document.activeElement.getAttribute("aria-invalid")'), 'true');
   t.deepEqual((await account.owner('GET', '/v1/maintenance-windows')).json.maintenance_windows, []);
+  t.is(await zone.inputValue(), 'Berlin');
+  await press(page, 'Plan maintenance');
+  t.deepEqual((await account.owner('GET', '/v1/maintenance-windows')).json.maintenance_windows, []);
+  await zone.fill('');
   await zone.blur();
   t.is(await zone.inputValue(), chosen);
 

@@ -14,6 +14,8 @@ export type CertificateOrder = {
   validFromDays?: number;
   validForDays?: number;
   isForClients?: boolean;
+  /** Many certificates name their hosts in an extension only. */
+  hasSubject?: boolean;
 };
 
 const MS_PER_DAY = 86_400_000;
@@ -58,8 +60,9 @@ export class TestAuthority {
     validFromDays = -1,
     validForDays = 30,
     isForClients = false,
+    hasSubject = true,
   }: CertificateOrder): Promise<KeyPair> {
-    const { private: key, cert } = await generate([{ name: 'commonName', value: hosts[0] ?? '' }], {
+    const { private: key, cert } = await generate(hasSubject ? [{ name: 'commonName', value: hosts[0] ?? '' }] : [], {
       keyType: 'ec',
       algorithm: 'sha256',
       ca: this.#keys,

@@ -4,6 +4,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { HttpObservation } from '../../core/checks/http/observation.ts';
 import type { CheckTarget, RequestSpec } from '../../core/monitors/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
+import { TestAuthority } from '../helpers/certificates.ts';
 import { httpTarget } from '../helpers/check-target.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 
@@ -372,28 +373,16 @@ for (const target of [
   });
 }
 
-test('what a target echoes of the secrets is struck out before conditions look at it', async (t) => {
-  const { port } = await startHttpServer(t, (request, response) => {
-    response.setHeader('X-Echo', String(request.headers['x-key']));
-    response.end(JSON.stringify({ headers: request.headers }));
-  });
-  const target = withRequest(
-    `http://127.0.0.1:${port}/`,
-    {
-      secretHeaderNames: ['X-Key'],
-      auth: { type: 'basic' },
-    },
-    {
-      bodyMatch: 'headers',
-      secrets: {
-        secretHeaders: { 'X-Key': 't0k3n "quoted"' },
-        auth: { username: 'someone', password: 'a long pass phrase' },
-      },
-    },
+test('a certificate without a subject goes by the host that showed it, also behind a redirect', async (t) => {
+  const authority = await TestAuthority.create();
+  authority.trust();
+  const hosts = ['localhost', '127.0.0.1'];
+  const { port } = await startHttpServer(
+    t,
+    (_request, response) => response.end('ok'),
+    await authority.issue({ hosts, hasSubject: false }),
   );
-  const observation = await probe(target);
-  if (observation.outcome !== 'answered') return t.fail('no answer');
-  t.is(observation.headers['x-echo'], '[secret]');
-  t.regex(observation.body ?? '', /"x-key":"\[secret\]"/);
-  t.notRegex(observation.body ?? '', /t0k3n|c29tZW9uZTph/);
+  const redirect = await startRedirect(t, 302, () => `https://localhost:${port}/`);
+  const { certificate } = await probe(withRequest(`http://127.0.0.1:${redirect.port}/`, {}));
+  t.is(certificate?.subject, 'localhost');
 });

@@ -83,5 +83,6 @@ function certificateOf(
 ): ObservedCertificate | null {
   if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
-  return { monitorNo, agentNo, target: target.target, name: subject, expiresAt: validTo };
+  const name = subject === '' ? (URL.parse(target.target)?.hostname ?? '') : subject;
+  return { monitorNo, agentNo, target: target.target, name, expiresAt: validTo };
 }

@@ -112,8 +112,9 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const body = () => changesOf(saved.current, fields());
   const save = () =>
     form.submit({ name: required(name.value.trim(), 'Enter a name'), ...judgeRoute(route.value) }, async () => {
-      await api.patch('/channels/{id}', { path: { id: channel.id }, body: body() });
-      saved.current = fields();
+      const sent = fields();
+      await api.patch('/channels/{id}', { path: { id: channel.id }, body: changesOf(saved.current, sent) });
+      saved.current = sent;
       await onChanged();
       toast('Saved');
     });

@@ -78,11 +78,12 @@ export function learnDomain(known: DomainFacts, lookup: DomainLookup, nowMs: num
     return { ...answered, notFoundSinceMs: known.notFoundSinceMs ?? nowMs, nextLookupAtMs: nowMs + SECOND_LOOKUP_MS };
   }
   const { expiresAt, registrar, expiryFailure } = lookup;
-  if (expiryFailure !== undefined) {
-    // What is known of the expiry stays, and is as old as it was.
-    const isKnown = known.registration !== null && known.registration.expiresAt !== null;
-    const learnt = isKnown ? known : { ...known, registration: { expiresAt, registrar }, answeredAtMs: nowMs };
-    return { ...learnFailure(learnt, expiryFailure, nowMs), notFoundSinceMs: null };
+  const knownExpiry = isCurrent(known, nowMs) ? (known.registration?.expiresAt ?? null) : null;
+  if (expiryFailure !== undefined && knownExpiry !== null) {
+    // What is known of the expiry stays, and is as old as it was. What did not find the domain said nothing of it.
+    const isOfExpiry = known.notFoundSinceMs === null;
+    const answeredAtMs = isOfExpiry ? known.answeredAtMs : Math.min(known.answeredAtMs ?? 0, knownExpiry * 1000 - 1);
+    return { ...learnFailure(known, expiryFailure, nowMs), answeredAtMs, notFoundSinceMs: null };
   }
   return {
     ...answered,

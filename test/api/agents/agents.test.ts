@@ -59,10 +59,13 @@ test('deleting an own agent takes it from its monitors and lowers their quorum t
   const both = await create({ agent_sources: [id, shared], down_min_sources: 2 });
   const alone = await create({ agent_sources: [id] });
 
+  await api.database.pool.query('UPDATE monitors SET updated_at = 1 WHERE id = $1', [both]);
   const deleted = await owner('DELETE', `/v1/agents/${id}`);
   t.deepEqual([deleted.status, deleted.text], [204, '']);
   t.like((await owner('GET', `/v1/monitors/${both}`)).json, { agent_sources: [shared], down_min_sources: 1 });
   t.like((await owner('GET', `/v1/monitors/${alone}`)).json, { agent_sources: [], down_min_sources: 1 });
+  const { rows } = await api.database.pool.query('SELECT updated_at FROM monitors WHERE id = $1', [both]);
+  t.true(rows[0].updated_at > 1, 'what changes now by its locations began with that');
   isError(t, await owner('DELETE', `/v1/agents/${id}`), { status: 404, error: `agent ${id} does not exist` });
 });
 

@@ -212,6 +212,9 @@ test('what an edit decides begins with the edit, and what results decide after i
   const one = play(monitorOf(1), [sent(1, 0, 'up'), sent(1, 60, 'down')]).monitor;
   const edited = { ...one, updatedAtMs: START_MS + 70_000 };
   t.like(play(edited, [sent(1, 120, 'down')]).changes[0], { to: 'down', atMs: START_MS + 60_000 });
+  // A result that was due before the edit, and is evaluated after it.
+  const late = { ...one, updatedAtMs: START_MS + 120_200 };
+  t.like(play(late, [sent(1, 120, 'down')]).changes[0], { to: 'down', atMs: START_MS + 60_000 });
 });
 
 test('a monitor is degraded since enough sources were impaired, though one of them has gone down meanwhile', (t) => {

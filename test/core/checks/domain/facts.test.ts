@@ -117,8 +117,14 @@ test('where only the expiry could not be looked up, what was known of it stays, 
   t.true(isCurrent(later, NOW_MS + 7 * DAY_MS));
   t.false(isCurrent(later, NOW_MS + 7 * DAY_MS + 1));
 
+  t.like(learnDomain(known, limited, NOW_MS + 8 * DAY_MS), { registration: { expiresAt: null }, failures: 0 });
+
   const once = learnDomain(UNKNOWN_DOMAIN, NOT_FOUND, NOW_MS);
   const found = learnDomain(once, limited, NOW_MS + HOUR_MS);
   t.like(found, { registration: { expiresAt: null, registrar: 'Example' }, notFoundSinceMs: null });
-  t.is(found.answeredAtMs, NOW_MS + HOUR_MS);
+  t.is(found.nextLookupAtMs, NOW_MS + HOUR_MS + DAY_MS, 'a registry without expiries is asked once a day');
+
+  const hiccup = learnDomain(known, NOT_FOUND, NOW_MS + 5 * DAY_MS + HOUR_MS);
+  const back = learnDomain(hiccup, limited, NOW_MS + 5 * DAY_MS + 2 * HOUR_MS);
+  t.true((back.answeredAtMs ?? Infinity) < expiresAt * 1000, 'no answer has confirmed the expiry');
 });
