@@ -102,7 +102,7 @@ function reach(host: string | null): string {
 async function ask(address: string): Promise<{ status: number; text: string } | null> {
   try {
     // `fetch` refuses some ports, such as 6000 and 10080, that a process can well listen on.
-    const request = get(address, { signal: AbortSignal.timeout(DEADLINE_MS) });
+    const request = get(address, { agent: false, signal: AbortSignal.timeout(DEADLINE_MS) });
     const [response] = (await once(request, 'response')) as [IncomingMessage];
     return { status: response.statusCode ?? 0, text: (await readText(response)).slice(0, 500) };
   } catch {
