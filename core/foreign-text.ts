@@ -63,13 +63,3 @@ const ENTITIES: Readonly<Record<string, string>> = {
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
-
-/** What stands in the place of a secret. */
-export const STRUCK = '[secret]';
-
-/**
- * The text without the secrets. A server or a proxy may quote what it was asked with, and the secret is a part of it.
- */
-export function strikeOut(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, STRUCK)), text);
-}

@@ -1,4 +1,3 @@
-import { STRUCK, strikeOut } from '../core/foreign-text.ts';
 import { HOUR_MS } from '../core/time.ts';
 import type { FailureCause } from '../net/failure.ts';
 
@@ -89,6 +88,17 @@ export function excerptAnswer(
   const excerpt = new TextDecoder().decode(Buffer.from(text).subarray(0, STORED_BYTES), { stream: true });
   return excerpt === '' ? null : excerpt;
 }
+
+/**
+ * The text without the secrets. A server or a proxy may quote the address that it was asked at, and the secret is a
+ * part of it.
+ */
+export function strikeOut(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => (secret === '' ? rest : rest.replaceAll(secret, STRUCK)), text);
+}
+
+/** What stands in the place of a secret. */
+const STRUCK = '[secret]';
 
 /** A header's value that is too short to be struck out wherever its characters stand. */
 export type ShortSecret = { name: string; value: string };

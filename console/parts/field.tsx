@@ -167,12 +167,12 @@ export function Form({ onSubmit, children, ...rest }: FormProps) {
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        const unread = [...event.currentTarget.elements].find(
+        const invalid = [...event.currentTarget.elements].find(
           (field) => field instanceof HTMLInputElement && field.validity.customError,
         );
-        if (unread instanceof HTMLInputElement) {
-          unread.closest('details')?.setAttribute('open', '');
-          return unread.focus();
+        if (invalid instanceof HTMLInputElement) {
+          invalid.closest('details')?.setAttribute('open', '');
+          return invalid.focus();
         }
         isSubmitted.current = true;
         void onSubmit();

@@ -126,7 +126,7 @@ function showPart(part: Inline, index: number): ComponentChildren {
 /** Where a text hides the address, the host stands behind it. */
 function Link({ text, href }: { text: string; href: string }) {
   const { host, pathname, protocol } = new URL(href);
-  // They could make the text run over the host behind it.
+  // Direction controls could make the text run over the host behind it.
   const shown = text.replaceAll(DIRECTION_CONTROLS, '');
   const isAddress = URL.canParse(text) && new URL(text).href === href;
   return (

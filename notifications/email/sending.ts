@@ -1,6 +1,5 @@
-import { strikeOut } from '../../core/foreign-text.ts';
 import type { EmailAttachment } from '../../core/statistics/reports/message.ts';
-import { NOTHING_MORE, type ChannelAttempt } from '../attempt-result.ts';
+import { NOTHING_MORE, strikeOut, type ChannelAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
 

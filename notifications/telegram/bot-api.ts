@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { z } from 'zod';
-import { cleanText, strikeOut } from '../../core/foreign-text.ts';
+import { cleanText } from '../../core/foreign-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
-import { excerptAnswer } from '../attempt-result.ts';
+import { excerptAnswer, strikeOut } from '../attempt-result.ts';
 
 /** The bot that links name while the installation has none of its own: such a channel stays pending. */
 const PLACEHOLDER_BOT = 'spotcheck_bot';

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
@@ -13,6 +11,7 @@ import { createIdSource } from '../../models/secrets/ids.ts';
 import { apiClient, listOf } from '../helpers/api-client.ts';
 import { hostCommands, runCommand, runSpotcheck, type CommandResult } from '../helpers/command.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
+import { startHttpServer } from '../helpers/http-server.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
 import { testServers } from '../helpers/test-servers.ts';
 import { until } from '../helpers/until.ts';
@@ -277,10 +276,8 @@ test('the first start that migrate makes shows the password that it made up', as
 });
 
 test('a reader that goes away ends a command without a word', async (t) => {
-  const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
-  t.teardown(() => server.close());
-  await once(server, 'listening');
-  const env = { ...process.env, PORT: String((server.address() as AddressInfo).port) };
+  const { port } = await startHttpServer(t, (_request, response) => response.end());
+  const env = { ...process.env, PORT: String(port) };
   for (const args of ['help', 'health']) {
     const program = spawn(process.execPath, ['cli/spotcheck.ts', args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     program.stdout.destroy();

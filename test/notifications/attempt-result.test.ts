@@ -1,6 +1,5 @@
 import test from 'ava';
-import { strikeOut } from '../../core/foreign-text.ts';
-import { excerptAnswer } from '../../notifications/attempt-result.ts';
+import { excerptAnswer, strikeOut } from '../../notifications/attempt-result.ts';
 
 test('the first kilobyte is kept, cut between characters', (t) => {
   t.is(excerptAnswer(Buffer.from('ok')), 'ok');

@@ -83,6 +83,7 @@ function certificateOf(
 ): ObservedCertificate | null {
   if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
+  // Many certificates name their hosts in an extension only: then it goes by the host that showed it.
   const name = subject === '' ? (URL.parse(target.target)?.hostname ?? '') : subject;
   return { monitorNo, agentNo, target: target.target, name, expiresAt: validTo };
 }
