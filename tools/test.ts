@@ -14,7 +14,7 @@ import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
-const DUMP_ANY_ERROR = new URL('dump-any-error.ts', import.meta.url).href;
+const MEND_AVA = new URL('mend-ava.ts', import.meta.url).href;
 /**
  * Test files that only `npm run test:all` runs. They are attackers, faults, fuzz, chaos, clients in other languages,
  * tools, most browser tests, and what proves a second time what shorter tests have proved.
@@ -110,15 +110,11 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   const concurrency = `--concurrency=${Math.min(8, availableParallelism() + 5)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
-  const child = spawn(
-    process.execPath,
-    ['--import', DUMP_ANY_ERROR, AVA, '--tap', concurrency, ...(await avaArguments())],
-    {
-      env: { ...process.env, ...servers },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    },
-  );
+  const child = spawn(process.execPath, ['--import', MEND_AVA, AVA, '--tap', concurrency, ...(await avaArguments())], {
+    env: { ...process.env, ...servers },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
   const status = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('exit', resolve));
   interrupted.addEventListener('abort', () => endGroup(child.pid, 'SIGTERM'));
   const silence = setTimeout(() => {

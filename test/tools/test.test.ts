@@ -88,6 +88,29 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });
 
+test('the end of a test file is seen after all that it has sent, however busy ava is', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'spotcheck-fork-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const [parent, child] = [join(directory, 'parent.mjs'), join(directory, 'child.mjs')];
+  await writeFile(child, `process.send('first'); setTimeout(() => { process.send('last'); process.exit(1); }, 200);`);
+  // As ava does; what takes a moment is each result that it prints.
+  await writeFile(
+    parent,
+    `import childProcess from 'node:child_process';
+    for (let index = 0; index < 40; index += 1) {
+      const child = childProcess.fork(process.argv[2], { silent: true, serialization: 'advanced' });
+      child.on('message', (said) => {
+        for (const began = performance.now(); performance.now() - began < 3; );
+        console.log(said);
+      });
+      child.on('exit', () => child.removeAllListeners('message'));
+    }`,
+  );
+  const program = spawn(process.execPath, ['--import', join(ROOT, 'tools', 'mend-ava.ts'), parent, child]);
+  const said = (await text(program.stdout)).trimEnd().split('\n');
+  t.is(said.filter((word) => word === 'last').length, 40);
+});
+
 test('a test that fails by an error with a cause is reported, and the run goes on', async (t) => {
   const run = await runProject(t, {
     'fetches.js': `test('fetches', () => fetch('http://127.0.0.1:1/')); test('goes on', (t) => t.pass());`,
