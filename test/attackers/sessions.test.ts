@@ -261,6 +261,21 @@ test.serial('a hundred guesses at once are looked at no more often than ten one 
   t.is(answers.filter((status) => status === 429).length, 90);
 });
 
+test.serial('who signs in over and over, by the right password, takes no hashing away from others', async (t) => {
+  const { api } = t.context;
+  const [busy, other] = await Promise.all([newPerson(api), newPerson(api)]);
+  const answers: Answer[] = [];
+  // The first is that of a stranger.
+  for (let count = 0; count < 32; count += 1)
+    answers.push(await signIn(api, { email: busy.email, password: PASSWORD }));
+  t.deepEqual(
+    answers.map(({ status }) => status),
+    [...Array<number>(31).fill(201), 429],
+  );
+  t.regex(String(answers.at(-1)?.json['error']), /^too many sign-ins: wait 1 minute$/);
+  t.is((await signIn(api, { email: other.email, password: PASSWORD })).status, 201);
+});
+
 test.serial(
   'an address that tries one password on many accounts waits after thirty; who signs in well from it is not counted',
   async (t) => {

@@ -17,6 +17,9 @@ const WINDOW_SECONDS = 15 * 60;
 /** Failures within the window after which nothing is verified any more. A whole office may share a network. */
 const FAILURES = { account: 10, network: 30 } as const;
 
+/** Attempts in a minute, right ones too: each hash takes time that everybody waits for. */
+const ATTEMPTS_A_MINUTE = 30;
+
 /** An attempt that was counted and may be verified. */
 type Attempt = {
   /** Runs the verification; an error of ours is not counted as a failure. */
@@ -28,9 +31,9 @@ type Attempt = {
 };
 
 /**
- * Counts wrong passwords and codes of every way to sign in, over all processes. An attempt is counted before it is
- * verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for what has
- * none.
+ * Counts passwords and codes of every way to sign in, above all wrong ones, over all processes. An attempt is counted
+ * before it is verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for
+ * what has none.
  */
 export type Throttle = { begin: (account: string, exchange: Exchange) => Promise<Attempt> };
 
@@ -38,10 +41,10 @@ export type Throttle = { begin: (account: string, exchange: Exchange) => Promise
 type ShutAccount = { account: string; address: string };
 
 /**
- * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often. A
- * browser that has signed in to the account before, or else a network, has failures of its own: those of
- * strangers do not count against it. `onAccountShut` is called for the first attempt of a window that is refused for an
- * account's failures.
+ * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often, or
+ * of an account with more attempts than a person makes. A browser that has signed in to the account before, or else a network, has counts
+ * of its own: those of strangers do not count against it. `onAccountShut` is called for the first attempt of a window
+ * that is refused for an account's failures.
  */
 export function createThrottle(
   { database, store, publicUrl }: { database: Pick<Database, 'pool'>; store: RateLimitStore; publicUrl: string },
@@ -51,6 +54,11 @@ export function createThrottle(
     createLimiter(store, { points: FAILURES[kind], duration: WINDOW_SECONDS, keyPrefix });
   const accounts = limiterOf('account', 'spotcheck-sign-in-account');
   const networks = limiterOf('network', 'spotcheck-sign-in-address');
+  const paces = createLimiter(store, {
+    points: ATTEMPTS_A_MINUTE,
+    duration: 60,
+    keyPrefix: 'spotcheck-sign-in-pace',
+  });
   const cookie = browserCookie(publicUrl);
 
   return {
@@ -64,11 +72,15 @@ export function createThrottle(
       const client = isKnownBrowser ? byBrowser : known.includes(byNetwork) ? byNetwork : '';
       const key = keyOf(`${account} ${client}`);
 
+      // One count for all known clients: who has the password may have as many of them as they like.
+      const pace = keyOf(`${account} ${client === '' ? 'strangers' : 'known'}`);
+      await consume(() => paces.consume(pace), 'too many sign-ins');
       // The network first: who is over its limit must not use up other people's. What others of its network do is not
       // held against a known browser.
-      if (!isKnownBrowser) await consume(() => networks.consume(network));
+      if (!isKnownBrowser) await consume(() => networks.consume(network), TOO_MANY_FAILURES);
       await consume(
         () => accounts.consume(key),
+        TOO_MANY_FAILURES,
         async (attempts) => void (attempts === FAILURES.account + 1 && (await onAccountShut({ account, address }))),
       );
       const giveBack = async () => void (isKnownBrowser || (await networks.reward(network)));
@@ -90,8 +102,11 @@ export function createThrottle(
   };
 }
 
+const TOO_MANY_FAILURES = 'too many wrong passwords or codes';
+
 async function consume(
   count: () => Promise<unknown>,
+  refused: string,
   onRefused: (attempts: number) => Promise<void> = async () => undefined,
 ): Promise<void> {
   try {
@@ -102,7 +117,7 @@ async function consume(
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
     const minutes = Math.ceil(seconds / 60);
     const wait = `${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
-    throw new ApiError(429, `too many wrong passwords or codes: wait ${wait}`, { 'Retry-After': String(seconds) });
+    throw new ApiError(429, `${refused}: wait ${wait}`, { 'Retry-After': String(seconds) });
   }
 }
 
