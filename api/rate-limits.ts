@@ -75,6 +75,8 @@ const RATE_LIMITS = {
   sla: { counter: 'sla', points: 30, seconds: MINUTE, what: 'SLAs of tags in this account' },
   /** Of one account: each reads a month of its monitors' changes. */
   rules: { counter: 'rules', points: 10, seconds: MINUTE, what: 'previews of rules in this account' },
+  /** Of one account: each reads a month of its monitors' incidents. */
+  maintenance: { counter: 'maintenance', points: 60, seconds: MINUTE, what: 'previews of maintenance in this account' },
   /** Of one account: each renders a template for every kind of message. */
   messages: { counter: 'messages', points: 20, seconds: MINUTE, what: 'previews of messages in this account' },
   /** Of one account: each writes all of its monitors. */

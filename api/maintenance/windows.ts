@@ -262,10 +262,13 @@ const MAX_STARTS = 1500;
 export function previewMaintenanceWindowHandler({
   database,
   now,
-}: Parts<'database' | 'now'>): Handler<'previewMaintenanceWindow'> {
+  rateLimits,
+}: Parts<'database' | 'now' | 'rateLimits'>): Handler<'previewMaintenanceWindow'> {
   return async (request, response) => {
     const nowMs = now();
+    const { tenantId } = callerOf(response);
     const settings = accept(readWindow(request.body, { current: null, nowMs }));
+    await rateLimits.take('maintenance', tenantId);
     const schedule = scheduleOf(settings);
     const lengthMs = settings.durationSeconds * 1000;
     const next = listStarts(schedule, { fromMs: nowMs - lengthMs + 1, toMs: nowMs + AHEAD_MS, most: PREVIEWED });
@@ -278,7 +281,7 @@ export function previewMaintenanceWindowHandler({
     });
     const { monitors, total, heldAlerts } = await previewMonitors(database, {
       ...settings,
-      tenantId: callerOf(response).tenantId,
+      tenantId,
       spans: past.map(({ startsAtMs }) => ({ startMs: startsAtMs, endMs: startsAtMs + lengthMs })),
       sinceMs: nowMs - BACK_MS,
     });

@@ -378,6 +378,11 @@ const maintenance: Walker = async (t) => {
   await api.database.pool.query('DELETE FROM maintenance_occurrences WHERE tenant_id = $1', [tenantId]);
   const later = { starts_at: Math.floor(Date.now() / 1000) + 86_400 };
   t.deepEqual(await statusesOf(501, () => add(later)), thenRefused(500, 201, 400));
+  const window = { name: 'x', all_monitors: true, duration_seconds: 60, cron: '0 3 * * *' };
+  t.deepEqual(
+    await statusesOf(61, () => owner('POST', '/v1/maintenance-windows/preview', window)),
+    thenRefused(60, 200, 429),
+  );
 };
 
 export const WATCHING_WALKERS: Readonly<Record<string, Walker>> = {
