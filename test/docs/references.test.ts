@@ -54,6 +54,29 @@ test('every table that a migration makes stands in the table of tables', async (
   );
 });
 
+test('every line that a process logs stands in a table of lines', async (t) => {
+  const tables = documents.filter(({ path }) => /^docs\/(?:operations|agents|probe)\.md$/.test(path));
+  const rows = new Set(
+    tables.flatMap(({ text }) =>
+      [...text.matchAll(/^\| (`[a-z_]+\.[a-z_]+`(?:, `[a-z_]+\.[a-z_]+`)*) \|/gm)].flatMap(([, names = '']) =>
+        names.split(', '),
+      ),
+    ),
+  );
+  const logged = (await listTrackedTexts())
+    .filter(({ path }) => path.endsWith('.ts') && !/^(?:test|bench|simulation|tools)\//.test(path))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\blog(?:ger)?\.(?:debug|info|warn|error|fatal)\([^;]*?'([a-z_]+\.[a-z_]+)',?\s*\)/g)].map(
+        ([, name = '']) => ({ path, name }),
+      ),
+    );
+  t.true(logged.length > 90, String(logged.length));
+  t.deepEqual(
+    logged.filter(({ name }) => !rows.has(`\`${name}\``)),
+    [],
+  );
+});
+
 test('every file and folder that a document names is there', (t) => {
   const named = documents
     .filter(({ path }) => path !== 'CHANGELOG.md')
