@@ -8,7 +8,7 @@ const [FIRST, LAST] = [10_000, 29_999];
 
 /**
  * Finds a TCP port of 127.0.0.1 for a server that goes away and comes back on it: the system gives it to no other
- * meanwhile. Nor does another process of ours find it as long as this one runs, which holds the UDP port of that number.
+ * meanwhile. Nor is it found by another process as long as this one runs, which holds the UDP port of that number.
  */
 export async function findKeptPort(): Promise<number> {
   for (;;) {
