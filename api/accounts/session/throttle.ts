@@ -41,9 +41,9 @@ export type Throttle = { begin: (account: string, exchange: Exchange) => Promise
 type ShutAccount = { account: string; address: string };
 
 /**
- * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often, or
- * of an account with more attempts than a person makes. A browser that has signed in to the account before, or else a
- * network, has counts of its own: those of strangers do not count against it. `onAccountShut` is called for the first
+ * Makes the throttle of an installation. `begin` throws the 429 of an account or a network that has failed too often,
+ * or of an account with more attempts than a person makes. A browser that has signed in to the account before, or else
+ * a network, has counts of its own: those of strangers do not count against it. `onAccountShut` is called for the first
  * attempt of a window that is refused for an account's failures.
  */
 export function createThrottle(
