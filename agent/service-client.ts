@@ -2,7 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { IngestAnswer, PullAnswer, PullRequest } from '../core/agents/wire.ts';
 import { cleanText } from '../core/foreign-text.ts';
-import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
+import { createHttpClient, readRetryAfter, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 
 /**
  * The service did not do what it was asked to. `reason` is for people; `requestedWaitMs` is what it asked to wait, null
@@ -113,7 +113,7 @@ function unsuccessful(answer: Answered, nowMs: number): Unauthorized | Failed {
   return {
     outcome: 'failed',
     reason: describe(answer),
-    requestedWaitMs: retryAfterMs(answer.headers['retry-after'], nowMs),
+    requestedWaitMs: readRetryAfter(answer, nowMs),
   };
 }
 
@@ -196,15 +196,4 @@ export function backoffMs({
   const boundMs = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** Math.min(failures, 16));
   const ownMs = SHORTEST_MS + random() * (boundMs - SHORTEST_MS);
   return Math.max(ownMs, Math.min(requestedWaitMs ?? 0, LONGEST_REQUESTED_WAIT_MS));
-}
-
-/**
- * What a Retry-After header asks for in milliseconds: seconds or a date (RFC 9110); null for none, and for what is
- * neither.
- */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
-  if (header === undefined) return null;
-  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
-  const atMs = Date.parse(header);
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }

@@ -29,6 +29,15 @@ export function cleanText(text: string, maxLength: number): string {
     .trim();
 }
 
+/** The value of a JSON text; undefined for a text that is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Undoes the escapes of a URL's part; a text with an invalid one stays as it is. */
 export function percentDecode(text: string): string {
   try {

@@ -67,6 +67,18 @@ export type HttpAnswer = {
   glimpse?: Promise<Buffer>;
 };
 
+/**
+ * What a Retry-After header asks for in milliseconds, seconds or a date (RFC 9110, 10.2.3); null for none, and for what
+ * is neither. It has no bound.
+ */
+export function readRetryAfter({ headers }: Pick<HttpAnswer, 'headers'>, nowMs: number): number | null {
+  const header = headers['retry-after']?.trim() ?? '';
+  if (/^\d+$/.test(header)) return Number(header) * 1000;
+  // A bare negative number would be read as a year.
+  const atMs = /[a-z]/i.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}
+
 /** A response whose head arrived but whose body was not read to its end, and the failure. */
 export type BegunAnswer = { status: number; body: Buffer };
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { MetricsRequest, TraceRequest } from '../core/system/otlp.ts';
-import { createHttpClient, type HttpClient, type HttpExchange } from '../net/http-client.ts';
+import { createHttpClient, readRetryAfter, type HttpClient, type HttpExchange } from '../net/http-client.ts';
 import { encodeMessage } from './protobuf.ts';
 
 /** Where and how one signal is sent; see `OpenTelemetry` of the configuration. */
@@ -79,12 +79,11 @@ function encodeRequest(request: TraceRequest | MetricsRequest): Buffer {
 
 function readExchange(exchange: HttpExchange, isJson: boolean): Sent {
   if (exchange.outcome === 'failed') return { outcome: 'retry', reason: exchange.reason, afterMs: null };
-  const { status, headers, body } = exchange;
+  const { status, body } = exchange;
   if (status >= 200 && status < 300) return { outcome: isPartial(body, isJson) ? 'partly' : 'accepted' };
   const reason = `The collector responded with ${status}`;
   if (!RETRIED.has(status)) return { outcome: 'refused', reason };
-  const seconds = /^\d{1,5}$/.exec(headers['retry-after'] ?? '')?.[0];
-  return { outcome: 'retry', reason, afterMs: seconds === undefined ? null : Number(seconds) * 1000 };
+  return { outcome: 'retry', reason, afterMs: readRetryAfter(exchange, Date.now()) };
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type ChatMessage,
 } from '../../core/alerts/chat/message.ts';
 import { cleanText } from '../../core/foreign-text.ts';
-import { createHttpClient, type HttpAnswer, type HttpClient } from '../../net/http-client.ts';
+import { createHttpClient, readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http-client.ts';
 import {
   MAX_RETRY_AFTER_MS,
   NOTHING_MORE,
@@ -243,7 +243,11 @@ function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'duratio
   const { status } = answer;
   if (status >= 200 && status < 300) return { ...NOTHING_MORE, outcome: 'delivered', error: null };
   const error = `Slack responded with ${status}`;
-  if (status === 429) return { ...NOTHING_MORE, outcome: 'retry', error, retryAfterMs: readRetryAfter(answer) };
+  if (status === 429) {
+    const askedMs = readRetryAfter(answer, Date.now());
+    const retryAfterMs = askedMs === null ? null : Math.min(askedMs, MAX_RETRY_AFTER_MS);
+    return { ...NOTHING_MORE, outcome: 'retry', error, retryAfterMs };
+  }
   if (status >= 500) return { ...NOTHING_MORE, outcome: 'retry', error };
   const word = wordOf(answer);
   const meaning = PROBLEMS.get(word) ?? (GONE_STATUSES.has(status) ? 'the webhook no longer exists' : null);
@@ -258,10 +262,4 @@ function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'duratio
 
 function wordOf({ body }: HttpAnswer): string {
   return cleanText(body.toString('utf8'), RESPONSE_LIMIT);
-}
-
-/** Reads `Retry-After`, which Slack gives in whole seconds. */
-function readRetryAfter({ headers }: HttpAnswer): number | null {
-  const given = headers['retry-after'] ?? '';
-  return /^\d{1,9}$/.test(given) ? Math.min(Number(given) * 1000, MAX_RETRY_AFTER_MS) : null;
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { z } from 'zod';
-import { cleanText } from '../../core/foreign-text.ts';
+import { cleanText, parseJson } from '../../core/foreign-text.ts';
 import type { HttpClient } from '../../net/http-client.ts';
 import { excerptAnswer, strikeOut } from '../attempt-result.ts';
 
@@ -92,7 +92,7 @@ export async function callBot(
     return { outcome: 'unreachable', statusCode: null, reason: exchange.reason, response: null };
   const { status: statusCode, body } = exchange;
   const response = excerptAnswer(body, secretsOf(bot));
-  const answer = ANSWER.safeParse(parseJson(body)).data;
+  const answer = ANSWER.safeParse(parseJson(body.toString('utf8'))).data;
   if (answer === undefined)
     return {
       outcome: 'unreachable',
@@ -120,12 +120,4 @@ export function nameBot(token: string | null): string {
 /** The token, whole and without the bot's id that begins it; the id alone is public. */
 function secretsOf({ token }: TelegramBot): string[] {
   return [token, encodeURIComponent(token), token.slice(token.indexOf(':') + 1)];
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
-  }
 }

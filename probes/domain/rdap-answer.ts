@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Registration } from '../../core/checks/domain/facts.ts';
-import { cleanText } from '../../core/foreign-text.ts';
+import { cleanText, parseJson } from '../../core/foreign-text.ts';
 import { parseExpiryDate } from './expiry-date.ts';
 
 /** Longer names of registrars are cut, in characters. */
@@ -49,12 +49,4 @@ function nameOf({ vcardArray, handle }: { vcardArray?: unknown; handle?: string 
   const read = card.safeParse(vcardArray);
   const names = (read.success ? read.data[1] : []).map((property) => fullName.safeParse(property).data?.[3]);
   return cleanText(names.find((name) => name !== undefined) ?? handle ?? '', MAX_REGISTRAR) || null;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

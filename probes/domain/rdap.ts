@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { DomainLookup } from '../../core/checks/domain/facts.ts';
+import { parseJson } from '../../core/foreign-text.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
-import type { HttpAnswer, HttpClient } from '../../net/http-client.ts';
+import { readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
 import snapshot from './rdap-bootstrap.json' with { type: 'json' };
@@ -71,7 +72,7 @@ async function send(
   const { status, headers } = exchange;
   const pauseMs = PAUSES.get(status);
   if (pauseMs !== undefined) {
-    const retryAtMs = now() + Math.min(readRetryAfter(headers['retry-after'], now()) ?? pauseMs, LONGEST_PAUSE_MS);
+    const retryAtMs = now() + Math.min(readRetryAfter(exchange, now()) ?? pauseMs, LONGEST_PAUSE_MS);
     const outcome: RdapOutcome = {
       outcome: 'failed',
       reason: `The registry's RDAP service limits how often it can be queried (HTTP ${status})`,
@@ -101,16 +102,6 @@ function outcomeOf({ status, headers, body }: HttpAnswer, name: string): RdapOut
 function redirectOf(location: string | undefined, from: URL): URL | null {
   const to = location === undefined ? null : URL.parse(location, from.href);
   return to !== null && (to.protocol === 'https:' || to.protocol === 'http:') ? to : null;
-}
-
-/**
- * The wait that a Retry-After header (RFC 9110: seconds, or a date) asks for, in milliseconds; null where there is none
- * to read.
- */
-function readRetryAfter(value: string | undefined, nowMs: number): number | null {
-  if (value === undefined) return null;
-  const waitMs = /^\d{1,9}$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - nowMs;
-  return Number.isNaN(waitMs) ? null : Math.max(0, waitMs);
 }
 
 function failed(reason: string): RdapOutcome {
@@ -146,12 +137,4 @@ function servicesOf({ services }: z.infer<typeof bootstrap>): RdapServices {
     return tlds.map((tld) => [tld.toLowerCase(), address.endsWith('/') ? address : `${address}/`] as const);
   });
   return Object.fromEntries(entries);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { overallOf, type VendorSnapshot, type VendorState } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, refused, type Parsed } from '../../core/foreign-text.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { decodeText, parseJson, plainName, plainTitle, stateWord } from './document-text.ts';
+import { decodeText, readJson, plainName, plainTitle, stateWord } from './document-text.ts';
 
 /**
  * Azure writes it in front of a title or as its last part; "resolved in North Europe, continues in West Europe" is not
@@ -129,7 +129,7 @@ const SERVICE_AND_REGION = /^(?<service>.+)-(?<region>(?:us-gov|[a-z]{2})-[a-z]+
  * resolved.
  */
 export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
-  const read = parseJson(body, z.array(event));
+  const read = readJson(body, z.array(event));
   if (!read.ok) return read;
   const open = read.value.filter((one) => isUnderWay(one, nowMs));
   const components = open.flatMap(componentsOf);
@@ -194,7 +194,7 @@ const productList = z.object({ products: z.array(z.object({ id: z.string(), titl
 
 /** Google Cloud's products by themselves: what there is, whether or not something is wrong with it. */
 export function parseGoogleProducts(body: Buffer): Parsed<VendorSnapshot> {
-  const read = parseJson(body, productList);
+  const read = readJson(body, productList);
   if (!read.ok) return read;
   return accepted({
     name: null,
@@ -232,7 +232,7 @@ const incident = z.object({
  * call the service available.
  */
 export function parseGoogleIncidents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
-  const read = parseJson(body, z.array(incident));
+  const read = readJson(body, z.array(incident));
   if (!read.ok) return read;
   const open = read.value.filter(
     ({ end, most_recent_update: update }) =>

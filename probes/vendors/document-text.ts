@@ -6,7 +6,7 @@ import { accepted, cleanText, refused, type Parsed } from '../../core/foreign-te
 const MAX_DEPTH = 1000;
 
 /** The JSON of a document in the shape that its schema asks for, or a sentence that says where it does not fit. */
-export function parseJson<Schema extends z.ZodType>(body: Buffer, schema: Schema): Parsed<z.output<Schema>> {
+export function readJson<Schema extends z.ZodType>(body: Buffer, schema: Schema): Parsed<z.output<Schema>> {
   let value: unknown;
   const text = decodeText(body);
   if (isNestedDeeper(text, MAX_DEPTH)) return refused(`it is nested more than ${MAX_DEPTH} deep`);

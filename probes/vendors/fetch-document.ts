@@ -1,6 +1,6 @@
 import type { VendorFailure } from '../../core/checks/vendor/document.ts';
 import { HOUR_MS } from '../../core/time.ts';
-import { createHttpClient, type HttpAnswer } from '../../net/http-client.ts';
+import { createHttpClient, readRetryAfter, type HttpAnswer } from '../../net/http-client.ts';
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { redirectTarget } from '../http/request.ts';
 
@@ -82,10 +82,10 @@ function readAnswer({ status, headers, body, truncated }: HttpAnswer): FetchedDo
     };
   }
   const isSilent = status >= 500 || SAYS_NOTHING.has(status);
-  const retryAfterMs = SENDS_AWAY.has(status) ? readRetryAfter(headers['retry-after']) : null;
+  const retryAfterMs = SENDS_AWAY.has(status) ? readRetryAfter({ headers }, Date.now()) : null;
   return {
     ...failed(isSilent ? 'unreachable' : 'not_a_status_page', `The status page responded with HTTP ${status}`),
-    ...(retryAfterMs !== null && { retryAfterMs }),
+    ...(retryAfterMs !== null && { retryAfterMs: Math.min(retryAfterMs, MAX_RETRY_AFTER_MS) }),
   };
 }
 
@@ -95,11 +95,4 @@ function validator(value: string | undefined): string | null {
 
 function failed(kind: VendorFailure['kind'], reason: string): { outcome: 'failed'; failure: VendorFailure } {
   return { outcome: 'failed', failure: { kind, reason } };
-}
-
-/** Seconds, or a date (RFC 9110, 10.2.3); null where it is neither. */
-function readRetryAfter(value: string | undefined): number | null {
-  if (value === undefined) return null;
-  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - Date.now();
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
 }

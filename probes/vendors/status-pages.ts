@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { worstState, type VendorSnapshot, type VendorState } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../core/foreign-text.ts';
-import { parseJson, plainName, plainTitle, stateWord } from './document-text.ts';
+import { readJson, plainName, plainTitle, stateWord } from './document-text.ts';
 
 const componentState = stateWord({
   operational: 'operational',
@@ -44,7 +44,7 @@ const summary = z.object({
 
 /** `/api/v2/summary.json` of an Atlassian Statuspage, and of an incident.io page, which speaks the same. */
 export function parseStatuspageSummary(body: Buffer): Parsed<VendorSnapshot> {
-  const read = parseJson(body, summary);
+  const read = readJson(body, summary);
   if (!read.ok) return read;
   const { page, status, components, incidents, scheduled_maintenances: maintenances } = read.value;
   const events = [
@@ -83,7 +83,7 @@ const components = z.union([z.object({ components: list }).transform((value) => 
 
 /** `/v2/components.json` of an Instatus page, parents and their children alike. */
 export function parseInstatusComponents(body: Buffer): Parsed<VendorSnapshot> {
-  const read = parseJson(body, components);
+  const read = readJson(body, components);
   if (!read.ok) return read;
   const parts = read.value.flatMap(({ children, ...parent }) => [parent, ...(children ?? [])]);
   return accepted({
@@ -129,7 +129,7 @@ const instatusSummary = z.object({
 
 /** `/summary.json` of an Instatus page: the whole and what is going on; its components are a document of their own. */
 export function parseInstatusSummary(body: Buffer): Parsed<VendorSnapshot> {
-  const read = parseJson(body, instatusSummary);
+  const read = readJson(body, instatusSummary);
   if (!read.ok) return read;
   const { page, activeIncidents, activeMaintenances } = read.value;
   const maintenances = activeMaintenances.filter(({ status }) => MAINTENANCE_UNDER_WAY.has(status));

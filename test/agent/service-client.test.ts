@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { backoffMs, openServiceClient, retryAfterMs } from '../../agent/service-client.ts';
+import { backoffMs, openServiceClient } from '../../agent/service-client.ts';
 import { startAgentServer, workItem, type AgentServer } from '../helpers/agent-server.ts';
 import { TestAuthority } from '../helpers/certificates.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
@@ -178,19 +178,3 @@ test('what the server asks for is kept to, ten minutes at the most', (t) => {
   t.is(backoffMs({ failures: 1, requestedWaitMs: 0, random: () => 0 }), 1000);
   t.is(backoffMs({ failures: 1, requestedWaitMs: 86_400_000, random: () => 0 }), 600_000);
 });
-
-const HEADERS: readonly [header: string | undefined, ms: number | null][] = [
-  [undefined, null],
-  ['7', 7000],
-  ['0', 0],
-  ['Fri, 15 Jan 2027 08:00:30 GMT', 30_000],
-  ['Fri, 15 Jan 2027 07:00:00 GMT', 0],
-  ['soon', null],
-  ['-5', 0],
-];
-for (const [header, ms] of HEADERS) {
-  test(`Retry-After ${header} is ${ms} ms`, (t) => {
-    // Node reads a bare negative number as a year, which is long past.
-    t.is(retryAfterMs(header, Date.parse('2027-01-15T08:00:00Z')), ms);
-  });
-}

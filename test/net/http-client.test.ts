@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import test from 'ava';
-import { createHttpClient, createProbeClient } from '../../net/http-client.ts';
+import { createHttpClient, createProbeClient, readRetryAfter } from '../../net/http-client.ts';
 import { bodyOf, expectFailure, KILOBYTE, requestTo, startCannedServer } from '../helpers/exchange.ts';
 import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 
@@ -258,3 +258,19 @@ test('the guard holds for connections of a kept agent too', async (t) => {
   expectFailure(t, exchange, { cause: 'blocked_target', reason: /public/ });
   t.is(server.connections(), 0);
 });
+
+const RETRY_AFTER: readonly [header: string | undefined, ms: number | null][] = [
+  [undefined, null],
+  ['7', 7000],
+  ['0', 0],
+  ['Fri, 15 Jan 2027 08:00:30 GMT', 30_000],
+  ['Fri, 15 Jan 2027 07:00:00 GMT', 0],
+  ['soon', null],
+  ['-5', null],
+  ['9999999999', 9_999_999_999_000],
+];
+for (const [header, ms] of RETRY_AFTER) {
+  test(`Retry-After ${header} is ${ms} ms`, (t) => {
+    t.is(readRetryAfter({ headers: { 'retry-after': header } }, Date.parse('2027-01-15T08:00:00Z')), ms);
+  });
+}

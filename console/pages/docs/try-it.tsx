@@ -1,5 +1,6 @@
 import { signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { parseJson } from '../../../core/foreign-text.ts';
 import { required, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextArea, TextField } from '../../parts/field.tsx';
@@ -191,12 +192,4 @@ function describeFailure(failure: unknown): string {
 
 function isTimeout(failure: unknown): boolean {
   return failure instanceof DOMException && ['TimeoutError', 'AbortError'].includes(failure.name);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import { quote } from '../../foreign-text.ts';
+import { parseJson, quote } from '../../foreign-text.ts';
 import type { Assertion, AssertionSource, CheckTarget } from '../../monitors/monitor.ts';
 import { formatDays } from '../domain/facts.ts';
 import { explainUnjudged, judgeFailure, type HeldCondition, type Judged, type Judging } from '../judging.ts';
@@ -218,16 +218,7 @@ function isContent({ source }: Assertion): boolean {
 function readJsonOnce({ body }: HttpAnswered): () => unknown {
   let parsed: { value: unknown } | null = null;
   return () => {
-    parsed ??= { value: parseJson(body) };
+    parsed ??= { value: body === null ? undefined : parseJson(body) };
     return parsed.value;
   };
-}
-
-function parseJson(body: string | null): unknown {
-  if (body === null) return undefined;
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
 }

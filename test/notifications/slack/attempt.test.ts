@@ -83,7 +83,8 @@ const WAITS: readonly [retryAfter: string | undefined, waitMs: number | null][] 
   [undefined, null],
   ['soon', null],
   ['-1', null],
-  ['Wed, 21 Oct 2026 07:28:00 GMT', null],
+  ['Wed, 21 Oct 2026 07:28:00 GMT', 0],
+  ['Fri, 31 Dec 9999 23:59:59 GMT', 3_600_000],
 ];
 for (const [retryAfter, retryAfterMs] of WAITS) {
   test.serial(
