@@ -1,3 +1,5 @@
+import { signal } from '@preact/signals';
+
 /** An error response of the API; `status` is 0 if the service did not respond. */
 export class Failure extends Error {
   readonly status: number;
@@ -93,4 +95,22 @@ export async function listAll<Answer, Row>(
     if (next === null) return rows;
     cursor = next;
   }
+}
+
+/** How far the service's clock is ahead of the browser's, in milliseconds; 0 where they agree within five seconds. */
+const aheadMs = signal(0);
+const AGREEMENT_MS = 5000;
+
+/** The present by the service's clock, in Unix seconds: a browser's may be wrong by hours. */
+export function serviceSeconds(): number {
+  return Math.floor((Date.now() + aheadMs.value) / 1000);
+}
+
+/** Learns from a response how far the clocks are apart; `sentAtMs` is the browser's time of the request. */
+export function compareClocks({ headers }: Response, sentAtMs: number): void {
+  const takenMs = Date.now() - sentAtMs;
+  // A Date header has whole seconds.
+  const differenceMs = Date.parse(headers.get('date') ?? '') + 500 - (sentAtMs + takenMs / 2);
+  if (takenMs > AGREEMENT_MS || !(Math.abs(differenceMs - aheadMs.peek()) > AGREEMENT_MS)) return;
+  aheadMs.value = Math.abs(differenceMs) > AGREEMENT_MS ? differenceMs : 0;
 }

@@ -1,5 +1,5 @@
 import type { components, paths } from '../../api/schema.generated.ts';
-import { Failure, nextCursor, type Page } from './answer.ts';
+import { Failure, compareClocks, nextCursor, type Page } from './answer.ts';
 import { BASE_PATH } from './base-path.ts';
 import { liveState } from './live-stream.ts';
 import { csrfToken, loseSession, loseSessionAfter } from './session-state.ts';
@@ -139,7 +139,10 @@ export async function requestPage<T>(
 /** Returns a response with its whole body, because the connection can break in between. */
 async function reach(url: string, init: RequestInit): Promise<{ response: Response; text: string }> {
   try {
-    const response = await ((init.method === 'GET' ? takeEarlyAnswer(url) : undefined) ?? fetch(BASE_PATH + url, init));
+    const early = init.method === 'GET' ? takeEarlyAnswer(url) : undefined;
+    const sentAtMs = Date.now();
+    const response = await (early ?? fetch(BASE_PATH + url, init));
+    if (early === undefined) compareClocks(response, sentAtMs);
     return { response, text: await response.text() };
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { DAY_SECONDS } from '../../core/time.ts';
+import { serviceSeconds } from '../client/answer.ts';
 import { monitors, openIncidents, useReload } from '../client/live.ts';
 import { canWrite } from '../client/session-state.ts';
 import { Button, ButtonLink } from '../parts/button.tsx';
@@ -88,7 +89,7 @@ function Group({ title, incidents }: { title: string; incidents: readonly Incide
 /** Groups incidents by the day on which they began, in the user's time zone; the order stays. */
 function groupByDay(incidents: readonly Incident[]): { day: string; incidents: Incident[] }[] {
   const groups: { day: string; incidents: Incident[] }[] = [];
-  const now = Math.floor(Date.now() / 1000);
+  const now = serviceSeconds();
   const names = new Map([
     [formatMoment('longDay', now), 'Today'],
     [formatMoment('longDay', now - DAY_SECONDS), 'Yesterday'],

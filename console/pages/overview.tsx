@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { DAY_SECONDS } from '../../core/time.ts';
+import { serviceSeconds } from '../client/answer.ts';
 import { api, type Monitor } from '../client/api.ts';
 import { INSTALLATION_URL } from '../client/base-path.ts';
 import { loadAll, monitors, monitorsError } from '../client/live.ts';
@@ -128,7 +129,7 @@ function NewWallLink({ onClose }: { onClose: () => void }) {
         body: {
           name: name.value.trim(),
           scopes: ['wall'],
-          ...(days > 0 && { expires_at: Math.floor(Date.now() / 1000) + days * DAY_SECONDS }),
+          ...(days > 0 && { expires_at: serviceSeconds() + days * DAY_SECONDS }),
         },
       });
       created.value = token;

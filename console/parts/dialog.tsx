@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { sentenceOf } from '../client/answer.ts';
+import { sentenceOf, serviceSeconds } from '../client/answer.ts';
 import { useFormAction } from './action.tsx';
 import { Button, IconButton } from './button.tsx';
 import { SelectField } from './choice-fields.tsx';
@@ -187,7 +187,7 @@ export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, o
   const { isBusy, error, run } = useFormAction();
   const submit = () =>
     run(async () => {
-      await onSubmit(Math.floor(Date.now() / 1000) + Number(seconds.value));
+      await onSubmit(serviceSeconds() + Number(seconds.value));
       onClose();
     });
   return (

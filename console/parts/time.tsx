@@ -1,18 +1,22 @@
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { currentTimeZone } from '../../core/time-zones.ts';
 import { BROWSER_ZONE, DAY_SECONDS, MINUTE_MS } from '../../core/time.ts';
+import { serviceSeconds } from '../client/answer.ts';
 import { session } from '../client/session-state.ts';
 
-/** The current Unix second, updated every ten seconds; relative times follow it from a minute on. */
-export const clock = signal(Math.floor(Date.now() / 1000));
+/** The current Unix second of the service, updated every ten seconds; relative times follow it from a minute on. */
+export const clock = signal(serviceSeconds());
 setInterval(() => {
-  clock.value = Math.floor(Date.now() / 1000);
+  clock.value = serviceSeconds();
 }, 10_000);
+effect(() => {
+  clock.value = serviceSeconds();
+});
 
 /** The current Unix second, for what shows seconds; only what is young follows it. */
-const secondClock = signal(Math.floor(Date.now() / 1000));
+const secondClock = signal(serviceSeconds());
 setInterval(() => {
-  secondClock.value = Math.floor(Date.now() / 1000);
+  secondClock.value = serviceSeconds();
 }, 1000);
 
 const UNITS: readonly [seconds: number, short: string, long: string][] = [

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { problemsByField } from '../../client/answer.ts';
+import { problemsByField, serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { usePoll, useReload } from '../../client/live.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
@@ -54,7 +54,7 @@ function ReplayDialog({
     formAction.run(async () => {
       const since = isOwnMoment
         ? (fromWallTime(moment.value, timeZone.value) ?? 0)
-        : Math.floor(Date.now() / 1000) - Number(span.value);
+        : serviceSeconds() - Number(span.value);
       const { replayed } = await api.post('/channels/{id}/replay', { path: { id: channelId }, body: { since } });
       await onDone();
       toast(

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { monitors } from '../../client/live.ts';
 import { Button, IconButton } from '../../parts/button.tsx';
@@ -75,7 +76,7 @@ export async function findIncidents(
   const query = {
     ...(acknowledged === 'true' || acknowledged === 'false' ? { acknowledged: acknowledged as 'true' | 'false' } : {}),
     ...(monitorId !== '' && { monitor_id: monitorId }),
-    ...(seconds !== undefined && { since: Math.floor(Date.now() / 1000) - seconds }),
+    ...(seconds !== undefined && { since: serviceSeconds() - seconds }),
     ...(start !== null && { open_since: start, until: start + DAY_SECONDS - 1 }),
     ...(from !== '' && { open_since: secondOf(`${from}T00:00:00`) }),
     ...(to !== '' && { until: secondOf(`${to}T23:59:59`) }),

@@ -31,7 +31,7 @@ function IncidentDeliveries({
   startedAt: number;
 }) {
   if (deliveries.length === 0) {
-    const isForgotten = Date.now() / 1000 - startedAt > KEPT_SECONDS;
+    const isForgotten = clock.value - startedAt > KEPT_SECONDS;
     if (isForgotten) return <p class="text-sm text-soft">Deliveries are stored for 30 days.</p>;
     return (
       <p class="text-sm text-soft">

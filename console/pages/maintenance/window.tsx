@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
-import { sentenceOf } from '../../client/answer.ts';
+import { sentenceOf, serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { loadAll, monitors, monitorsError, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
@@ -30,7 +30,7 @@ export function WindowPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad(
     async (signal) => {
-      const from = Math.floor(Date.now() / 1000) - 90 * DAY_SECONDS;
+      const from = serviceSeconds() - 90 * DAY_SECONDS;
       const query = { window_id: id, from, to: from + 180 * DAY_SECONDS };
       const [window, { occurrences }] = await Promise.all([
         api.get('/maintenance-windows/{id}', { path: { id }, signal }),

@@ -1,4 +1,4 @@
-import { capitalize } from '../../client/answer.ts';
+import { capitalize, serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { IconButton } from '../../parts/button.tsx';
 import { Choices, Select } from '../../parts/choice-fields.tsx';
@@ -221,7 +221,7 @@ export function TimingBreakdown({ monitor, answer, words, picked }: TimingBreakd
   const then = useLoad<Schemas['MonitorStats'] | null>(
     // A step that has just begun cannot be requested yet.
     async (signal) =>
-      requested === null || requested.from >= Date.now() / 1000 - 1
+      requested === null || requested.from >= serviceSeconds() - 1
         ? null
         : await api.get('/monitors/{id}/stats', { path: { id: monitor.id }, query: requested, signal }),
     [monitor.id, requested?.from, requested?.to],

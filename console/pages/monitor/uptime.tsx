@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { formatPercent, formatUptime } from '../../../core/statistics/reports/content.ts';
 import { judgeSla, sumSeconds } from '../../../core/statistics/sla.ts';
 import { DAY_SECONDS } from '../../../core/time.ts';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { Choices } from '../../parts/choice-fields.tsx';
@@ -171,7 +172,7 @@ function Target({ monitor: { id, status, sla_target: target, sla } }: { monitor:
   const days = Number(chosen) || DEFAULT_SLO_DAYS;
   const load = useLoad(
     (signal) => {
-      const from = Math.floor(Date.now() / 1000) - days * DAY_SECONDS;
+      const from = serviceSeconds() - days * DAY_SECONDS;
       return api.get('/monitors/{id}/stats', { path: { id }, query: { from, resolution: 'day' }, signal });
     },
     [id, status, target, JSON.stringify(sla), days],

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Monitor, type Schemas } from '../../client/api.ts';
 import { monitors, onChange, usePoll } from '../../client/live.ts';
 import { useLoad, type Load } from '../../parts/load.tsx';
@@ -53,7 +54,7 @@ export function useMonitor(id: string, shown: Shown, { withTimings }: { withTimi
   const stats = useLoad<ShownStats | null>(
     async (signal) => {
       if (createdAt === null) return null;
-      const now = Math.floor(Date.now() / 1000);
+      const now = serviceSeconds();
       const { from } = zoom ?? sinceCreation(spanOf({ range, zoom }, now), createdAt);
       // Left out, the end is the service's own now.
       const query = {

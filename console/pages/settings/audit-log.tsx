@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api } from '../../client/api.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
@@ -139,7 +140,7 @@ async function findEntries(
     ...(Object.hasOwn(KINDS, kind) && { object_kind: kind as Entry['object']['kind'] }),
     ...(Object.hasOwn(KINDS, kind) && object !== '' && { object_id: object }),
     ...(actor !== '' && { actor_id: actor }),
-    ...(seconds !== undefined && { from: Math.floor(Date.now() / 1000) - seconds }),
+    ...(seconds !== undefined && { from: serviceSeconds() - seconds }),
   };
   const [page, { channels }, { agents }] = await Promise.all([
     api.page('/audit-log', { query, signal }),

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { DAY_SECONDS } from '../../../core/time.ts';
+import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
 import { useDraft } from '../../client/session-state.ts';
@@ -184,7 +185,7 @@ function NewToken({ onMade, onClose }: { onMade: () => void; onClose: () => void
         body: {
           name: name.value.trim(),
           scopes: scope.value === 'write' ? ['read', 'write'] : ['read'],
-          ...(days > 0 && { expires_at: Math.floor(Date.now() / 1000) + days * DAY_SECONDS }),
+          ...(days > 0 && { expires_at: serviceSeconds() + days * DAY_SECONDS }),
         },
       });
       made.value = token;
