@@ -75,7 +75,14 @@ const RATE_LIMITS = {
   sla: { counter: 'sla', points: 30, seconds: MINUTE, what: 'SLAs of tags in this account' },
   /** Of one account: each reads a month of its monitors' changes. */
   rules: { counter: 'rules', points: 10, seconds: MINUTE, what: 'previews of rules in this account' },
-  /** Of one account: each reads a month of its monitors' incidents. */
+  /** Of one account, by monitors, 1,000 for a window of tags or all: each has a row that is kept for years. */
+  covered: {
+    counter: 'covered',
+    points: 1_000_000,
+    seconds: DAY_SECONDS,
+    what: 'monitors in new maintenance windows in this account',
+  },
+  /** Of one account: each reads a month of its monitors' alerts. */
   maintenance: { counter: 'maintenance', points: 60, seconds: MINUTE, what: 'previews of maintenance in this account' },
   /** Of one account: each renders a template for every kind of message. */
   messages: { counter: 'messages', points: 20, seconds: MINUTE, what: 'previews of messages in this account' },

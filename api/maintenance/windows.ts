@@ -23,6 +23,7 @@ import {
   createWindow,
   deleteWindow,
   findWindow,
+  firstMs,
   listWindows,
   moveEnd,
   skipOccurrence,
@@ -40,7 +41,7 @@ import { readWindow } from './window-input.ts';
 type Schemas = components['schemas'];
 
 /** What creating takes. */
-type CreatingParts = Parts<'database' | 'makeId' | 'now'>;
+type CreatingParts = Parts<'database' | 'makeId' | 'now' | 'rateLimits'>;
 
 /** What changes that release alerts take. */
 type ReleasingParts = Parts<'database' | 'now' | 'enqueueAttempts' | 'logger'>;
@@ -94,16 +95,22 @@ export function startMonitorMaintenanceHandler(parts: CreatingParts): Handler<'s
   };
 }
 
+/** As many monitors a window is counted for that names none. */
+const COVERED_BY_MANY = 1000;
+
 async function answerCreated(
-  { database, makeId, now }: CreatingParts,
+  { database, makeId, now, rateLimits }: CreatingParts,
   response: Parameters<Handler<'createMaintenanceWindow'>>[1],
   { settings, key }: { settings: WindowSettings; key: string | null },
 ): Promise<void> {
   const nowMs = now();
+  const { tenantId } = callerOf(response);
+  const { allMonitors, tags, monitorIds } = settings;
+  await rateLimits.take('covered', tenantId, allMonitors || tags.length > 0 ? COVERED_BY_MANY : monitorIds.length);
   const { window, isNew } = await createWindow(database, {
     ...settings,
     id: makeId('mnt'),
-    tenantId: callerOf(response).tenantId,
+    tenantId,
     key,
     createdAt: Math.floor(nowMs / 1000),
     author: authorOf(response),
@@ -271,7 +278,11 @@ export function previewMaintenanceWindowHandler({
     await rateLimits.take('maintenance', tenantId);
     const schedule = scheduleOf(settings);
     const lengthMs = settings.durationSeconds * 1000;
-    const next = listStarts(schedule, { fromMs: nowMs - lengthMs + 1, toMs: nowMs + AHEAD_MS, most: PREVIEWED });
+    const next = listStarts(schedule, {
+      fromMs: Math.max(firstMs(settings, nowMs), nowMs - lengthMs + 1),
+      toMs: nowMs + AHEAD_MS,
+      most: PREVIEWED,
+    });
     // By its rule it would have taken place before its start as well.
     const past = listStarts(schedule, {
       fromMs: nowMs - BACK_MS - lengthMs,

@@ -73,6 +73,9 @@ const FUTURE_SECONDS = 366 * DAY_SECONDS;
 export const MAX_WINDOWS = 500;
 export const MAX_KEPT_WINDOWS = 10_000;
 
+/** The most monitors of all windows of a tenant that are in progress, begin soon or ended within the hour, together. */
+export const MAX_COVERED = 100_000;
+
 /** The most occurrences of a tenant's windows that are planned ahead. */
 export const MAX_OCCURRENCES = 40_000;
 

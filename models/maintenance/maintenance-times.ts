@@ -46,7 +46,10 @@ export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTim
   return (times.get(no) ?? []).filter(({ isExcluded }) => isExcluded);
 }
 
-/** The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers. */
+/**
+ * The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers: for each kind of
+ * `alerts` the one that holds longest.
+ */
 export async function listAlertMaintenance(
   run: Run,
   { monitorNos, nowMs }: { monitorNos: readonly number[]; nowMs: number },
@@ -55,15 +58,17 @@ export async function listAlertMaintenance(
   const rows = await run<AlertMaintenance & { monitorNo: number }>(
     {
       name: 'list-alert-maintenance',
-      text: `SELECT t.monitor_no AS "monitorNo", o.no AS "occurrenceNo", o.window_id AS "windowId",
-               o.window_name AS "windowName", o.alerts, t.ended_at AS "endsAtMs",
+      // Of many windows one of each kind is all that is looked at: the one that holds longest.
+      text: `SELECT DISTINCT ON (t.monitor_no, o.alerts) t.monitor_no AS "monitorNo", o.no AS "occurrenceNo",
+               o.window_id AS "windowId", o.window_name AS "windowName", o.alerts, t.ended_at AS "endsAtMs",
                t.ended_at + o.settle_seconds * 1000 AS "untilMs"
              FROM current_times c
              JOIN maintenance_times t ON t.monitor_no = c.monitor_no AND t.occurrence_no = c.occurrence_no
              JOIN maintenance_occurrences o ON o.no = c.occurrence_no
              WHERE c.monitor_no = ANY($1::int[]) AND NOT o.is_skipped AND t.started_at <= $2
                AND t.ended_at > t.started_at
-               AND t.ended_at + o.settle_seconds * 1000 > $2`,
+               AND t.ended_at + o.settle_seconds * 1000 > $2
+             ORDER BY t.monitor_no, o.alerts, t.ended_at + o.settle_seconds * 1000 DESC, o.no`,
     },
     [monitorNos, nowMs],
   );
@@ -152,20 +157,26 @@ export async function coverInProgress(
  * monitor that came to a window in progress, or got its tag then, is covered from now on; one that lost its tag, until
  * now. Its work follows what is selected: whole tables are never read, which the planner would prefer where it
  * overestimates (`OFFSET 0`).
- * 1. `wanted`: the monitors of each, found by the way in which the window names them.
- * 2. `present`: those that are written. What is wanted and not there is added; what is there and not wanted ends now.
- * 3. New ones are marked as covered, and are current until no alert waits for them.
+ * 1. The occurrences are locked, and read again with what waited for that: another end, or a skip.
+ * 2. `wanted`: the monitors of each, found by the way in which the window names them.
+ * 3. `present`: those that are written. What is wanted and not there is added, unless it is deleted meanwhile; what is
+ *    there and not wanted ends now.
+ * 4. New ones are marked as covered, and are current until no alert waits for them.
  */
 async function cover(
   run: Run,
   occurrences: string,
-  values: unknown[],
+  values: readonly [nowMs: number, ...unknown[]],
 ): Promise<Covered & { occurrences: number; lastNo: number | null }> {
   // Its overestimated cost would have it compiled, which takes longer than to run it.
   await run(`SELECT set_config('jit', 'off', true)`);
-  const [counted] = await run<Covered & { occurrences: number; lastNo: number | null }>(
+  const selected = await run<{ no: number }>(`SELECT q.no FROM (${occurrences}) q ORDER BY q.no`, values);
+  const nos = selected.map(({ no }) => no);
+  await run('SELECT FROM maintenance_occurrences WHERE no = ANY($1::bigint[]) ORDER BY no FOR NO KEY UPDATE', [nos]);
+  const [counted] = await run<Covered>(
     `WITH occurrences AS MATERIALIZED (
-       ${occurrences}
+       SELECT * FROM maintenance_occurrences WHERE no = ANY($2::bigint[]) AND NOT is_skipped
+         AND (covered_at IS NULL OR ends_at > $1)
      ), wanted AS MATERIALIZED (
        SELECT o.no AS occurrence_no, m.no AS monitor_no FROM occurrences o, LATERAL (
          SELECT no FROM monitors WHERE tenant_id = o.tenant_id OFFSET 0) m WHERE o.all_monitors
@@ -179,13 +190,17 @@ async function cover(
      ), present AS MATERIALIZED (
        SELECT t.monitor_no, t.occurrence_no, t.started_at FROM occurrences o, LATERAL (
          SELECT * FROM maintenance_times WHERE occurrence_no = o.no AND ended_at > $1 OFFSET 0) t
+     ), lacking AS MATERIALIZED (
+       SELECT w.* FROM wanted w WHERE NOT EXISTS (
+         SELECT FROM present p WHERE p.monitor_no = w.monitor_no AND p.occurrence_no = w.occurrence_no)
+     ), kept AS MATERIALIZED (
+       SELECT k.no FROM (SELECT DISTINCT monitor_no FROM lacking ORDER BY monitor_no) l, LATERAL (
+         SELECT no FROM monitors WHERE no = l.monitor_no FOR KEY SHARE) k
      ), added AS (
        INSERT INTO maintenance_times (monitor_no, occurrence_no, started_at, ended_at)
-       SELECT w.monitor_no, o.no, CASE WHEN o.covered_at IS NULL THEN o.starts_at ELSE greatest(o.starts_at, $1) END,
+       SELECT l.monitor_no, o.no, CASE WHEN o.covered_at IS NULL THEN o.starts_at ELSE greatest(o.starts_at, $1) END,
          o.ends_at
-       FROM wanted w JOIN occurrences o ON o.no = w.occurrence_no
-       WHERE NOT EXISTS (
-         SELECT FROM present p WHERE p.monitor_no = w.monitor_no AND p.occurrence_no = w.occurrence_no)
+       FROM lacking l JOIN kept k ON k.no = l.monitor_no JOIN occurrences o ON o.no = l.occurrence_no
        ON CONFLICT DO NOTHING RETURNING monitor_no, occurrence_no, ended_at
      ), unwanted AS MATERIALIZED (
        SELECT p.* FROM present p WHERE NOT EXISTS (
@@ -210,11 +225,10 @@ async function cover(
        INSERT INTO current_times (monitor_no, occurrence_no)
        SELECT monitor_no, occurrence_no FROM added WHERE ended_at > $1::bigint - ${KEPT_MS} ON CONFLICT DO NOTHING
      )
-     SELECT (SELECT count(*) FROM added) AS added, (SELECT count(*) FROM ended) AS ended,
-       (SELECT count(*) FROM occurrences) AS occurrences, (SELECT max(no) FROM occurrences) AS "lastNo"`,
-    values,
+     SELECT (SELECT count(*) FROM added) AS added, (SELECT count(*) FROM ended) AS ended`,
+    [values[0], nos],
   );
-  return counted ?? { added: 0, ended: 0, occurrences: 0, lastNo: null };
+  return { added: 0, ended: 0, ...counted, occurrences: nos.length, lastNo: nos.at(-1) ?? null };
 }
 
 /** Occurrences that are announced in one statement. */
@@ -252,7 +266,7 @@ const NAMED = 100;
 
 /**
  * The monitors that a window would cover, the first 100 by name. With how many alerts to chats of theirs were made
- * within the given spans (Unix milliseconds), which are in order, since a moment.
+ * within the given spans (Unix milliseconds), which are in order and equally long, since a moment.
  */
 export async function previewMonitors(
   database: Database,
@@ -274,8 +288,7 @@ export async function previewMonitors(
     `SELECT count(*) FROM monitors m JOIN deliveries d ON d.monitor_id = m.id AND d.created_at >= $7
      JOIN channels c ON c.id = d.channel_id AND c.type <> 'webhook'
      WHERE ${covered} AND d.event IN ('monitor.down', 'monitor.degraded')
-       AND EXISTS (SELECT FROM unnest($5::bigint[], $6::bigint[]) AS s (starts_at, ends_at)
-         WHERE d.created_at >= s.starts_at AND d.created_at < s.ends_at)`,
+       AND d.created_at < ($6::bigint[])[width_bucket(d.created_at, $5::bigint[])]`,
     [...bind, window.spans.map(({ startMs }) => startMs), window.spans.map(({ endMs }) => endMs), window.sinceMs],
   );
   return {

@@ -87,15 +87,23 @@ const LONGEST_WITH_EXTENSIONS_MS = 31 * DAY_MS;
 /** A delivery that waited, and when it is due now. */
 export type Released = { deliveryId: string; channelId: string; attempt: number; dueAtMs: number };
 
-/** Gives the occurrences in progress another end, their monitors too; returns the alerts that waited. */
+/**
+ * Ends the occurrences of a window that are in progress, or extends the last of them; with their monitors. Returns the
+ * alerts that waited.
+ */
 export async function endOccurrences(
   run: Run,
   { windowId, endsAtMs, nowMs }: { windowId: string; endsAtMs: number; nowMs: number },
 ): Promise<Released[]> {
+  // First alone: what is added to them until then is seen by the next statement only.
+  const current = await run<{ no: number }>(
+    `SELECT no FROM maintenance_occurrences
+     WHERE window_id = $1 AND starts_at <= $2 AND ends_at > $2 AND NOT is_skipped ORDER BY ends_at, no FOR UPDATE`,
+    [windowId, nowMs],
+  );
   const moved = await run<{ no: number; settleSeconds: number }>(
     `WITH before AS (
-       SELECT no, ends_at FROM maintenance_occurrences
-       WHERE window_id = $1 AND starts_at <= $3 AND ends_at > $3 AND NOT is_skipped FOR UPDATE),
+       SELECT no, ends_at FROM maintenance_occurrences WHERE no = ANY($1::bigint[])),
      times AS (
        UPDATE maintenance_times t SET ended_at = greatest(t.started_at, $2::bigint) FROM before b
        WHERE t.occurrence_no = b.no AND (t.ended_at = b.ends_at OR t.ended_at > $2))
@@ -103,7 +111,7 @@ export async function endOccurrences(
        CASE WHEN $2 > b.ends_at THEN int8multirange(int8range(b.ends_at, $2)) ELSE '{}' END
      FROM before b WHERE o.no = b.no
      RETURNING o.no, o.settle_seconds AS "settleSeconds"`,
-    [windowId, endsAtMs, nowMs],
+    [(endsAtMs > nowMs ? current.slice(-1) : current).map(({ no }) => no), endsAtMs],
   );
   await run('UPDATE current_occurrences SET has_ended = $2::bigint <= $3 WHERE occurrence_no = ANY($1::bigint[])', [
     moved.map(({ no }) => no),

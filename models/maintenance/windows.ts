@@ -1,5 +1,6 @@
 import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
 import {
+  MAX_COVERED,
   MAX_KEPT_WINDOWS,
   MAX_OCCURRENCES,
   MAX_WINDOWS,
@@ -108,7 +109,7 @@ function valuesOf(window: WindowSettings): unknown[] {
 }
 
 /** The first moment for which a new window is planned: a rule has no past. */
-function firstMs(window: WindowSettings, nowMs: number): number {
+export function firstMs(window: WindowSettings, nowMs: number): number {
   const startMs = window.startsAt * 1000;
   return isRecurring(window) && startMs < nowMs - JUST_NOW_MS ? nowMs : startMs;
 }
@@ -124,14 +125,16 @@ function requireMonitors({ allMonitors, monitorIds, tags }: WindowSettings): voi
 
 /** Throws `TooManyWindows` where a change has made more than there may be. */
 async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<void> {
-  const [counted] = await run<{ windows: number; open: number; planned: number }>(
+  const [counted] = await run<{ windows: number; open: number; planned: number; covered: number }>(
     `SELECT count(*) AS windows, count(*) FILTER (WHERE w.has_more OR EXISTS (
          SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.ends_at > $2)) AS open,
-       (SELECT count(*) FROM maintenance_occurrences WHERE tenant_id = $1 AND starts_at > $2) AS planned
+       (SELECT count(*) FROM maintenance_occurrences WHERE tenant_id = $1 AND starts_at > $2) AS planned,
+       (SELECT count(*) FROM current_occurrences c JOIN current_times t ON t.occurrence_no = c.occurrence_no
+        WHERE c.tenant_id = $1) AS covered
      FROM maintenance_windows w WHERE w.tenant_id = $1`,
     [tenantId, nowMs],
   );
-  const { windows = 0, open = 0, planned = 0 } = counted ?? {};
+  const { windows = 0, open = 0, planned = 0, covered = 0 } = counted ?? {};
   if (open > MAX_WINDOWS)
     throw new TooManyWindows(
       `an account can have at most ${MAX_WINDOWS} maintenance windows that are not over, and this one has reached ` +
@@ -141,6 +144,11 @@ async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<v
     throw new TooManyWindows(
       `an account keeps at most ${MAX_KEPT_WINDOWS} maintenance windows, those that are over included, and this one ` +
         'has reached the limit: delete some first',
+    );
+  if (covered > MAX_COVERED)
+    throw new TooManyWindows(
+      `the maintenance windows of an account that are in progress, begin soon or ended within the hour can cover ` +
+        `${MAX_COVERED} monitors together, and with this one they would cover more: one window for all of them is enough`,
     );
   if (planned > MAX_OCCURRENCES)
     throw new TooManyWindows(

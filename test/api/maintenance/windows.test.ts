@@ -1,10 +1,12 @@
 import anyTest, { type TestFn } from 'ava';
+import type { Database } from '../../../models/database.ts';
 import { planWindows } from '../../../models/maintenance/windows.ts';
 import { planMaintenance } from '../../../workers/maintenance/plan.ts';
+import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
-withApiServer(test);
+withApiServer(test, { poolSize: 12 });
 
 const WINDOWS = '/v1/maintenance-windows';
 const NOW = () => Math.floor(Date.now() / 1000);
@@ -427,3 +429,82 @@ test('a window that recurred and is over can still be renamed', async (t) => {
   t.is(renamed.status, 200, renamed.text);
   t.like(renamed.json, { name: 'Moved out', status: 'ended' });
 });
+
+test.serial('monitors that are deleted while a window takes them up are left out', async (t) => {
+  const { database } = t.context.api;
+  const account = await t.context.api.account();
+  const [kept, deleted] = [await addMonitor(account), await addMonitor(account)];
+  const client = await database.pool.connect();
+  await client.query('BEGIN');
+  await client.query('DELETE FROM monitors WHERE id = $1', [deleted]);
+  const creating = account.owner('POST', WINDOWS, { name: 'All', all_monitors: true, duration_seconds: 600 });
+  await untilBlocked(database);
+  await client.query('COMMIT');
+  client.release();
+  t.is((await creating).status, 201);
+  t.truthy((await account.owner('GET', `/v1/monitors/${kept}`)).json['maintenance']);
+});
+
+test.serial('a monitor that comes to a window as it is ended does not stay in maintenance', async (t) => {
+  const { database } = t.context.api;
+  const account = await t.context.api.account();
+  await addMonitor(account);
+  const { id } = await addWindow(account, { all_monitors: true, duration_seconds: 30 * 86_400 });
+  const late = await addMonitor(account);
+  // What waits for this has read the window's end, and not written yet.
+  const client = await database.pool.connect();
+  await client.query('BEGIN');
+  await client.query('SELECT FROM monitors WHERE id = $1 FOR UPDATE', [late]);
+  const covering = planMaintenance({ database, now: Date.now });
+  await untilBlocked(database);
+  const ending = account.owner('POST', `${WINDOWS}/${id}/end`);
+  await untilBlocked(database, 2);
+  await client.query('COMMIT');
+  client.release();
+  t.is((await ending).status, 200);
+  await covering;
+  t.is((await account.owner('GET', `/v1/monitors/${late}`)).json['maintenance'], null);
+});
+
+test('of occurrences that overlap only the last one is extended', async (t) => {
+  const { database } = t.context.api;
+  const account = await t.context.api.account();
+  await addMonitor(account);
+  const { id } = await addWindow(account, { all_monitors: true, rrule: 'FREQ=HOURLY', duration_seconds: 3 * 3600 });
+  await database.pool.query(
+    `UPDATE maintenance_occurrences SET starts_at = starts_at - 7200001, ends_at = ends_at - 7200001, retroactive = '{}'
+     WHERE window_id = $1`,
+    [id],
+  );
+  t.is((await account.owner('POST', `${WINDOWS}/${id}/extend`, { duration_seconds: 600 })).status, 200);
+  const { rows } = await database.pool.query<{ late: string }>(
+    `SELECT coalesce((SELECT sum(upper(r) - lower(r)) FROM unnest(retroactive) AS r), 0) AS late
+     FROM maintenance_occurrences WHERE window_id = $1 AND starts_at < $2 ORDER BY starts_at`,
+    [id, Date.now()],
+  );
+  t.deepEqual(
+    rows.map(({ late }) => Number(late)),
+    [0, 0, 600_000],
+  );
+});
+
+test('a preview has the occurrences that its window is made with', async (t) => {
+  const account = await t.context.api.account();
+  await addMonitor(account);
+  const window = { name: 'Daily', all_monitors: true, rrule: 'FREQ=DAILY', duration_seconds: 7200 };
+  const body = { ...window, starts_at: NOW() - 3 * 86_400 - 600 };
+  const preview = await account.owner('POST', `${WINDOWS}/preview`, body);
+  const made = await account.owner('POST', WINDOWS, body);
+  t.is(made.json['status'], 'scheduled');
+  t.like(preview.json['occurrences'][0], made.json['next'] ?? {});
+});
+
+/** Waits until statements of this database wait for locks of others. */
+async function untilBlocked(database: Database, statements = 1): Promise<void> {
+  await until(async () => {
+    const { rowCount } = await database.pool.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return (rowCount ?? 0) >= statements;
+  });
+}

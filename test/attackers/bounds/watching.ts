@@ -378,6 +378,20 @@ const maintenance: Walker = async (t) => {
   await api.database.pool.query('DELETE FROM maintenance_occurrences WHERE tenant_id = $1', [tenantId]);
   const later = { starts_at: Math.floor(Date.now() / 1000) + 86_400 };
   t.deepEqual(await statusesOf(501, () => add(later)), thenRefused(500, 201, 400));
+  // What was created and deleted counts for as long as its alerts may wait, and for a day.
+  await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' });
+  await api.database.pool.query('DELETE FROM maintenance_windows WHERE tenant_id = $1', [tenantId]);
+  await add({});
+  await api.database.pool.query(
+    `INSERT INTO current_times (monitor_no, occurrence_no)
+     SELECT n, occurrence_no FROM current_occurrences, generate_series(-100000, -1) AS n WHERE tenant_id = $1`,
+    [tenantId],
+  );
+  t.regex((await add({})).text, /can cover 100000 monitors together/);
+  await api.database.pool.query('DELETE FROM current_times WHERE monitor_no < 0');
+  const { owner: other } = await api.account();
+  const named = { name: 'x', duration_seconds: 60, monitor_ids: Array.from({ length: 5000 }, (_, no) => `mon_${no}`) };
+  t.deepEqual(await statusesOf(201, () => other('POST', '/v1/maintenance-windows', named)), thenRefused(200, 400, 429));
   const window = { name: 'x', all_monitors: true, duration_seconds: 60, cron: '0 3 * * *' };
   t.deepEqual(
     await statusesOf(61, () => owner('POST', '/v1/maintenance-windows/preview', window)),
