@@ -72,7 +72,7 @@ export async function makeReports(
   return (
     (await withAdvisoryLock(database, 'reports', async () => {
       const made = await Promise.allSettled([makeAll(runtime, tenants, round)]);
-      const inZones = await makeZoneReports(runtime, zonePeriods, round);
+      const inZones = await makeZoneReports(runtime, zonePeriods, { ...round, endMs: now() + ROUND_MS });
       return sumOf(made[0], inZones);
     })) ?? {
       reports: 0,
@@ -136,6 +136,14 @@ function sumOf(first: PromiseSettledResult<Made>, second: Made): Made {
   };
 }
 
+/** Another order in each round: what takes long, or fails late, does not hold up the same others each time. */
+function inAnyOrder<Item>(items: readonly Item[]): Item[] {
+  return items
+    .map((item) => ({ item, place: Math.random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}
+
 type Round = ZoneRound & { ready: readonly ReportWindow[]; newest: ReadonlySet<string> };
 
 async function makeAll(
@@ -146,7 +154,7 @@ async function makeAll(
   const { log, now } = runtime;
   let reports = 0;
   let failure: unknown = null;
-  for (const tenant of tenants) {
+  for (const tenant of inAnyOrder(tenants)) {
     try {
       for (const window of await listMissingReports(runtime.database, tenant, round.ready)) {
         if (now() >= round.endMs || round.signal?.aborted === true) return { reports, isUnfinished: true };
@@ -224,7 +232,7 @@ async function makeZoneReports(
 ): Promise<{ reports: number; isUnfinished: boolean }> {
   let reports = 0;
   const failures: unknown[] = [];
-  for (const one of due.filter(({ window }) => window.endSeconds * 1000 <= readyMs)) {
+  for (const one of inAnyOrder(due.filter(({ window }) => window.endSeconds * 1000 <= readyMs))) {
     if (runtime.now() >= endMs || signal?.aborted === true) return { reports, isUnfinished: true };
     try {
       if (await makeZoneReport(runtime, one)) reports += 1;

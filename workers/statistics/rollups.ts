@@ -21,6 +21,12 @@ const BUDGET_MS = 20_000;
 /** Sources set aside that a run names in the log; the others are counted. */
 const MAX_NAMED = 10;
 
+/**
+ * Shares of it at whose end each part begins nothing new. The last is what one account can fill, by results that come
+ * late; what the others leave is its own.
+ */
+const ENDS = { hours: 0.6, packing: 0.8, late: 1 } as const;
+
 type Round = { runtime: Runtime; mayGoOn: () => boolean };
 
 /** Hours made, and hours that results came late for made again. */
@@ -38,15 +44,18 @@ export async function rollUp(
   const { database, now, log, metrics } = runtime;
   const run = runOn(database.pool);
   if ((await rolledUntilMs(run)) === 0) await beginRollups(run, (await findOldestDay(run)) ?? now());
-  const untilMs = performance.now() + budgetMs;
-  const round: Round = { runtime, mayGoOn: () => performance.now() < untilMs && signal?.aborted !== true };
-  const [restored, late, hours, packed] = [
+  const beganMs = performance.now();
+  const until = (share: number): Round => ({
+    runtime,
+    mayGoOn: () => performance.now() < beganMs + share * budgetMs && signal?.aborted !== true,
+  });
+  const [restored, hours, packed, late] = [
     await tryTo(() => restoreRecentResults(database).then(() => 0)),
-    await tryTo(() => remakeHours(round)),
-    await tryTo(() => makeHours(round)),
-    await tryTo(() => packHours(round)),
+    await tryTo(() => makeHours(until(ENDS.hours))),
+    await tryTo(() => packHours(until(ENDS.packing))),
+    await tryTo(() => remakeHours(until(ENDS.late))),
   ];
-  const failures = [restored, late, hours, packed].flatMap(({ failure }) => failure ?? []);
+  const failures = [restored, hours, packed, late].flatMap(({ failure }) => failure ?? []);
   const lagMs = now() - ((await unrolledSinceMs(run)) ?? now());
   metrics.hoursRolled({ hours: hours.made, lagMs });
   metrics.rollupsSetAside(await countSetAside(run));

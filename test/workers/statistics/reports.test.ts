@@ -11,6 +11,7 @@ import { listReports } from '../../../models/statistics/reports.ts';
 import { makeReport, makeReports } from '../../../workers/statistics/reports.ts';
 import { sweep } from '../../../workers/system/sweep.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
+import { until } from '../../helpers/until.ts';
 
 const DAY_MS = 86_400_000;
 /** A Monday that is the first of a month as well. */
@@ -350,6 +351,39 @@ test('a queue that is away costs no report and no delivery', async (t) => {
   await recordSweep(runtime, MONDAY_MS + 40_000);
   t.is((await makeReports({ ...runtime, now: () => MONDAY_MS + 40_000 })).reports, 2);
   t.is((await listDeliveriesTo(runtime)).length, 2);
+});
+
+test('an account whose report fails late each time holds up the reports of no other', async (t) => {
+  const { runtime, rolledUntil, made } = await openOffice(t, { days: 2 });
+  const { pool } = runtime.database;
+  const later = runtime.newId('ten');
+  await pool.query(
+    `INSERT INTO tenants (id, name, plan, created_at) SELECT $1, 'Later', plan, created_at + 1 FROM tenants
+     WHERE id = $2`,
+    [later, runtime.tenantId],
+  );
+  await runtime.addMonitor([], { name: 'Later' });
+  await pool.query(
+    `UPDATE monitors SET created_at = (SELECT min(created_at) FROM monitors),
+       tenant_id = CASE name WHEN 'Later' THEN $1 ELSE tenant_id END`,
+    [later],
+  );
+  await pool.query(
+    `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF NEW.tenant_id = '${runtime.tenantId}' THEN RAISE 'refused'; END IF; RETURN NEW; END $$`,
+  );
+  await pool.query('CREATE TRIGGER fail BEFORE INSERT ON reports FOR EACH ROW EXECUTE FUNCTION fail()');
+  await rolledUntil(MONDAY_MS + 3_600_000);
+  // A failure takes half a minute, and a round begins nothing after less.
+  let nowMs = MONDAY_MS + 40_000;
+  const log = Object.assign(Object.create(runtime.log), { error: () => (nowMs += 30_000) }) as typeof runtime.log;
+  await until(async () => {
+    await recordSweep(runtime, nowMs);
+    await makeReports({ ...runtime, log, now: () => nowMs }).catch(() => undefined);
+    nowMs += 300_000;
+    return (await made(later)).length > 0;
+  });
+  t.deepEqual(await made(), []);
 });
 
 test('a process that stops begins no other report, and the next one goes on', async (t) => {
