@@ -60,28 +60,31 @@ export function readPage(request: WrittenRequest & { query: PageQuery }): PageRe
 
 /**
  * Cuts a list to one page; it was read with one entry more than the page holds. Where that entry exists, `Link` names
- * the next page. `limit` null = the whole list, which has no next page.
+ * the next page. `limit` null = the whole list, which has no next page, unless reading it was cut short (`isCut`).
  */
 export function cutPage<Entry>(
   entries: readonly Entry[],
-  { limit, positionOf }: { limit: number | null; positionOf: (entry: Entry) => Position },
+  {
+    limit,
+    isCut = false,
+    positionOf,
+  }: { limit: number | null; isCut?: boolean; positionOf: (entry: Entry) => Position },
   answer: { request: WrittenRequest; response: Response; publicUrl: string },
 ): readonly Entry[] {
-  if (limit === null || entries.length <= limit) return entries;
-  const page = entries.slice(0, limit);
+  if (!isCut && (limit === null || entries.length <= limit)) return entries;
+  const page = limit === null ? entries : entries.slice(0, limit);
   const last = page.at(-1);
   if (last !== undefined)
-    answer.response.setHeader('Link', `<${nextUrl(answer, limit, positionOf(last))}>; rel="next"`);
+    answer.response.setHeader('Link', `<${nextUrl(answer, { limit, position: positionOf(last) })}>; rel="next"`);
   return page;
 }
 
 function nextUrl(
   { request, publicUrl }: { request: WrittenRequest; response: Response; publicUrl: string },
-  limit: number,
-  position: Position,
+  { limit, position }: { limit: number | null; position: Position },
 ): string {
   const url = new URL(request.originalUrl, 'http://unused');
-  url.searchParams.set('limit', String(limit));
+  if (limit !== null) url.searchParams.set('limit', String(limit));
   url.searchParams.set('cursor', encodeCursor(position));
   return `${publicUrl}${url.pathname}${url.search}`;
 }

@@ -18,7 +18,7 @@ export function listReportsHandler({ database, config }: Parts<'database' | 'con
   return async (request, response) => {
     const { limit, after } = readPage(request);
     const { period } = request.query;
-    const reports = await listReports(database, {
+    const { reports, isCut } = await listReports(database, {
       tenantId: callerOf(response).tenantId,
       ...(period && { period }),
       ...(after && { before: { createdAt: after.at, id: after.id } }),
@@ -26,7 +26,7 @@ export function listReportsHandler({ database, config }: Parts<'database' | 'con
     });
     const page = cutPage(
       reports,
-      { limit, positionOf: byCreation },
+      { limit, isCut, positionOf: byCreation },
       { request, response, publicUrl: config.publicUrl },
     );
     response.json({ reports: page.map(presentReport) });

@@ -26,6 +26,9 @@ const HOUR = 3600;
 const MAX_DAYS = 400;
 const MAX_POINTS = 1500;
 
+/** Single results that a window is counted from: shorter steps than an hour need them. */
+const MAX_RESULTS = 200_000;
+
 /** `auto`: the greatest length of a window for each step, in seconds; longer windows have the longest step. */
 const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
   { resolution: 'minute', upTo: 3 * HOUR },
@@ -55,19 +58,24 @@ export function readWindow(
 
 /**
  * Reads the requested window of statistics, or throws a 400 that names what is wrong. It ends now at the latest;
- * `resultDays` is how long single results are kept.
+ * `resultDays` is how long single results are kept, `results` how many there are of the monitor.
  */
 export function readStatsWindow(
   requested: RequestedWindow,
-  { nowMs, resultDays }: { nowMs: number; resultDays: number },
+  { nowMs, resultDays, results }: { nowMs: number; resultDays: number; results: { since: number; perSecond: number } },
 ): CountedWindow {
   const now = Math.floor(nowMs / 1000);
   const { from, to } = readWindow(requested, { nowMs, defaultSeconds: DAY_SECONDS });
   const keptFrom = now - resultDays * DAY_SECONDS;
+  const isTooMany = (to - Math.max(from, results.since)) * results.perSecond > MAX_RESULTS;
   const resolution =
     requested.resolution === undefined || requested.resolution === 'auto'
-      ? suitable({ from, to }, keptFrom)
+      ? suitable({ from, to }, isTooMany ? Infinity : keptFrom)
       : requested.resolution;
+  if (isTooMany && STEP_MS[resolution] < STEP_MS.hour)
+    throw badRequest(
+      `resolution must be hour or coarser for this window, got ${resolution}: it has more than ${MAX_RESULTS} results`,
+    );
   if (from < keptFrom && STEP_MS[resolution] < STEP_MS.hour) {
     throw badRequest(
       `resolution must be hour or day when from is before ${keptFrom}, got ${resolution}: raw results are ` +

@@ -44,6 +44,9 @@ type Counted = Pick<Tally, 'up' | 'degraded' | 'down' | 'none' | 'latency'>;
 
 const DEFAULT_DAYS = 90;
 
+/** Changes that a window is measured by; of more the newest. A check each minute that always changes needs 200 days. */
+const MAX_CHANGES = 300_000;
+
 /** `GET /monitors/{id}/stats` */
 export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getMonitorStats'> {
   return async (request, response) => {
@@ -67,6 +70,7 @@ export function getMonitorStatsHandler({ database, now }: Parts<'database' | 'no
     const { countedFrom, countedTo, ...window } = readStatsWindow(requested, {
       nowMs,
       resultDays: PLAN_LIMITS[caller.plan].resultDays,
+      results: { since: monitor.createdAt, perSecond: monitor.sources / monitor.intervalSeconds },
     });
     const span = { fromMs: window.from * 1000, toMs: window.to * 1000, nowMs };
     // Burn rates look back a day from the window's end, also of a shorter one; without a target there are none.
@@ -176,7 +180,7 @@ async function readHistory(
   span: { fromMs: number; toMs: number; nowMs: number },
 ): Promise<History> {
   const [histories, gaps, maintenance] = await Promise.all([
-    readStateHistories(database, { ...span, monitorIds: [monitor.id] }),
+    readStateHistories(database, { ...span, monitorIds: [monitor.id], most: MAX_CHANGES }),
     listServiceGaps(runOn(database.pool), span),
     readMaintenanceTimes(database, { ...span, monitorNos: [monitor.no] }),
   ]);

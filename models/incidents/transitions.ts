@@ -195,6 +195,21 @@ type HistoriesRead = {
   most?: number;
 };
 
+/** How many changes monitors have in a window `[fromMs, toMs)` (Unix milliseconds), counted up to `most` of each. */
+export async function countChanges(
+  database: Pick<Database, 'pool'>,
+  { monitorIds, fromMs, toMs, most }: Required<HistoriesRead>,
+): Promise<number[]> {
+  const rows = await runOn(database.pool)<{ count: number }>(
+    `SELECT t.count FROM unnest($1::text[]) WITH ORDINALITY AS m (id, place), LATERAL (
+       SELECT count(*) FROM (
+         SELECT FROM transitions WHERE monitor_id = m.id AND at >= $2 AND at < $3 LIMIT $4) AS one) t
+     ORDER BY m.place`,
+    [monitorIds, fromMs, toMs, most],
+  );
+  return rows.map(({ count }) => count);
+}
+
 /**
  * The changes of state that a window `[fromMs, toMs)` (Unix milliseconds) is measured by, in order. Of each monitor the
  * last one before the window and all in it, or the newest `most` where there are more; an empty list where there is
@@ -232,9 +247,12 @@ export async function readStateHistories(
   return histories;
 }
 
+/** The most incidents that are read of one monitor. */
+const MAX_SPANS = 100_000;
+
 /**
- * When a monitor's incidents began and ended, of those that touch `[fromMs, toMs)`, in Unix milliseconds; `endMs` is
- * null of one that is open.
+ * When a monitor's incidents began and ended, of the newest 100,000 that touch `[fromMs, toMs)`, in Unix milliseconds;
+ * `endMs` is null of one that is open.
  */
 export async function listIncidentSpans(
   database: Pick<Database, 'pool'>,
@@ -245,7 +263,7 @@ export async function listIncidentSpans(
       name: 'list-incident-spans',
       text: `SELECT started_at AS "startMs", resolved_at AS "endMs" FROM incidents
              WHERE monitor_id = $1 AND started_at < $3 AND (resolved_at IS NULL OR resolved_at >= $2)
-               ORDER BY started_at`,
+               ORDER BY started_at DESC LIMIT ${MAX_SPANS}`,
     },
     [monitorId, fromMs, toMs],
   );

@@ -98,7 +98,10 @@ export async function findWholeMonitor(
 }
 
 /** What statistics need to know of a monitor; `createdAt` is in Unix seconds. */
-export type MeasuredMonitor = Pick<Monitor, 'no' | 'id' | 'type' | 'slaTarget' | 'sla' | 'createdAt'>;
+export type MeasuredMonitor = Pick<
+  Monitor,
+  'no' | 'id' | 'type' | 'slaTarget' | 'sla' | 'createdAt' | 'intervalSeconds'
+> & { sources: number };
 
 /** One monitor of a tenant, as far as statistics need it; null when the tenant has no such monitor. */
 export async function findMeasuredMonitor(
@@ -109,8 +112,10 @@ export async function findMeasuredMonitor(
     {
       name: 'find-measured-monitor',
       text:
-        'SELECT no, id, type, sla_target AS "slaTarget", sla, created_at AS "createdAt" FROM monitors ' +
-        'WHERE id = $1 AND tenant_id = $2',
+        'SELECT no, id, type, sla_target AS "slaTarget", sla, created_at AS "createdAt", ' +
+        'interval_seconds AS "intervalSeconds", ' +
+        '(SELECT count(*) FROM monitor_sources s WHERE s.monitor_no = monitors.no) AS sources ' +
+        'FROM monitors WHERE id = $1 AND tenant_id = $2',
     },
     [id, tenantId],
   );

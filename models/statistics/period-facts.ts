@@ -14,14 +14,16 @@ import type { ServiceSla } from '../../core/statistics/service-hours.ts';
 import { ServiceCalendar, measureService, type CountedHours } from '../../core/statistics/service-sla.ts';
 import type { StateSeconds } from '../../core/statistics/sla.ts';
 import type { Database } from '../database.ts';
-import { readStateHistories } from '../incidents/transitions.ts';
+import { countChanges, readStateHistories } from '../incidents/transitions.ts';
 import { excludedTimes, readMaintenanceTimes } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 import { listOverloadGaps, listServiceGaps } from './service-gaps.ts';
 import { sumTallies, type Tally } from './statistics.ts';
 
-/** Monitors whose facts are held at a time. */
+/** Monitors whose facts are held at a time, and the most changes of all of them and of one: of more the newest. */
 const REPORTED_AT_ONCE = 200;
+const REPORTED_CHANGES = 500_000;
+const REPORTED_OF_ONE = 100_000;
 
 type ReportedMonitor = {
   no: number;
@@ -48,7 +50,8 @@ export async function composeReport(
   let after: ReportedMonitor | undefined;
   do {
     const monitors = await listMonitors(run, { tenantId, beforeSeconds: window.endSeconds, after });
-    reports.push(...(await reportChunk(database, { monitors, ...period, nowMs })));
+    for (const chunk of await cutByChanges(database, monitors, window))
+      reports.push(...(await reportChunk(database, { monitors: chunk, ...period, nowMs })));
     after = monitors.length === REPORTED_AT_ONCE ? monitors.at(-1) : undefined;
   } while (after !== undefined);
   const overload = await listOverloadGaps(run, { tenantId, ...edgesOf(window), nowMs });
@@ -61,13 +64,34 @@ export async function composeReport(
       );
 }
 
+/** Cuts monitors into stretches whose changes in a window are held at a time. */
+async function cutByChanges(
+  database: Database,
+  monitors: readonly ReportedMonitor[],
+  window: ReportWindow,
+): Promise<ReportedMonitor[][]> {
+  const monitorIds = monitors.map(({ id }) => id);
+  const counts = await countChanges(database, { monitorIds, ...edgesOf(window), most: REPORTED_OF_ONE });
+  const chunks: ReportedMonitor[][] = [];
+  let held = Infinity;
+  for (const [index, monitor] of monitors.entries()) {
+    held += counts[index] ?? 0;
+    if (held > REPORTED_CHANGES) {
+      chunks.push([]);
+      held = counts[index] ?? 0;
+    }
+    chunks.at(-1)?.push(monitor);
+  }
+  return chunks;
+}
+
 type Chunk = Reported & { monitors: readonly ReportedMonitor[]; nowMs: number };
 
 async function reportChunk(database: Database, { monitors, nowMs, ...period }: Chunk): Promise<MonitorReport[]> {
   if (monitors.length === 0) return [];
   const { window } = period;
   const monitorIds = monitors.map(({ id }) => id);
-  const histories = await readStateHistories(database, { monitorIds, ...edgesOf(window) });
+  const histories = await readStateHistories(database, { monitorIds, ...edgesOf(window), most: REPORTED_OF_ONE });
   const incidents = Map.groupBy(
     await listIncidents(runOn(database.pool), monitorIds, window),
     (incident) => incident.monitor_id,

@@ -21,13 +21,22 @@ export type FullReport = Report & { details: ReportDetails | null };
 const COLUMNS = `id, period, period_start AS "periodStart", period_end AS "periodEnd", created_at AS "createdAt",
   content`;
 
-/** A tenant's reports, newest first; `before` is the last one of the page before. */
+/** The most that is read at a time, in bytes as PostgreSQL compresses them: some 6 MB of JSON. */
+const PAGE_BYTES = 1024 * 1024;
+
+/**
+ * A tenant's reports, newest first; `before` is the last one of the page before. At most a megabyte as they are stored,
+ * at least one: `isCut` where that leaves some out within `limit`.
+ */
 export async function listReports(
   database: Database,
   query: { tenantId: string; period?: ReportPeriod; before?: { createdAt: number; id: string }; limit?: number },
-): Promise<Report[]> {
-  return await runOn(database.pool)<Report>(
-    `SELECT ${COLUMNS} FROM reports
+): Promise<{ reports: Report[]; isCut: boolean }> {
+  const run = runOn(database.pool);
+  const found = await run<{ id: string; bytesBefore: number }>(
+    `SELECT id, (sum(pg_column_size(content)) OVER (ORDER BY created_at DESC, id DESC)
+       - pg_column_size(content))::bigint AS "bytesBefore"
+     FROM reports
      WHERE tenant_id = $1 AND ($2::bigint IS NULL OR (created_at, id) < ($2, $3::text)) AND ($5::text IS NULL
        OR period = $5)
      ORDER BY created_at DESC, id DESC LIMIT $4`,
@@ -39,6 +48,12 @@ export async function listReports(
       query.period ?? null,
     ],
   );
+  const page = found.filter(({ bytesBefore }) => bytesBefore < PAGE_BYTES).map(({ id }) => id);
+  const reports = await run<Report>(
+    `SELECT ${COLUMNS} FROM reports WHERE tenant_id = $1 AND id = ANY($2::text[]) ORDER BY created_at DESC, id DESC`,
+    [query.tenantId, page],
+  );
+  return { reports, isCut: page.length < found.length };
 }
 
 /** One report of a tenant in full; null when it has none of that id. */

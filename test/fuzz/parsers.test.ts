@@ -502,7 +502,7 @@ test('any window of statistics is cut into at most 1,500 steps or refused with a
             ...(to !== undefined && { to }),
             ...(resolution !== undefined && { resolution }),
           },
-          { nowMs: 1_700_000_000_000, resultDays: 90 },
+          { nowMs: 1_700_000_000_000, resultDays: 90, results: { since: 0, perSecond: 0.1 } },
         );
       } catch (error) {
         return error;

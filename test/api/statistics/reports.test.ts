@@ -186,6 +186,30 @@ for (const [path, error] of REFUSED) {
   });
 }
 
+test('large reports come in pages also where no limit is asked for', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const windows = Array.from({ length: 7 }, (_, week) => periodAround('week', WEEK.startSeconds + week * 7 * 86_400));
+  for (const window of windows) await storeReport(api, account, window);
+  // A name of random letters, which do not get smaller.
+  await api.database.pool.query(
+    `UPDATE reports SET content = jsonb_set(content::jsonb, '{monitors,0,name}',
+       (SELECT to_jsonb(string_agg(md5(id || n), '')) FROM generate_series(1, 16000) n)) WHERE tenant_id = $1`,
+    [account.tenantId],
+  );
+  const pages: number[][] = [];
+  for (let path = '/v1/reports'; path !== '';) {
+    const page: Awaited<ReturnType<typeof account.owner>> = await account.owner('GET', path);
+    pages.push((page.json['reports'] as { period_start: number }[]).map(({ period_start: start }) => start));
+    path = /<(.*)>/.exec(page.headers.get('link') ?? '')?.[1]?.slice(api.url.length) ?? '';
+  }
+  t.deepEqual(
+    pages.flat().toSorted(),
+    windows.map(({ startSeconds }) => startSeconds),
+  );
+  t.true(pages.length > 1);
+});
+
 test('another account finds no report in any format', async (t) => {
   const { api } = t.context;
   const { id } = await storeReport(api, await api.account(), WEEK);

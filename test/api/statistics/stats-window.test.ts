@@ -11,7 +11,7 @@ import {
 
 const NOW = 1_773_146_096;
 const DAY = 86_400;
-const AT = { nowMs: NOW * 1000 + 789, resultDays: 30 };
+const AT = { nowMs: NOW * 1000 + 789, resultDays: 30, results: { since: 0, perSecond: 1 / 60 } };
 
 function refusalOf(requested: RequestedWindow): string {
   try {
@@ -57,6 +57,21 @@ test('a step that suits the window is taken, and none of single results where th
   t.is(chosen(NOW - 90 * DAY), 'day');
   t.is(chosen(NOW - 400 * DAY), 'day');
   t.is(chosen(NOW - 60 * DAY, NOW - 60 * DAY + 3600), 'hour');
+});
+
+test('of very many single results none are read: the step is an hour', (t) => {
+  const often = { ...AT, results: { since: NOW - 3 * DAY, perSecond: 3 } };
+  t.is(readStatsWindow({}, often).resolution, 'hour');
+  t.is(readStatsWindow({ from: NOW - 66_000 }, often).resolution, 'five_minutes');
+  t.is(readStatsWindow({ from: NOW - 40 * DAY }, often).resolution, 'day');
+  // What was before the monitor has no results.
+  t.is(
+    readStatsWindow({ from: NOW - DAY }, { ...AT, results: { since: NOW - 66_000, perSecond: 3 } }).resolution,
+    'five_minutes',
+  );
+  t.throws(() => readStatsWindow({ resolution: 'five_minutes' }, often), {
+    message: 'resolution must be hour or coarser for this window, got five_minutes: it has more than 200000 results',
+  });
 });
 
 test('a window that cannot be given is refused with what would help', (t) => {

@@ -2,7 +2,12 @@ import test from 'ava';
 import type { Change } from '../../../core/incidents/change.ts';
 import type { MonitorState } from '../../../core/incidents/state.ts';
 import { insertTransitions, listIncidents } from '../../../models/incidents/history.ts';
-import { listIncidentSpans, readStateHistories, recordTransitions } from '../../../models/incidents/transitions.ts';
+import {
+  countChanges,
+  listIncidentSpans,
+  readStateHistories,
+  recordTransitions,
+} from '../../../models/incidents/transitions.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 
@@ -206,10 +211,23 @@ test('incidents that touch a window are found, open ones too', async (t) => {
   await incident('inc_after', 5000, 6000);
   await incident('inc_open', 4000, null);
   t.deepEqual(await listIncidentSpans(database, { monitorId: 'mon_a', fromMs: 3000, toMs: 5000 }), [
-    { startMs: 2000, endMs: 3000 },
     { startMs: 4000, endMs: null },
+    { startMs: 2000, endMs: 3000 },
   ]);
   t.deepEqual(await listIncidentSpans(database, { monitorId: 'mon_b', fromMs: 0, toMs: 9000 }), []);
+});
+
+test('changes are counted for each monitor, up to a number', async (t) => {
+  const runtime = await openTestRuntime(t);
+  await write(runtime, 'mon_a', [
+    [1000, 'up'],
+    [3000, 'down'],
+    [4000, 'up'],
+    [5000, 'down'],
+  ]);
+  const span = { fromMs: 2000, toMs: 5000 };
+  t.deepEqual(await countChanges(runtime.database, { monitorIds: ['mon_b', 'mon_a'], ...span, most: 9 }), [0, 2]);
+  t.deepEqual(await countChanges(runtime.database, { monitorIds: ['mon_a'], ...span, most: 1 }), [1]);
 });
 
 test('of more changes than are asked for come the newest, without what was before the window', async (t) => {

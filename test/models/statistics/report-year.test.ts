@@ -75,7 +75,7 @@ test('every weekly and monthly report of a generated year says what a second-by-
   ]);
   const { reports } = await makeReports({ ...runtime, now: () => NOW_MS });
   t.is(reports, 53 + 13);
-  const made = await listReports(runtime.database, { tenantId: runtime.tenantId });
+  const { reports: made } = await listReports(runtime.database, { tenantId: runtime.tenantId });
   t.is(made.filter(({ period }) => period === 'week').length, 53);
   t.deepEqual(
     made

@@ -76,7 +76,7 @@ async function openOffice(t: ExecutionContext, { days = 400, monitors = 1 } = {}
       return (await makeReports({ ...runtime, now: () => nowMs }, signal && { signal })).reports;
     },
     made: async (tenantId = runtime.tenantId) =>
-      (await listReports(runtime.database, { tenantId })).map(
+      (await listReports(runtime.database, { tenantId })).reports.map(
         ({ period, periodStart }) => `${period} ${dateOf(periodStart)}`,
       ),
   };
@@ -176,14 +176,14 @@ test('three chores at once, each in a process of its own, make every report once
 test('a chore whose lock was lost makes no second report: the first one stays', async (t) => {
   const { runtime, make, made } = await openOffice(t, { days: 2 });
   await make(MONDAY_MS + 40_000);
-  const [first] = await listReports(runtime.database, { tenantId: runtime.tenantId });
+  const [first] = (await listReports(runtime.database, { tenantId: runtime.tenantId })).reports;
   const window = { period: first!.period, startSeconds: first!.periodStart, endSeconds: first!.periodEnd };
   t.deepEqual(await makeReport(runtime, { tenantId: runtime.tenantId, window, nowMs: MONDAY_MS, isNotified: true }), {
     isMade: false,
     deliveries: [],
   });
   t.is((await made()).length, 2);
-  t.is((await listReports(runtime.database, { tenantId: runtime.tenantId }))[0]?.id, first?.id);
+  t.is((await listReports(runtime.database, { tenantId: runtime.tenantId })).reports[0]?.id, first?.id);
 });
 
 test('a report waits for the roll-ups of its period, for six hours', async (t) => {
@@ -222,7 +222,7 @@ test(
     });
     t.is(await make(MONDAY_MS + 40_000), 3);
     t.deepEqual(await made(empty), []);
-    for (const { content } of await listReports(runtime.database, { tenantId: runtime.tenantId }))
+    for (const { content } of (await listReports(runtime.database, { tenantId: runtime.tenantId })).reports)
       t.deepEqual(
         content.monitors.map(({ name }) => name),
         ['Shop 2'],
@@ -240,7 +240,7 @@ test('more monitors than are read at a time are all there, by their creation', a
     [runtime.tenantId],
   );
   await make(MONDAY_MS + 40_000);
-  const [report] = await listReports(runtime.database, { tenantId: runtime.tenantId });
+  const [report] = (await listReports(runtime.database, { tenantId: runtime.tenantId })).reports;
   const ids = report?.content.monitors.map(({ id }) => id) ?? [];
   t.is(new Set(ids).size, 450);
   t.deepEqual(
