@@ -8,7 +8,7 @@ import type { Monitor } from '../../core/monitors/monitor.ts';
 import { requestCheck, scheduleRechecks, type CheckRequest } from '../../models/checks/schedule.ts';
 import { lockDependencies } from '../../models/monitors/dependencies.ts';
 import {
-  DependencyRefusal,
+  ReferenceRefusal,
   deleteMonitor,
   lockMonitor,
   pauseMonitor,
@@ -104,7 +104,7 @@ async function storePatch(
       readMonitorPatch(whole, { current: draftOf(locked), context, keepsOmitted }),
     );
     const change = { settings, secrets, agentIds: agentSources, parents };
-    const stored = await acceptParents(
+    const stored = await acceptReferences(
       updateMonitor({ database, run, author, nowMs, defersRechecks: true }, locked, change),
     );
     await beforeCommit?.(run);
@@ -112,10 +112,10 @@ async function storePatch(
   });
 }
 
-/** Turns a refusal of the monitors that one is to depend on into a 400. */
-export async function acceptParents<T>(stored: Promise<T>): Promise<T> {
+/** Turns a refusal of what a monitor is to refer to into a 400. */
+export async function acceptReferences<T>(stored: Promise<T>): Promise<T> {
   return await stored.catch((error: unknown) => {
-    if (error instanceof DependencyRefusal) throw badRequest(...error.problems.map(({ message }) => message));
+    if (error instanceof ReferenceRefusal) throw badRequest(...error.problems.map(({ message }) => message));
     throw error;
   });
 }

@@ -18,7 +18,7 @@ import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage } from '../pagination.ts';
 import { authorOf, callerOf, idOf } from '../request-context.ts';
 import {
-  acceptParents,
+  acceptReferences,
   announceMonitor,
   patchMonitor,
   removeMonitor,
@@ -90,7 +90,7 @@ export function createMonitorHandler(
     });
     const { settings, agentSources, parents, secrets } = accept(readMonitorCreate(request.body, context));
     const { monitors } = PLAN_LIMITS[caller.plan];
-    const stored = await acceptParents(
+    const stored = await acceptReferences(
       createMonitor(
         database,
         {

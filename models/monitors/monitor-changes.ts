@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { compareFields, type Author, type Compared } from '../../core/accounts/audit-entry.ts';
 import { isScheduled, noScheduleChange, type ScheduleChange } from '../../core/checks/slots.ts';
 import type { Parent } from '../../core/monitors/dependencies.ts';
-import type { Problem } from '../../core/monitors/input/checks.ts';
+import { addProblem, type Problem } from '../../core/monitors/input/checks.ts';
 import {
   isAgentChecked,
   type Monitor,
@@ -64,8 +64,8 @@ export type MonitorChange = {
 /** A stored monitor, and what the queue must learn of its schedule. */
 export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
 
-/** Thrown where a monitor cannot depend on the monitors that it is to: that undoes the change. */
-export class DependencyRefusal extends Error {
+/** Thrown where a monitor cannot have what it is to refer to: that undoes the change. */
+export class ReferenceRefusal extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
@@ -76,7 +76,7 @@ export class DependencyRefusal extends Error {
 
 /**
  * Stores a monitor with its sources in one transaction. `limit` is the plan's count (null = none); at the limit nothing
- * is stored and null is returned, however many requests come at once. Throws `DependencyRefusal`.
+ * is stored and null is returned, however many requests come at once. Throws `ReferenceRefusal`.
  */
 export async function createMonitor(
   database: Database,
@@ -91,6 +91,7 @@ export async function createMonitor(
       await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
       if ((await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit) return null;
     }
+    await requireThere(run, { agentIds, vendorIds: settings.checkSpec.dependencies ?? [] });
     const now = Math.floor(nowMs / 1000);
     const record = await database.records.monitors.create(
       {
@@ -119,6 +120,34 @@ export async function createMonitor(
   });
 }
 
+/**
+ * Keeps what a change names from being deleted before it is stored; throws `ReferenceRefusal` for what is gone already.
+ */
+async function requireThere(
+  run: Run,
+  { agentIds, vendorIds }: { agentIds: readonly string[]; vendorIds: readonly string[] },
+): Promise<void> {
+  const problems: Problem[] = [];
+  for (const { field, table, ids } of [
+    { field: 'agent_sources', table: 'agents', ids: agentIds },
+    { field: 'dependencies', table: 'monitors', ids: vendorIds },
+  ]) {
+    if (ids.length === 0) continue;
+    const found = await run<{ id: string }>(
+      `SELECT id FROM ${table} WHERE id = ANY($1::text[]) ORDER BY no FOR KEY SHARE`,
+      [ids],
+    );
+    const there = new Set(found.map(({ id }) => id));
+    const gone = ids.filter((id) => !there.has(id));
+    if (gone.length > 0)
+      addProblem(problems, field, {
+        expected: 'ids of what is still there',
+        got: `deleted ${gone.slice(0, 5).join(', ')}`,
+      });
+  }
+  if (problems.length > 0) throw new ReferenceRefusal(problems);
+}
+
 /** Where a monitor is changed, and by whom; `defersRechecks` as in `ChangeKey`. */
 type UpdateParts = { database: Database; run: Run; nowMs: number; defersRechecks?: boolean } & Authored;
 
@@ -133,7 +162,7 @@ export async function lockMonitor(database: Database, run: Run, key: MonitorKey)
 
 /**
  * Stores what a locked monitor becomes, in the transaction that locked it: settings, sources, slots and audit entry
- * (D-07). A change of what is measured clears the sources' streaks (D-43). Throws `DependencyRefusal`.
+ * (D-07). A change of what is measured clears the sources' streaks (D-43). Throws `ReferenceRefusal`.
  */
 export async function updateMonitor(
   { database, run, author, nowMs, defersRechecks }: UpdateParts,
@@ -142,6 +171,11 @@ export async function updateMonitor(
 ): Promise<StoredMonitor> {
   const { row, monitor: current, secrets, agentIds } = locked;
   const { parents = locked.parents } = change;
+  const vendorIds = current.checkSpec.dependencies ?? [];
+  await requireThere(run, {
+    agentIds: change.agentIds.filter((id) => !agentIds.includes(id)),
+    vendorIds: (change.settings.checkSpec.dependencies ?? []).filter((id) => !vendorIds.includes(id)),
+  });
   const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
   const changed = await writeChanges(run, row, {
     ...change.settings,
@@ -194,7 +228,7 @@ export async function resumeMonitor(database: Database, key: ChangeKey): Promise
  */
 export async function deleteMonitor(database: Database, key: ChangeKey): Promise<ScheduleChange | null> {
   await forgetVendor(database, key);
-  return await inTransaction(database, async (run) => {
+  const deleted = await inTransaction(database, async (run) => {
     const locked = await lockRow(run, key);
     if (locked === null) return null;
     const { row } = locked;
@@ -219,12 +253,15 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
       await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
     await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
     await key.beforeCommit?.(run);
-    return schedule;
+    return { schedule, isVendor: row.type === 'vendor' };
   });
+  // A change that named it meanwhile has been stored before it went.
+  if (deleted?.isVendor === true) await forgetVendor(database, key);
+  return deleted?.schedule ?? null;
 }
 
 /**
- * Removes a vendor that is about to be deleted from the dependencies of other monitors. In a transaction of its own:
+ * Removes a vendor that is about to be deleted, or is, from the dependencies of other monitors. In a transaction of its own:
  * dependents and vendor in one transaction would lock monitors in a different order than the evaluator.
  */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
@@ -235,7 +272,7 @@ async function forgetVendor(database: Database, { tenantId, id }: { tenantId: st
          ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
        WHERE no IN (
          SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
-           AND EXISTS (SELECT FROM monitors WHERE id = $2 AND tenant_id = $1 AND type = 'vendor')
+           AND NOT EXISTS (SELECT FROM monitors WHERE id = $2 AND type <> 'vendor')
          ORDER BY no FOR NO KEY UPDATE)`,
       [tenantId, id],
     ),
@@ -283,7 +320,7 @@ async function storeParents(
   { monitor, parents }: { monitor: Monitor; parents: readonly Parent[] },
 ): Promise<void> {
   const problems = await replaceParents(run, { tenantId: monitor.tenantId, monitor, parents });
-  if (problems.length > 0) throw new DependencyRefusal(problems);
+  if (problems.length > 0) throw new ReferenceRefusal(problems);
 }
 
 async function auditMonitor(

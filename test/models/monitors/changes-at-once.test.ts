@@ -1,6 +1,13 @@
 import test from 'ava';
+import type { Database } from '../../../models/database.ts';
+import {
+  ReferenceRefusal,
+  deleteMonitor,
+  lockMonitor,
+  updateMonitor,
+} from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
-import { runOn } from '../../../models/sql.ts';
+import { inTransaction, runOn } from '../../../models/sql.ts';
 import { changeMonitor, openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -20,16 +27,71 @@ test('who changes a monitor while another change gives it other sources sees tho
     t.deepEqual(agentIds, [other.id]);
     return { settings: { ...monitor, intervalSeconds: 120 }, secrets, agentIds };
   });
-  const countWaiting = async () =>
-    (
-      await runOn(database.pool)<{ count: number }>(
-        `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-    )[0]?.count ?? 0;
-  await until(async () => (await countWaiting()) > 0);
+  await untilBlocked(database);
   goOn.resolve();
   await Promise.all([first, second]);
   const found = await findMonitor(database, key);
   t.deepEqual(found?.agentIds, [other.id]);
   t.is(found?.monitor.intervalSeconds, 120);
 });
+
+test('what a change names is kept until it is stored, and refused where it went before', async (t) => {
+  const { database, tenantId, addAgent, addMonitor, now } = await openTestRuntime(t);
+  const [old, other, gone] = [await addAgent('hanoi'), await addAgent('lima'), await addAgent('oslo')];
+  const [{ id }, vendor] = [await addMonitor([old]), await addMonitor([], { type: 'vendor', target: 'github' })];
+  const key = { tenantId, id, nowMs: now() };
+  const run = runOn(database.pool);
+  await run('DELETE FROM agents WHERE id = $1', [gone.id]);
+  await t.throwsAsync(
+    changeMonitor(database, key, ({ monitor, secrets }) => ({ settings: monitor, secrets, agentIds: [gone.id] })),
+    {
+      instanceOf: ReferenceRefusal,
+      message: `agent_sources must be ids of what is still there, got deleted ${gone.id}`,
+    },
+  );
+
+  const [isLocked, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const change = changeMonitor(database, key, async ({ monitor, secrets }) => {
+    isLocked.resolve();
+    await goOn.promise;
+    const checkSpec = { ...monitor.checkSpec, dependencies: [vendor.id] };
+    return { settings: { ...monitor, checkSpec }, secrets, agentIds: [other.id] };
+  });
+  await isLocked.promise;
+  await deleteMonitor(database, { ...key, id: vendor.id, author: null });
+  goOn.resolve();
+  await t.throwsAsync(change, { instanceOf: ReferenceRefusal, message: /^dependencies must be ids of what is still/ });
+  t.deepEqual((await findMonitor(database, key))?.agentIds, [old.id]);
+});
+
+test('a vendor that is deleted as a change names it is forgotten again', async (t) => {
+  const { database, tenantId, addAgent, addMonitor, now } = await openTestRuntime(t);
+  const [{ id }, vendor] = [
+    await addMonitor([await addAgent('hanoi')]),
+    await addMonitor([], { type: 'vendor', target: 'github' }),
+  ];
+  const key = { tenantId, id, nowMs: now() };
+  const stored = Promise.withResolvers<void>();
+  const deletion = stored.promise.then(() => deleteMonitor(database, { ...key, id: vendor.id, author: null }));
+  await inTransaction(database, async (run) => {
+    const locked = await lockMonitor(database, run, key);
+    if (locked === null) throw new Error('The monitor is gone');
+    const checkSpec = { ...locked.monitor.checkSpec, dependencies: [vendor.id] };
+    const change = { settings: { ...locked.monitor, checkSpec }, secrets: locked.secrets, agentIds: locked.agentIds };
+    await updateMonitor({ database, run, author: null, nowMs: now() }, locked, change);
+    stored.resolve();
+    await untilBlocked(database);
+  });
+  await deletion;
+  t.is((await findMonitor(database, key))?.monitor.checkSpec.dependencies, undefined);
+});
+
+/** Waits until a statement of this database waits for a lock of another. */
+async function untilBlocked(database: Pick<Database, 'pool'>): Promise<void> {
+  await until(async () => {
+    const waiting = await runOn(database.pool)(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return waiting.length > 0;
+  });
+}
