@@ -244,8 +244,8 @@ function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'duratio
   if (status >= 200 && status < 300) return { ...NOTHING_MORE, outcome: 'delivered', error: null };
   const error = `Slack responded with ${status}`;
   if (status === 429) {
-    const askedMs = readRetryAfter(answer, Date.now());
-    const retryAfterMs = askedMs === null ? null : Math.min(askedMs, MAX_RETRY_AFTER_MS);
+    const requestedMs = readRetryAfter(answer, Date.now());
+    const retryAfterMs = requestedMs === null ? null : Math.min(requestedMs, MAX_RETRY_AFTER_MS);
     return { ...NOTHING_MORE, outcome: 'retry', error, retryAfterMs };
   }
   if (status >= 500) return { ...NOTHING_MORE, outcome: 'retry', error };
