@@ -217,7 +217,8 @@ test('a token revoked later stops all checks at once; the agent asks on, and res
   t.false((await readdir(fixture.folder)).includes('work.json'));
   await until(() => Date.now() / 1000 > Number(logTimeOf(program, 'token.refused')) + 3, PATIENT);
   t.true(target.hits('/a') <= hits + 1);
-  t.is(server.pulls.length, pulls);
+  // What was under way as the token was refused may have been answered after it.
+  t.true(server.pulls.length <= pulls + 1);
   t.is(await program.stop(), 0);
 });
 

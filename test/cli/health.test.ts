@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { findFreePort } from '../../cli/embedded-postgres/start.ts';
 import { FLEET, type ProcessName } from '../../config/processes.ts';
+import { findKeptPort } from '../../tools/kept-port.ts';
 import { hostCommands, runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
+import { until } from '../helpers/until.ts';
 
 const run = hostCommands(test);
 
@@ -24,7 +25,7 @@ test('health is a sentence and exit status 0 where the process answers, else 1 w
   const [well, ill, nothing] = [
     await answering(t, 200),
     await answering(t, 503, 'stopping'),
-    String(await findFreePort()),
+    String(await findKeptPort()),
   ];
   t.deepEqual(await run(['health'], { PORT: well }), {
     status: 0,
@@ -44,7 +45,7 @@ test('health is a sentence and exit status 0 where the process answers, else 1 w
 });
 
 test('a process on a port that browsers do not reach is healthy all the same', async (t) => {
-  for (const port of [10_080, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6697]) {
+  for (const port of [6000, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 10_080]) {
     const server = createServer((_request, response) => response.end());
     const isListening = await once(server.listen(port, '127.0.0.1'), 'listening').then(
       () => true,
@@ -59,7 +60,7 @@ test('a process on a port that browsers do not reach is healthy all the same', a
 });
 
 test('a worker’s health is at METRICS_PORT, and without a name at whichever port answers', async (t) => {
-  const [well, ill, nothing] = [await answering(t, 200), await answering(t, 500), String(await findFreePort())];
+  const [well, ill, nothing] = [await answering(t, 200), await answering(t, 500), String(await findKeptPort())];
   t.is((await run(['health', 'check'], { PORT: ill, METRICS_PORT: well })).status, 0);
   t.is((await run(['health', 'check'], { PORT: well, METRICS_PORT: nothing })).status, 1);
   t.is((await run(['health'], { PORT: nothing, METRICS_PORT: well })).status, 0);
@@ -84,10 +85,10 @@ test('every process of a fleet starts by its name, under the pid of the command,
   t.is((await runSpotcheck(['migrate'], env)).status, 0);
   const names = Object.keys(FLEET).filter((name): name is ProcessName => name !== 'release');
   for (const name of names) {
-    const ports = { HOST: '127.0.0.1', PORT: String(await findFreePort()), METRICS_PORT: String(await findFreePort()) };
+    const ports = { HOST: '127.0.0.1', PORT: String(await findKeptPort()), METRICS_PORT: String(await findKeptPort()) };
     const program = startProgram(t, ['cli/spotcheck.ts', name], { ...env, ...ports, STOP_GRACE_SECONDS: '0' });
     await outputMatching(program, /"msg":"process\.started"/);
-    t.like(await run(['health', name, '--ready'], { ...env, ...ports }), { status: 0, stderr: '' }, name);
+    await until(async () => (await run(['health', name, '--ready'], { ...env, ...ports })).status === 0);
     t.is((await run(['health'], { ...env, ...ports })).status, 0, name);
     t.is(await program.stop('SIGTERM'), 0, `${name} gets the signal itself`);
     t.is((await run(['health', name], { ...env, ...ports })).status, 1, name);

@@ -20,6 +20,7 @@ import { hostCommands, runSpotcheck, type CommandResult } from '../helpers/comma
 import { openTestDatabase } from '../helpers/database.ts';
 import { startHttpServer } from '../helpers/http-server.ts';
 import { newPreparedDataDir, startService } from '../helpers/running-service.ts';
+import { until } from '../helpers/until.ts';
 
 type Json = Record<string, unknown>;
 
@@ -135,11 +136,13 @@ const CHECKS: Record<string, Record<string, Check>> = {
         ['healthz', []],
         ['readyz', ['--ready']],
       ] as const)
-        t.deepEqual(await run('health', 'start', ...args), {
-          status: 0,
-          stdout: `Healthy: http://127.0.0.1:${PORT}/${path} answered 200\n`,
-          stderr: '',
-        });
+        t.deepEqual(
+          await until(async () => {
+            const answer = await run('health', 'start', ...args);
+            return answer.status === 0 && answer;
+          }),
+          { status: 0, stdout: `Healthy: http://127.0.0.1:${PORT}/${path} answered 200\n`, stderr: '' },
+        );
     },
   },
   migrate: { '--json': async ({ t, json }) => t.deepEqual(await json('migrate'), { applied: [] }) },

@@ -50,7 +50,7 @@ test.serial('while a list is asked for anew because something changed, one can g
   shown.resolve();
   await askedAnew;
   await page.getByRole('button', { name: 'Go further back' }).dispatchEvent('click');
-  await t.notThrowsAsync(page.waitForURL(/cursor=/, { timeout: 10_000 }));
+  await t.notThrowsAsync(page.waitForURL(/cursor=/));
 });
 
 /** From the newest to the oldest, and back by the browser and by the button. */

@@ -36,7 +36,7 @@ test(
   'a web process that is told to stop says so at /readyz at once, serves on for its grace, and parts with its ' +
     'clients by an answer',
   async (t) => {
-    const { program, get } = await startWeb(t, { STOP_GRACE_SECONDS: '8' });
+    const { program, get } = await startWeb(t, { STOP_GRACE_SECONDS: '20' });
     const ready = await until(async () => {
       const answer = await get('/readyz');
       return answer.status === 200 && answer;

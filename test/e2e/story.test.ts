@@ -4,6 +4,7 @@ import test from 'ava';
 import { apiClient } from '../helpers/api-client.ts';
 import { outputMatching, startProgram } from '../helpers/program.ts';
 import { testDataDirectory, testServers } from '../helpers/test-servers.ts';
+import { until } from '../helpers/until.ts';
 import { startReceiver } from '../helpers/webhook-receiver.ts';
 import { runStory, runStoryInFleet } from './outage-story.ts';
 
@@ -15,7 +16,7 @@ test('npm start on an empty folder: a stranger sees a monitor go down and up at 
   const service = startProgram(t, ['cli/spotcheck.ts', 'start'], env);
   const [, url = ''] = await outputMatching(service, /ready at (\S+)/);
   const [, token = ''] = /API token\s+(spk_\S+)/.exec(service.output()) ?? [];
-  t.is((await fetch(`${url}/readyz`)).status, 200);
+  await until(async () => (await fetch(`${url}/readyz`)).ok);
 
   await runStory(t, { url, token }, receiver);
 

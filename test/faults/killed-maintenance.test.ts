@@ -89,7 +89,8 @@ async function runThroughMaintenance(t: ExecutionContext, { backend, interrupt }
   t.is(monitors.filter(({ maintenance }) => maintenance !== null).length, 3);
 
   for (const target of [lasting, passing]) target.health.status = 503;
-  await interrupt(fleet, () => passing.nextHit('/', DELAY_MS).catch(() => undefined));
+  await passing.nextHit('/', DELAY_MS);
+  await interrupt(fleet, () => Promise.resolve());
   await waitFor(() => heard().length === 6);
   passing.health.status = 200;
   await waitFor(() => heard().length === 7);

@@ -59,7 +59,7 @@ if (isRedisInstalled) {
     const { program, url, call } = await startService(t, { ...env, NODE_EXTRA_CA_CERTS: tls.ca }, token);
     t.is((await call('POST', '/monitors', { name: 'Shop', target: target.url(), interval_seconds: 1 })).status, 201);
     await target.nextHit('/');
-    t.is((await fetch(`${url}/readyz`)).status, 200);
+    await until(async () => (await fetch(`${url}/readyz`)).ok);
     t.is(await program.stop(), 0, program.output());
   });
 

@@ -77,7 +77,7 @@ test(
     const token = `spk_${randomBytes(24).toString('base64url')}`;
     const env = {
       DATABASE_URL: databaseUrl,
-      ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/5` }),
+      ...(redisUrl !== null && { REDIS_URL: `${redisUrl}/4` }),
       SECRET_KEYS: `k1:${randomBytes(32).toString('base64')}`,
       BOOTSTRAP_TOKEN: token,
       ALLOW_PRIVATE_NETWORK: 'true',

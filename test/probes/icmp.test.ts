@@ -63,7 +63,7 @@ for (const host of LOOPBACK) {
     if (!(await maySend(notices))) return t.is(observation.outcome, 'unavailable');
     t.like(observation, { type: 'icmp', outcome: 'measured', sent: 3, received: 3 });
     t.true(
-      observation.latencyMs !== null && observation.latencyMs > 0 && observation.latencyMs < 1000,
+      observation.latencyMs !== null && observation.latencyMs > 0 && observation.latencyMs < 15_000,
       String(observation.latencyMs),
     );
     t.is(judgeIcmp({ target: checked, observation }).verdict, 'up');

@@ -66,7 +66,7 @@ async function longestHold(work: Promise<unknown>): Promise<number> {
   return longest;
 }
 
-test(
+test.serial(
   'fifty patterns that take long are no vote: the sentence names the one that the budget was over at, and what ' +
     'helps',
   async (t) => {
@@ -86,7 +86,7 @@ test(
   },
 );
 
-test('a megabyte of lists is no vote for paths that ask for all of it', async (t) => {
+test.serial('a megabyte of lists is no vote for paths that ask for all of it', async (t) => {
   const body = `[[]${',[]'.repeat(340_000)}]`;
   const judging = judgeAnswer(
     Array.from({ length: 10 }, () => ({ source: 'json_body', op: 'exists', path: '$' })),
@@ -99,7 +99,7 @@ test('a megabyte of lists is no vote for paths that ask for all of it', async (t
   );
 });
 
-test('a text that is made to be found late, fifty times, stays within the budget as well', async (t) => {
+test.serial('a text that is made to be found late, fifty times, stays within the budget as well', async (t) => {
   const body = 'a'.repeat(1024 * 1024);
   const judging = judgeAnswer(
     Array.from({ length: 50 }, (_, index) => ({
@@ -197,7 +197,7 @@ test('fifty hostile monitors of one account do not keep the checks of another fr
     t.regex(`${judgement.verdict} ${judgement.reason}`, /^none The check used up its 50 ms of CPU time at/);
 });
 
-test('an answer over udp and records of DNS have the same budget', async (t) => {
+test.serial('an answer over udp and records of DNS have the same budget', async (t) => {
   const udp: Observation = {
     type: 'udp',
     startedAt: 1,

@@ -66,8 +66,9 @@ test.serial(
       const { channelId, path } = await addChannel();
       const id = await addDelivery(channelId);
       nock(HOST).post(path).reply(429, 'rate_limited', { 'Retry-After': retryAfter });
-      const { deliver, retries } = prepare();
       const beforeMs = Date.now();
+      const now = () => beforeMs;
+      const { deliver, retries } = prepare({ now });
       t.deepEqual(await deliver(channelId), { retry: 1 });
       const { next_attempt_at: dueAtMs } = await deliveryOf(id);
       t.true(dueAtMs - beforeMs >= leastMs && dueAtMs - beforeMs < mostMs, `${dueAtMs - beforeMs} ms`);
@@ -76,7 +77,7 @@ test.serial(
       // What else waits for the chat is looked for as soon as that is allowed.
       t.deepEqual(new Set(retries.map((job) => job.dueAtMs)), new Set([quietUntilMs, dueAtMs]));
       const other = await addDelivery(channelId);
-      t.deepEqual(await prepare().deliver(channelId), {});
+      t.deepEqual(await prepare({ now }).deliver(channelId), {});
       t.is((await deliveryOf(other)).outcome, 'pending');
     }
   },

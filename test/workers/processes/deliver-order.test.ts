@@ -17,7 +17,7 @@ import { until } from '../../helpers/until.ts';
 
 const OPTIONS = {
   allowPrivateNetwork: true,
-  deadlineMs: 8000,
+  deadlineMs: 60_000,
   retrySeconds: [5],
   telegram: { botToken: null, botName: null, apiUrl: 'https://api.telegram.org' },
   slackApiUrl: 'https://slack.com/api',

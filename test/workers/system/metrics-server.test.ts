@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { Registry } from 'prom-client';
 import { listProcesses } from '../../../models/system/processes.ts';
@@ -27,8 +28,8 @@ test('a worker process is ready until it is stopped, and healthy to its end', as
     const response = await fetch(`http://127.0.0.1:${address.port}${path}`);
     return { status: response.status, body: await response.json() };
   };
-  await until(async () => (await get('/readyz')).status === 200);
-  t.deepEqual(await get('/readyz'), { status: 200, body: { status: 'ready', database: true, queue: true } });
+  const ready = { status: 200, body: { status: 'ready', database: true, queue: true } };
+  await until(async () => isDeepStrictEqual(await get('/readyz'), ready));
   stopping.abort();
   t.deepEqual(await get('/readyz'), { status: 503, body: { status: 'stopping', database: true, queue: true } });
   t.is((await get('/healthz')).status, 200);
