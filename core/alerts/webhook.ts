@@ -66,6 +66,21 @@ export function formatFields(format: WebhookFormat) {
 export const MAX_TEMPLATE_LENGTH = 16_384;
 export const MAX_RENDERED_BYTES = 262_144;
 
+/**
+ * The processor time of one template, in milliseconds, which its thread bounds. Liquid's own limit goes by the wall's
+ * clock: on a busy machine it would refuse what takes no time.
+ */
+export const RENDER_MS = 250;
+
+/** What came of rendering; `problem` continues a sentence that begins with what was rendered. */
+export type Rendered = { ok: true; text: string } | { ok: false; problem: string };
+
+/** The answer to a template that does not end in time. */
+export const TOO_MUCH: Rendered = {
+  ok: false,
+  problem: `renders too much: at most ${RENDER_MS} ms of processor time and ${MAX_RENDERED_BYTES} bytes are allowed`,
+};
+
 /** Receivers that keep an alert open until it is resolved: for them a lost resolve is worse than a late one. */
 export const STATEFUL_PRESETS: readonly WebhookPreset[] = ['alertmanager', 'grafana_oncall', 'opsgenie', 'pagerduty'];
 

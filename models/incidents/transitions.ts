@@ -251,8 +251,8 @@ export async function readStateHistories(
 const MAX_SPANS = 100_000;
 
 /**
- * When a monitor's incidents began and ended, of the newest 100,000 that touch `[fromMs, toMs)`, in Unix milliseconds;
- * `endMs` is null of one that is open.
+ * When a monitor's incidents that touch `[fromMs, toMs)` began and ended, in Unix milliseconds. Newest first, 100,000
+ * at most; `endMs` is null of one that is open.
  */
 export async function listIncidentSpans(
   database: Pick<Database, 'pool'>,

@@ -47,8 +47,8 @@ export function excludedTimes(times: ReadonlyMap<number, readonly MaintenanceTim
 }
 
 /**
- * The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers: for each kind of
- * `alerts` the one that holds longest.
+ * The maintenance that alerts of these monitors have to look at at a moment, by the monitors' numbers. For each kind of
+ * `alerts` it is the one that holds longest.
  */
 export async function listAlertMaintenance(
   run: Run,

@@ -147,8 +147,8 @@ async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<v
     );
   if (covered > MAX_COVERED)
     throw new TooManyWindows(
-      `the maintenance windows of an account that are in progress, begin soon or ended within the hour can cover ` +
-        `${MAX_COVERED} monitors together, and with this one they would cover more: one window for all of them is enough`,
+      'the maintenance windows of an account that are in progress, begin soon or ended within the hour can cover ' +
+        `${MAX_COVERED} monitors together, and with this one they would cover more: one window for all is enough`,
     );
   if (planned > MAX_OCCURRENCES)
     throw new TooManyWindows(

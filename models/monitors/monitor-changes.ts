@@ -261,8 +261,8 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
 }
 
 /**
- * Removes a vendor that is about to be deleted, or is, from the dependencies of other monitors. In a transaction of its own:
- * dependents and vendor in one transaction would lock monitors in a different order than the evaluator.
+ * Removes a vendor that is about to be deleted, or is, from the dependencies of other monitors. In a transaction of its
+ * own: dependents and vendor in one would lock monitors in a different order than the evaluator.
  */
 async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
   await inTransaction(database, (run) =>

@@ -1,9 +1,8 @@
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import { sealEnvelope, type Envelope, type EventMessage, type GroupMessage } from '../../core/alerts/envelope.ts';
-import { isJson, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook.ts';
+import { isJson, type Rendered, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook.ts';
 import { dedupKeyOf, plainText, presetAlertsOf } from './presets/alert.ts';
 import { PRESETS } from './presets/index.ts';
-import type { Rendered } from './template/rendered.ts';
 import type { TemplateRenderer } from './template/renderer.ts';
 
 /** One request to a webhook, without the headers of its channel and the signatures. */

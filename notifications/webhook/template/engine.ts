@@ -1,6 +1,5 @@
 import { CaptureTag, Liquid, LiquidError, type Context } from 'liquidjs';
-import { MAX_RENDERED_BYTES, MAX_TEMPLATE_LENGTH } from '../../../core/alerts/webhook.ts';
-import { TOO_MUCH, type Rendered } from './rendered.ts';
+import { MAX_RENDERED_BYTES, MAX_TEMPLATE_LENGTH, TOO_MUCH, type Rendered } from '../../../core/alerts/webhook.ts';
 
 /** Tags that read files, or whose work is not bounded by what they print. */
 const LEFT_OUT = ['include', 'render', 'layout', 'block', 'tablerow'];

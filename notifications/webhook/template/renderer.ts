@@ -1,5 +1,5 @@
+import { TOO_MUCH, type Rendered } from '../../../core/alerts/webhook.ts';
 import { ComputeThread } from '../../../threads/compute-thread.ts';
-import { TOO_MUCH, type Rendered } from './rendered.ts';
 import type { RenderTask } from './thread.ts';
 
 /** Renders templates beside the event loop, for all accounts in turn. */

@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads';
+import { RENDER_MS, TOO_MUCH, type Rendered } from '../../../core/alerts/webhook.ts';
 import { giveWay, runWithin, threadMs } from '../../../threads/bounded-run.ts';
 import type { ThreadAnswer } from '../../../threads/compute-thread.ts';
 import { renderTemplate } from './engine.ts';
-import { RENDER_MS, TOO_MUCH, type Rendered } from './rendered.ts';
 
 /** What is to be rendered. */
 export type RenderTask = { template: string; variables: object };

@@ -1,0 +1,135 @@
+import { shouldNotify, type ChannelType } from '../../core/alerts/channel.ts';
+import { buildMonitorMessage, type MonitorMessage } from '../../core/alerts/envelope.ts';
+import { eventOf, type EventState } from '../../core/alerts/event.ts';
+import type { Hold } from '../../core/alerts/hold.ts';
+import { longerHold, planDelivery, type DeliveryPlan } from '../../core/alerts/rules.ts';
+import type { FailingDependency } from '../../core/checks/vendor/dependencies.ts';
+import type { Change } from '../../core/incidents/change.ts';
+import { chooseMaintenance, type AlertMaintenance } from '../../core/maintenance/window.ts';
+import type { ServiceCalendar } from '../../core/statistics/service-sla.ts';
+import { CANARY, isCanaryTurn } from '../../core/system/canary.ts';
+import { toUnixSeconds } from '../../core/time.ts';
+import type { ChangeDelivery } from '../../models/alerts/delivery-rates.ts';
+import type { Route } from '../../models/alerts/routes.ts';
+import type { EvaluatedMonitor } from '../../models/incidents/evaluation.ts';
+import type { WithIncident } from '../../models/incidents/transitions.ts';
+import type { IdPrefix } from '../../models/secrets/ids.ts';
+
+/** A change of a monitor that channels are to be notified of, whose transition is written already. */
+export type NotifiedChange = WithIncident & {
+  monitor: Pick<EvaluatedMonitor, 'no' | 'id' | 'tenantId' | 'name' | 'type' | 'target'>;
+  sequence: number;
+  change: Change;
+  /** What channels were notified of before; null = nothing. */
+  lastNotified: EventState | null;
+  /** The vendors and parent monitors that may have caused it. */
+  culprits: readonly FailingDependency[];
+  /** What its alerts wait for, because its monitor depends on others, and what that is newer than; null = nothing. */
+  parentHold: (Hold & { sinceMs: number }) | null;
+};
+
+/** `routes` are the channels of each monitor, by its id. */
+export type DeliveryParts = {
+  routes: ReadonlyMap<string, readonly Route[]>;
+  newId: (prefix: IdPrefix) => string;
+  publicUrl: string;
+};
+
+/** A monitor's change on its way to one channel, and what is planned for it; `hold` says what it waits for. */
+export type RoutedDelivery = ChangeDelivery &
+  DeliveryPlan & {
+    message: MonitorMessage;
+    /** Whether it may wait, so that its end may be superseded before it was sent. */
+    mayWait: boolean;
+    hasRules: boolean;
+    channelType: ChannelType;
+    groupSeconds: number;
+    summarizesFlapping: boolean;
+    /** What it waits for of the monitors that its own depends on is newer than this, in Unix milliseconds. */
+    sinceMs: number;
+  };
+
+/** `maintenance` is what each change happened in, by the numbers of monitors. */
+type RouteParts = DeliveryParts & {
+  maintenance: ReadonlyMap<number, readonly AlertMaintenance[]>;
+  calendar: ServiceCalendar;
+};
+
+/**
+ * Decides which channels are notified of a change, with which message, and what each delivery waits for. That may be
+ * maintenance, a mute, rules, or the monitors that this one depends on.
+ */
+export function routeChange(
+  { monitor, change, lastNotified, culprits, parentHold, sequence, incident }: NotifiedChange,
+  { routes, newId, publicUrl, maintenance, calendar }: RouteParts,
+): { isChat: boolean; delivery: RoutedDelivery }[] {
+  const event = eventOf(change);
+  if (event === null) return [];
+  const { id, name, type, target, tenantId } = monitor;
+  // A ping says that everything works.
+  if (id === CANARY.monitorId && !isCanaryTurn(change)) return [];
+  const during = chooseMaintenance(maintenance.get(monitor.no) ?? []);
+  // Maintenance holds alerts of trouble only; a recovery goes to whoever was notified of the trouble.
+  const waits = change.to === 'up' || during?.alerts === 'send' ? null : during;
+  const message = buildMonitorMessage({
+    event,
+    monitor: { id, name, type, target },
+    change,
+    culprits,
+    sequence,
+    incident,
+    maintenance: during,
+    publicUrl,
+  });
+  const notified = (routes.get(id) ?? []).filter(
+    (route) =>
+      shouldNotify(route.type, change, lastNotified) && !(route.followsMaintenance && waits?.alerts === 'drop'),
+  );
+  return notified.flatMap(
+    ({ type: channelType, channelId, followsMaintenance, rules, tags, mutedUntilMs, ...route }) => {
+      const plan = planDelivery(
+        rules,
+        { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.startedAtMs ?? null },
+        calendar,
+      );
+      if (plan === null) return [];
+      const mute = followsMaintenance && change.to !== 'up' ? holdInMute(mutedUntilMs, change.detectedAtMs) : null;
+      const pause = followsMaintenance && waits !== null ? holdInMaintenance(waits) : null;
+      const behind = followsMaintenance && change.to !== 'up' ? parentHold : null;
+      // What waits longer than for a parent looks at that when it is claimed.
+      const hold = longerHold(longerHold(plan.hold, pause), mute) ?? behind;
+      return {
+        isChat: channelType !== 'webhook',
+        delivery: {
+          id: newId('dlv'),
+          tenantId,
+          channelId,
+          monitorId: id,
+          message: hold?.reason === 'mute' ? markMuted(message, hold.untilMs) : message,
+          createdAtMs: change.detectedAtMs,
+          ...plan,
+          mayWait: followsMaintenance || rules !== null,
+          hasRules: rules !== null,
+          channelType,
+          groupSeconds: route.groupSeconds,
+          summarizesFlapping: route.summarizesFlapping,
+          hold,
+          sinceMs: parentHold?.sinceMs ?? change.detectedAtMs,
+        },
+      };
+    },
+  );
+}
+
+/** A mute ends by itself: one that is over holds nothing. */
+function holdInMute(untilMs: number | null, nowMs: number): Hold | null {
+  return untilMs === null || untilMs <= nowMs ? null : { reason: 'mute', untilMs, occurrenceNo: null, heldBy: null };
+}
+
+function markMuted(message: MonitorMessage, untilMs: number): MonitorMessage {
+  return { ...message, detail: { ...message.detail, muted_until: toUnixSeconds(untilMs) } };
+}
+
+function holdInMaintenance({ untilMs, occurrenceNo }: AlertMaintenance): Hold {
+  return { reason: 'maintenance', untilMs, occurrenceNo, heldBy: null };
+}
