@@ -157,7 +157,7 @@ function createPass({ database, throttle, publicUrl, now }: QueueBoardLoginOptio
     async isEarned(request, response) {
       const given = passwordOf(request.headers.authorization);
       if (given === null) return false;
-      const attempt = await throttle.begin(ACCOUNT, { request, response });
+      const attempt = await throttle.begin(ACCOUNT, { request, response }, { isHashed: false });
       if (!timingSafeEqual(fingerprintOf(given), expected)) return false;
       await attempt.succeed();
       const clients = [clientOfNetwork(networkOf(addressOf(response) ?? ''))];

@@ -35,7 +35,10 @@ type Attempt = {
  * before it is verified, or a thousand at once would all be verified. An account is a user's id, or whatever stands for
  * what has none.
  */
-export type Throttle = { begin: (account: string, exchange: Exchange) => Promise<Attempt> };
+export type Throttle = {
+  /** `isHashed` where verifying takes a password's hash, which is the default. */
+  begin: (account: string, exchange: Exchange, how?: { isHashed: boolean }) => Promise<Attempt>;
+};
 
 /** Whose attempts are refused from now on, and where the one came from with which it began. */
 type ShutAccount = { account: string; address: string };
@@ -62,7 +65,7 @@ export function createThrottle(
   const cookie = browserCookie(publicUrl);
 
   return {
-    async begin(account, { request, response }) {
+    async begin(account, { request, response }, { isHashed } = { isHashed: true }) {
       const address = addressOf(response) ?? '';
       const [secret, network] = [cookie.read(request), networkOf(address)];
       const [byBrowser, byNetwork] = [secret === null ? null : clientOfBrowser(secret), clientOfNetwork(network)];
@@ -74,7 +77,7 @@ export function createThrottle(
 
       // One count for all known clients: who has the password may have as many of them as they like.
       const pace = keyOf(`${account} ${client === '' ? 'strangers' : 'known'}`);
-      await consume(() => paces.consume(pace), 'too many sign-ins');
+      if (isHashed) await consume(() => paces.consume(pace), 'too many sign-ins');
       // The network first: who is over its limit must not use up other people's. What others of its network do is not
       // held against a known browser.
       if (!isKnownBrowser) await consume(() => networks.consume(network), TOO_MANY_FAILURES);
