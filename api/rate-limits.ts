@@ -80,7 +80,7 @@ const RATE_LIMITS = {
     counter: 'covered',
     points: 1_000_000,
     seconds: DAY_SECONDS,
-    what: 'monitors in new maintenance windows in this account',
+    what: 'monitors put into maintenance in this account, 1,000 for a window of tags or all,',
   },
   /** Of one account: each reads a month of its monitors' alerts. */
   maintenance: { counter: 'maintenance', points: 60, seconds: MINUTE, what: 'previews of maintenance in this account' },

@@ -34,6 +34,7 @@ import { enqueueCommitted } from '../../queues/enqueue-committed.ts';
 import { accept, badRequest, conflict, notFound } from '../api-error.ts';
 import type { Answer, Handler, Parts } from '../handler.ts';
 import { byCreation, cutPage, readPage, requireWholeNumbers } from '../pagination.ts';
+import type { RateLimits } from '../rate-limits.ts';
 import { authorOf, callerOf, idOf, isId } from '../request-context.ts';
 import type { components } from '../schema.generated.ts';
 import { readWindow } from './window-input.ts';
@@ -98,6 +99,15 @@ export function startMonitorMaintenanceHandler(parts: CreatingParts): Handler<'s
 /** As many monitors a window is counted for that names none. */
 const COVERED_BY_MANY = 1000;
 
+/** Takes what a window covers from what an account may cover anew in a day. */
+async function takeCovered(
+  rateLimits: RateLimits,
+  tenantId: string,
+  { allMonitors, tags, monitorIds }: Pick<WindowSettings, 'allMonitors' | 'tags' | 'monitorIds'>,
+): Promise<void> {
+  await rateLimits.take('covered', tenantId, allMonitors || tags.length > 0 ? COVERED_BY_MANY : monitorIds.length);
+}
+
 async function answerCreated(
   { database, makeId, now, rateLimits }: CreatingParts,
   response: Parameters<Handler<'createMaintenanceWindow'>>[1],
@@ -105,8 +115,8 @@ async function answerCreated(
 ): Promise<void> {
   const nowMs = now();
   const { tenantId } = callerOf(response);
-  const { allMonitors, tags, monitorIds } = settings;
-  await rateLimits.take('covered', tenantId, allMonitors || tags.length > 0 ? COVERED_BY_MANY : monitorIds.length);
+  const known = key === null ? [] : await listWindows(database, { tenantId, key, limit: 1, nowMs });
+  if (known.length === 0) await takeCovered(rateLimits, tenantId, settings);
   const { window, isNew } = await createWindow(database, {
     ...settings,
     id: makeId('mnt'),
@@ -151,10 +161,14 @@ export function getMaintenanceWindowHandler({
 export function updateMaintenanceWindowHandler({
   database,
   now,
-}: Parts<'database' | 'now'>): Handler<'updateMaintenanceWindow'> {
+  rateLimits,
+}: Parts<'database' | 'now' | 'rateLimits'>): Handler<'updateMaintenanceWindow'> {
   return async (request, response) => {
     const key = { tenantId: callerOf(response).tenantId, id: idOf(request) };
     const nowMs = now();
+    const { all_monitors: allMonitors = false, monitor_ids: monitorIds = [], tags = [] } = request.body;
+    if (allMonitors || tags.length > 0 || monitorIds.length > 0)
+      await takeCovered(rateLimits, key.tenantId, { allMonitors, monitorIds, tags });
     const read = (current: MaintenanceWindow) => accept(readWindow(request.body, { current, nowMs }));
     const window = await updateWindow(database, { ...key, author: authorOf(response) }, { read, nowMs }).catch(refuse);
     if (window === null) throw notFound('maintenance window', key.id);

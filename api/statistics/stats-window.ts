@@ -26,8 +26,8 @@ const HOUR = 3600;
 const MAX_DAYS = 400;
 const MAX_POINTS = 1500;
 
-/** Single results that a window is counted from: shorter steps than an hour need them. */
-const MAX_RESULTS = 200_000;
+/** Single results that a window is counted from, by its monitor's interval: steps shorter than an hour need them. */
+const MAX_RESULTS = 300_000;
 
 /** `auto`: the greatest length of a window for each step, in seconds; longer windows have the longest step. */
 const AUTO: readonly { resolution: Resolution; upTo: number }[] = [
@@ -74,7 +74,8 @@ export function readStatsWindow(
       : requested.resolution;
   if (isTooMany && STEP_MS[resolution] < STEP_MS.hour)
     throw badRequest(
-      `resolution must be hour or coarser for this window, got ${resolution}: it has more than ${MAX_RESULTS} results`,
+      `resolution must be ${coarserFor({ from, to }, 'hour')} for this window, got ${resolution}: a monitor that is ` +
+        `checked so often has more than ${MAX_RESULTS} results in it`,
     );
   if (from < keptFrom && STEP_MS[resolution] < STEP_MS.hour) {
     throw badRequest(
@@ -117,10 +118,10 @@ function suitable({ from, to }: { from: number; to: number }, keptFrom: number):
   return AUTO.find(fits)?.resolution ?? 'day';
 }
 
-/** Finds the finest resolution that gives few enough points: days always do. */
-function coarserFor(window: { from: number; to: number }): string {
+/** Finds the finest resolution, from one on, that gives few enough points: days always do. */
+function coarserFor(window: { from: number; to: number }, least: Resolution = 'minute'): string {
   const fitting = (Object.keys(STEP_MS) as Resolution[]).filter(
-    (resolution) => countSteps(window, resolution) <= MAX_POINTS,
+    (resolution) => STEP_MS[resolution] >= STEP_MS[least] && countSteps(window, resolution) <= MAX_POINTS,
   );
   return fitting.length > 1 ? `${fitting[0]} or coarser` : 'day';
 }

@@ -103,7 +103,12 @@ const AGREEMENT_MS = 5000;
 
 /** The present by the service's clock, in Unix seconds: a browser's may be wrong by hours. */
 export function serviceSeconds(): number {
-  return Math.floor((Date.now() + aheadMs.value) / 1000);
+  return Math.floor(serviceMs() / 1000);
+}
+
+/** The same in milliseconds. */
+export function serviceMs(): number {
+  return Date.now() + aheadMs.value;
 }
 
 /** Learns from a response how far the clocks are apart; `sentAtMs` is the browser's time of the request. */
@@ -111,6 +116,7 @@ export function compareClocks({ headers }: Response, sentAtMs: number): void {
   const takenMs = Date.now() - sentAtMs;
   // A Date header has whole seconds.
   const differenceMs = Date.parse(headers.get('date') ?? '') + 500 - (sentAtMs + takenMs / 2);
-  if (takenMs > AGREEMENT_MS || !(Math.abs(differenceMs - aheadMs.peek()) > AGREEMENT_MS)) return;
-  aheadMs.value = Math.abs(differenceMs) > AGREEMENT_MS ? differenceMs : 0;
+  if (takenMs > AGREEMENT_MS || Number.isNaN(differenceMs)) return;
+  if (Math.abs(differenceMs) <= AGREEMENT_MS) aheadMs.value = 0;
+  else if (Math.abs(differenceMs - aheadMs.peek()) > AGREEMENT_MS) aheadMs.value = differenceMs;
 }

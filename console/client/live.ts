@@ -1,6 +1,6 @@
 import { batch, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { listAll } from './answer.ts';
+import { listAll, serviceMs } from './answer.ts';
 import {
   request,
   requestPage,
@@ -75,7 +75,7 @@ export function startLive(): () => void {
       if (isLive) liveState.value = 'live';
       else if (liveState.peek() !== 'away') liveState.value = 'polling';
     },
-    onReceived: () => (updatedAtMs.value = Date.now()),
+    onReceived: () => (updatedAtMs.value = serviceMs()),
     onSilent() {
       liveState.value = 'away';
     },
@@ -134,7 +134,7 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
       openIncidents.value = new Map(incidents.map((incident) => [incident.monitor_id, incident]));
       take(since);
       monitorsError.value = null;
-      updatedAtMs.value = Date.now();
+      updatedAtMs.value = serviceMs();
     });
     if (liveState.peek() === 'away') liveState.value = 'polling';
   } catch (error) {

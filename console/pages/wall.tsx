@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { Failure, sentenceOf } from '../client/answer.ts';
+import { Failure, sentenceOf, serviceMs } from '../client/answer.ts';
 import { request, type Schemas } from '../client/api.ts';
 import { formatNumber } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -151,7 +151,7 @@ function useWall(): Shown {
           signal: AbortSignal.any([ending.signal, AbortSignal.timeout(PATIENCE_MS)]),
           ...(token !== '' && { token }),
         });
-        shown.value = { wall, atMs: Date.now(), error: null };
+        shown.value = { wall, atMs: serviceMs(), error: null };
       } catch (error) {
         if (!ending.signal.aborted) shown.value = { ...shown.peek(), error };
       }

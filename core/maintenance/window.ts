@@ -76,6 +76,9 @@ export const MAX_KEPT_WINDOWS = 10_000;
 /** The most monitors of all windows of a tenant that are in progress, begin soon or ended within the hour, together. */
 export const MAX_COVERED = 100_000;
 
+/** Of a tenant with more than a tenth of that it is this many times its monitors. */
+export const MAX_TIMES_ALL = 10;
+
 /** The most occurrences of a tenant's windows that are planned ahead. */
 export const MAX_OCCURRENCES = 40_000;
 

@@ -96,11 +96,12 @@ export async function endOccurrences(
   { windowId, endsAtMs, nowMs }: { windowId: string; endsAtMs: number; nowMs: number },
 ): Promise<Released[]> {
   // First alone: what is added to them until then is seen by the next statement only.
-  const current = await run<{ no: number }>(
-    `SELECT no FROM maintenance_occurrences
-     WHERE window_id = $1 AND starts_at <= $2 AND ends_at > $2 AND NOT is_skipped ORDER BY ends_at, no FOR UPDATE`,
+  const locked = await run<{ no: number; endsAtMs: number }>(
+    `SELECT no, ends_at AS "endsAtMs" FROM maintenance_occurrences
+     WHERE window_id = $1 AND starts_at <= $2 AND ends_at > $2 AND NOT is_skipped ORDER BY no FOR UPDATE`,
     [windowId, nowMs],
   );
+  const current = locked.toSorted((a, b) => a.endsAtMs - b.endsAtMs);
   const moved = await run<{ no: number; settleSeconds: number }>(
     `WITH before AS (
        SELECT no, ends_at FROM maintenance_occurrences WHERE no = ANY($1::bigint[])),

@@ -3,6 +3,7 @@ import {
   MAX_COVERED,
   MAX_KEPT_WINDOWS,
   MAX_OCCURRENCES,
+  MAX_TIMES_ALL,
   MAX_WINDOWS,
   type MaintenanceWindow,
   type Occurrence,
@@ -72,8 +73,8 @@ export async function createWindow(
       [id, tenantId, key, ...valuesOf(window), window.createdAt],
     );
     await planOccurrences(run, { ...window, fromMs: firstMs(window, nowMs) }, nowMs);
-    await coverWindow(run, id, nowMs);
-    await requireRoom(run, tenantId, nowMs);
+    const { added } = await coverWindow(run, id, nowMs);
+    await requireRoom(run, { tenantId, added }, nowMs);
     const stored = await readStored(run, { tenantId, id }, nowMs);
     requireMonitors(stored);
     await recordChange(run, author, {
@@ -123,18 +124,26 @@ function requireMonitors({ allMonitors, monitorIds, tags }: WindowSettings): voi
   );
 }
 
-/** Throws `TooManyWindows` where a change has made more than there may be. */
-async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<void> {
-  const [counted] = await run<{ windows: number; open: number; planned: number; covered: number }>(
+/**
+ * Throws `TooManyWindows` where a change has made more than there may be; `added` is how many monitors it has put into
+ * maintenance, or will soon.
+ */
+async function requireRoom(
+  run: Run,
+  { tenantId, added }: { tenantId: string; added: number },
+  nowMs: number,
+): Promise<void> {
+  const [counted] = await run<{ windows: number; open: number; planned: number; covered: number; monitors: number }>(
     `SELECT count(*) AS windows, count(*) FILTER (WHERE w.has_more OR EXISTS (
          SELECT FROM maintenance_occurrences o WHERE o.window_id = w.id AND o.ends_at > $2)) AS open,
        (SELECT count(*) FROM maintenance_occurrences WHERE tenant_id = $1 AND starts_at > $2) AS planned,
        (SELECT count(*) FROM current_occurrences c JOIN current_times t ON t.occurrence_no = c.occurrence_no
-        WHERE c.tenant_id = $1) AS covered
+        WHERE c.tenant_id = $1) AS covered,
+       (SELECT count(*) FROM monitors WHERE tenant_id = $1) AS monitors
      FROM maintenance_windows w WHERE w.tenant_id = $1`,
     [tenantId, nowMs],
   );
-  const { windows = 0, open = 0, planned = 0, covered = 0 } = counted ?? {};
+  const { windows = 0, open = 0, planned = 0, covered = 0, monitors = 0 } = counted ?? {};
   if (open > MAX_WINDOWS)
     throw new TooManyWindows(
       `an account can have at most ${MAX_WINDOWS} maintenance windows that are not over, and this one has reached ` +
@@ -145,10 +154,12 @@ async function requireRoom(run: Run, tenantId: string, nowMs: number): Promise<v
       `an account keeps at most ${MAX_KEPT_WINDOWS} maintenance windows, those that are over included, and this one ` +
         'has reached the limit: delete some first',
     );
-  if (covered > MAX_COVERED)
+  const mostCovered = Math.max(MAX_COVERED, MAX_TIMES_ALL * monitors);
+  if (added > 0 && covered > mostCovered)
     throw new TooManyWindows(
-      'the maintenance windows of an account that are in progress, begin soon or ended within the hour can cover ' +
-        `${MAX_COVERED} monitors together, and with this one they would cover more: one window for all is enough`,
+      'maintenance windows that are in progress, begin soon or ended within the hour can cover at most ' +
+        `${mostCovered} monitors of this account, counted once for each window, and with this one it would be more: ` +
+        'cover them by fewer windows, or wait until others have been over for an hour',
     );
   if (planned > MAX_OCCURRENCES)
     throw new TooManyWindows(
@@ -244,6 +255,11 @@ export async function updateWindow(
        WHERE id = $1 AND tenant_id = $2`,
       [id, tenantId, toUnixSeconds(nowMs), ...valuesOf(settings)],
     );
+    // In the order in which the chore locks them.
+    await run('SELECT FROM maintenance_occurrences WHERE window_id = $1 AND ends_at > $2 ORDER BY no FOR UPDATE', [
+      id,
+      nowMs,
+    ]);
     const replaced = await run<{ startsAtMs: number; isSkipped: boolean }>(
       `DELETE FROM maintenance_occurrences WHERE window_id = $1 AND starts_at > $2
        RETURNING starts_at AS "startsAtMs", is_skipped AS "isSkipped"`,
@@ -255,8 +271,8 @@ export async function updateWindow(
       'UPDATE maintenance_occurrences SET is_skipped = true WHERE window_id = $1 AND starts_at = ANY($2::bigint[])',
       [id, replaced.filter(({ isSkipped }) => isSkipped).map(({ startsAtMs }) => startsAtMs)],
     );
-    await coverWindow(run, id, nowMs);
-    if (isMoved) await requireRoom(run, tenantId, nowMs);
+    const { added } = await coverWindow(run, id, nowMs);
+    if (isMoved || added > 0) await requireRoom(run, { tenantId, added }, nowMs);
     const changed = await readStored(run, { tenantId, id }, nowMs);
     // Monitors that were deleted since are no reason to refuse another change.
     if (JSON.stringify(monitorsOf(settings)) !== JSON.stringify(monitorsOf(current))) requireMonitors(changed);

@@ -5,6 +5,7 @@ import type { Parent } from '../../core/monitors/dependencies.ts';
 import { addProblem, type Problem } from '../../core/monitors/input/checks.ts';
 import {
   isAgentChecked,
+  type CheckSpec,
   type Monitor,
   type MonitorSecrets,
   type MonitorSettings,
@@ -91,13 +92,15 @@ export async function createMonitor(
       await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
       if ((await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit) return null;
     }
-    await requireThere(run, { agentIds, vendorIds: settings.checkSpec.dependencies ?? [] });
+    await requireAgents(run, agentIds);
+    const checkSpec = await keepDependencies(run, settings.checkSpec);
     const now = Math.floor(nowMs / 1000);
     const record = await database.records.monitors.create(
       {
         id,
         tenantId,
         ...settings,
+        checkSpec,
         sealedSecrets: sealSecrets(database, id, secrets),
         awaitsSources: isAgentChecked(settings.type) && agentIds.length === 0,
         stateSince: nowMs,
@@ -120,32 +123,35 @@ export async function createMonitor(
   });
 }
 
-/**
- * Keeps what a change names from being deleted before it is stored; throws `ReferenceRefusal` for what is gone already.
- */
-async function requireThere(
-  run: Run,
-  { agentIds, vendorIds }: { agentIds: readonly string[]; vendorIds: readonly string[] },
-): Promise<void> {
+/** Keeps agents that a change names from being deleted before it is stored; throws for those that are gone already. */
+async function requireAgents(run: Run, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const found = await run<{ id: string }>(
+    'SELECT id FROM agents WHERE id = ANY($1::text[]) ORDER BY no FOR KEY SHARE',
+    [ids],
+  );
+  const there = new Set(found.map(({ id }) => id));
+  const gone = ids.filter((id) => !there.has(id));
+  if (gone.length === 0) return;
   const problems: Problem[] = [];
-  for (const { field, table, ids } of [
-    { field: 'agent_sources', table: 'agents', ids: agentIds },
-    { field: 'dependencies', table: 'monitors', ids: vendorIds },
-  ]) {
-    if (ids.length === 0) continue;
-    const found = await run<{ id: string }>(
-      `SELECT id FROM ${table} WHERE id = ANY($1::text[]) ORDER BY no FOR KEY SHARE`,
-      [ids],
-    );
-    const there = new Set(found.map(({ id }) => id));
-    const gone = ids.filter((id) => !there.has(id));
-    if (gone.length > 0)
-      addProblem(problems, field, {
-        expected: 'ids of what is still there',
-        got: `deleted ${gone.slice(0, 5).join(', ')}`,
-      });
-  }
-  if (problems.length > 0) throw new ReferenceRefusal(problems);
+  addProblem(problems, 'agent_sources', {
+    expected: 'ids of your agents or of shared ones',
+    got: `unknown ${gone.slice(0, 5).join(', ')}`,
+  });
+  throw new ReferenceRefusal(problems);
+}
+
+/** The same for the vendors that may have caused a failure: those that are gone are left out, like any unknown id. */
+async function keepDependencies(run: Run, checkSpec: CheckSpec): Promise<CheckSpec> {
+  const { dependencies: named, ...others } = checkSpec;
+  if (named === undefined || named.length === 0) return checkSpec;
+  const found = await run<{ id: string }>(
+    'SELECT id FROM monitors WHERE id = ANY($1::text[]) ORDER BY no FOR KEY SHARE',
+    [named],
+  );
+  const there = new Set(found.map(({ id }) => id));
+  const dependencies = named.filter((id) => there.has(id));
+  return { ...others, ...(dependencies.length > 0 && { dependencies }) };
 }
 
 /** Where a monitor is changed, and by whom; `defersRechecks` as in `ChangeKey`. */
@@ -171,14 +177,14 @@ export async function updateMonitor(
 ): Promise<StoredMonitor> {
   const { row, monitor: current, secrets, agentIds } = locked;
   const { parents = locked.parents } = change;
-  const vendorIds = current.checkSpec.dependencies ?? [];
-  await requireThere(run, {
-    agentIds: change.agentIds.filter((id) => !agentIds.includes(id)),
-    vendorIds: (change.settings.checkSpec.dependencies ?? []).filter((id) => !vendorIds.includes(id)),
-  });
+  await requireAgents(
+    run,
+    change.agentIds.filter((id) => !agentIds.includes(id)),
+  );
   const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
   const changed = await writeChanges(run, row, {
     ...change.settings,
+    checkSpec: await keepDependencies(run, change.settings.checkSpec),
     sealedSecrets: sealSecrets(database, current.id, change.secrets),
     checksVersion,
     awaitsSources: change.agentIds.length === 0 && row.awaitsSources,
@@ -227,8 +233,8 @@ export async function resumeMonitor(database: Database, key: ChangeKey): Promise
  * tenant has no such monitor.
  */
 export async function deleteMonitor(database: Database, key: ChangeKey): Promise<ScheduleChange | null> {
-  await forgetVendor(database, key);
-  const deleted = await inTransaction(database, async (run) => {
+  await inTransaction(database, (run) => forgetVendor(run, key));
+  return await inTransaction(database, async (run) => {
     const locked = await lockRow(run, key);
     if (locked === null) return null;
     const { row } = locked;
@@ -252,30 +258,27 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
     if (row.type === 'heartbeat')
       await run('INSERT INTO orphaned_pings (monitor_no) VALUES ($1) ON CONFLICT DO NOTHING', [row.no]);
     await run({ name: 'delete-monitor', text: 'DELETE FROM monitors WHERE id = $1' }, [key.id]);
+    // Changes that named it since are stored by now, and few.
+    if (row.type === 'vendor') await forgetVendor(run, key);
     await key.beforeCommit?.(run);
-    return { schedule, isVendor: row.type === 'vendor' };
+    return schedule;
   });
-  // A change that named it meanwhile has been stored before it went.
-  if (deleted?.isVendor === true) await forgetVendor(database, key);
-  return deleted?.schedule ?? null;
 }
 
 /**
- * Removes a vendor that is about to be deleted, or is, from the dependencies of other monitors. In a transaction of its
- * own: dependents and vendor in one would lock monitors in a different order than the evaluator.
+ * Removes a vendor that is about to be deleted, or is, from the dependencies of other monitors. First in a transaction
+ * of its own: many dependents and their vendor in one would lock monitors in a different order than the evaluator.
  */
-async function forgetVendor(database: Database, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
-  await inTransaction(database, (run) =>
-    run(
-      `UPDATE monitors SET check_spec = CASE
-         WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
-         ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
-       WHERE no IN (
-         SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
-           AND NOT EXISTS (SELECT FROM monitors WHERE id = $2 AND type <> 'vendor')
-         ORDER BY no FOR NO KEY UPDATE)`,
-      [tenantId, id],
-    ),
+async function forgetVendor(run: Run, { tenantId, id }: { tenantId: string; id: string }): Promise<void> {
+  await run(
+    `UPDATE monitors SET check_spec = CASE
+       WHEN jsonb_array_length(check_spec -> 'dependencies') = 1 THEN check_spec - 'dependencies'
+       ELSE jsonb_set(check_spec, '{dependencies}', (check_spec -> 'dependencies') - $2::text) END
+     WHERE no IN (
+       SELECT no FROM monitors WHERE tenant_id = $1 AND jsonb_exists(check_spec -> 'dependencies', $2)
+         AND NOT EXISTS (SELECT FROM monitors WHERE id = $2 AND type <> 'vendor')
+       ORDER BY no FOR NO KEY UPDATE)`,
+    [tenantId, id],
   );
 }
 

@@ -23,7 +23,7 @@ import { sumTallies, type Tally } from './statistics.ts';
 /** Monitors whose facts are held at a time, and the most changes of all of them and of one: of more the newest. */
 const REPORTED_AT_ONCE = 200;
 const REPORTED_CHANGES = 500_000;
-const REPORTED_OF_ONE = 100_000;
+const REPORTED_OF_ONE = 300_000;
 
 type ReportedMonitor = {
   no: number;

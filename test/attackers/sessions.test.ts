@@ -264,15 +264,20 @@ test.serial('a hundred guesses at once are looked at no more often than ten one 
 test.serial('who signs in over and over, by the right password, takes no hashing away from others', async (t) => {
   const { api } = t.context;
   const [busy, other] = await Promise.all([newPerson(api), newPerson(api)]);
-  const answers: Answer[] = [];
-  // The first is that of a stranger.
-  for (let count = 0; count < 32; count += 1)
-    answers.push(await signIn(api, { email: busy.email, password: PASSWORD }));
-  t.deepEqual(
-    answers.map(({ status }) => status),
-    [...Array<number>(31).fill(201), 429],
-  );
-  t.regex(String(answers.at(-1)?.json['error']), /^too many sign-ins: wait 1 minute$/);
+  let signedIn = 0;
+  let refused: Answer | undefined;
+  // Few at once, which are counted as failures until they are verified.
+  while (refused === undefined && signedIn < 400) {
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => signIn(api, { email: busy.email, password: PASSWORD })),
+    );
+    signedIn += answers.filter(({ status }) => status === 201).length;
+    refused = answers.find(({ status }) => status !== 201);
+  }
+  // The first four may be those of a stranger.
+  t.true(signedIn >= 30, String(signedIn));
+  t.is(refused?.status, 429);
+  t.regex(String(refused?.json['error']), /^too many sign-ins: wait 1 minute$/);
   t.is((await signIn(api, { email: other.email, password: PASSWORD })).status, 201);
 });
 
@@ -759,3 +764,14 @@ async function turnOn(
   t.is(confirmed.status, 200, confirmed.text);
   return { secret, recovery: confirmed.json['recovery_codes'] };
 }
+
+test.serial('who guesses in the network of a user, however fast, keeps no browser of theirs out', async (t) => {
+  const { api } = t.context;
+  const person = await newPerson(api);
+  const from = await openProxied(t);
+  const { cookie } = await from('192.0.2.9', person);
+  const guesses = await Promise.all(Array.from({ length: 40 }, () => from('192.0.2.9', person, { password: 'wrong' })));
+  t.is(guesses.filter(({ status }) => status === 401).length, 10);
+  t.is((await from('192.0.2.9', person, { cookie })).status, 201);
+  t.is((await from('198.51.100.9', person, { cookie })).status, 201);
+});

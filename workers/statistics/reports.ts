@@ -30,8 +30,8 @@ import type { Runtime } from '../runtime.ts';
 const PATIENCE_MS = 6 * HOUR_MS;
 
 /**
- * How long one round begins reports, in milliseconds: another chore may be a long one as well, and two are all that run
- * at once. The next round goes on.
+ * How long one round begins reports, and then those of other zones, in milliseconds. Another chore may be a long one as
+ * well, and two are all that run at once. The next round goes on.
  */
 const ROUND_MS = 20_000;
 

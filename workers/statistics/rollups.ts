@@ -49,12 +49,15 @@ export async function rollUp(
     runtime,
     mayGoOn: () => performance.now() < beganMs + share * budgetMs && signal?.aborted !== true,
   });
-  const [restored, hours, packed, late] = [
+  const [restored, first, packed, late] = [
     await tryTo(() => restoreRecentResults(database).then(() => 0)),
     await tryTo(() => makeHours(until(ENDS.hours))),
     await tryTo(() => packHours(until(ENDS.packing))),
     await tryTo(() => remakeHours(until(ENDS.late))),
   ];
+  // What the others left of their shares.
+  const more = first.failure === null ? await tryTo(() => makeHours(until(ENDS.late))) : first;
+  const hours = { made: first.made + (first === more ? 0 : more.made), failure: more.failure };
   const failures = [restored, hours, packed, late].flatMap(({ failure }) => failure ?? []);
   const lagMs = now() - ((await unrolledSinceMs(run)) ?? now());
   metrics.hoursRolled({ hours: hours.made, lagMs });

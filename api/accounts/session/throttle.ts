@@ -75,9 +75,6 @@ export function createThrottle(
       const client = isKnownBrowser ? byBrowser : known.includes(byNetwork) ? byNetwork : '';
       const key = keyOf(`${account} ${client}`);
 
-      // One count for all known clients: who has the password may have as many of them as they like.
-      const pace = keyOf(`${account} ${client === '' ? 'strangers' : 'known'}`);
-      if (isHashed) await consume(() => paces.consume(pace), 'too many sign-ins');
       // The network first: who is over its limit must not use up other people's. What others of its network do is not
       // held against a known browser.
       if (!isKnownBrowser) await consume(() => networks.consume(network), TOO_MANY_FAILURES);
@@ -88,6 +85,10 @@ export function createThrottle(
       );
       const giveBack = async () => void (isKnownBrowser || (await networks.reward(network)));
       const excuse = async () => void (await Promise.all([accounts.reward(key), giveBack()]));
+      // What would be hashed, with one count for all known clients: who has the password may have as many of those as
+      // they like.
+      const pace = keyOf(`${account} ${client === '' ? 'strangers' : 'known'}`);
+      if (isHashed) await consume(() => paces.consume(pace), 'too many sign-ins', excuse);
       return {
         async verify(verification) {
           try {

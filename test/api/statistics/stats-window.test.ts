@@ -60,17 +60,19 @@ test('a step that suits the window is taken, and none of single results where th
 });
 
 test('of very many single results none are read: the step is an hour', (t) => {
-  const often = { ...AT, results: { since: NOW - 3 * DAY, perSecond: 3 } };
+  const often = { ...AT, results: { since: NOW - 3 * DAY, perSecond: 4 } };
   t.is(readStatsWindow({}, often).resolution, 'hour');
-  t.is(readStatsWindow({ from: NOW - 66_000 }, often).resolution, 'five_minutes');
+  t.is(readStatsWindow({ from: NOW - 74_000 }, often).resolution, 'five_minutes');
   t.is(readStatsWindow({ from: NOW - 40 * DAY }, often).resolution, 'day');
   // What was before the monitor has no results.
   t.is(
-    readStatsWindow({ from: NOW - DAY }, { ...AT, results: { since: NOW - 66_000, perSecond: 3 } }).resolution,
+    readStatsWindow({ from: NOW - DAY }, { ...AT, results: { since: NOW - 74_000, perSecond: 4 } }).resolution,
     'five_minutes',
   );
   t.throws(() => readStatsWindow({ resolution: 'five_minutes' }, often), {
-    message: 'resolution must be hour or coarser for this window, got five_minutes: it has more than 200000 results',
+    message:
+      'resolution must be hour or coarser for this window, got five_minutes: a monitor that is checked so often has ' +
+      'more than 300000 results in it',
   });
 });
 
