@@ -379,15 +379,27 @@ const maintenance: Walker = async (t) => {
   const later = { starts_at: Math.floor(Date.now() / 1000) + 86_400 };
   t.deepEqual(await statusesOf(501, () => add(later)), thenRefused(500, 201, 400));
   // What was created and deleted counts for as long as its alerts may wait, and for a day.
-  await owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' });
+  const monitor = () => owner('POST', '/v1/monitors', { name: 'x', target: 'https://shop.example/' });
+  const [{ json: one }] = [await monitor(), await monitor()];
   await api.database.pool.query('DELETE FROM maintenance_windows WHERE tenant_id = $1', [tenantId]);
-  await add({});
+  await add({ all_monitors: false, monitor_ids: [one['id']] });
+  const { json: narrow } = await add({
+    all_monitors: false,
+    monitor_ids: [one['id']],
+    starts_at: Math.floor(Date.now() / 1000) + 300,
+  });
   await api.database.pool.query(
     `INSERT INTO current_times (monitor_no, occurrence_no)
-     SELECT n, occurrence_no FROM current_occurrences, generate_series(-100000, -1) AS n WHERE tenant_id = $1`,
+     SELECT n, o.no FROM generate_series(-100000, -1) AS n,
+       (SELECT min(occurrence_no) AS no FROM current_occurrences WHERE tenant_id = $1) o`,
     [tenantId],
   );
-  t.regex((await add({})).text, /can cover at most 100000 monitors of this account/);
+  for (const answer of [
+    await add({}),
+    await owner('PATCH', `/v1/maintenance-windows/${narrow['id']}`, { all_monitors: true, monitor_ids: [] }),
+  ])
+    t.regex(answer.text, /can cover at most 100000 monitors of this account/);
+  t.is((await add(later)).status, 201, 'what is not soon takes no room');
   await api.database.pool.query('DELETE FROM current_times WHERE monitor_no < 0');
   const { owner: other } = await api.account();
   const named = { name: 'x', duration_seconds: 60, monitor_ids: Array.from({ length: 5000 }, (_, no) => `mon_${no}`) };
