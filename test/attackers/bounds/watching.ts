@@ -406,7 +406,7 @@ const maintenance: Walker = async (t) => {
   t.deepEqual(await statusesOf(201, () => other('POST', '/v1/maintenance-windows', named)), thenRefused(200, 400, 429));
   const window = { name: 'x', all_monitors: true, duration_seconds: 60, cron: '0 3 * * *' };
   t.deepEqual(
-    await statusesOf(61, () => owner('POST', '/v1/maintenance-windows/preview', window)),
+    await statusesOf(61, () => other('POST', '/v1/maintenance-windows/preview', window)),
     thenRefused(60, 200, 429),
   );
 };
