@@ -101,13 +101,10 @@ export class TimingJudge {
     const nearest = parents.findIndex(
       (parentId) => !this.#wasDown(parentId, createdAtMs, untilMs) || this.#cameWithOthers(parentId, untilMs),
     );
-    const recovered = parents
-      .slice(0, nearest === -1 ? parents.length : nearest)
-      .flatMap((parentId) => this.#facts.transitionsOf(parentId))
-      .findLast(
-        ({ from, detectedAtMs }) =>
-          from === 'down' && detectedAtMs > createdAtMs && detectedAtMs < (startedAtMs ?? 0) - TRANSACTION_MS,
-      );
+    const recovered = this.#lastRecovery(parents.slice(0, nearest === -1 ? parents.length : nearest), {
+      fromMs: createdAtMs,
+      toMs: (startedAtMs ?? 0) - TRANSACTION_MS,
+    });
     if (recovered === undefined) {
       const heldUntilMs = startedAtMs ?? (outcome === 'superseded' ? createdAtMs : (finishedAtMs ?? createdAtMs));
       const dueAtMs = createdAtMs + LONGEST_HOLD_MS + this.#timeoutMs(parents);
@@ -127,6 +124,25 @@ export class TimingJudge {
     if (!isFresh)
       found.push(this.#facts.finding('holds broken', `${id} was sent without a result since its parent recovered`));
     return found;
+  }
+
+  /**
+   * The last recovery between two moments of what an alert is behind. Once a parent is down no more, what that depends on
+   * holds nothing of the alert.
+   */
+  #lastRecovery(
+    parents: readonly string[],
+    { fromMs, toMs }: { fromMs: number; toMs: number },
+  ): Transition | undefined {
+    let last: Transition | undefined;
+    let untilMs = toMs;
+    for (const parentId of parents) {
+      const changes = this.#facts.transitionsOf(parentId).filter(({ detectedAtMs }) => detectedAtMs < untilMs);
+      const recovery = changes.findLast(({ from, detectedAtMs }) => from === 'down' && detectedAtMs > fromMs);
+      if ((recovery?.detectedAtMs ?? 0) > (last?.detectedAtMs ?? 0)) last = recovery;
+      if (recovery !== undefined && changes.at(-1)?.to !== 'down') untilMs = recovery.detectedAtMs;
+    }
+    return last;
   }
 
   /** Whether an alert's monitor had changed again before the message that it came in was dropped for a newer change. */

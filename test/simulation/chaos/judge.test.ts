@@ -406,6 +406,21 @@ test('after the recovery of its parent an alert needs a new result, once that re
   t.true(findingsOf(heldBehind('mon_1', 46)).includes('holds broken'));
 });
 
+test('what a parent depends on holds nothing once the parent is down no more', (t) => {
+  const run = heldBehind('mon_2', 46);
+  const ofParent = run.record.transitions
+    .filter(({ monitorId }) => monitorId === 'mon_2')
+    .map((each) => ({ ...each, monitorId: 'mon_1' }));
+  const with1 = (earlierMs: number): Facts => {
+    const moved = ofParent.map((each) =>
+      each.from === 'down' ? { ...each, detectedAtMs: each.detectedAtMs - earlierMs } : each,
+    );
+    return { ...run, record: { ...run.record, transitions: [...run.record.transitions, ...moved] } };
+  };
+  t.true(findingsOf(with1(0)).includes('holds broken'));
+  t.false(findingsOf(with1(10_000)).includes('holds broken'));
+});
+
 test('a parent whose alert came in a summary, or joined a group, holds nothing', (t) => {
   const run = heldBehind('mon_1', 46);
   const ofParent = { ...delivery(2), id: 'dlv_parent', monitorId: 'mon_1', createdAtMs: at(21) };
