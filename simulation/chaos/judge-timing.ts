@@ -127,8 +127,8 @@ export class TimingJudge {
   }
 
   /**
-   * The last recovery between two moments of what an alert is behind. Once a parent is down no more, what that depends on
-   * holds nothing of the alert.
+   * The last recovery between two moments of what an alert is behind. Once a parent is down no more, what that depends
+   * on holds nothing of the alert.
    */
   #lastRecovery(
     parents: readonly string[],
