@@ -112,7 +112,7 @@ async function storePatch(
   });
 }
 
-/** Turns a refusal of what a monitor is to refer to into a 400. */
+/** Turns a refusal of the agents or monitors that a change names into a 400. */
 export async function acceptReferences<T>(stored: Promise<T>): Promise<T> {
   return await stored.catch((error: unknown) => {
     if (error instanceof ReferenceRefusal) throw badRequest(...error.problems.map(({ message }) => message));

@@ -65,7 +65,7 @@ export type MonitorChange = {
 /** A stored monitor, and what the queue must learn of its schedule. */
 export type StoredMonitor = { monitor: Monitor; schedule: ScheduleChange };
 
-/** Thrown where a monitor cannot have what it is to refer to: that undoes the change. */
+/** Thrown where a monitor cannot refer to the agents or monitors that a change names: that undoes the change. */
 export class ReferenceRefusal extends Error {
   readonly problems: readonly Problem[];
 
@@ -93,7 +93,7 @@ export async function createMonitor(
       if ((await database.records.monitors.count({ where: { tenantId }, transaction })) >= limit) return null;
     }
     await requireAgents(run, agentIds);
-    const checkSpec = await keepDependencies(run, settings.checkSpec);
+    const checkSpec = await keepDependencies(run, tenantId, settings.checkSpec);
     const now = Math.floor(nowMs / 1000);
     const record = await database.records.monitors.create(
       {
@@ -142,12 +142,12 @@ async function requireAgents(run: Run, ids: readonly string[]): Promise<void> {
 }
 
 /** The same for the vendors that may have caused a failure: those that are gone are left out, like any unknown id. */
-async function keepDependencies(run: Run, checkSpec: CheckSpec): Promise<CheckSpec> {
+async function keepDependencies(run: Run, tenantId: string, checkSpec: CheckSpec): Promise<CheckSpec> {
   const { dependencies: named, ...others } = checkSpec;
   if (named === undefined || named.length === 0) return checkSpec;
   const found = await run<{ id: string }>(
-    'SELECT id FROM monitors WHERE id = ANY($1::text[]) ORDER BY no FOR KEY SHARE',
-    [named],
+    'SELECT id FROM monitors WHERE id = ANY($1::text[]) AND tenant_id = $2 ORDER BY no FOR KEY SHARE',
+    [named, tenantId],
   );
   const there = new Set(found.map(({ id }) => id));
   const dependencies = named.filter((id) => there.has(id));
@@ -184,7 +184,7 @@ export async function updateMonitor(
   const checksVersion = current.checksVersion + (measuresDifferently(current, change, secrets) ? 1 : 0);
   const changed = await writeChanges(run, row, {
     ...change.settings,
-    checkSpec: await keepDependencies(run, change.settings.checkSpec),
+    checkSpec: await keepDependencies(run, current.tenantId, change.settings.checkSpec),
     sealedSecrets: sealSecrets(database, current.id, change.secrets),
     checksVersion,
     awaitsSources: change.agentIds.length === 0 && row.awaitsSources,

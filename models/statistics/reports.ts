@@ -21,7 +21,7 @@ export type FullReport = Report & { details: ReportDetails | null };
 const COLUMNS = `id, period, period_start AS "periodStart", period_end AS "periodEnd", created_at AS "createdAt",
   content`;
 
-/** The most that is read at a time, in bytes as PostgreSQL compresses them: some 6 MB of JSON. */
+/** The most that is read at a time, in bytes as PostgreSQL compresses them. */
 const PAGE_BYTES = 1024 * 1024;
 
 /**

@@ -56,8 +56,8 @@ export async function rollUp(
     await tryTo(() => remakeHours(until(ENDS.late))),
   ];
   // What the others left of their shares.
-  const more = first.failure === null ? await tryTo(() => makeHours(until(ENDS.late))) : first;
-  const hours = { made: first.made + (first === more ? 0 : more.made), failure: more.failure };
+  const more = first.failure === null ? await tryTo(() => makeHours(until(ENDS.late))) : { ...first, made: 0 };
+  const hours = { made: first.made + more.made, failure: more.failure };
   const failures = [restored, hours, packed, late].flatMap(({ failure }) => failure ?? []);
   const lagMs = now() - ((await unrolledSinceMs(run)) ?? now());
   metrics.hoursRolled({ hours: hours.made, lagMs });
