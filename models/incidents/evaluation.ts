@@ -242,6 +242,9 @@ export async function storeMonitorStates(
 /** A page of monitors, in the order of their numbers; `lastNo` is null at the end. */
 export type StalePage = { stale: number[]; lastNo: number | null };
 
+/** As of when monitors are stale, and since when an edit (in Unix seconds) makes them so. */
+export type StaleAsOf = { nowMs: number; editedSinceSeconds: number };
+
 /** The largest number that a monitor can have. */
 const MAX_NO = 2 ** 31 - 1;
 
@@ -249,26 +252,60 @@ const MAX_NO = 2 ** 31 - 1;
  * The next `limit` monitors, by number, that time or an edit may have changed although no result said so. These are
  * decided ones of which an agent is offline, or a source has no recent result (once only where its agent is behind);
  * those of which a source counts again; undecided ones past their patience; and those edited since
- * `editedSinceSeconds`.
- * 1. `sources`: those of the monitors of this page. Every part reads these: what a plan hashes it reads whole, and the
- *    sources of all monitors would cost more than all the rest.
- * 2. `not_counted`: those that did not count in the last decision, from an index of few, so that the rows of the others
- *    need not be read for it.
- * 3. `doubted`: the monitors of the page that one of the reasons applies to.
- * 4. Of these the ones that are scheduled, or have no sources at all.
+ * `editedSinceSeconds`. As of a later moment they are also those that silence may change by then.
  */
 export async function listStaleMonitors(
   run: Run,
-  when: { nowMs: number; editedSinceSeconds: number; afterNo: number; limit: number },
+  { afterNo, limit, ...asOf }: StaleAsOf & { afterNo: number; limit: number },
 ): Promise<StalePage> {
   const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [
-    when.afterNo,
-    when.limit - 1,
+    afterNo,
+    limit - 1,
   ]);
   const lastNo = last?.no ?? null;
+  const stale = await selectStale(run, asOf, {
+    isIncluded: (no) => `${no} > $3 AND ${no} <= $4`,
+    values: [afterNo, lastNo ?? MAX_NO],
+  });
+  return { stale, lastNo };
+}
+
+/** Those of the given monitors that `listStaleMonitors` would list. */
+export async function findStaleAmong(run: Run, asOf: StaleAsOf, monitorNos: readonly number[]): Promise<number[]> {
+  return await selectStale(run, asOf, { isIncluded: (no) => `${no} = ANY($3::int[])`, values: [monitorNos] });
+}
+
+/**
+ * The numbers of monitors that may be stale for another reason than silence. They were edited, a source did not count
+ * in the last decision, or an agent is offline.
+ */
+export async function listChangedMonitors(run: Run, editedSinceSeconds: number): Promise<number[]> {
+  const rows = await run<{ no: number }>(
+    `SELECT no FROM monitors WHERE updated_at >= $1
+     UNION SELECT monitor_no FROM monitor_sources WHERE was_unheard
+     UNION SELECT s.monitor_no FROM agents a JOIN monitor_sources s ON s.agent_no = a.no WHERE NOT is_online(a)`,
+    [editedSinceSeconds],
+  );
+  return rows.map(({ no }) => no);
+}
+
+/**
+ * Lists the included monitors that are stale, in the order of their numbers.
+ * 1. `sources`: those of the included monitors. Every part reads these: what a plan hashes it reads whole, and the
+ *    sources of all monitors would cost more than all the rest.
+ * 2. `not_counted`: those that did not count in the last decision, from an index of few, so that the rows of the others
+ *    need not be read for it.
+ * 3. `doubted`: the included monitors that one of the reasons applies to.
+ * 4. Of these the ones that are scheduled, or have no sources at all.
+ */
+async function selectStale(
+  run: Run,
+  { nowMs, editedSinceSeconds }: StaleAsOf,
+  { isIncluded, values }: { isIncluded: (column: string) => string; values: readonly unknown[] },
+): Promise<number[]> {
   const rows = await run<{ no: number }>(
     `WITH sources AS NOT MATERIALIZED (
-       SELECT monitor_no, agent_no, phase, was_unheard FROM monitor_sources WHERE monitor_no > $3 AND monitor_no <= $4
+       SELECT monitor_no, agent_no, phase, was_unheard FROM monitor_sources WHERE ${isIncluded('monitor_no')}
      ), not_counted AS NOT MATERIALIZED (
        SELECT monitor_no, agent_no FROM sources WHERE was_unheard
      ), doubted AS NOT MATERIALIZED (
@@ -282,7 +319,7 @@ export async function listStaleMonitors(
                 EXISTS (SELECT FROM not_counted n WHERE n.monitor_no = s.monitor_no AND n.agent_no = s.agent_no)
                   AS was_not_counted
        ) source
-       WHERE m.no > $3 AND m.no <= $4 AND m.enabled AND m.target <> '' AND (
+       WHERE ${isIncluded('m.no')} AND m.enabled AND m.target <> '' AND (
          m.updated_at >= $2
          OR (m.state = 'pending' AND $1 - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
          OR (m.state IN ('up', 'degraded', 'down') AND (
@@ -293,9 +330,9 @@ export async function listStaleMonitors(
      WHERE EXISTS (SELECT FROM sources s WHERE s.monitor_no = d.no AND s.phase IS NOT NULL)
        OR NOT EXISTS (SELECT FROM sources s WHERE s.monitor_no = d.no)
      ORDER BY no`,
-    [when.nowMs, when.editedSinceSeconds, when.afterNo, lastNo ?? MAX_NO],
+    [nowMs, editedSinceSeconds, ...values],
   );
-  return { stale: rows.map(({ no }) => no), lastNo };
+  return rows.map(({ no }) => no);
 }
 
 /**

@@ -122,15 +122,21 @@ export class CheckRunner {
   }
 
   async #check(planned: PlannedCheck, waitingKey?: string): Promise<CheckedOutcome> {
-    const { limiter, checker, batcher, now } = this.#parts;
+    // What was observed is not kept for as long as the result waits for its batch.
+    const { check, result } = await this.#checkInTurn(planned, waitingKey);
+    await this.#parts.batcher.add(result, result.verdict !== check.steadyVerdict);
+    return { name: check.name, result };
+  }
+
+  async #checkInTurn(planned: PlannedCheck, waitingKey: string | undefined) {
+    const { limiter, checker, now } = this.#parts;
     const account = planned.check.tenantId;
     await limiter.enter(account);
     const { check, request, measured } = await this.#measure(planned, waitingKey).finally(() => limiter.leave(account));
     const checked = await checker.confirm(request, measured);
     const result = toResult(planned, checked, now());
     this.#recordCompleted(planned, checked, result);
-    await batcher.add(result, result.verdict !== check.steadyVerdict);
-    return { name: check.name, result };
+    return { check, result };
   }
 
   async #measure(planned: PlannedCheck, waitingKey: string | undefined) {

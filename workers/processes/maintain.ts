@@ -15,7 +15,7 @@ import { rollUp } from '../statistics/rollups.ts';
 import { createCanaryKeeper, type CanaryOptions } from '../system/canary.ts';
 import { reconcile } from '../system/reconcile.ts';
 import { maintainPartitions, retainHistory } from '../system/retention.ts';
-import { sweep } from '../system/sweep.ts';
+import { newSweepMemory, sweep } from '../system/sweep.ts';
 
 /**
  * One of each kind at a time. The sweep must never wait for a long one, or it takes the wait for a stand-still of the
@@ -99,9 +99,10 @@ function openChores(
 ): Record<Chore, () => Promise<object>> {
   // The operator has chosen this one address (D-30); the guard is for what others name.
   const http = createHttpClient({ allowPrivateNetwork: true, purpose: 'chores' });
+  const sweepMemory = newSweepMemory();
   return {
     reconcile: () => reconcile(runtime),
-    sweep: () => sweep(runtime),
+    sweep: () => sweep(runtime, sweepMemory),
     partitions: () => maintainPartitions(runtime),
     retention: () => retainHistory(runtime),
     advisories: () => adviseOfExpiries(runtime, knowDomain),

@@ -5,19 +5,29 @@ import { decide, freshnessMs, isDecided, isFresh, isRecent, undecidedMs } from '
 import { voteOf } from '../../core/incidents/source-state.ts';
 import { restoreRecentResults } from '../../models/checks/recent-results.ts';
 import {
+  findStaleAmong,
+  listChangedMonitors,
   listSilentAfterOverload,
   listStaleMonitors,
   lockMonitors,
   updateNotCounted,
   type EvaluatedMonitor,
+  type StaleAsOf,
 } from '../../models/incidents/evaluation.ts';
-import { inTransaction, runOn } from '../../models/sql.ts';
+import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { watchOverload, watchService } from '../../models/statistics/service-gaps.ts';
 import { announce, recordChanges, type RecordedChanges } from '../incidents/record-changes.ts';
 import type { Runtime } from '../runtime.ts';
 
 /** Monitors edited within this time are decided anew, in milliseconds. */
 const EDITED_MS = 60_000;
+
+/**
+ * A look through all monitors finds those that may fall silent within this time, in milliseconds; until then sweeps
+ * look at these alone. A monitor that is checked in time is none of them: its results count for a minute longer than
+ * its interval. Shorter than `EDITED_MS`, so that one that is edited meanwhile is in the next look.
+ */
+const AHEAD_MS = 50_000;
 
 /**
  * With results that have waited this long for evaluation, in milliseconds, silence is ours and not that of their
@@ -32,12 +42,21 @@ const PAGE = 5000;
 const CHUNK = 200;
 
 /**
+ * What a process remembers from one sweep to the next: the monitors that may fall silent within `AHEAD_MS` of
+ * `lookedAtMs` (Unix milliseconds).
+ */
+export type SweepMemory = { lookedAtMs: number; suspects: readonly number[] };
+
+/**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown
  * is said only where we have been watching for as long as the silence lasts, and nothing waits that may end it: after a
  * stand-still of ours every source is silent. Where a silent location had more checks than it could run, unknown is
- * said without an alert, as a service gap of ours.
+ * said without an alert, as a service gap of ours. Without a memory it looks through all monitors.
  */
-export async function sweep(runtime: Runtime): Promise<{ stale: number; transitions: number }> {
+export async function sweep(
+  runtime: Runtime,
+  memory: SweepMemory = newSweepMemory(),
+): Promise<{ stale: number; transitions: number }> {
   const { database } = runtime;
   await restoreRecentResults(database);
   const startMs = runtime.now();
@@ -48,7 +67,7 @@ export async function sweep(runtime: Runtime): Promise<{ stale: number; transiti
     oldestResultsAtMs === undefined || (oldestResultsAtMs !== null && startMs - oldestResultsAtMs > BEHIND_MS);
   const stale = [
     ...new Set([
-      ...(await listStale(runtime, startMs)),
+      ...(await listStale(runtime, startMs, memory)),
       ...(await listSilentAfterOverload(runOn(database.pool), startMs)),
     ]),
   ];
@@ -66,21 +85,50 @@ export async function sweep(runtime: Runtime): Promise<{ stale: number; transiti
   return { stale: stale.length, transitions };
 }
 
-/**
- * Rests after each statement for as long as it took. No caller waits for a sweep, and of very many monitors it would
- * have a processor to itself for seconds.
- */
-async function listStale({ database }: Runtime, nowMs: number): Promise<number[]> {
-  const all: number[] = [];
-  const when = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000), limit: PAGE };
-  for (let afterNo: number | null = 0; afterNo !== null;) {
-    const startedAt = performance.now();
-    const { stale, lastNo } = await listStaleMonitors(runOn(database.pool), { ...when, afterNo });
-    all.push(...stale);
-    afterNo = lastNo;
-    if (lastNo !== null) await sleep(performance.now() - startedAt);
+/** What a process remembers that has not swept yet: nothing. */
+export function newSweepMemory(): SweepMemory {
+  return { lookedAtMs: Number.NEGATIVE_INFINITY, suspects: [] };
+}
+
+async function listStale({ database }: Runtime, nowMs: number, memory: SweepMemory): Promise<number[]> {
+  const run = runOn(database.pool);
+  const asOf = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000) };
+  // A clock that was set back counts as a look that is too old, too.
+  if (!(nowMs >= memory.lookedAtMs && nowMs < memory.lookedAtMs + AHEAD_MS)) {
+    const suspects = await listSuspects(run, { ...asOf, nowMs: nowMs + AHEAD_MS });
+    Object.assign(memory, { lookedAtMs: nowMs, suspects });
   }
-  return all;
+  const changed = await listChangedMonitors(run, asOf.editedSinceSeconds);
+  const candidates = [...new Set([...memory.suspects, ...changed])];
+  const stale: number[] = [];
+  for (let start = 0; start < candidates.length; start += PAGE) {
+    const page = candidates.slice(start, start + PAGE);
+    stale.push(...(await restingAfter(() => findStaleAmong(run, asOf, page))));
+  }
+  return stale.toSorted((a, b) => a - b);
+}
+
+/** Looks through all monitors. */
+async function listSuspects(run: Run, asOf: StaleAsOf): Promise<number[]> {
+  const suspects: number[] = [];
+  for (let afterNo: number | null = 0; afterNo !== null;) {
+    const page: Parameters<typeof listStaleMonitors>[1] = { ...asOf, afterNo, limit: PAGE };
+    const { stale, lastNo } = await restingAfter(() => listStaleMonitors(run, page));
+    suspects.push(...stale);
+    afterNo = lastNo;
+  }
+  return suspects;
+}
+
+/**
+ * Rests after a statement for as long as it took. No caller waits for a sweep, and of very many monitors it would have
+ * a processor to itself for seconds.
+ */
+async function restingAfter<Result>(read: () => Promise<Result>): Promise<Result> {
+  const startedAt = performance.now();
+  const result = await read();
+  await sleep(performance.now() - startedAt);
+  return result;
 }
 
 /** What a silence is worth that a sweep finds. */

@@ -61,6 +61,8 @@ function dueCheck(monitorNo: number): DueCheck {
 type Parts = Pick<CheckerParts, 'probe' | 'judge' | 'selfCheck' | 'stallWatch'> &
   Pick<CheckRunnerParts, 'listDueChecks' | 'behind' | 'batcher'> & { limiter: ConcurrencyLimiter };
 
+const SILENT = createLogger({ process: 'check', level: 'silent' });
+
 /** The work of ticks in a time that stands where the test put it; waiting for a moment moves it there. */
 function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   let nowMs = startMs;
@@ -109,7 +111,7 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
     recordFailedCheck: null,
     source: { id: 'agt_2', name: 'frankfurt' },
     metrics: { checkCompleted: (check) => void completed.push(check) },
-    log: createLogger({ process: 'check', level: 'silent' }),
+    log: SILENT,
     ...parts,
   });
   const check = (slot: ScheduleSlot, slotBeginsAtMs: number) => runner.runTick(slot, slotBeginsAtMs);

@@ -9,7 +9,7 @@ import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { runOn } from '../../../models/sql.ts';
 import { pageServiceGaps } from '../../../models/statistics/service-gaps.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
-import { sweep } from '../../../workers/system/sweep.ts';
+import { newSweepMemory, sweep } from '../../../workers/system/sweep.ts';
 import { listQueueBackends, type QueueBackend } from '../../helpers/queue-backend.ts';
 import { changeMonitor, openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 
@@ -19,11 +19,18 @@ async function stateOf(runtime: TestRuntime, id: string): Promise<string | undef
   return (await findMonitor(runtime.database, { tenantId: runtime.tenantId, id }))?.monitor.state;
 }
 
-/** Sweeps every ten seconds of a time that the test makes up. */
+/**
+ * Sweeps every ten seconds of a time that the test makes up, as one process does. Throws where a look through all
+ * monitors would have found more.
+ */
 async function sweepThrough(runtime: TestRuntime, fromMs: number, seconds: number): Promise<number> {
+  const memory = newSweepMemory();
   let transitions = 0;
   for (let second = 0; second <= seconds; second += 10) {
-    transitions += (await sweep({ ...runtime, now: () => fromMs + second * SECOND })).transitions;
+    const then = { ...runtime, now: () => fromMs + second * SECOND };
+    transitions += (await sweep(then, memory)).transitions;
+    const { transitions: missed } = await sweep(then);
+    if (missed > 0) throw new Error(`After ${second} s a look through all monitors found ${missed} more`);
   }
   return transitions;
 }
@@ -54,6 +61,29 @@ test('a monitor whose sources fall silent becomes unknown once, and not before t
   t.is(await stateOf(runtime, monitor.id), 'up');
   t.is(await sweepThrough(runtime, nowMs + 190 * SECOND, 600), 1);
   t.is(await stateOf(runtime, monitor.id), 'unknown');
+});
+
+test('where all is well sweeps look through all monitors every 50 s, and at those that may fall silent', async (t) => {
+  const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+  await runtime.database.pool.query('UPDATE monitors SET updated_at = 0');
+  const memory = newSweepMemory();
+  const looks: { atSecond: number; suspects: readonly number[] }[] = [];
+  for (let second = 0; second <= 180; second += 10) {
+    await sweep({ ...runtime, now: () => nowMs + second * SECOND }, memory);
+    const atSecond = (memory.lookedAtMs - nowMs) / SECOND;
+    if (looks.at(-1)?.atSecond !== atSecond) looks.push({ atSecond, suspects: memory.suspects });
+  }
+
+  t.deepEqual(looks, [
+    { atSecond: 0, suspects: [] },
+    { atSecond: 50, suspects: [] },
+    { atSecond: 100, suspects: [] },
+    { atSecond: 150, suspects: [monitor.no] },
+  ]);
+
+  await sweep({ ...runtime, now: () => nowMs - SECOND }, memory);
+  t.is(memory.lookedAtMs, nowMs - SECOND, 'a clock that was set back is no reason to trust a look of later');
 });
 
 test('after our own standstill no unknown is reported until we have watched for as long as the silence', async (t) => {
