@@ -42,7 +42,8 @@ const DUE_COLUMNS = `m.no AS "monitorNo", m.id AS "monitorId", m.tenant_id AS "t
 export async function listDueChecks(database: Database, entry: ScheduleSlot): Promise<DueCheck[]> {
   const { rows } = await database.pool.query<DueRow>({
     name: 'list-due-checks',
-    // OFFSET 0 has each monitor looked up by its number: where random reads count as dear, the planner would read all.
+    // OFFSET 0 has each monitor looked up by its number: where random reads are costed as expensive, the planner would
+    // scan the whole table.
     text: `SELECT ${DUE_COLUMNS}
            FROM monitor_sources s, LATERAL (SELECT * FROM monitors WHERE no = s.monitor_no AND enabled OFFSET 0) m
            WHERE s.agent_no = $1 AND s.interval_seconds = $2 AND s.phase = $3`,

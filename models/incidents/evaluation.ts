@@ -245,6 +245,8 @@ export type StalePage = { stale: number[]; lastNo: number | null };
 /** As of when monitors are stale, and since when an edit (in Unix seconds) makes them so. */
 export type StaleAsOf = { nowMs: number; editedSinceSeconds: number };
 
+export type StalePageQuery = StaleAsOf & { afterNo: number; limit: number };
+
 /** The largest number that a monitor can have. */
 const MAX_NO = 2 ** 31 - 1;
 
@@ -254,17 +256,14 @@ const MAX_NO = 2 ** 31 - 1;
  * those of which a source counts again; undecided ones past their patience; and those edited since
  * `editedSinceSeconds`. As of a later moment they are also those that silence may change by then.
  */
-export async function listStaleMonitors(
-  run: Run,
-  { afterNo, limit, ...asOf }: StaleAsOf & { afterNo: number; limit: number },
-): Promise<StalePage> {
+export async function listStaleMonitors(run: Run, { afterNo, limit, ...asOf }: StalePageQuery): Promise<StalePage> {
   const [last] = await run<{ no: number }>('SELECT no FROM monitors WHERE no > $1 ORDER BY no OFFSET $2 LIMIT 1', [
     afterNo,
     limit - 1,
   ]);
   const lastNo = last?.no ?? null;
   const stale = await selectStale(run, asOf, {
-    isIncluded: (no) => `${no} > $3 AND ${no} <= $4`,
+    where: (no) => `${no} > $3 AND ${no} <= $4`,
     values: [afterNo, lastNo ?? MAX_NO],
   });
   return { stale, lastNo };
@@ -272,7 +271,7 @@ export async function listStaleMonitors(
 
 /** Those of the given monitors that `listStaleMonitors` would list. */
 export async function findStaleAmong(run: Run, asOf: StaleAsOf, monitorNos: readonly number[]): Promise<number[]> {
-  return await selectStale(run, asOf, { isIncluded: (no) => `${no} = ANY($3::int[])`, values: [monitorNos] });
+  return await selectStale(run, asOf, { where: (no) => `${no} = ANY($3::int[])`, values: [monitorNos] });
 }
 
 /**
@@ -283,7 +282,8 @@ export async function listChangedMonitors(run: Run, editedSinceSeconds: number):
   const rows = await run<{ no: number }>(
     `SELECT no FROM monitors WHERE updated_at >= $1
      UNION SELECT monitor_no FROM monitor_sources WHERE was_unheard
-     UNION SELECT s.monitor_no FROM agents a JOIN monitor_sources s ON s.agent_no = a.no WHERE NOT is_online(a)`,
+     UNION SELECT s.monitor_no FROM agents a JOIN monitor_sources s ON s.agent_no = a.no AND s.phase IS NOT NULL
+           WHERE NOT is_online(a)`,
     [editedSinceSeconds],
   );
   return rows.map(({ no }) => no);
@@ -301,11 +301,11 @@ export async function listChangedMonitors(run: Run, editedSinceSeconds: number):
 async function selectStale(
   run: Run,
   { nowMs, editedSinceSeconds }: StaleAsOf,
-  { isIncluded, values }: { isIncluded: (column: string) => string; values: readonly unknown[] },
+  { where, values }: { where: (no: string) => string; values: readonly unknown[] },
 ): Promise<number[]> {
   const rows = await run<{ no: number }>(
     `WITH sources AS NOT MATERIALIZED (
-       SELECT monitor_no, agent_no, phase, was_unheard FROM monitor_sources WHERE ${isIncluded('monitor_no')}
+       SELECT monitor_no, agent_no, phase, was_unheard FROM monitor_sources WHERE ${where('monitor_no')}
      ), not_counted AS NOT MATERIALIZED (
        SELECT monitor_no, agent_no FROM sources WHERE was_unheard
      ), doubted AS NOT MATERIALIZED (
@@ -319,7 +319,7 @@ async function selectStale(
                 EXISTS (SELECT FROM not_counted n WHERE n.monitor_no = s.monitor_no AND n.agent_no = s.agent_no)
                   AS was_not_counted
        ) source
-       WHERE ${isIncluded('m.no')} AND m.enabled AND m.target <> '' AND (
+       WHERE ${where('m.no')} AND m.enabled AND m.target <> '' AND (
          m.updated_at >= $2
          OR (m.state = 'pending' AND $1 - m.state_since >= (3 * m.interval_seconds + 60) * 1000)
          OR (m.state IN ('up', 'degraded', 'down') AND (

@@ -13,6 +13,7 @@ import {
   updateNotCounted,
   type EvaluatedMonitor,
   type StaleAsOf,
+  type StalePageQuery,
 } from '../../models/incidents/evaluation.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import { watchOverload, watchService } from '../../models/statistics/service-gaps.ts';
@@ -23,9 +24,14 @@ import type { Runtime } from '../runtime.ts';
 const EDITED_MS = 60_000;
 
 /**
- * A look through all monitors finds those that may fall silent within this time, in milliseconds; until then sweeps
- * look at these alone. A monitor that is checked in time is none of them: its results count for a minute longer than
- * its interval. Shorter than `EDITED_MS`, so that one that is edited meanwhile is in the next look.
+ * A sweep scans all monitors where the last scan is this old, in milliseconds: every fifth sweep. Shorter than
+ * `EDITED_MS`, so that a monitor that is edited meanwhile is in the next scan.
+ */
+const SCAN_EVERY_MS = 45_000;
+
+/**
+ * How far ahead a scan finds what may be stale, in milliseconds: until the next one is done. A monitor that is checked
+ * in time is not found: its results count for a minute longer than its interval.
  */
 const AHEAD_MS = 50_000;
 
@@ -42,16 +48,16 @@ const PAGE = 5000;
 const CHUNK = 200;
 
 /**
- * What a process remembers from one sweep to the next: the monitors that may fall silent within `AHEAD_MS` of
- * `lookedAtMs` (Unix milliseconds).
+ * What a process remembers from one sweep to the next. When it scanned all monitors (Unix milliseconds), and which may
+ * be stale within `AHEAD_MS` of that.
  */
-export type SweepMemory = { lookedAtMs: number; suspects: readonly number[] };
+export type SweepMemory = { scannedAtMs: number; suspects: readonly number[] };
 
 /**
  * Decides again the monitors that silence, its end, an offline agent or an edit may have changed (D-41, D-42). Unknown
  * is said only where we have been watching for as long as the silence lasts, and nothing waits that may end it: after a
  * stand-still of ours every source is silent. Where a silent location had more checks than it could run, unknown is
- * said without an alert, as a service gap of ours. Without a memory it looks through all monitors.
+ * said without an alert, as a service gap of ours. Without a memory it scans all monitors.
  */
 export async function sweep(
   runtime: Runtime,
@@ -87,37 +93,38 @@ export async function sweep(
 
 /** What a process remembers that has not swept yet: nothing. */
 export function newSweepMemory(): SweepMemory {
-  return { lookedAtMs: Number.NEGATIVE_INFINITY, suspects: [] };
+  return { scannedAtMs: Number.NEGATIVE_INFINITY, suspects: [] };
 }
 
 async function listStale({ database }: Runtime, nowMs: number, memory: SweepMemory): Promise<number[]> {
   const run = runOn(database.pool);
   const asOf = { nowMs, editedSinceSeconds: Math.floor((nowMs - EDITED_MS) / 1000) };
-  // A clock that was set back counts as a look that is too old, too.
-  if (!(nowMs >= memory.lookedAtMs && nowMs < memory.lookedAtMs + AHEAD_MS)) {
-    const suspects = await listSuspects(run, { ...asOf, nowMs: nowMs + AHEAD_MS });
-    Object.assign(memory, { lookedAtMs: nowMs, suspects });
+  const isCurrent = nowMs >= memory.scannedAtMs && nowMs < memory.scannedAtMs + SCAN_EVERY_MS;
+  if (!isCurrent) {
+    const suspects = await scan(run, { ...asOf, nowMs: nowMs + AHEAD_MS });
+    Object.assign(memory, { scannedAtMs: nowMs, suspects });
   }
-  const changed = await listChangedMonitors(run, asOf.editedSinceSeconds);
-  const candidates = [...new Set([...memory.suspects, ...changed])];
+  const changed = await restingAfter(() => listChangedMonitors(run, asOf.editedSinceSeconds));
+  // What changed is a suspect until the next scan: a source may count again by a result that is old already.
+  memory.suspects = [...new Set([...memory.suspects, ...changed])].toSorted((a, b) => a - b);
   const stale: number[] = [];
-  for (let start = 0; start < candidates.length; start += PAGE) {
-    const page = candidates.slice(start, start + PAGE);
+  for (let start = 0; start < memory.suspects.length; start += PAGE) {
+    const page = memory.suspects.slice(start, start + PAGE);
     stale.push(...(await restingAfter(() => findStaleAmong(run, asOf, page))));
   }
-  return stale.toSorted((a, b) => a - b);
+  return stale;
 }
 
-/** Looks through all monitors. */
-async function listSuspects(run: Run, asOf: StaleAsOf): Promise<number[]> {
-  const suspects: number[] = [];
+/** Lists the stale ones of all monitors. */
+async function scan(run: Run, asOf: StaleAsOf): Promise<number[]> {
+  const found: number[] = [];
   for (let afterNo: number | null = 0; afterNo !== null;) {
-    const page: Parameters<typeof listStaleMonitors>[1] = { ...asOf, afterNo, limit: PAGE };
+    const page: StalePageQuery = { ...asOf, afterNo, limit: PAGE };
     const { stale, lastNo } = await restingAfter(() => listStaleMonitors(run, page));
-    suspects.push(...stale);
+    found.push(...stale);
     afterNo = lastNo;
   }
-  return suspects;
+  return found;
 }
 
 /**

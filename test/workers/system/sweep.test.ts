@@ -4,6 +4,7 @@ import { updateBehindAt } from '../../../models/agents/shared-agents.ts';
 import { updateToOffline, updateToOnline } from '../../../models/agents/watch.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import type { MeasuredResult } from '../../../models/checks/check-results.ts';
+import { listSilentAfterOverload, listStaleMonitors } from '../../../models/incidents/evaluation.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
 import { runOn } from '../../../models/sql.ts';
@@ -20,19 +21,34 @@ async function stateOf(runtime: TestRuntime, id: string): Promise<string | undef
 }
 
 /**
- * Sweeps every ten seconds of a time that the test makes up, as one process does. Throws where a look through all
- * monitors would have found more.
+ * Sweeps every ten seconds of a time that the test makes up, as one process does. Throws where a sweep finds others
+ * stale than a scan of all monitors would. `onSecond` is called before the sweep of each second.
  */
-async function sweepThrough(runtime: TestRuntime, fromMs: number, seconds: number): Promise<number> {
+async function sweepThrough(
+  runtime: TestRuntime,
+  fromMs: number,
+  length: number | { seconds: number; onSecond: (second: number) => Promise<unknown> },
+): Promise<number> {
+  const { seconds, onSecond } = typeof length === 'number' ? { seconds: length, onSecond: () => undefined } : length;
   const memory = newSweepMemory();
   let transitions = 0;
   for (let second = 0; second <= seconds; second += 10) {
-    const then = { ...runtime, now: () => fromMs + second * SECOND };
-    transitions += (await sweep(then, memory)).transitions;
-    const { transitions: missed } = await sweep(then);
-    if (missed > 0) throw new Error(`After ${second} s a look through all monitors found ${missed} more`);
+    const nowMs = fromMs + second * SECOND;
+    await onSecond(second);
+    const expected = await scanAll(runtime, nowMs);
+    const swept = await sweep({ ...runtime, now: () => nowMs }, memory);
+    if (swept.stale !== expected.size)
+      throw new Error(`After ${second} s the sweep finds ${swept.stale} stale, a scan ${[...expected].join()}`);
+    transitions += swept.transitions;
   }
   return transitions;
+}
+
+async function scanAll({ database }: TestRuntime, nowMs: number): Promise<Set<number>> {
+  const run = runOn(database.pool);
+  const editedSinceSeconds = Math.floor(nowMs / SECOND) - 60;
+  const { stale } = await listStaleMonitors(run, { nowMs, editedSinceSeconds, afterNo: 0, limit: 1000 });
+  return new Set([...stale, ...(await listSilentAfterOverload(run, nowMs))]);
 }
 
 type Watched = { sources?: readonly string[]; verdicts: readonly MeasuredResult['verdict'][]; backend?: QueueBackend };
@@ -63,27 +79,49 @@ test('a monitor whose sources fall silent becomes unknown once, and not before t
   t.is(await stateOf(runtime, monitor.id), 'unknown');
 });
 
-test('where all is well sweeps look through all monitors every 50 s, and at those that may fall silent', async (t) => {
+test('where all is well all monitors are scanned every 50 s, and those that may be stale asked about', async (t) => {
   const { runtime, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
   await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
   await runtime.database.pool.query('UPDATE monitors SET updated_at = 0');
   const memory = newSweepMemory();
-  const looks: { atSecond: number; suspects: readonly number[] }[] = [];
+  const scans: { second: number; suspects: readonly number[] }[] = [];
   for (let second = 0; second <= 180; second += 10) {
     await sweep({ ...runtime, now: () => nowMs + second * SECOND }, memory);
-    const atSecond = (memory.lookedAtMs - nowMs) / SECOND;
-    if (looks.at(-1)?.atSecond !== atSecond) looks.push({ atSecond, suspects: memory.suspects });
+    if (memory.scannedAtMs === nowMs + second * SECOND) scans.push({ second, suspects: memory.suspects });
   }
 
-  t.deepEqual(looks, [
-    { atSecond: 0, suspects: [] },
-    { atSecond: 50, suspects: [] },
-    { atSecond: 100, suspects: [] },
-    { atSecond: 150, suspects: [monitor.no] },
+  t.deepEqual(scans, [
+    { second: 0, suspects: [] },
+    { second: 50, suspects: [] },
+    { second: 100, suspects: [] },
+    { second: 150, suspects: [monitor.no] },
   ]);
 
   await sweep({ ...runtime, now: () => nowMs - SECOND }, memory);
-  t.is(memory.lookedAtMs, nowMs - SECOND, 'a clock that was set back is no reason to trust a look of later');
+  t.is(memory.scannedAtMs, nowMs - SECOND, 'a clock that was set back makes a scan worthless');
+});
+
+test('a monitor that counts again by a late result, and then not, is found at once', async (t) => {
+  const { runtime, agents, monitor, nowMs } = await watched(t, { verdicts: ['up'] });
+  const [agent] = agents;
+  await runtime.database.pool.query('UPDATE agents SET last_seen_at = last_seen_at + 100000');
+  await sweepThrough(runtime, nowMs, 600);
+  t.is(await stateOf(runtime, monitor.id), 'unknown');
+
+  const againMs = nowMs + 610 * SECOND;
+  const states: (string | undefined)[] = [];
+  await sweepThrough(runtime, againMs, {
+    seconds: 60,
+    async onSecond(second) {
+      states.push(await stateOf(runtime, monitor.id));
+      if (second !== 10 || agent === undefined) return;
+      const late = resultOf(monitor, agent, { dueAtMs: againMs - 150 * SECOND, verdict: 'up' });
+      await createEvaluator({ ...runtime, now: () => againMs + 5 * SECOND })([late]);
+    },
+  });
+  states.push(await stateOf(runtime, monitor.id));
+
+  t.deepEqual(states, ['unknown', 'unknown', 'up', 'up', 'up', 'unknown', 'unknown', 'unknown']);
 });
 
 test('after our own standstill no unknown is reported until we have watched for as long as the silence', async (t) => {
