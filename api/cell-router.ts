@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
+import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
@@ -10,8 +11,8 @@ import type { Registry } from 'prom-client';
 import { cellOfRequest } from '../core/accounts/cells.ts';
 import type { IdPrefix } from '../models/secrets/ids.ts';
 import { cellCookie } from './accounts/session/cookie.ts';
-import { ApiError } from './api-error.ts';
-import { clientAddress } from './client-address.ts';
+import { ApiError, badRequest } from './api-error.ts';
+import { clientAddress, networkOf } from './client-address.ts';
 import { PING_PATH } from './heartbeats/pings.ts';
 import { bearerTokenOf } from './middleware/authentication.ts';
 import { errorResponse, onlyGet } from './middleware/error-response.ts';
@@ -23,15 +24,19 @@ import { answerUnreadable, answerUnroutable, closeServer, createLimitedServer } 
 /** An installation of its own behind the router; `url` is the origin of its API. */
 export type Cell = Readonly<{ name: string; url: string }>;
 
-/** What the router bears. */
+/** The bounds of the router. */
 export type CellRouterLimits = {
   /** Connections of clients; more are closed at once. */
   connections: number;
   /** Requests and streams that are under way to one cell; more are answered with 503. */
   requestsOfCell: number;
+  /** Of these, those of one client network; more are answered with 429: it cannot take the cell from others. */
+  requestsOfNetwork: number;
+  /** Requests under way on one connection, as of a client that pipelines; more are answered with 429. */
+  requestsOfConnection: number;
   /** Bytes of a request's body. */
   bodyBytes: number;
-  /** Until a cell takes a connection, in milliseconds. */
+  /** Until a cell accepts a connection, in milliseconds. */
   connectMs: number;
   /** Without a byte of the cell's, in milliseconds; its streams send one every 15 s. */
   silenceMs: number;
@@ -58,6 +63,8 @@ export type RunningCellRouter = { port: number; stop: (graceMs: number) => Promi
 const LIMITS: CellRouterLimits = {
   connections: 10_000,
   requestsOfCell: 2000,
+  requestsOfNetwork: 500,
+  requestsOfConnection: 4,
   bodyBytes: 16 * 1_048_576,
   connectMs: 3000,
   silenceMs: 60_000,
@@ -93,7 +100,7 @@ const NOT_PASSED_ON = [
 export async function serveCellRouter(options: CellRouterOptions): Promise<RunningCellRouter> {
   const { limits = LIMITS, makeId, port, host } = options;
   const stopping = new AbortController();
-  const router = new CellRouter(options.cells, limits);
+  const router = new CellRouter({ ...options, limits });
   const app = createRouterApp(options, router, stopping.signal);
   // The types of Express know no callback for what it gives back, which its own code takes like any middleware's.
   const route = app as unknown as (request: IncomingMessage, response: Response, giveBack: () => void) => void;
@@ -155,71 +162,104 @@ function pingTokenOf({ originalUrl }: Request): string | null {
   return path.startsWith(`${PING_PATH}/`) ? (path.slice(PING_PATH.length + 1).split('/', 1)[0] ?? '') : null;
 }
 
-type Way = Cell & { agent: Agent; underWay: number };
+/** `ofNetworks` counts what is under way by the client's network. */
+type Upstream = Cell & { agent: Agent; underWay: number; ofNetworks: Map<string, number> };
 
 /** The cells, and what is under way to each of them. */
 class CellRouter {
+  readonly #publicUrl: string;
   readonly #limits: CellRouterLimits;
-  readonly #ways: ReadonlyMap<string, Way>;
-  readonly #otherwise: Way;
-  readonly #proxy: ProxyServer<Request, Response>;
+  readonly #upstreams: ReadonlyMap<string, Upstream>;
+  readonly #first: Upstream;
+  readonly #proxy = new ProxyServer<Request, Response>();
+  readonly #ofConnections = new WeakMap<Socket, number>();
 
-  constructor(cells: readonly Cell[], limits: CellRouterLimits) {
-    const ways = cells.map((cell): Way => ({ ...cell, agent: agentFor(cell, limits), underWay: 0 }));
-    const [first] = ways;
+  constructor({ cells, publicUrl, limits }: Pick<Required<CellRouterOptions>, 'cells' | 'publicUrl' | 'limits'>) {
+    const upstreams = cells.map((cell): Upstream => ({
+      ...cell,
+      agent: agentFor(cell, limits),
+      underWay: 0,
+      ofNetworks: new Map(),
+    }));
+    const [first] = upstreams;
     if (first === undefined) throw new Error('The router needs at least one cell');
+    this.#publicUrl = publicUrl;
     this.#limits = limits;
-    this.#otherwise = first;
-    this.#ways = new Map(ways.map((way) => [way.name, way]));
-    this.#proxy = new ProxyServer<Request, Response>({ proxyTimeout: limits.silenceMs });
-    this.#proxy.on('proxyReq', (sent, _request, response) => giveUpInTime(sent, response, limits.connectMs));
+    this.#first = first;
+    this.#upstreams = new Map(upstreams.map((upstream) => [upstream.name, upstream]));
+    this.#proxy.on('proxyReq', (sent, _request, response) => giveUpInTime(sent, response, limits));
     this.#proxy.on('proxyRes', (answer, _request, response) => {
       // The cell's connection to us is another one than the client's, which may have asked for its end.
       answer.headers.connection = isLastOfConnection(response) ? 'close' : 'keep-alive';
-      if (answer.headers['content-type']?.startsWith('text/event-stream') === true) contextOf(response).isStream = true;
+      const context = contextOf(response);
+      // The id that the client gets, and that the cell's own log has.
+      context.requestId = String(answer.headers['x-request-id'] ?? context.requestId);
+      if (answer.headers['content-type']?.startsWith('text/event-stream') === true) context.isStream = true;
     });
   }
 
   has(name: string): boolean {
-    return this.#ways.has(name);
+    return this.#upstreams.has(name);
   }
 
   /**
    * Passes a request on to the cell of that name, and its answer back, both while they come in. Throws a 503 where the
-   * cell does not answer or has too much under way, and a 413 for a body that is too long.
+   * cell does not answer or has too much under way, a 429 where the client has, and a 413 for a body that is too long.
    */
   async send(name: string | null, request: Request, response: Response): Promise<void> {
-    const way = this.#ways.get(name ?? '') ?? this.#otherwise;
-    contextOf(response).route = `cell ${way.name}`;
-    if (way.underWay >= this.#limits.requestsOfCell) throw unavailable();
-    if (Number(request.headers['content-length'] ?? 0) > this.#limits.bodyBytes) throw tooLong(this.#limits);
+    const upstream = this.#upstreams.get(name ?? '') ?? this.#first;
+    contextOf(response).route = `cell ${upstream.name}`;
+    if (!request.originalUrl.startsWith('/')) throw new ApiError(404, 'there is no endpoint at this path');
     const address = addressOf(response);
     // Its connection is gone.
     if (address === null) return;
+    if (Number(request.headers['content-length'] ?? 0) > this.#limits.bodyBytes) throw tooLong(this.#limits);
+    this.#count(upstream, networkOf(address), { request, response });
     for (const header of NOT_PASSED_ON) delete request.headers[header];
-    way.underWay += 1;
-    response.once('close', () => (way.underWay -= 1));
-    const { body, exceeded } = limitedBody(request, this.#limits);
-    // As it was sent: Express gives handlers below a path the rest of it.
-    request.url = request.originalUrl;
+    const { body, refused } = limitedBody(request, this.#limits);
+    request.headers.host ??= new URL(this.#publicUrl).host;
+    // Below the path of `PUBLIC_URL`, which the cell cuts off: cut off twice, a path would be another one.
+    request.url = basePathOf(this.#publicUrl) + request.originalUrl;
     const sending = this.#proxy.web(request, response, {
-      target: way.url,
-      agent: way.agent,
+      target: upstream.url,
+      agent: upstream.agent,
       buffer: body,
       headers: { 'x-forwarded-for': address },
     });
     try {
-      await Promise.race([sending, exceeded]);
+      await Promise.race([sending, refused]);
     } catch (error) {
       sending.catch(() => undefined);
       if (response.destroyed || response.writableEnded) return;
       if (response.headersSent) response.destroy();
-      else throw error instanceof ApiError ? error : unavailable(error);
+      else throw error instanceof ApiError ? error : unavailable(upstream, error);
     }
   }
 
+  /** Counts a request as under way until its response is over, or throws. */
+  #count(upstream: Upstream, network: string, { request, response }: { request: Request; response: Response }): void {
+    const { requestsOfCell, requestsOfNetwork, requestsOfConnection } = this.#limits;
+    const { ofNetworks } = upstream;
+    const ofConnections = this.#ofConnections;
+    const { socket } = request;
+    const ofNetwork = ofNetworks.get(network) ?? 0;
+    const ofConnection = ofConnections.get(socket) ?? 0;
+    if (ofNetwork >= requestsOfNetwork || ofConnection >= requestsOfConnection) throw tooMany();
+    if (upstream.underWay >= requestsOfCell) throw unavailable(upstream, new Error(`${requestsOfCell} are under way`));
+    upstream.underWay += 1;
+    ofNetworks.set(network, ofNetwork + 1);
+    ofConnections.set(socket, ofConnection + 1);
+    response.once('close', () => {
+      upstream.underWay -= 1;
+      const left = (ofNetworks.get(network) ?? 1) - 1;
+      if (left === 0) ofNetworks.delete(network);
+      else ofNetworks.set(network, left);
+      ofConnections.set(socket, (ofConnections.get(socket) ?? 1) - 1);
+    });
+  }
+
   close(): void {
-    for (const { agent } of this.#ways.values()) agent.destroy();
+    for (const { agent } of this.#upstreams.values()) agent.destroy();
   }
 }
 
@@ -236,38 +276,51 @@ function agentFor({ url }: Cell, { requestsOfCell }: CellRouterLimits): Agent {
   return url.startsWith('https:') ? new TlsAgent(options) : new Agent(options);
 }
 
-/** Ends a request to a cell that takes no connection in time, and one whose client was answered or is gone. */
-function giveUpInTime(sent: ClientRequest, response: Response, connectMs: number): void {
+/** Ends a request to a cell that does not answer in time, and one whose client was answered or is gone. */
+function giveUpInTime(sent: ClientRequest, response: Response, { connectMs, silenceMs }: CellRouterLimits): void {
   response.once('close', () => sent.destroy());
+  sent.setTimeout(silenceMs, () => sent.destroy(new Error(`it sent nothing for ${silenceMs} ms`)));
   const { socket } = sent;
   if (socket?.connecting !== true) return;
-  const timer = setTimeout(() => sent.destroy(new Error('the cell takes no connection')), connectMs);
+  const timer = setTimeout(() => sent.destroy(new Error(`no connection within ${connectMs} ms`)), connectMs);
   const stopTimer = () => clearTimeout(timer);
   socket.once('connect', stopTimer).once('close', stopTimer);
 }
 
-/** A request's body on its way; `exceeded` rejects where it is longer than the router passes on. */
-function limitedBody(request: Request, limits: CellRouterLimits): { body: Transform; exceeded: Promise<never> } {
-  const { promise: exceeded, reject } = Promise.withResolvers<never>();
+/**
+ * A request's body on its way. `refused` rejects where it is longer than the router passes on, or nothing says where it
+ * ends: on its way to the cell it would be read as the next request.
+ */
+function limitedBody(request: Request, limits: CellRouterLimits): { body: Transform; refused: Promise<never> } {
+  const { promise: refused, reject } = Promise.withResolvers<never>();
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  const hasEnd = length !== undefined || encoding !== undefined;
   let bytes = 0;
   const body = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes <= limits.bodyBytes) return done(null, chunk);
+      if (hasEnd && bytes <= limits.bodyBytes) return done(null, chunk);
       request.unpipe(body).resume();
-      reject(tooLong(limits));
+      reject(hasEnd ? tooLong(limits) : badRequest('the body must have a Content-Length or a Transfer-Encoding'));
     },
   });
-  return { body: request.pipe(body), exceeded };
+  return { body: request.pipe(body), refused };
 }
 
 function tooLong({ bodyBytes }: CellRouterLimits): ApiError {
   return new ApiError(413, `the body must be at most ${bodyBytes} bytes`);
 }
 
-function unavailable(cause?: unknown): ApiError {
+function tooMany(): ApiError {
+  const message = 'too many requests of this client are under way: wait for their answers';
+  return new ApiError(429, message, { 'Retry-After': '5', Connection: 'close' });
+}
+
+/** The cause is for the operator. */
+function unavailable({ name }: Cell, reason: unknown): ApiError {
   const error = new ApiError(503, 'the part of the service that holds this account does not answer: try again soon', {
     'Retry-After': '5',
   });
-  return Object.assign(error, { cause });
+  const message = reason instanceof Error ? reason.message : String(reason);
+  return Object.assign(error, { cause: new Error(`cell ${name}: ${message}`, { cause: reason }) });
 }

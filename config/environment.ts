@@ -140,7 +140,8 @@ const VARIABLES = z.object({
   ).default([]),
   CELL: variable('a letter, and up to 15 letters and digits, in lower case', cellName).optional(),
   CELLS: variable(
-    `up to ${MAX_CELLS} of name=http://host:port, comma-separated, each name once, without a path`,
+    `up to ${MAX_CELLS} of name=http://host:port without a path, comma-separated, each name and address once, a name ` +
+      'being a letter, and up to 15 letters and digits, in lower case',
     cellAddresses,
   ).default([]),
   DATA_DIR: text.default('.data'),
@@ -394,7 +395,9 @@ function trustedProxy(value: string): string | null {
 function cellAddresses(value: string): Environment['cells'] | null {
   const cells = listOf(cellAddress)(value);
   const names = new Set(cells?.map(({ name }) => name));
-  return cells !== null && cells.length <= MAX_CELLS && names.size === cells.length ? cells : null;
+  const urls = new Set(cells?.map(({ url }) => url));
+  const isUnique = names.size === cells?.length && urls.size === cells.length;
+  return isUnique && cells.length <= MAX_CELLS ? cells : null;
 }
 
 function dnsResolvers(value: string): readonly string[] | null {

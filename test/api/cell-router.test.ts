@@ -13,7 +13,15 @@ import { startHttpServer, startRawServer } from '../helpers/http-server.ts';
 import { until } from '../helpers/until.ts';
 
 const MONITOR_ID = 'mon_01jd3k5v9x8q2r4s6t7w0y1z2a';
-const LIMITS = { connections: 200, requestsOfCell: 20, bodyBytes: 1000, connectMs: 2000, silenceMs: 5000 };
+const LIMITS = {
+  connections: 200,
+  requestsOfCell: 20,
+  requestsOfNetwork: 15,
+  requestsOfConnection: 4,
+  bodyBytes: 1000,
+  connectMs: 2000,
+  silenceMs: 5000,
+};
 
 const tokenOf = (cell: string | null) => writeToken('spk', cell, 'x'.repeat(43));
 const bearing = (token: string) => ({ Authorization: `Bearer ${token}` });
@@ -160,6 +168,76 @@ test('requests that two readers could take for different ones reach no cell', as
   const twice = `Authorization: Bearer ${tokenOf('b')}\r\nAuthorization: Bearer ${tokenOf('a')}\r\n`;
   const answer = await exchange(url, `GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${twice}\r\n`);
   t.true(answer.includes('"cell":"b"') && !answer.includes(tokenOf('a')));
+});
+
+test('a body of which nothing says where it ends reaches no cell, however many headers hide its length', async (t) => {
+  let received = 0;
+  const url = await startRouter(t, { listener: { a: (_request, response) => response.end(String((received += 1))) } });
+  const second = 'POST /ping/x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n';
+  const head = `GET /v1/x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n${'a:\r\n'.repeat(1100)}`;
+  const answer = await exchange(url, `${head}Content-Length: ${second.length}\r\n\r\n${second}`);
+  t.regex(answer, /^HTTP\/1\.1 4(?:00|31) /);
+  t.is(received, 0);
+});
+
+test('a path goes on below that of PUBLIC_URL, and no other form of it', async (t) => {
+  const url = await startRouter(t, { publicUrl: 'http://localhost:3000/status' });
+  t.is((await echo(`${url}/status/v1/x?y`)).url, '/status/v1/x?y');
+  t.is((await echo(`${url}/v1/x`)).url, '/status/v1/x', 'a proxy in front has cut it off');
+  t.is((await echo(`${url}/status/status/metrics`)).url, '/status/status/metrics', 'it is cut off once');
+  for (const target of ['http://evil.example/v1/x', '*'])
+    t.regex(
+      await exchange(url, `OPTIONS ${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`),
+      /^HTTP\/1\.1 404 /,
+      target,
+    );
+  const old = await exchange(url, 'GET /v1/x HTTP/1.0\r\n\r\n');
+  t.regex(old, /"host":"localhost:3000"/, "the address of a cell is nobody else's business");
+});
+
+test('a client that pipelines, or has many requests under way, takes no cell from others', async (t) => {
+  const held: (() => void)[] = [];
+  const url = await startRouter(t, {
+    trustedProxies: ['loopback'],
+    listener: { b: (_request, response) => void held.push(() => response.end('done')) },
+  });
+  const asking = `GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${tokenOf('b')}\r\n\r\n`;
+  const answers = exchange(url, asking.repeat(10));
+  await until(() => held.length === 4);
+  const ask = (address: string) => fetch(url, { headers: { ...bearing(tokenOf('b')), 'X-Forwarded-For': address } });
+  const ofOne = Array.from({ length: 16 }, () => ask('203.0.113.7'));
+  const [refused] = await Promise.race(ofOne.map(async (one) => [await one]));
+  t.is(refused?.status, 429);
+  t.regex((await refused?.text()) ?? '', /too many requests of this client are under way/);
+  await until(() => held.length === 19);
+  const another = ask('203.0.113.8');
+  await until(() => held.length === 20);
+  for (const finish of held) finish();
+  t.is((await another).status, 200);
+  const statuses = (await Promise.all(ofOne)).map(({ status }) => status);
+  t.deepEqual(statuses.toSorted(), [...Array.from({ length: 15 }, () => 200), 429]);
+  t.deepEqual((await answers).match(/HTTP\/1\.1 \d{3}/g), [
+    ...Array.from({ length: 4 }, () => 'HTTP/1.1 200'),
+    'HTTP/1.1 429',
+  ]);
+});
+
+test('the log of the router has the id that the client was given, and says why a cell did not answer', async (t) => {
+  const lines: string[] = [];
+  const answering = await startHttpServer(t, (_request, response) =>
+    response.setHeader('X-Request-Id', 'req_of_cell').end(),
+  );
+  const url = await startRouter(t, {
+    cells: [
+      { name: 'a', url: `http://127.0.0.1:${answering.port}` },
+      { name: 'b', url: 'http://127.0.0.1:9' },
+    ],
+    logger: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
+  });
+  t.is((await fetch(url)).headers.get('x-request-id'), 'req_of_cell');
+  t.is((await fetch(url, { headers: bearing(tokenOf('b')) })).status, 503);
+  await until(() => lines.some((line) => line.includes('req_of_cell')));
+  t.true(lines.some((line) => line.includes('cell b: connect ECONNREFUSED')));
 });
 
 test('a body that is longer than the router passes on is a 413, with its length or without', async (t) => {

@@ -69,6 +69,8 @@ const routedRequests: Walker = async (t) => {
   const url = await startRouter({
     connections: 1000,
     requestsOfCell: most,
+    requestsOfNetwork: 1000,
+    requestsOfConnection: 4,
     bodyBytes: 1000,
     connectMs: 60_000,
     silenceMs: 120_000,
