@@ -6,7 +6,7 @@ import { readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
 import snapshot from './rdap-bootstrap.json' with { type: 'json' };
-import type { RegistryAnswer, RunInRegistryQueue } from './registry-queue.ts';
+import { NO_TURN, type RegistryAnswer, type RunInRegistryQueue } from './registry-queue.ts';
 
 /** What RDAP lookups are made with. */
 export type RdapTools = { http: HttpClient; runInRegistryQueue: RunInRegistryQueue; now: () => number };
@@ -51,7 +51,7 @@ export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools:
     if (queued.outcome === 'busy') {
       return {
         outcome: 'failed',
-        reason: 'The registry limits how often it can be queried',
+        reason: NO_TURN,
         retryAtMs: queued.retryAtMs,
         refused: true,
       };

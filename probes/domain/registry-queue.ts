@@ -17,6 +17,9 @@ export type RunInRegistryQueue = <Result>(
   ask: (deadlineMs: number) => Promise<RegistryAnswer<Result>>,
 ) => Promise<RegistryOutcome<Result>>;
 
+/** The reason where a request was not made: the registry asked for a pause, or others were before it. */
+export const NO_TURN = 'The registry was not queried: queries to it are limited, and this one had no turn in time';
+
 /** Between two requests to one registry, in milliseconds. */
 const PAUSE_MS = 1000;
 

@@ -1,7 +1,7 @@
 import type { DomainLookup } from '../../core/checks/domain/facts.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
-import type { RegistryAnswer, RunInRegistryQueue } from './registry-queue.ts';
+import { NO_TURN, type RegistryAnswer, type RunInRegistryQueue } from './registry-queue.ts';
 import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
 /**
@@ -96,7 +96,7 @@ async function ask(server: WhoisServer, { name, deadlineAtMs }: Question, tools:
     ? outcome.result
     : {
         outcome: 'failed',
-        reason: 'The registry limits how often it can be queried',
+        reason: NO_TURN,
         retryAtMs: outcome.retryAtMs,
       };
 }

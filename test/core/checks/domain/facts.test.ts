@@ -110,7 +110,7 @@ test('where only the expiry could not be looked up, what was known of it stays, 
     outcome: 'registered',
     expiresAt: null,
     registrar: 'Example',
-    expiryFailure: { reason: 'The registry limits how often it can be queried', retryAtMs: NOW_MS + DAY_MS + HOUR_MS },
+    expiryFailure: { reason: 'The registry asks for a pause', retryAtMs: NOW_MS + DAY_MS + HOUR_MS },
   };
   const later = learnDomain(known, limited, NOW_MS + DAY_MS);
   t.like(later, { registration: { expiresAt }, answeredAtMs: NOW_MS, nextLookupAtMs: NOW_MS + DAY_MS + HOUR_MS });
