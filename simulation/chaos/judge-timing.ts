@@ -127,19 +127,21 @@ export class TimingJudge {
   }
 
   /**
-   * The last recovery between two moments of what an alert is behind. Once a parent is down no more, what that depends
-   * on holds nothing of the alert.
+   * The last recovery between two moments of what an alert is behind. What a parent depends on holds nothing of the
+   * alert before that parent is down, nor once it is down no more.
    */
   #lastRecovery(
     parents: readonly string[],
     { fromMs, toMs }: { fromMs: number; toMs: number },
   ): Transition | undefined {
     let last: Transition | undefined;
-    let untilMs = toMs;
+    let [sinceMs, untilMs] = [fromMs, toMs];
     for (const parentId of parents) {
       const changes = this.#facts.transitionsOf(parentId).filter(({ detectedAtMs }) => detectedAtMs < untilMs);
-      const recovery = changes.findLast(({ from, detectedAtMs }) => from === 'down' && detectedAtMs > fromMs);
+      const recovery = changes.findLast(({ from, detectedAtMs }) => from === 'down' && detectedAtMs > sinceMs);
       if ((recovery?.detectedAtMs ?? 0) > (last?.detectedAtMs ?? 0)) last = recovery;
+      const failure = changes.findLast(({ to }) => to === 'down');
+      sinceMs = Math.max(sinceMs, failure?.detectedAtMs ?? 0);
       if (recovery !== undefined && changes.at(-1)?.to !== 'down') untilMs = recovery.detectedAtMs;
     }
     return last;

@@ -421,6 +421,19 @@ test('what a parent depends on holds nothing once the parent is down no more', (
   t.false(findingsOf(with1(10_000)).includes('holds broken'));
 });
 
+test('what a parent depends on holds nothing while that parent is not down yet', (t) => {
+  const run = heldBehind('mon_2', 46);
+  const failure = run.record.transitions.find(({ monitorId, to }) => monitorId === 'mon_2' && to === 'down');
+  const recovery = run.record.transitions.find(({ monitorId, from }) => monitorId === 'mon_2' && from === 'down');
+  const withParentDownAt = (detectedAtMs: number): Facts => {
+    const ofParent = { ...failure, monitorId: 'mon_1', atMs: detectedAtMs, detectedAtMs } as Transition;
+    return { ...run, record: { ...run.record, transitions: [...run.record.transitions, ofParent] } };
+  };
+  const recoveredAtMs = recovery?.detectedAtMs ?? 0;
+  t.true(findingsOf(withParentDownAt(recoveredAtMs - 1000)).includes('holds broken'));
+  t.false(findingsOf(withParentDownAt(recoveredAtMs + 200)).includes('holds broken'));
+});
+
 test('a parent whose alert came in a summary, or joined a group, holds nothing', (t) => {
   const run = heldBehind('mon_1', 46);
   const ofParent = { ...delivery(2), id: 'dlv_parent', monitorId: 'mon_1', createdAtMs: at(21) };
