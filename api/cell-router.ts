@@ -193,7 +193,8 @@ class CellRouter {
       answer.headers.connection = isLastOfConnection(response) ? 'close' : 'keep-alive';
       const context = contextOf(response);
       // The id that the client gets, and that the cell's own log has.
-      context.requestId = String(answer.headers['x-request-id'] ?? context.requestId);
+      const id = answer.headers['x-request-id'];
+      if (typeof id === 'string') context.requestId = id;
       if (answer.headers['content-type']?.startsWith('text/event-stream') === true) context.isStream = true;
     });
   }
@@ -288,8 +289,8 @@ function giveUpInTime(sent: ClientRequest, response: Response, { connectMs, sile
 }
 
 /**
- * A request's body on its way. `refused` rejects where it is longer than the router passes on, or nothing says where it
- * ends: on its way to the cell it would be read as the next request.
+ * A request's body on its way. `refused` rejects where it is longer than the router passes on, or no header says where
+ * it ends: the cell would read it as the next request. Older releases of Node drop headers behind the first thousand.
  */
 function limitedBody(request: Request, limits: CellRouterLimits): { body: Transform; refused: Promise<never> } {
   const { promise: refused, reject } = Promise.withResolvers<never>();

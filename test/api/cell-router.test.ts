@@ -170,7 +170,8 @@ test('requests that two readers could take for different ones reach no cell', as
   t.true(answer.includes('"cell":"b"') && !answer.includes(tokenOf('a')));
 });
 
-test('a body of which nothing says where it ends reaches no cell, however many headers hide its length', async (t) => {
+// Node 24.4 hands on the first thousand headers alone, and the router refuses the body; 24.21 refuses the headers.
+test('a body whose length stands behind a thousand headers is no request of its own for a cell', async (t) => {
   let received = 0;
   const url = await startRouter(t, { listener: { a: (_request, response) => response.end(String((received += 1))) } });
   const second = 'POST /ping/x HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n';

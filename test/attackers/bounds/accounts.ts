@@ -66,7 +66,7 @@ const routedRequests: Walker = async (t) => {
 
   // Fewer than it takes, which a busy machine does not begin at once.
   const most = 50;
-  const url = await startRouter({
+  const limits = {
     connections: 1000,
     requestsOfCell: most,
     requestsOfNetwork: 1000,
@@ -74,7 +74,8 @@ const routedRequests: Walker = async (t) => {
     bodyBytes: 1000,
     connectMs: 60_000,
     silenceMs: 120_000,
-  });
+  };
+  const url = await startRouter(limits);
   const Authorization = `Bearer ${writeToken('spk', 'c1', 'x'.repeat(43))}`;
   const ending = new AbortController();
   const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
@@ -84,6 +85,14 @@ const routedRequests: Walker = async (t) => {
   t.is((await fetch(url, { headers: { Authorization } })).status, 503);
   t.is((await fetch(url)).status, 200, 'another cell has room of its own');
   ending.abort();
+
+  const shared = await startRouter({ ...limits, requestsOfNetwork: 5 });
+  const [before, ended] = [held.length, new AbortController()];
+  for (let sent = 0; sent < 5; sent += 1)
+    get(shared, { agent, headers: { Authorization }, signal: ended.signal }).on('error', () => undefined);
+  await until(() => held.length === before + 5);
+  t.is((await fetch(shared, { headers: { Authorization } })).status, 429, 'one network has a part of the cell');
+  ended.abort();
 };
 
 const guessing: Walker = async (t) => {
