@@ -1,4 +1,7 @@
 import { basename } from 'node:path';
+import { mendAva } from './tools/mend-ava.ts';
+
+mendAva();
 
 // What takes longest begins first: at the end the run does not wait for one long file. First single files that take a
 // minute and more, one that computes beside one that waits, then whatever starts programs and browsers, of all kinds
@@ -31,12 +34,11 @@ const LONGEST_FIRST = [
 const placeOf = (path) => LONGEST_FIRST.findIndex((parts) => parts.some((part) => path.includes(part)));
 const compareTexts = (a, b) => (a < b ? -1 : Number(a > b));
 
-// Tests are TypeScript that Node runs as it is; each file is a process of its own.
+// Tests are TypeScript that Node runs as it is; their files share processes (tools/test-processes.ts).
 export default {
   files: ['test/**/*.test.ts'],
   extensions: ['ts'],
   workerThreads: false,
-  require: ['./test/helpers/test-process.ts'],
   // Of silence in the whole run. The runner (tools/test.ts) ends one earlier and names its files. No test has a bound of
   // its own: how long one takes depends on what else the machine does.
   timeout: '300s',

@@ -14,7 +14,6 @@ import { startRedis } from './redis-server.ts';
 import { reportTap, type Tally } from './tap-report.ts';
 
 const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
-const MEND_AVA = new URL('mend-ava.ts', import.meta.url).href;
 /**
  * Test files that only `npm run test:all` runs. They are attackers, faults, fuzz, chaos, clients in other languages,
  * tools, most browser tests, and what proves a second time what shorter tests have proved.
@@ -110,7 +109,7 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   const concurrency = `--concurrency=${Math.min(8, availableParallelism() + 5)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
-  const child = spawn(process.execPath, ['--import', MEND_AVA, AVA, '--tap', concurrency, ...(await avaArguments())], {
+  const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...(await avaArguments())], {
     env: { ...process.env, ...servers },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,

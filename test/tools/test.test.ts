@@ -35,7 +35,9 @@ async function runProject(
   await writeFile(join(project, 'package.json'), '{ "type": "module" }');
   await writeFile(
     join(project, 'ava.config.js'),
-    `export default { files: ['test/*.js'], workerThreads: false, timeout: '${options.timeout ?? '60s'}' };`,
+    `import { mendAva } from ${JSON.stringify(join(ROOT, 'tools', 'mend-ava.ts'))};
+    mendAva();
+    export default { files: ['test/*.js'], workerThreads: false, timeout: '${options.timeout ?? '60s'}' };`,
   );
   for (const [name, code] of Object.entries(files))
     await writeFile(join(project, 'test', name), `import test from 'ava';\n${code}`);
@@ -88,7 +90,51 @@ test('a failed test, a crashed file, an uncaught exception and a file without te
   t.like(run, { last: '1 passed, 6 failed', status: 1, leftBehind: [] });
 });
 
-test('the end of a test file is seen after all that it has sent, however busy ava is', async (t) => {
+test('files share processes, and what one of them changes there does not reach the next', async (t) => {
+  const code = (index: number) => `
+    import tls from 'node:tls';
+    const authorities = tls.getCACertificates('default').length;
+    test.before(() => { process.env.LEFT = 'behind'; process.exit = () => undefined; });
+    test('is alone ${index}', (t) => {
+      t.is(globalThis.left, undefined);
+      t.false(process.env.PATH.includes('left'));
+      process.env.PATH += ':/left';
+      tls.setDefaultCACertificates([tls.rootCertificates[${index}]]);
+      process.on('uncaughtException', () => undefined);
+      t.log('process', process.pid, 'trusts', authorities);
+    });
+    if (process.env.LEFT !== undefined) throw new Error('the environment of another file');`;
+  const names = Array.from({ length: 30 }, (_, index) => [`${index}.js`, code(index)]);
+  const run = await runProject(t, Object.fromEntries(names));
+
+  t.like(run, { last: '30 passed, 0 failed', status: 0, leftBehind: [] });
+  const seen = [...run.output.matchAll(/process (\d+) trusts (\d+)/g)];
+  t.is(seen.length, 30);
+  t.true(new Set(seen.map(([, pid]) => pid)).size <= 8);
+  t.true(seen.every(([, , authorities]) => Number(authorities) > 1));
+});
+
+test('a file that ends its process fails alone, and a file after it has a process of its own', async (t) => {
+  const good = Array.from({ length: 20 }, (_, index) => [`good-${index}.js`, `test('good', (t) => t.pass());`]);
+  const run = await runProject(t, {
+    ...Object.fromEntries(good),
+    'dies.js': `test('dies', () => process.kill(process.pid, 'SIGKILL'));`,
+  });
+  t.regex(run.output, /✘ .*dies/);
+  t.regex(run.last ?? '', /^20 passed, [12] failed$/);
+  t.like(run, { status: 1, leftBehind: [] });
+});
+
+test('no file runs in a process in which another one has loaded nock', async (t) => {
+  const code = (index: number) => `
+    const { hadNock } = globalThis;
+    ${index % 2 === 0 ? `await import('nock'); globalThis.hadNock = true;` : ''}
+    test('has the network ${index}', (t) => t.is(hadNock, undefined));`;
+  const names = Array.from({ length: 20 }, (_, index) => [`${index}.js`, code(index)]);
+  t.like(await runProject(t, Object.fromEntries(names)), { last: '20 passed, 0 failed', status: 0 });
+});
+
+test('the end of a process is seen after all that it has sent, however busy ava is', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-fork-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const [parent, child] = [join(directory, 'parent.mjs'), join(directory, 'child.mjs')];
@@ -96,9 +142,11 @@ test('the end of a test file is seen after all that it has sent, however busy av
   // As ava does; what takes a moment is each result that it prints.
   await writeFile(
     parent,
-    `import childProcess from 'node:child_process';
+    `import { fork } from 'node:child_process';
+    import { exitAfterMessages } from ${JSON.stringify(join(ROOT, 'tools', 'test-processes.ts'))};
     for (let index = 0; index < 40; index += 1) {
-      const child = childProcess.fork(process.argv[2], { silent: true, serialization: 'advanced' });
+      const child = fork(process.argv[2], { silent: true, serialization: 'advanced' });
+      exitAfterMessages(child);
       child.on('message', (said) => {
         for (const began = performance.now(); performance.now() - began < 3; );
         console.log(said);
@@ -106,7 +154,7 @@ test('the end of a test file is seen after all that it has sent, however busy av
       child.on('exit', () => child.removeAllListeners('message'));
     }`,
   );
-  const program = spawn(process.execPath, ['--import', join(ROOT, 'tools', 'mend-ava.ts'), parent, child]);
+  const program = spawn(process.execPath, [parent, child]);
   const said = (await text(program.stdout)).trimEnd().split('\n');
   t.is(said.filter((word) => word === 'last').length, 40);
 });
@@ -133,7 +181,7 @@ test('a test file that does not end when it is told to does not hold the run up'
   const files = {
     'stays.js':
       `process.title = 'test/e2e/stays.test.ts'; process.on('SIGTERM', () => undefined); ` +
-      `test('stays', (t) => { setInterval(() => undefined, 1000); t.pass(); });`,
+      `test('passes', (t) => t.pass()); test('stays', () => new Promise(() => setInterval(() => undefined, 1000)));`,
   };
   const run = await runProject(t, files, { silenceSeconds: 15 });
   t.true(run.output.includes('\nNothing was printed for 15 s: the run is ended\n'), run.output);

@@ -25,19 +25,20 @@ function upAt(atMs: number): ArbitraryCheck {
 test('the first run begins with the oldest day with results, and goes on to the newest full hour', async (t) => {
   const runtime = await openTestRuntime(t);
   const { database } = runtime;
-  const oldestMs = MIDNIGHT - 40 * DAY_MS;
-  await createPartitions(database, oldestMs);
-  // Two months have to be made for what is that old, and between the two nothing was checked.
-  await storeChecks(database, [upAt(oldestMs + 5 * HOUR_MS), upAt(MIDNIGHT)], { nowMs: MIDNIGHT });
-  const nowMs = MIDNIGHT + HOUR_MS + SETTLED_MS;
+  // Two months have to be made for what is that old, and for a day between the two there is no partition of results.
+  const oldestMs = Date.UTC(2025, 0, 31);
+  const newestMs = Date.UTC(2025, 1, 5);
+  for (const atMs of [oldestMs, newestMs]) await createPartitions(database, atMs);
+  await storeChecks(database, [upAt(oldestMs + 5 * HOUR_MS), upAt(newestMs)], { nowMs: newestMs });
+  const nowMs = newestMs + HOUR_MS + SETTLED_MS;
   const did = await rollUp({ ...runtime, now: () => nowMs }, { budgetMs: Infinity });
   // One was stored long after its hour and recorded for that; it had not been rolled up, and being made again changes
   // nothing.
-  t.deepEqual(did, { hours: 40 * 24 + 1, late: 1 });
-  t.is(await rolledUntilMs(runOn(database.pool)), MIDNIGHT + HOUR_MS);
+  t.deepEqual(did, { hours: 5 * 24 + 1, late: 1 });
+  t.is(await rolledUntilMs(runOn(database.pool)), newestMs + HOUR_MS);
   t.deepEqual(
     (await readRollups(database, 'hourly_rollups')).map(([key]) => key),
-    [`1/1/${oldestMs + 5 * HOUR_MS}`, `1/1/${MIDNIGHT}`],
+    [`1/1/${oldestMs + 5 * HOUR_MS}`, `1/1/${newestMs}`],
   );
   t.deepEqual(
     (await readRollups(database, 'daily_rollups')).map(([key]) => key),
@@ -46,7 +47,7 @@ test('the first run begins with the oldest day with results, and goes on to the 
   t.deepEqual(await rollUp({ ...runtime, now: () => nowMs }), { hours: 0, late: 0 });
   t.like(
     runtime.logLines.find(({ msg }) => msg === 'rollups.made'),
-    { hours: 40 * 24 + 1, lag_seconds: 0 },
+    { hours: 5 * 24 + 1, lag_seconds: 0 },
   );
 });
 

@@ -1,0 +1,87 @@
+import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
+import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import type { FileDone, FileNext } from './test-process.ts';
+
+const PROGRAM = fileURLToPath(new URL('test-process.ts', import.meta.url));
+
+/** Processes in which a file runs. */
+const busy = new Map<ChildProcess, FileProcess>();
+/** Processes that wait for another file. */
+const idle = new Set<ChildProcess>();
+
+/** What ava takes for the process of a test file. It exits with the file; the process behind it may stay. */
+class FileProcess extends EventEmitter {
+  readonly stdout = new PassThrough();
+  readonly stderr = new PassThrough();
+  readonly connected = true;
+  readonly send: ChildProcess['send'];
+  readonly kill: ChildProcess['kill'];
+
+  constructor(child: ChildProcess) {
+    super();
+    this.send = child.send.bind(child);
+    this.kill = child.kill.bind(child);
+  }
+}
+
+/**
+ * Stands in for the `fork` by which ava starts its worker for each file. A file gets a process that others have left,
+ * or a new one: loading what it imports takes longer than running most of them.
+ */
+export function forkTestFile(avaWorker: string, args: readonly string[] = [], options: ForkOptions = {}): ChildProcess {
+  const [child = startProcess(avaWorker, args, options)] = idle;
+  idle.delete(child);
+  const file = new FileProcess(child);
+  busy.set(child, file);
+  child.send({ fileNext: true } satisfies FileNext);
+  return file as unknown as ChildProcess;
+}
+
+function startProcess(avaWorker: string, args: readonly string[], options: ForkOptions): ChildProcess {
+  const execArgv = options.execArgv?.filter((argument) => argument !== '--enable-source-maps') ?? [];
+  const child = fork(PROGRAM, [avaWorker, ...args], { ...options, execArgv });
+  exitAfterMessages(child);
+  child.stdout?.on('data', (chunk) => busy.get(child)?.stdout.write(chunk));
+  child.stderr?.on('data', (chunk) => busy.get(child)?.stderr.write(chunk));
+  child.on('message', (message: FileDone | object) => {
+    if ('fileDone' in message) leaveProcess(child, message);
+    else busy.get(child)?.emit('message', message);
+  });
+  child.on('error', (error) => busy.get(child)?.emit('error', error));
+  child.on('exit', (status, signal) => {
+    idle.delete(child);
+    const file = busy.get(child);
+    busy.delete(child);
+    file?.emit('exit', status, signal);
+  });
+  return child;
+}
+
+function leaveProcess(child: ChildProcess, { isReusable }: FileDone): void {
+  const file = busy.get(child);
+  busy.delete(child);
+  if (isReusable) idle.add(child);
+  else child.disconnect();
+  file?.emit('exit', 0, null);
+  // By then ava has started the next file, if there is one. The next run of `--watch` has to load everything anew.
+  setImmediate(() => {
+    if (busy.size > 0) return;
+    for (const one of idle) one.disconnect();
+    idle.clear();
+  });
+}
+
+/**
+ * Has a process exit only after everything that it has sent. Ava forgets what a file says last if it sees the end
+ * first, as happens when several end at once.
+ */
+export function exitAfterMessages(child: ChildProcess): void {
+  const emit = child.emit.bind(child) as (name: string, ...values: unknown[]) => boolean;
+  child.emit = (name: string, ...values: unknown[]) => {
+    if (name !== 'exit' || !child.connected) return emit(name, ...values);
+    child.once('disconnect', () => emit(name, ...values));
+    return true;
+  };
+}
