@@ -21,7 +21,8 @@ const AVA = join(fileURLToPath(import.meta.resolve('ava')), '..', 'cli.js');
 const ONLY_IN_ALL = [
   /^test\/(?:attackers|faults|fuzz|simulation|clients|tools|deploy)\//,
   /^test\/console\/(?!overview\.)/,
-  /^test\/(?:cli\/options|e2e\/fleet-on-postgres|models\/statistics\/report-year|workers\/alerts\/large-outage)\./,
+  /^test\/(?:api\/statistics\/independent-year|cli\/options|e2e\/(?:cells|fleet-on-postgres))\./,
+  /^test\/(?:models\/statistics\/report-year|workers\/alerts\/large-outage)\./,
 ];
 const NO_REDIS =
   'redis-server is not installed: the Redis half of the queue tests did not run (Debian: apt-get install redis-server)';
