@@ -25,7 +25,7 @@ const AVA_PACKAGE = new URL('../../', AVA_WORKER).href;
 // packages takes a test file longer than many a test.
 process.setSourceMapsEnabled(false);
 
-let files = 0;
+let fileNumber = 0;
 /** Nock replaces parts of Node for good. */
 let hasNock = false;
 registerHooks({
@@ -35,13 +35,13 @@ registerHooks({
     if (!resolved.url.startsWith(AVA_PACKAGE)) return resolved;
     // A module is evaluated once for each query.
     const url = new URL(resolved.url);
-    url.search = `?file=${files}`;
+    url.search = `?file=${fileNumber}`;
     return { ...resolved, url: url.href };
   },
 });
 
 async function runFile(): Promise<void> {
-  files += 1;
+  fileNumber += 1;
   const begunAt = performance.now();
   const { registerCompletionHandler }: { registerCompletionHandler: (done: () => void) => void } = await import(
     new URL('completion-handlers.js', AVA_WORKER).href
@@ -51,31 +51,42 @@ async function runFile(): Promise<void> {
     const times = process.env['SPOTCHECK_TEST_TIMES'];
     const seconds = ((performance.now() - begunAt) / 1000).toFixed(1);
     if (times !== undefined) appendFileSync(times, `${seconds} ${process.title}\n`);
-    restoreProcess();
-    const isReusable = !hasNock && process.memoryUsage.rss() < MAX_RESIDENT_BYTES;
-    process.send?.({ fileDone: true, isReusable } satisfies FileDone);
+    // A file that set a status for its process has failed.
+    if (process.exitCode !== undefined) process.exit();
+    // What was closed a moment ago is held until the loop has turned.
+    setImmediate(endFile);
   });
   await import(AVA_WORKER.href);
 }
 
-const before = { exit: process.exit, env: { ...process.env }, authorities: tls.getCACertificates('default') };
+function endFile(): void {
+  finished.push(process.title);
+  restoreProcess();
+  const isFull = process.memoryUsage.rss() > MAX_RESIDENT_BYTES;
+  // A timer or a socket that was left could fail another file, or keep ava from seeing that nothing moves any more.
+  const isHeld = process.getActiveResourcesInfo().some((resource) => resource !== 'PipeWrap');
+  process.send?.({ fileDone: true, isReusable: !hasNock && !isFull && !isHeld } satisfies FileDone);
+}
+
+const finished: string[] = [];
+const original = { exit: process.exit, env: { ...process.env }, authorities: tls.getCACertificates('default') };
 
 /** Takes back what ava and the file have changed in the process. */
 function restoreProcess(): void {
   process.title = 'between test files';
-  process.exit = before.exit;
-  for (const name of Object.keys(process.env)) if (!Object.hasOwn(before.env, name)) delete process.env[name];
-  Object.assign(process.env, before.env);
-  if (tls.getCACertificates('default') !== before.authorities) {
-    tls.setDefaultCACertificates(before.authorities);
-    before.authorities = tls.getCACertificates('default');
+  process.exit = original.exit;
+  for (const name of Object.keys(process.env)) if (!Object.hasOwn(original.env, name)) delete process.env[name];
+  Object.assign(process.env, original.env);
+  if (tls.getCACertificates('default') !== original.authorities) {
+    tls.setDefaultCACertificates(original.authorities);
+    original.authorities = tls.getCACertificates('default');
   }
-  for (const event of ['message', 'error', 'uncaughtException', 'unhandledRejection', 'rejectionHandled'] as const)
+  for (const event of ['message', 'error', 'uncaughtException', 'unhandledRejection', 'rejectionHandled', 'exit'])
     process.removeAllListeners(event);
-  waitForMessages();
+  listen();
 }
 
-function waitForMessages(): void {
+function listen(): void {
   process.on('message', (message: FileNext | AvaMessage) => {
     if ('fileNext' in message) void runFile();
     // A test that hangs is found by the name of its process.
@@ -83,10 +94,15 @@ function waitForMessages(): void {
   });
   // Ava lets a process end that has nothing left to do.
   process.channel?.ref();
+  process.on('exit', (status) => {
+    if (status !== 0 && finished.length > 0)
+      process.stderr.write(`Before ${process.title} the process ran ${finished.join(', ')}\n`);
+  });
 }
 
-waitForMessages();
-process.once('disconnect', () => before.exit());
+listen();
+// Ava sees the status only if a file is running.
+process.once('disconnect', () => original.exit(1));
 
 // Where a file hangs the runner asks what it waits for.
 process.on('SIGUSR2', () => {

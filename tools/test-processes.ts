@@ -15,6 +15,7 @@ const idle = new Set<ChildProcess>();
 class FileProcess extends EventEmitter {
   readonly stdout = new PassThrough();
   readonly stderr = new PassThrough();
+  /** Ava sends only where it is. */
   readonly connected = true;
   readonly send: ChildProcess['send'];
   readonly kill: ChildProcess['kill'];
@@ -49,12 +50,14 @@ function startProcess(avaWorker: string, args: readonly string[], options: ForkO
     if ('fileDone' in message) leaveProcess(child, message);
     else busy.get(child)?.emit('message', message);
   });
+  child.on('disconnect', () => idle.delete(child));
   child.on('error', (error) => busy.get(child)?.emit('error', error));
   child.on('exit', (status, signal) => {
     idle.delete(child);
     const file = busy.get(child);
     busy.delete(child);
     file?.emit('exit', status, signal);
+    endAfterRun();
   });
   return child;
 }
@@ -65,10 +68,15 @@ function leaveProcess(child: ChildProcess, { isReusable }: FileDone): void {
   if (isReusable) idle.add(child);
   else child.disconnect();
   file?.emit('exit', 0, null);
-  // By then ava has started the next file, if there is one. The next run of `--watch` has to load everything anew.
+  endAfterRun();
+}
+
+/** Ends the idle processes after the last file. The next run of `--watch` has to load everything anew. */
+function endAfterRun(): void {
+  // By then ava has started the next file, if there is one.
   setImmediate(() => {
     if (busy.size > 0) return;
-    for (const one of idle) one.disconnect();
+    for (const child of idle) child.disconnect();
     idle.clear();
   });
 }

@@ -106,11 +106,9 @@ async function easeConnecting(databaseUrl: string): Promise<void> {
 
 async function runAva(servers: Record<string, string>, interrupted: AbortSignal): Promise<Tally> {
   interrupted.throwIfAborted();
-  // Five more than there are processors: long tests mostly wait for timers and sockets.
-  const concurrency = `--concurrency=${Math.min(8, availableParallelism() + 5)}`;
   // Results come on standard output; what the tests themselves print goes to standard error and cannot be taken for a
   // result. Ava leads a process group, for it does not take its workers with it when it is told to end.
-  const child = spawn(process.execPath, [AVA, '--tap', concurrency, ...(await avaArguments())], {
+  const child = spawn(process.execPath, [AVA, '--tap', ...(await avaArguments())], {
     env: { ...process.env, ...servers },
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true,
@@ -129,7 +127,7 @@ async function runAva(servers: Record<string, string>, interrupted: AbortSignal)
   return isClean ? tally : { ...tally, failed: Math.max(1, tally.failed) };
 }
 
-/** Prints the test files that took longest, the seconds of each from the start of its process to its end. */
+/** Prints the test files that took longest, with the seconds from the load of each to the end of its tests. */
 async function printSlowest(timesFile: string): Promise<void> {
   const times = (await readFile(timesFile, 'utf8').catch(() => '')).trimEnd().split('\n');
   if (times.length <= SLOWEST_FILES) return;
@@ -141,8 +139,11 @@ async function printSlowest(timesFile: string): Promise<void> {
 /** Ava's arguments: by default the files of `npm test`, with `--all` all files, else the given ones. */
 async function avaArguments(): Promise<string[]> {
   const asked = process.argv.slice(2);
-  if (asked.length > 0) return asked.filter((argument) => argument !== '--all');
-  const files: string[] = [];
+  // Five more than there are processors: long tests mostly wait for timers and sockets. Given twice it would not count.
+  const concurrency = `--concurrency=${Math.min(8, availableParallelism() + 5)}`;
+  const isAsked = asked.some((argument) => /^(?:-c|--concurrency)/.test(argument));
+  if (asked.length > 0) return [...(isAsked ? [] : [concurrency]), ...asked.filter((argument) => argument !== '--all')];
+  const files = [concurrency];
   for await (const file of glob('test/**/*.test.ts')) {
     if (!ONLY_IN_ALL.some((part) => part.test(file))) files.push(file);
   }

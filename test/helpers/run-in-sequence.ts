@@ -1,7 +1,7 @@
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a task of a test file once those of earlier calls are done. Many programs started at once would each take
+ * Runs a task of this process once those of earlier calls are done. Many programs started at once would each take
  * longer than tests wait for them.
  */
 export function runInSequence<Result>(work: () => Promise<Result>): Promise<Result> {

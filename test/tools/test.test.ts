@@ -96,7 +96,6 @@ test('files share processes, and what one of them changes there does not reach t
     const authorities = tls.getCACertificates('default').length;
     test.before(() => { process.env.LEFT = 'behind'; process.exit = () => undefined; });
     test('is alone ${index}', (t) => {
-      t.is(globalThis.left, undefined);
       t.false(process.env.PATH.includes('left'));
       process.env.PATH += ':/left';
       tls.setDefaultCACertificates([tls.rootCertificates[${index}]]);
@@ -104,34 +103,45 @@ test('files share processes, and what one of them changes there does not reach t
       t.log('process', process.pid, 'trusts', authorities);
     });
     if (process.env.LEFT !== undefined) throw new Error('the environment of another file');`;
-  const names = Array.from({ length: 30 }, (_, index) => [`${index}.js`, code(index)]);
+  const names = Array.from({ length: 20 }, (_, index) => [`${index}.js`, code(index)]);
   const run = await runProject(t, Object.fromEntries(names));
 
-  t.like(run, { last: '30 passed, 0 failed', status: 0, leftBehind: [] });
+  t.like(run, { last: '20 passed, 0 failed', status: 0, leftBehind: [] });
   const seen = [...run.output.matchAll(/process (\d+) trusts (\d+)/g)];
-  t.is(seen.length, 30);
+  t.is(seen.length, 20);
   t.true(new Set(seen.map(([, pid]) => pid)).size <= 8);
   t.true(seen.every(([, , authorities]) => Number(authorities) > 1));
 });
 
-test('a file that ends its process fails alone, and a file after it has a process of its own', async (t) => {
-  const good = Array.from({ length: 20 }, (_, index) => [`good-${index}.js`, `test('good', (t) => t.pass());`]);
-  const run = await runProject(t, {
+test('a file that ends its process, or sets its status, fails alone, and the run goes on to its end', async (t) => {
+  const good = Array.from({ length: 10 }, (_, index) => [`good-${index}.js`, `test('good', (t) => t.pass());`]);
+  const files = {
     ...Object.fromEntries(good),
-    'dies.js': `test('dies', () => process.kill(process.pid, 'SIGKILL'));`,
-  });
-  t.regex(run.output, /✘ .*dies/);
-  t.regex(run.last ?? '', /^20 passed, [12] failed$/);
+    // The last one under way, while the processes of all others wait.
+    'dies.js': `import { setTimeout } from 'node:timers/promises';
+      test('dies', async () => { await setTimeout(2000); process.kill(process.pid, 'SIGKILL'); });`,
+    'sets.js': `test('sets', (t) => { process.exitCode = 3; t.pass(); });`,
+  };
+  const run = await runProject(t, files, { silenceSeconds: 60 });
+  t.false(run.output.includes('Nothing was printed'), run.output);
+  t.regex(run.output, /✘ test\/dies\.js exited due to SIGKILL/);
+  t.regex(run.output, /✘ test\/sets\.js exited with a non-zero exit code: 3/);
+  t.regex(run.last ?? '', /^11 passed, [23] failed$/);
   t.like(run, { status: 1, leftBehind: [] });
 });
 
-test('no file runs in a process in which another one has loaded nock', async (t) => {
-  const code = (index: number) => `
-    const { hadNock } = globalThis;
-    ${index % 2 === 0 ? `await import('nock'); globalThis.hadNock = true;` : ''}
-    test('has the network ${index}', (t) => t.is(hadNock, undefined));`;
-  const names = Array.from({ length: 20 }, (_, index) => [`${index}.js`, code(index)]);
-  t.like(await runProject(t, Object.fromEntries(names)), { last: '20 passed, 0 failed', status: 0 });
+test('a process is used no more after nock, or while something of a file is left in it', async (t) => {
+  const files = {
+    'a.js': `await import('nock'); test('nock', (t) => { t.log('a', process.pid); t.pass(); });`,
+    'b.js': `test('leaves', (t) => { setInterval(() => undefined, 1000); t.log('b', process.pid); t.pass(); });`,
+    'c.js': `test('alone', (t) => { t.log('c', process.pid); t.pass(); });`,
+    'd.js': `test('shares', (t) => { t.log('d', process.pid); t.pass(); });`,
+  };
+  const run = await runProject(t, files, { args: ['--concurrency=1', 'test/*.js'] });
+  t.like(run, { last: '4 passed, 0 failed', status: 0, leftBehind: [] });
+  const [a, b, c, d] = [...'abcd'].map((name) => new RegExp(`${name} (\\d+)`).exec(run.output)?.[1]);
+  t.is(new Set([a, b, c]).size, 3);
+  t.is(c, d);
 });
 
 test('the end of a process is seen after all that it has sent, however busy ava is', async (t) => {
