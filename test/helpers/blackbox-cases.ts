@@ -49,7 +49,7 @@ export function blackboxModules(caFile: string): Record<string, object> {
       http: { preferred_ip_protocol: 'ip6', ip_protocol_fallback: false },
     },
     http_ip4_only: http({ ip_protocol_fallback: false }),
-    http_short: { prober: 'http', timeout: '300ms', http: IP4 },
+    http_short: { prober: 'http', timeout: '2s', http: IP4 },
     http_404: http({ valid_status_codes: [404, 500] }),
     http_302: http({ valid_status_codes: [302] }),
     http_unfollowed: http({ follow_redirects: false }),
