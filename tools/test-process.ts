@@ -25,6 +25,10 @@ const AVA_PACKAGE = new URL('../../', AVA_WORKER).href;
 // packages takes a test file longer than many a test.
 process.setSourceMapsEnabled(false);
 
+const original = { exit: process.exit, env: { ...process.env }, authorities: tls.getCACertificates('default') };
+
+/** The files that ran to their end. */
+const finished: string[] = [];
 let fileNumber = 0;
 /** Nock replaces parts of Node for good. */
 let hasNock = false;
@@ -67,9 +71,6 @@ function endFile(): void {
   const isHeld = process.getActiveResourcesInfo().some((resource) => resource !== 'PipeWrap');
   process.send?.({ fileDone: true, isReusable: !hasNock && !isFull && !isHeld } satisfies FileDone);
 }
-
-const finished: string[] = [];
-const original = { exit: process.exit, env: { ...process.env }, authorities: tls.getCACertificates('default') };
 
 /** Takes back what ava and the file have changed in the process. */
 function restoreProcess(): void {

@@ -15,15 +15,19 @@ const idle = new Set<ChildProcess>();
 class FileProcess extends EventEmitter {
   readonly stdout = new PassThrough();
   readonly stderr = new PassThrough();
-  /** Ava sends only where it is. */
-  readonly connected = true;
   readonly send: ChildProcess['send'];
   readonly kill: ChildProcess['kill'];
+  readonly #child: ChildProcess;
 
   constructor(child: ChildProcess) {
     super();
+    this.#child = child;
     this.send = child.send.bind(child);
     this.kill = child.kill.bind(child);
+  }
+
+  get connected(): boolean {
+    return this.#child.connected;
   }
 }
 

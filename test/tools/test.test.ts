@@ -144,6 +144,17 @@ test('a process is used no more after nock, or while something of a file is left
   t.is(c, d);
 });
 
+test('a test that nothing moves any more has failed at once, also after a file that left a timer', async (t) => {
+  const files = {
+    'a.js': `test('leaves', (t) => { setInterval(() => undefined, 1000); t.pass(); });`,
+    'b.js': `test('stalls', () => new Promise(() => undefined));`,
+  };
+  const run = await runProject(t, files, { args: ['--concurrency=1', 'test/*.js'], silenceSeconds: 50 });
+  t.regex(run.output, /✘ b › stalls/);
+  t.false(run.output.includes('Nothing was printed'), run.output);
+  t.like(run, { last: '1 passed, 1 failed', status: 1, leftBehind: [] });
+});
+
 test('the end of a process is seen after all that it has sent, however busy ava is', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'spotcheck-fork-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
