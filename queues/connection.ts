@@ -125,6 +125,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       query_timeout: QUERY_TIMEOUT_MS,
     });
     pool.on('error', onError);
+    prepareStatements(pool);
     pools.push(pool);
     return pool;
   };
@@ -293,6 +294,21 @@ function withoutRepeats(onError: (error: Error) => void): (error: Error) => void
     reportedAtMs.set(message, nowMs);
     onError(error);
   };
+}
+
+/**
+ * Gives each of BullMQ's statements a name, under which a connection has it parsed and planned once. They are some
+ * forty texts. One whose columns an upgrade changed fails once, for `pool.query` closes a connection after an error.
+ */
+function prepareStatements(pool: Pool): void {
+  const names = new Map<string, string>();
+  const query = pool.query.bind(pool);
+  pool.query = ((text: unknown, values: unknown) => {
+    if (typeof text !== 'string' || !Array.isArray(values)) return query(text as string);
+    const name = names.get(text) ?? `queue ${names.size}`;
+    names.set(text, name);
+    return query({ name, text, values });
+  }) as Pool['query'];
 }
 
 /** The lock ends with its transaction, and so with its connection where that breaks. */

@@ -36,6 +36,19 @@ export async function findCanary(database: Pick<Database, 'pool'>): Promise<Cana
   return found ?? null;
 }
 
+/** Whether there is nothing to keep: no address, and no canary that is checked. Mostly so, and asked all the time. */
+export async function isCanaryAtRest(database: Pick<Database, 'pool'>): Promise<boolean> {
+  const [found] = await runOn(database.pool)<{ isAtRest: boolean }>(
+    {
+      name: 'is-canary-at-rest',
+      text: `SELECT NOT EXISTS (SELECT FROM channels WHERE tenant_id = $1)
+               AND NOT EXISTS (SELECT FROM monitors WHERE id = $2 AND state <> 'paused') AS "isAtRest"`,
+    },
+    [CANARY.tenantId, CANARY.monitorId],
+  );
+  return found?.isAtRest === true;
+}
+
 /** Older results of the canary say nothing of its locations now, in milliseconds. */
 const RECENT_MS = 10 * MINUTE_MS;
 

@@ -7,6 +7,7 @@ import {
   arrangeCanary,
   deleteOldCanaryHistory,
   findCanary,
+  isCanaryAtRest,
   isCanaryCheckedEverywhere,
   markCanary,
   pauseCanary,
@@ -72,5 +73,8 @@ export function createCanaryKeeper(
     return { addresses };
   };
 
-  return async () => (await withAdvisoryLock(database, 'canary', keep)) ?? { addresses: 0 };
+  return async () => {
+    if (urls.length === 0 && (await isCanaryAtRest(database))) return { addresses: 0 };
+    return (await withAdvisoryLock(database, 'canary', keep)) ?? { addresses: 0 };
+  };
 }

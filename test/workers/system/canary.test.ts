@@ -46,6 +46,35 @@ test('without an address there is no canary', async (t) => {
   t.is(await countRows(runtime, 'deliveries'), 0);
 });
 
+test('before the first address and after the last one the chore makes one query', async (t) => {
+  const { runtime, options } = await prepare(t, []);
+  const { database, newId } = runtime;
+  let queries = 0;
+  const pool = new Proxy(database.pool, {
+    get(target, name) {
+      if (name !== 'query' && name !== 'connect') return Reflect.get(target, name);
+      queries += 1;
+      return target[name].bind(target);
+    },
+  });
+  const counted = createCanaryKeeper(
+    { ...options, database: { ...database, pool } },
+    { urls: [], target: null, seconds: 30 },
+  );
+  const countQueries = async () => {
+    queries = 0;
+    await counted();
+    return queries;
+  };
+  t.is(await countQueries(), 1);
+  const given = { origin: 'command', name: 'c', url: 'https://c.example/3' } as const;
+  await storeCanaryAddress(database, given, { newId, nowMs: options.now() });
+  t.true((await countQueries()) > 1);
+  await database.pool.query(`DELETE FROM channels WHERE name LIKE 'command %'`);
+  t.true((await countQueries()) > 1, 'the canary is still checked');
+  t.is(await countQueries(), 1);
+});
+
 test('the canary is checked from every running region, and no list of accounts knows its own', async (t) => {
   const { runtime, agents, keep, time } = await prepare(t, ['https://hc.example/x?y'], ['local', 'hanoi']);
   const { database } = runtime;
