@@ -125,7 +125,7 @@ function postgresBackend(options: QueueBackendOptions): QueueBackend {
       query_timeout: QUERY_TIMEOUT_MS,
     });
     pool.on('error', onError);
-    prepareStatements(pool);
+    prepareCalls(pool);
     pools.push(pool);
     return pool;
   };
@@ -296,19 +296,32 @@ function withoutRepeats(onError: (error: Error) => void): (error: Error) => void
   };
 }
 
+/** A table that a statement reads or writes by itself, and not in a function. */
+const TABLE = /\b(?:FROM|JOIN|INTO|UPDATE) [a-z_]+\b(?!\()/i;
+
+/** PostgreSQL refuses a prepared statement whose columns an upgrade has changed, before it runs (SQLSTATE). */
+const COLUMNS_CHANGED = '0A000';
+
 /**
- * Gives each of BullMQ's statements a name, under which a connection has it parsed and planned once. They are some
- * forty texts. One whose columns an upgrade changed fails once, for `pool.query` closes a connection after an error.
+ * Gives BullMQ's calls of functions names, so that a connection has each parsed once, and mostly planned once. What
+ * reads tables itself is planned with its values each time, since queues differ much in length.
  */
-function prepareStatements(pool: Pool): void {
+function prepareCalls(pool: Pool): void {
   const names = new Map<string, string>();
-  const query = pool.query.bind(pool);
-  pool.query = ((text: unknown, values: unknown) => {
-    if (typeof text !== 'string' || !Array.isArray(values)) return query(text as string);
+  const query = pool.query.bind(pool) as (...given: unknown[]) => Promise<unknown>;
+  const prepared = async (...given: unknown[]) => {
+    const [text, values] = given;
+    if (given.length !== 2 || typeof text !== 'string' || TABLE.test(text)) return await query(...given);
     const name = names.get(text) ?? `queue ${names.size}`;
     names.set(text, name);
-    return query({ name, text, values });
-  }) as Pool['query'];
+    try {
+      return await query({ name, text, values });
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === COLUMNS_CHANGED) return await query(text, values);
+      throw error;
+    }
+  };
+  pool.query = prepared as Pool['query'];
 }
 
 /** The lock ends with its transaction, and so with its connection where that breaks. */

@@ -36,7 +36,7 @@ export async function findCanary(database: Pick<Database, 'pool'>): Promise<Cana
   return found ?? null;
 }
 
-/** Whether there is nothing to keep: no address, and no canary that is checked. Mostly so, and asked all the time. */
+/** Whether there is nothing to keep: no address, and no canary that is checked. That is the usual case. */
 export async function isCanaryAtRest(database: Pick<Database, 'pool'>): Promise<boolean> {
   const [found] = await runOn(database.pool)<{ isAtRest: boolean }>(
     {

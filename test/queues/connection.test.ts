@@ -1,0 +1,48 @@
+import test from 'ava';
+import { openQueueBackend } from '../../queues/connection.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { until } from '../helpers/until.ts';
+import { withClient } from '../helpers/with-client.ts';
+
+/** What a migration of BullMQ may do under a process of the release before: a function returns one column more. */
+const UPGRADE = `
+  ALTER FUNCTION bullmq.move_to_completed_fetch RENAME TO finish_before;
+  CREATE VIEW bullmq.longer_job AS SELECT *, 1 AS more FROM bullmq.job;
+  DO $$ BEGIN
+    EXECUTE format(
+      'CREATE FUNCTION bullmq.move_to_completed_fetch(%s) RETURNS SETOF bullmq.longer_job LANGUAGE sql AS
+         ''SELECT *, 1 FROM bullmq.finish_before($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)''',
+      pg_get_function_identity_arguments('bullmq.finish_before'::regproc));
+  END $$`;
+
+test('no job fails because an upgrade lets a function return another column', async (t) => {
+  const { databaseUrl, drop } = await createTestDatabase();
+  const errors: string[] = [];
+  const failed: string[] = [];
+  const backend = openQueueBackend({ databaseUrl, redisUrl: null, onError: ({ message }) => errors.push(message) });
+  const queue = backend.createQueue<{ number: number }>('upgraded');
+  const done: number[] = [];
+  const worker = backend.createWorker<{ number: number }>('upgraded', async ({ data }) => done.push(data.number), {
+    concurrency: 1,
+    lockDurationMs: 15_000,
+    onFailed: (_job, { message }) => failed.push(message),
+  });
+  t.teardown(async () => {
+    await worker.close();
+    await queue.close();
+    await backend.close();
+    await drop();
+  });
+  const complete = async (numbers: readonly number[]) => {
+    for (const number of numbers) await queue.add('job', { number });
+    await until(async () => numbers.every((number) => done.includes(number)) && (await queue.getActiveCount()) === 0, {
+      timeoutMs: 20_000,
+    });
+  };
+
+  await complete([1, 2, 3]);
+  await withClient(databaseUrl, (client) => client.query(UPGRADE));
+  await complete([4, 5, 6]);
+  t.deepEqual(done, [1, 2, 3, 4, 5, 6]);
+  t.deepEqual([...failed, ...errors], []);
+});
