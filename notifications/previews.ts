@@ -102,7 +102,7 @@ async function renderWebhook(
   if (message === null) return { requests: [], email: null, problem: null };
   const { format, tenantId: account, headerNames } = channel;
   const delivery = { url: maskedUrlOf(channel), format, account, deliveryId: DELIVERY_ID, message };
-  const { requests, problem } = await prepareRequests(delivery, { now: () => nowMs, renderer });
+  const { requests, problem } = await prepareRequests(delivery, { nowMs, renderer });
   const headers = Object.fromEntries(headerNames.map((name) => [name, MASK]));
   const signed = { ...delivery, headers, signingSecret: generateSigningSecret(randomBytes) };
   return {

@@ -68,24 +68,27 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
   const problem = findUrlProblem(delivery.url);
   if (problem !== null)
     return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
-  const startedAtMs = sending.now();
-  const { requests, problem: templateProblem } = await prepareRequests(delivery, sending);
-  const { outcome, statusCode, error, body } = await sendInOrder(requests, delivery, sending);
+  const sentAtMs = sending.now();
+  const { requests, problem: templateProblem } = await prepareRequests(delivery, { ...sending, nowMs: sentAtMs });
+  const { outcome, statusCode, error, body } = await sendInOrder(requests, delivery, { ...sending, sentAtMs });
   return {
     outcome,
     statusCode,
-    durationMs: Math.max(0, Math.round(sending.now() - startedAtMs)),
+    durationMs: Math.max(0, Math.round(sending.now() - sentAtMs)),
     error: error ?? templateProblem,
     response:
       body === null || body.length === 0 ? null : excerptAnswer(body, secretsOf(delivery), shortSecretsOf(delivery)),
   };
 }
 
+/** All requests of an attempt bear one moment: that of its beginning, which is the envelope's `sent_at`. */
+type AttemptSending = WebhookSending & { sentAtMs: number };
+
 /** Sends one request after the other, all within the deadline, until one is not accepted. */
 async function sendInOrder(
   [request, ...rest]: PreparedRequest[],
   delivery: WebhookDelivery,
-  sending: WebhookSending,
+  sending: AttemptSending,
 ): Promise<ReadExchange> {
   if (request === undefined) throw new Error('A delivery makes at least one request');
   const startedAtMs = sending.now();
@@ -125,13 +128,13 @@ export function buildHeaders(
 async function send(
   prepared: PreparedRequest,
   delivery: WebhookDelivery,
-  { http, agent, deadlineMs, now }: WebhookSending,
+  { http, agent, deadlineMs, sentAtMs }: AttemptSending,
 ): Promise<HttpExchange> {
   const { url, method, body } = prepared;
   const request = {
     url,
     method,
-    headers: buildHeaders(prepared, delivery, now()),
+    headers: buildHeaders(prepared, delivery, sentAtMs),
     body,
     deadlineMs,
     bodyLimit: () => RESPONSE_LIMIT,

@@ -20,13 +20,12 @@ type Prepare = {
   message: EventMessage | GroupMessage;
 };
 
-/** Prepares what a webhook is sent of an event now, in the format of its channel. */
+/** Prepares what a webhook is sent of an event at a moment, in the format of its channel. */
 export async function prepareRequests(
   { url: address, format = null, account, deliveryId, message }: Prepare,
-  { now, renderer }: { now: () => number; renderer: Pick<TemplateRenderer, 'render'> },
+  { nowMs, renderer }: { nowMs: number; renderer: Pick<TemplateRenderer, 'render'> },
 ): Promise<Prepared> {
   const url = new URL(address);
-  const nowMs = now();
   const sealed = { deliveryId, sentAtMs: nowMs };
   if (format === null || message.event === 'summary')
     return { requests: [jsonPost(url, sealEnvelope(message, sealed))], problem: null };

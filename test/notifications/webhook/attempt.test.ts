@@ -35,7 +35,9 @@ test('a delivery is a signed POST of its envelope that independent verifiers acc
     received.push({ request, body: await text(request) });
     response.writeHead(202).end('thank you');
   });
-  const result = await attempt(t, port);
+  // Each reading of the clock is of another second: an attempt has one moment all the same.
+  let nowMs = Date.now();
+  const result = await attempt(t, port, { sending: { now: () => (nowMs += 1000) } });
   t.like(result, { outcome: 'delivered', statusCode: 202, error: null, response: 'thank you' });
   t.is(received.length, 1);
   const [{ request, body } = { request: undefined, body: '' }] = received;

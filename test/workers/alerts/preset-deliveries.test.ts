@@ -153,7 +153,7 @@ async function requestOf(claimed: ClaimedAttempt | null): Promise<Record<string,
   const { webhook, tenantId, deliveryId, message } = claimed;
   const renderer = { render: () => Promise.reject(new Error('A preset has no template')) };
   const delivery = { ...webhook, account: tenantId, deliveryId, message: message as MonitorMessage };
-  const { requests } = await prepareRequests(delivery, { now: () => START_MS, renderer });
+  const { requests } = await prepareRequests(delivery, { nowMs: START_MS, renderer });
   return JSON.parse(requests[0]?.body.toString('utf8') ?? '{}');
 }
 
