@@ -111,7 +111,8 @@ function isOfReconcile(fault: Fault): boolean {
 
 /**
  * The times whose results may be lost: in the hands of a killed check process, or in an emptied Redis. That is the last
- * seconds; if nothing could be handed on or read then, everything since the blindness began.
+ * seconds; if nothing could be handed on or read then, everything since the blindness began. What a killed evaluator
+ * had in hand lies in Redis alone until its locks have expired.
  */
 export function lossySpans(suffered: readonly SufferedFault[]): Span[] {
   const blind = blindSpans(suffered);
@@ -119,11 +120,20 @@ export function lossySpans(suffered: readonly SufferedFault[]): Span[] {
     ({ fault }) => emptiesRedis(fault) || (fault.kind === 'kill' && fault.process.startsWith('check')),
   );
   return mergeSpans(
-    losses.map(({ fromMs }) => {
+    losses.flatMap(({ fault, fromMs }) => {
       const before = blind.find((span) => span.fromMs < fromMs && span.toMs >= fromMs - IN_FLIGHT_MS);
-      return { fromMs: Math.min(fromMs, before?.fromMs ?? fromMs) - IN_FLIGHT_MS, toMs: fromMs + IN_HAND_MS };
+      const last = { fromMs: Math.min(fromMs, before?.fromMs ?? fromMs) - IN_FLIGHT_MS, toMs: fromMs + IN_HAND_MS };
+      return [last, ...(emptiesRedis(fault) ? heldByKilled(suffered, fromMs) : [])];
     }),
   );
+}
+
+/** What evaluators had in hand that were killed so shortly before a moment that no other had taken it over. */
+function heldByKilled(suffered: readonly SufferedFault[], atMs: number): Span[] {
+  return suffered
+    .filter(({ fault }) => fault.kind === 'kill' && fault.process.startsWith('evaluate'))
+    .filter(({ fromMs }) => fromMs < atMs && fromMs > atMs - LOCK_MS - IN_HAND_MS)
+    .map(({ fromMs }) => ({ fromMs: fromMs - IN_FLIGHT_MS, toMs: fromMs }));
 }
 
 /** Sorts spans, and merges those that touch. */

@@ -614,6 +614,15 @@ test('what an emptied Redis held reaches back to where it could not be read any 
   t.true((blindSpans(faults)[0]?.toMs ?? 0) >= at(70));
 });
 
+test('what a killed evaluator had in hand is lost with a Redis that is emptied before its locks expire', (t) => {
+  const killed = (second: number) => suffered({ kind: 'kill', process: 'evaluate-1', forMs: 2000 }, second, second + 2);
+  const emptied = suffered({ kind: 'redis-restart', forMs: 4000 }, 60, 64);
+  const last = { fromMs: at(54), toMs: at(63) };
+  t.deepEqual(lossySpans([...killed(39), ...emptied]), [{ fromMs: at(33), toMs: at(39) }, last]);
+  t.deepEqual(lossySpans([...killed(36), ...emptied]), [last]);
+  t.deepEqual(lossySpans(killed(39)), []);
+});
+
 test('the same seed gives the same script and the same faults, another one others', (t) => {
   const plan = (seed: number) =>
     planFaults(seed, { seconds: 90, processes: ['web-1', 'check-lima'], longestMs: 30_000, apartMs: [2000, 11_000] });
