@@ -296,15 +296,16 @@ function withoutRepeats(onError: (error: Error) => void): (error: Error) => void
   };
 }
 
-/** A table that a statement reads or writes by itself, and not in a function. */
+/** Matches a statement that reads or writes a table itself, rather than through a function. */
 const TABLE = /\b(?:FROM|JOIN|INTO|UPDATE) [a-z_]+\b(?!\()/i;
 
 /** PostgreSQL refuses a prepared statement whose columns an upgrade has changed, before it runs (SQLSTATE). */
 const COLUMNS_CHANGED = '0A000';
 
 /**
- * Gives BullMQ's calls of functions names, so that a connection has each parsed once, and mostly planned once. What
- * reads tables itself is planned with its values each time, since queues differ much in length.
+ * Names BullMQ's function calls, so that a connection parses each once and mostly plans it once. Statements that read
+ * tables themselves are planned with their values each time, since queues differ much in length. A call that an upgrade
+ * changed is run once more without its name.
  */
 function prepareCalls(pool: Pool): void {
   const names = new Map<string, string>();
