@@ -71,11 +71,18 @@ export function descriptionFile(yaml: string): string {
   return `openapi.generated-${createHash('sha256').update(yaml).digest('hex').slice(0, 16)}.json`;
 }
 
+let ownDescription: Promise<Description> | null = null;
+
 /**
- * Reads the description of the API from the JSON that `prepare` made of the present openapi.yaml. Without that JSON it
- * parses the YAML itself, which takes a fifth of a second.
+ * Reads the description of the API, once in a process, from the JSON that `prepare` made of the present openapi.yaml.
+ * Without that JSON it parses the YAML itself, which takes a fifth of a second.
  */
-export async function readDescription(): Promise<Description> {
+export function readDescription(): Promise<Description> {
+  ownDescription ??= readDescriptionFile();
+  return ownDescription;
+}
+
+async function readDescriptionFile(): Promise<Description> {
   const yaml = await readFile(new URL('openapi.yaml', import.meta.url), 'utf8');
   const made = await readFile(new URL(descriptionFile(yaml), import.meta.url), 'utf8').catch(ignoreMissing);
   return JSON.parse(made ?? (await descriptionJson(yaml))) as Description;
@@ -183,10 +190,11 @@ export async function descriptionJson(yaml: string): Promise<string> {
   return `${JSON.stringify(load(yaml, { schema: CORE_SCHEMA.withTags(mergeTag) }), null, 1)}\n`;
 }
 
-/** `GET /openapi.json`: made once, because it never changes while the process runs. */
+/** `GET /openapi.json`: written once, because it never changes while the process runs. */
 export function getDescriptionHandler(description: Description): RequestHandler {
-  const json = JSON.stringify(description);
+  let json: string | undefined;
   return (_request, response) => {
+    json ??= JSON.stringify(description);
     response.type('application/json').send(json);
   };
 }

@@ -8,7 +8,7 @@ import { unknownRoute } from './middleware/error-response.ts';
 import { jsonBody } from './middleware/json-body.ts';
 import { escapeUndecodable, requirePath } from './middleware/request-form.ts';
 import { admit } from './middleware/route-guard.ts';
-import { createValidation } from './middleware/validation.ts';
+import { validationOf } from './middleware/validation.ts';
 import { addressOf, auditActorOf, contextOf } from './request-context.ts';
 import { ROUTES } from './routes.ts';
 
@@ -25,7 +25,7 @@ export function createRouter(
   const router = Router({ caseSensitive: true });
   const ownPage = refuseForeignPages(dependencies.config.publicUrl);
   const body = jsonBody();
-  const validate = createValidation(description);
+  const validate = validationOf(description);
   router.use(escapeUndecodable);
   for (const [path, routes] of listPaths()) {
     const route = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));

@@ -42,11 +42,20 @@ const OPTIONS = new AjvOptions({
 /** Makes the steps that hold a request of an operation against the description. */
 export type Validation = (operation: OperationKey) => RequestHandler[];
 
+/** What was compiled serves every application of the process. */
+const validations = new WeakMap<Description, Validation>();
+
 /**
- * Makes the validation of shape. An operation's schemas are compiled for its first request, within some milliseconds;
- * that all of them do compile, and that the document is one of OpenAPI, is for the tests to show.
+ * The validation of shape. An operation's schemas are compiled for its first request, within some milliseconds; that
+ * all of them do compile, and that the document is one of OpenAPI, is for the tests to show.
  */
-export function createValidation(description: Description): Validation {
+export function validationOf(description: Description): Validation {
+  const validation = validations.get(description) ?? createValidation(description);
+  validations.set(description, validation);
+  return validation;
+}
+
+function createValidation(description: Description): Validation {
   // Operations come to it one by one and refer to nothing. It would read a document with paths once more for each.
   const document = { openapi: description.openapi, paths: {}, components: {} };
   const validator = new RequestValidator(document as never, OPTIONS.request);

@@ -3,7 +3,7 @@ import express, { type Request, type Response } from 'express';
 import { OpenApiSpecLoader } from 'express-openapi-validator/dist/framework/openapi.spec.loader.js';
 import { ApiError } from '../../../api/api-error.ts';
 import { METHODS, readDescription, type Description, type OperationKey } from '../../../api/description.ts';
-import { createValidation, type Validation } from '../../../api/middleware/validation.ts';
+import { validationOf, type Validation } from '../../../api/middleware/validation.ts';
 
 const description = await readDescription();
 /** With the paths below /v1 alone: requests of the others are not validated. */
@@ -65,7 +65,7 @@ test('the description is a document of OpenAPI that the package itself reads the
 });
 
 test('the schemas of every operation compile', async (t) => {
-  const validate = createValidation(description);
+  const validate = validationOf(description);
   const outcomes = await Promise.all(listKeys(requests).map((operation) => passes(validate, operation)));
   // Lists want nothing, writes want a body: both kinds came as far as being held against their schemas.
   t.true(outcomes.includes(true));
@@ -80,7 +80,7 @@ test('a schema that does not compile is a fault of the request that needs it, an
       get: { operationId: 'bad', parameters: [{ name: 'limit', in: 'query', schema: { type: 'no such type' } }] },
     },
   };
-  const validate = createValidation(broken);
+  const validate = validationOf(broken);
   await t.throwsAsync(() => passes(validate, { path: '/bad', method: 'get' }), { message: /no such type/ });
   t.true(await passes(validate, { path: '/good', method: 'get' }));
 });
