@@ -64,5 +64,6 @@ async function alertOn({ report, withHarness }: BenchContext, backend: Backend):
       unit: ' ms',
       atMost: ALERT_MS,
     });
+    report.bound({ name: `alerts lost on ${backend}`, value: failures.length - ways.length, unit: '', atMost: 0 });
   });
 }

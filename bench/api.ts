@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateToken } from '../models/accounts/api-tokens.ts';
-import { fingerprintOf } from '../models/secrets/secret-box.ts';
-import { runOn } from '../models/sql.ts';
 import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
+import { addTokens } from './harness/accounts.ts';
 import { forkChild } from './harness/child.ts';
-import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
+import { BACKENDS, startInstallation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
 import { startProcess } from './harness/running-service.ts';
 import { readable } from './report.ts';
@@ -37,7 +35,7 @@ export async function api({ isQuick, report, withHarness }: BenchContext): Promi
         targets: ['http://127.0.0.1/m/'],
         downAfterFailures: 2,
       });
-      const tokens = await addTokens(installation);
+      const tokens = await addTokens(installation, TOKENS);
       const web = await startProcess(harness, 'web', installation.env);
       const bare = await forkChild<number>(harness, 'bare-api', {
         databaseUrl: installation.databaseUrl,
@@ -88,16 +86,4 @@ export async function api({ isQuick, report, withHarness }: BenchContext): Promi
       });
     });
   }
-}
-
-/** Adds more tokens than a plan allows, since the limit is not what is measured. */
-async function addTokens({ database, tenantId }: Installation): Promise<string[]> {
-  const tokens = Array.from({ length: TOKENS }, () => generateToken('spk'));
-  await runOn(database.pool)(
-    `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
-     SELECT 'tok_bench' || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[])
-       WITH ORDINALITY AS f (fingerprint, i)`,
-    [tenantId, tokens.map(fingerprintOf)],
-  );
-  return tokens;
 }

@@ -210,7 +210,8 @@ async function measureFrames(report: Report, way: Way, { installation, isQuick }
       });
       all.push(...frames);
       const worst = frames.toSorted((a, b) => ownMsOf(b) - ownMsOf(a))[0];
-      if (worst !== undefined) longest.set(name, [...(longest.get(name) ?? []), worst]);
+      if (worst === undefined) throw new Error(`No frame of ${name} was traced`);
+      longest.set(name, [...(longest.get(name) ?? []), worst]);
     }
     changed += await changes.stop();
     await page.context().close();

@@ -1,11 +1,10 @@
 import { createChannel } from '../models/alerts/channels.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
-import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
-import { startInstallation } from './harness/installation.ts';
+import { cpuOf, startInstallation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
 import { readable } from './report.ts';
 
@@ -24,7 +23,7 @@ const MAX_TIMES = 1.05;
 export async function dependencies({ isQuick, report, withHarness }: BenchContext): Promise<void> {
   await withHarness(async (harness) => {
     const installation = await startInstallation(harness, 'postgres');
-    const { database, postgresPid } = installation;
+    const { database } = installation;
     await addMonitors(installation, {
       count: MONITORS,
       intervalSeconds: 60,
@@ -53,35 +52,32 @@ export async function dependencies({ isQuick, report, withHarness }: BenchContex
     let dueAtMs = Date.now();
     const firstAtMs = dueAtMs + 300;
     /** CPU seconds of a round in which some go down and of one in which they recover. */
-    const measure = async (group: number) => {
-      const own = process.cpuUsage();
-      const before = await cpuSecondsOf([postgresPid]);
-      for (const isDown of [true, false]) {
-        dueAtMs += 300;
-        // The first of them are parents: they were up once, and their next checks are still to come.
-        const results = (dueAtMs === firstAtMs ? sources : sources.slice(PARENTS)).map(
-          ({ monitorNo, agentNo }, index) => {
-            const isBad = isDown && dueAtMs !== firstAtMs && index % CHANGING_ONE_IN === group % CHANGING_ONE_IN;
-            return {
-              monitorNo,
-              agentNo,
-              dueAtMs,
-              checksVersion: 1,
-              verdict: isBad ? ('down' as const) : ('up' as const),
-              cause: isBad ? 'status_503' : null,
-              reason: isBad ? 'HTTP 503 instead of 2xx' : null,
-              httpStatus: isBad ? 503 : 200,
-              latencyMs: 62,
-              phases: null,
-              answer: null,
-            };
-          },
-        );
-        for (let start = 0; start < results.length; start += BATCH) await decide(results.slice(start, start + BATCH));
-      }
-      const { user, system } = process.cpuUsage(own);
-      return (user + system) / 1e6 + (await cpuSecondsOf([postgresPid])) - before;
-    };
+    const measure = (group: number) =>
+      cpuOf(installation, async () => {
+        for (const isDown of [true, false]) {
+          dueAtMs += 300;
+          // The first of them are parents: they were up once, and their next checks are still to come.
+          const results = (dueAtMs === firstAtMs ? sources : sources.slice(PARENTS)).map(
+            ({ monitorNo, agentNo }, index) => {
+              const isBad = isDown && dueAtMs !== firstAtMs && index % CHANGING_ONE_IN === group % CHANGING_ONE_IN;
+              return {
+                monitorNo,
+                agentNo,
+                dueAtMs,
+                checksVersion: 1,
+                verdict: isBad ? ('down' as const) : ('up' as const),
+                cause: isBad ? 'status_503' : null,
+                reason: isBad ? 'HTTP 503 instead of 2xx' : null,
+                httpStatus: isBad ? 503 : 200,
+                latencyMs: 62,
+                phases: null,
+                answer: null,
+              };
+            },
+          );
+          for (let start = 0; start < results.length; start += BATCH) await decide(results.slice(start, start + BATCH));
+        }
+      });
     const depend = async (isDepending: boolean) => {
       await run('DELETE FROM monitor_dependencies');
       if (isDepending)

@@ -80,6 +80,12 @@ async function drillOn({ report, withHarness }: BenchContext, backend: Backend):
       unit: ' times',
       atMost: MAX_APART,
     });
+    report.bound({
+      name: `alerts and drills lost on ${backend}`,
+      value: failures.size - real.length + (drills.size - drilled.length),
+      unit: '',
+      atMost: 0,
+    });
   });
 }
 

@@ -1,11 +1,10 @@
 import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
-import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
-import { startInstallation, type Installation } from './harness/installation.ts';
+import { cpuOf, startInstallation } from './harness/installation.ts';
 import { addMonitors } from './harness/monitors.ts';
 import { readable } from './report.ts';
 
@@ -67,22 +66,25 @@ export async function evaluate({ isQuick, report, withHarness }: BenchContext): 
       newId: createIdSource(),
       publicUrl: 'http://localhost:3000',
     });
-    let dueAtMs = Date.now() - 20_000;
     for (const { name, share } of PATHS) {
       for (const size of BATCH_SIZES) {
         const rates: number[] = [];
         const rounds = WARM_UP_ROUNDS + (isQuick ? 3 : 9);
         for (let round = 0; round < rounds; round += 1) {
-          dueAtMs += 1000;
+          // Older than the results that the monitors were added with it would change nothing.
+          const dueAtMs = Date.now();
           const results = sources.map((source, index) =>
             resultOf(
               { monitorNo: source.monitor_no, agentNo: source.agent_no, dueAtMs },
               { bad: isBad({ index, round, share }), sampled: index % SAMPLED_ONE_IN === round % SAMPLED_ONE_IN },
             ),
           );
+          let changes = 0;
           const cpuSeconds = await cpuOf(installation, async () => {
-            for (let start = 0; start < results.length; start += size) await decide(results.slice(start, start + size));
+            for (let start = 0; start < results.length; start += size)
+              changes += (await decide(results.slice(start, start + size))).transitions.length;
           });
+          if (changes > 0 !== share > 0) throw new Error(`${changes} statuses changed: ${name}`);
           if (round >= WARM_UP_ROUNDS) rates.push(results.length / cpuSeconds);
         }
         report.figure(
@@ -128,13 +130,4 @@ function resultOf(
       }
     : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200, answer: null };
   return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: bad || sampled ? TIMINGS : null };
-}
-
-/** CPU seconds of this process and PostgreSQL. */
-async function cpuOf({ postgresPid }: Installation, work: () => Promise<void>): Promise<number> {
-  const own = process.cpuUsage();
-  const before = await cpuSecondsOf([postgresPid]);
-  await work();
-  const { user, system } = process.cpuUsage(own);
-  return (user + system) / 1e6 + (await cpuSecondsOf([postgresPid])) - before;
 }

@@ -86,7 +86,7 @@ export async function judging({ isQuick, report, withHarness }: BenchContext): P
       const counts = await countResults(installation, { first, count, sinceMs: beganMs });
       report.figure(`${kind}: ${counts.map(({ reason, results }) => `${results} ${reason}`).join('; ')}`);
     }
-    const unjudged = await countResults(installation, { first: 1, count: PLAIN + HONEST, sinceMs: beganMs });
+    const ofOthers = await countResults(installation, { first: 1, count: PLAIN + HONEST, sinceMs: beganMs });
     report.bound({
       name: 'p99 of the event loop with hostile monitors',
       value: middle('with', 'p99Ms') / middle('without', 'p99Ms'),
@@ -101,7 +101,7 @@ export async function judging({ isQuick, report, withHarness }: BenchContext): P
     });
     report.bound({
       name: 'checks of other monitors that were not up',
-      value: unjudged.filter(({ reason }) => reason !== 'up').reduce((sum, { results }) => sum + results, 0),
+      value: ofOthers.filter(({ reason }) => reason !== 'up').reduce((sum, { results }) => sum + results, 0),
       unit: '',
       atMost: 0,
     });

@@ -1,6 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runOn } from '../models/sql.ts';
 import { cpuSecondsOf, memoryMbOf } from '../test/helpers/process-tree.ts';
 import type { BenchContext } from './benchmark.ts';
 import { BACKENDS, startInstallation, type Backend } from './harness/installation.ts';
@@ -8,6 +7,7 @@ import { addMonitors } from './harness/monitors.ts';
 import { startService } from './harness/running-service.ts';
 import { histogramPercentile } from './harness/scrape.ts';
 import { startTarget } from './harness/target.ts';
+import { countTicks } from './harness/ticks.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 100_000;
@@ -60,11 +60,12 @@ async function loadOn({ isQuick, report, withHarness }: BenchContext, backend: B
     await delay(STORED_WITHIN_MS);
 
     // Due times repeat every interval, so that a window of whole intervals holds each monitor equally often.
-    const due = Math.round((MONITORS * windowMs) / (INTERVAL_SECONDS * 1000));
-    const [stored] = await runOn(installation.database.pool)<{ count: number }>(
-      'SELECT count(*) FROM single_results WHERE due_at >= $1 AND due_at < $2',
-      [startMs, startMs + windowMs],
-    );
+    const { due, missed } = await countTicks(installation.database, {
+      monitors: MONITORS,
+      intervalSeconds: INTERVAL_SECONDS,
+      fromMs: startMs,
+      toMs: startMs + windowMs,
+    });
     const lateness = (share: number) => histogramPercentile('spotcheck_check_lateness_seconds', share, scrapes) * 1000;
     report.figure(
       `${backend}: ${readable(cores)} cores (ours ${readable(ownCores)}), memory of ours in MB every 10 s: ` +
@@ -84,11 +85,10 @@ async function loadOn({ isQuick, report, withHarness }: BenchContext, backend: B
         `${readable((scrapes[1].get('nodejs_eventloop_lag_max_seconds') ?? Number.NaN) * 1000)} ms`,
     );
     report.figure(
-      `${backend}: ${readable(stored?.count ?? 0)} results stored of ${readable(due)} ` +
+      `${backend}: ${readable(due - missed)} ticks stored of ${readable(due)} ` +
         `due${isQuick ? ', give or take a slot' : ''}`,
     );
-    if (!isQuick)
-      report.bound({ name: `ticks missed on ${backend}`, value: due - (stored?.count ?? 0), unit: '', atMost: 0 });
+    if (!isQuick) report.bound({ name: `ticks missed on ${backend}`, value: missed, unit: '', atMost: 0 });
     report.bound({ name: `start lateness p99 on ${backend}`, value: lateness(0.99), unit: ' ms', atMost: LATENESS_MS });
   });
 }

@@ -35,7 +35,7 @@ import { statistics } from './statistics.ts';
 import { store } from './store.ts';
 import { storm } from './storm.ts';
 
-/** Every benchmark by name, the quick ones first. */
+/** Every benchmark by name. */
 const BENCHMARKS: Readonly<Record<string, Benchmark>> = {
   sign,
   'probe-http': probeHttp,

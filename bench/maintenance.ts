@@ -2,13 +2,12 @@ import { createChannel } from '../models/alerts/channels.ts';
 import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
-import { cpuSecondsOf } from '../test/helpers/process-tree.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import { planMaintenance, watchMaintenance } from '../workers/maintenance/plan.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { spreadOverAccounts } from './harness/accounts.ts';
-import { startInstallation, type Installation } from './harness/installation.ts';
+import { cpuOf, startInstallation, type Installation } from './harness/installation.ts';
 import { fillWithMaintenance } from './harness/maintenance.ts';
 import { addMonitors } from './harness/monitors.ts';
 import { readable } from './report.ts';
@@ -104,7 +103,6 @@ type Side = {
   installation: Installation;
   sources: { monitor_no: number; agent_no: number }[];
   evaluate: ReturnType<typeof createEvaluator>;
-  dueAtMs: number;
 };
 
 /** Monitors of twenty accounts, each with a webhook and a chat for all of them. */
@@ -141,7 +139,6 @@ async function prepare(installation: Installation, count: number): Promise<Side>
     installation,
     sources: await run('SELECT monitor_no, agent_no FROM monitor_sources ORDER BY monitor_no % 997, monitor_no'),
     evaluate: createEvaluator({ database, now: Date.now, newId, publicUrl: 'http://localhost:3000' }),
-    dueAtMs: Date.now() - 40_000,
   };
 }
 
@@ -150,14 +147,15 @@ type Round = { cycle: number; isDown: boolean };
 /** CPU seconds of evaluating a round of results, of other monitors in each cycle. */
 async function evaluateRound(side: Side, { cycle, isDown }: Round): Promise<number> {
   const { sources, evaluate } = side;
-  side.dueAtMs += 1000;
+  // Older than the results that the monitors were added with it would change nothing.
+  const dueAtMs = Date.now();
   const results = Array.from({ length: RESULTS_A_ROUND }, (_, index): MeasuredResult => {
     const source = sources[(cycle * RESULTS_A_ROUND + index) % sources.length];
     const isBad = isDown && index % CHANGED_ONE_IN === 0;
     return {
       monitorNo: source?.monitor_no ?? 0,
       agentNo: source?.agent_no ?? 0,
-      dueAtMs: side.dueAtMs,
+      dueAtMs,
       checksVersion: 1,
       verdict: isBad ? 'down' : 'up',
       cause: isBad ? 'status_503' : null,
@@ -168,9 +166,13 @@ async function evaluateRound(side: Side, { cycle, isDown }: Round): Promise<numb
       answer: null,
     };
   });
-  return await cpuOf(side.installation, async () => {
-    for (let start = 0; start < results.length; start += BATCH) await evaluate(results.slice(start, start + BATCH));
+  let changes = 0;
+  const seconds = await cpuOf(side.installation, async () => {
+    for (let start = 0; start < results.length; start += BATCH)
+      changes += (await evaluate(results.slice(start, start + BATCH))).transitions.length;
   });
+  if (changes !== RESULTS_A_ROUND / CHANGED_ONE_IN) throw new Error(`${changes} statuses changed in a round`);
+  return seconds;
 }
 
 /** As many windows as one run of the chore plans are a day behind. */
@@ -196,13 +198,4 @@ async function cpuMsOf({ installation }: Side, work: () => Promise<unknown>): Pr
     if (sample > 0) ms.push((seconds * 1000) / RUNS_A_SAMPLE);
   }
   return median(ms);
-}
-
-/** CPU seconds of this process and PostgreSQL. */
-async function cpuOf({ postgresPid }: Installation, work: () => Promise<void>): Promise<number> {
-  const own = process.cpuUsage();
-  const before = await cpuSecondsOf([postgresPid]);
-  await work();
-  const { user, system } = process.cpuUsage(own);
-  return (user + system) / 1e6 + (await cpuSecondsOf([postgresPid])) - before;
 }

@@ -21,7 +21,7 @@ export async function probeHttp({ isQuick, report, withHarness }: BenchContext):
   for (const bodyBytes of BODY_BYTES) {
     await withHarness(async (harness) => {
       const { ready: urls } = await forkChild<string[]>(harness, 'target', { addresses: 1, bodyBytes });
-      const samples = await compare(`${urls[0]}1?full=1`, WARM_UP_ROUNDS + (isQuick ? 3 : 12));
+      const samples = await compare(`${urls[0]}1`, WARM_UP_ROUNDS + (isQuick ? 3 : 12));
       const bare = median(samples[0]?.samples ?? []);
       for (const { name, samples: rounds } of samples) {
         const cpu = median(rounds);

@@ -24,7 +24,7 @@ export async function probeIcmp({ isQuick, report }: BenchContext): Promise<void
     }
     report.bound({
       name,
-      value: await measureProbeRate(() => probe(target), { isQuick }),
+      value: await measureProbeRate(() => probe(target), { outcome: 'measured', isQuick }),
       unit: ' probes a second and core',
       atLeast: 1000,
     });

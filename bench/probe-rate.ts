@@ -4,11 +4,16 @@ const WARM_UP_ROUNDS = 3;
 const PROBES_A_ROUND = 2000;
 const IN_FLIGHT = 50;
 
-/** Measures the probes per CPU second of one core, 50 at a time: the median of several rounds. */
-export async function measureProbeRate(
-  probe: () => Promise<unknown>,
-  { isQuick }: { isQuick: boolean },
+/**
+ * Measures the probes per CPU second of one core, 50 at a time: the median of several rounds. Throws where a probe does
+ * not come to `outcome`: one that fails is a fast one.
+ */
+export async function measureProbeRate<Outcome extends string>(
+  probe: () => Promise<{ outcome: Outcome }>,
+  { outcome, isQuick }: { outcome: Outcome; isQuick: boolean },
 ): Promise<number> {
+  const first = await probe();
+  if (first.outcome !== outcome) throw new Error(`The probe ${first.outcome}`);
   const rates: number[] = [];
   for (let round = 0; round < WARM_UP_ROUNDS + (isQuick ? 3 : 12); round += 1) {
     const rate = 1 / (await measureCpuSeconds(probe, { probes: PROBES_A_ROUND, inFlight: IN_FLIGHT }));
@@ -17,7 +22,7 @@ export async function measureProbeRate(
   return median(rates);
 }
 
-/** The CPU seconds of this process per probe, of `count` probes with several under way at a time. */
+/** The CPU seconds of this process per probe, of `probes` with several under way at a time. */
 export async function measureCpuSeconds(
   probe: () => Promise<unknown>,
   { probes, inFlight }: { probes: number; inFlight: number },

@@ -18,14 +18,8 @@ export async function spreadOverAccounts(
   for (let index = 0; index < accounts; index += 1) {
     const [first, last] = [1 + index * share, Math.min(monitors, (index + 1) * share)];
     const tenantId = `ten_bench${index}`;
-    const tokens = Array.from({ length: tokensEach }, () => generateToken('spk'));
     await run(`INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $1, 'pro', 0)`, [tenantId]);
-    await run(
-      `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
-       SELECT 'tok_' || $1 || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[])
-         WITH ORDINALITY AS f (fingerprint, i)`,
-      [tenantId, tokens.map(fingerprintOf)],
-    );
+    const tokens = await addTokens({ database, tenantId }, tokensEach);
     await run('UPDATE monitors SET tenant_id = $1 WHERE id BETWEEN $2 AND $3', [
       tenantId,
       monitorId(first),
@@ -35,4 +29,19 @@ export async function spreadOverAccounts(
   }
   await database.pool.query('VACUUM ANALYZE monitors');
   return spread;
+}
+
+/** Adds tokens that may read and write to an account, whatever number its plan allows. */
+export async function addTokens(
+  { database, tenantId }: Pick<Installation, 'database' | 'tenantId'>,
+  count: number,
+): Promise<string[]> {
+  const tokens = Array.from({ length: count }, () => generateToken('spk'));
+  await runOn(database.pool)(
+    `INSERT INTO api_tokens (id, tenant_id, name, fingerprint, scopes, created_at)
+     SELECT 'tok_' || $1 || i, $1, 'bench', fingerprint, '{read,write}', 0 FROM unnest($2::bytea[])
+       WITH ORDINALITY AS f (fingerprint, i)`,
+    [tenantId, tokens.map(fingerprintOf)],
+  );
+  return tokens;
 }

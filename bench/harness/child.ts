@@ -1,6 +1,10 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TestAuthority } from '../../test/helpers/certificates.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
+import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
 
 /** A child that is spoken to: it answers each message with one. */
 export type Child<Answer> = { pid: number; ready: Answer; ask: <Reply>(message: object) => Promise<Reply> };
@@ -30,4 +34,12 @@ export async function forkChild<Answer>(harness: Harness, name: string, settings
       return await reply;
     },
   };
+}
+
+/** Forks a child that serves https; its clients must trust `caFile`. */
+export async function forkHttps(harness: Harness, name: string): Promise<{ child: Child<string>; caFile: string }> {
+  const authority = await TestAuthority.create();
+  const caFile = join(await temporaryFolder(harness), 'ca.pem');
+  await writeFile(caFile, authority.pem);
+  return { child: await forkChild<string>(harness, name, await authority.issue({ hosts: ['127.0.0.1'] })), caFile };
 }

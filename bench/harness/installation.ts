@@ -4,6 +4,7 @@ import { closeDatabase, openDatabase, type Database } from '../../models/databas
 import { createSecretBox } from '../../models/secrets/secret-box.ts';
 import { createPartitions } from '../../models/system/partitions.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
+import { cpuSecondsOf } from '../../test/helpers/process-tree.ts';
 import { startProgram } from '../../test/helpers/program.ts';
 import { postmasterPid } from '../../test/helpers/running-service.ts';
 import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
@@ -69,4 +70,16 @@ export async function startInstallation(harness: Harness, backend: Backend): Pro
     postgresPid,
     serverPids: [postgresPid, ...(redis === null ? [] : [redis.pid])],
   };
+}
+
+/** The CPU seconds that work takes in this process and in PostgreSQL. */
+export async function cpuOf(
+  { postgresPid }: Pick<Installation, 'postgresPid'>,
+  work: () => Promise<void>,
+): Promise<number> {
+  const own = process.cpuUsage();
+  const before = await cpuSecondsOf([postgresPid]);
+  await work();
+  const { user, system } = process.cpuUsage(own);
+  return (user + system) / 1e6 + (await cpuSecondsOf([postgresPid])) - before;
 }

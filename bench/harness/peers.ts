@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -77,14 +77,14 @@ async function startBlackbox(harness: Harness, { targets, perSecond }: Work): Pr
   const http = { preferred_ip_protocol: 'ip4', valid_status_codes: [200] };
   await writeFile(config, JSON.stringify({ modules: { http_2xx: { prober: 'http', timeout: '5s', http } } }));
   const port = await findFreePort();
-  const pid = await startPeer(harness, {
+  const child = await startPeer(harness, {
     command: [BLACKBOX ?? '', `--config.file=${config}`, `--web.listen-address=127.0.0.1:${port}`, '--log.level=error'],
     url: `http://127.0.0.1:${port}/-/healthy`,
   });
   const addresses = [...new Set(targets.map((target) => target.replace(/\d+$/, '')))];
   const urls = addresses.map((address) => `http://127.0.0.1:${port}/probe?module=http_2xx&target=${address}`);
   await forkChild(harness, 'bare-loop', { urls, perSecond });
-  return { pids: [pid], storedBytes: null };
+  return { pids: pidsOf(child), storedBytes: null };
 }
 
 async function startGatus(harness: Harness, { targets }: Work, type: 'memory' | 'sqlite'): Promise<AtWork> {
@@ -107,12 +107,12 @@ async function startGatus(harness: Harness, { targets }: Work, type: 'memory' | 
       endpoints,
     }),
   );
-  const pid = await startPeer(harness, {
+  const child = await startPeer(harness, {
     command: [GATUS ?? ''],
     env: { GATUS_CONFIG_PATH: config, GATUS_LOG_LEVEL: 'ERROR' },
     url: `http://127.0.0.1:${port}/health`,
   });
-  return { pids: [pid], storedBytes: type === 'memory' ? null : () => sizeOf(folder) };
+  return { pids: pidsOf(child), storedBytes: type === 'memory' ? null : () => sizeOf(folder) };
 }
 
 /** Its first start makes the database; monitors are written into it, for it has no API to create them. */
@@ -140,13 +140,13 @@ async function startUptimeKuma(harness: Harness, { targets }: Work): Promise<AtW
   );
   for (const [n, url] of targets.entries()) insert.run(`Monitor ${n}`, url);
   database.close();
-  return { pids: [await startPeer(harness, program)], storedBytes: () => sizeOf(folder) };
+  return { pids: pidsOf(await startPeer(harness, program)), storedBytes: () => sizeOf(folder) };
 }
 
 type PeerProgram = { command: readonly string[]; url: string; env?: Record<string, string>; cwd?: string };
 
-/** Starts a program, and waits until a URL of it answers; returns its process id. */
-async function startPeer(harness: Harness, { command, url, env = {}, cwd }: PeerProgram): Promise<number> {
+/** Starts a program, and waits until a URL of it answers. */
+async function startPeer(harness: Harness, { command, url, env = {}, cwd }: PeerProgram): Promise<ChildProcess> {
   const [program = '', ...args] = command;
   const child = spawn(program, args, {
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
@@ -154,29 +154,25 @@ async function startPeer(harness: Harness, { command, url, env = {}, cwd }: Peer
     ...(cwd !== undefined && { cwd }),
   });
   const failed = new Promise<never>((_resolve, reject) => child.once('error', reject));
-  const pid = child.pid ?? 0;
-  harness.teardown(() => stopProcess(pid));
+  harness.teardown(() => stopProcess(child));
   const answers = () =>
     fetch(url).then(
       ({ status }) => status < 500,
       () => false,
     );
   await Promise.race([failed, until(answers, { timeoutMs: STARTS_WITHIN_MS, intervalMs: 200 })]);
-  return pid;
+  return child;
 }
 
-async function stopProcess(pid: number): Promise<void> {
-  if (!signal(pid, 'SIGTERM')) return;
-  await until(() => !signal(pid, 0), { timeoutMs: STOPS_WITHIN_MS }).catch(() => signal(pid, 'SIGKILL'));
+function pidsOf({ pid }: ChildProcess): number[] {
+  return pid === undefined ? [] : [pid];
 }
 
-/** Sends a signal to a process; false where it has ended. */
-function signal(pid: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return pid > 0 && process.kill(pid, name);
-  } catch {
-    return false;
-  }
+async function stopProcess(child: ChildProcess): Promise<void> {
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  if (hasEnded()) return;
+  child.kill('SIGTERM');
+  await until(hasEnded, { timeoutMs: STOPS_WITHIN_MS }).catch(() => child.kill('SIGKILL'));
 }
 
 async function sizeOf(folder: string): Promise<number> {

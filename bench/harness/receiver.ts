@@ -1,9 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { TestAuthority } from '../../test/helpers/certificates.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
-import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
-import { forkChild } from './child.ts';
+import { forkHttps } from './child.ts';
 import type { Installation } from './installation.ts';
 import type { Service } from './running-service.ts';
 
@@ -16,10 +12,7 @@ export type Arrival = { path: string; target: string; atMs: number };
 export type Receiver = { url: (path: string) => string; caFile: string; arrivals: () => Promise<Arrival[]> };
 
 export async function startReceiver(harness: Harness): Promise<Receiver> {
-  const authority = await TestAuthority.create();
-  const caFile = join(await temporaryFolder(harness), 'ca.pem');
-  await writeFile(caFile, authority.pem);
-  const child = await forkChild<string>(harness, 'receiver', await authority.issue({ hosts: ['127.0.0.1'] }));
+  const { child, caFile } = await forkHttps(harness, 'receiver');
   return { url: (path) => `${child.ready}${path}`, caFile, arrivals: () => child.ask<Arrival[]>({}) };
 }
 

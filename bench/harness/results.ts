@@ -24,7 +24,7 @@ export async function fillWithResults(
                 WHEN luck < 0.01 THEN 3 ELSE 1 END,
               CASE WHEN luck < 0.01 THEN 1503 END,
               CASE WHEN luck < 0.01 THEN '{"reason": "HTTP 503 instead of 2xx", "phases": "2 9 14 31 -"}'::jsonb
-                   WHEN luck < 0.03 THEN '{"phases": "2 9 14 31 3"}'::jsonb END
+                   WHEN luck < 0.109 THEN '{"phases": "2 9 14 31 3"}'::jsonb END
        FROM (SELECT tick, monitor_no, random() AS luck
          FROM generate_series($3::int, $4::int) AS tick, generate_series(1, $5::int) AS monitor_no OFFSET 0) t
          ORDER BY tick`,

@@ -16,7 +16,7 @@ export function growth(name: string, before: Scrape, after: Scrape): number {
 
 /**
  * A percentile of a histogram between two scrapes, in the unit of its buckets, with linear interpolation. The largest
- * observation (`share` 1) is the upper edge of its bucket.
+ * observation (`share` 1) is the upper edge of its bucket. NaN, which keeps no bound, where nothing was observed.
  */
 export function histogramPercentile(name: string, share: number, [before, after]: readonly [Scrape, Scrape]): number {
   const buckets = [...after.keys()]
@@ -26,7 +26,9 @@ export function histogramPercentile(name: string, share: number, [before, after]
       count: (after.get(key) ?? 0) - (before.get(key) ?? 0),
     }))
     .toSorted((a, b) => a.edge - b.edge);
-  const wanted = (buckets.at(-1)?.count ?? 0) * share;
+  const total = buckets.at(-1)?.count ?? 0;
+  if (total === 0) return Number.NaN;
+  const wanted = total * share;
   const index = buckets.findIndex(({ count }) => count >= wanted);
   const bucket = buckets[index];
   if (bucket === undefined) return Number.NaN;

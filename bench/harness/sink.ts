@@ -1,9 +1,5 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { TestAuthority } from '../../test/helpers/certificates.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
-import { temporaryFolder } from '../../test/helpers/temporary-folder.ts';
-import { forkChild } from './child.ts';
+import { forkHttps } from './child.ts';
 
 /** The first arrival of a delivery at a path, in Unix milliseconds. */
 export type SinkArrival = { path: string; id: string; atMs: number };
@@ -20,9 +16,6 @@ export type Sink = {
 };
 
 export async function startSink(harness: Harness): Promise<Sink> {
-  const authority = await TestAuthority.create();
-  const caFile = join(await temporaryFolder(harness), 'ca.pem');
-  await writeFile(caFile, authority.pem);
-  const child = await forkChild<string>(harness, 'sink', await authority.issue({ hosts: ['127.0.0.1'] }));
+  const { child, caFile } = await forkHttps(harness, 'sink');
   return { pid: child.pid, url: (path) => `${child.ready}${path}`, caFile, read: () => child.ask({}) };
 }

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { percentile } from '../../bench/figures.ts';
 import { judgeObservation } from '../../core/checks/judge.ts';
 import { EARLY_MS, planStart, slotStartMs } from '../../core/checks/slots.ts';
 import type { CheckTarget } from '../../core/monitors/monitor.ts';
 import { createHttpProbe } from '../../probes/http.ts';
 import type { ResultPayload } from '../../queues/payloads.ts';
-import { ResultBatcher } from '../../workers/checks/result-batcher.ts';
+import { RESULT_BATCH, ResultBatcher } from '../../workers/checks/result-batcher.ts';
 import { createRandom, type Random } from '../truth/random.ts';
 import { MovedAccount, type Arriving, type Decision, type Leaving, type Taken } from './moved-account.ts';
 import { Schedule, type Scheduled } from './plan.ts';
@@ -48,9 +49,6 @@ export type CellFigures = {
   moved: { startsMs: number[][]; taken: Taken[][]; rechecks: number; decisions: Decision[] } | null;
 };
 
-/** Limits of a batch, as the check process has them. */
-const BATCH = { maxDelayMs: 3000, urgentDelayMs: 50, urgentGapMs: 150, maxResults: 500 };
-
 /** The monitors have no patterns. */
 const NO_SEARCH = (): boolean => false;
 
@@ -84,10 +82,10 @@ export class SimulatedCell {
     const { intervalSeconds, accounts, move, seed } = settings;
     this.#settings = settings;
     this.#schedule = new Schedule(intervalSeconds);
-    this.#random = createRandom([seed, settings.name.codePointAt(0) ?? 0]);
+    this.#random = createRandom([seed, ...Buffer.from(settings.name)]);
     this.#account = move === null ? null : new MovedAccount(intervalSeconds);
     this.#batcher = new ResultBatcher({
-      ...BATCH,
+      ...RESULT_BATCH,
       submit: async (results) => this.#submit(results),
       now: Date.now,
       pause: (ms) => delay(ms),
@@ -138,7 +136,7 @@ export class SimulatedCell {
     onLeaving({ kind: 'schedule', ...account.leave() });
     for (const scheduled of account.list()) this.#schedule.remove(scheduled);
     // What was due before is under way, or in a batch that is open.
-    await delay(BATCH.maxDelayMs);
+    await delay(RESULT_BATCH.maxDelayMs);
     while (account.underWay > 0) await delay(50);
     onLeaving({ kind: 'states', ...account.takeLeaving() });
   }
@@ -244,8 +242,7 @@ export class SimulatedCell {
   #figures(): CellFigures {
     const { name, accounts } = this.#settings;
     const occupied = [...this.#schedule.occupancy().values()];
-    const late = this.#lateness.toSorted((a, b) => a - b);
-    const at = (share: number) => late[Math.min(late.length - 1, Math.floor(late.length * share))] ?? 0;
+    const lateAt = (share: number) => percentile(this.#lateness, share);
     const { user, system } = process.threadCpuUsage(this.#cpuAtStart);
     return {
       name,
@@ -255,7 +252,7 @@ export class SimulatedCell {
       ...this.#counts,
       failures: this.#failures,
       bySecond: Array.from(this.#bySecond, (checks) => checks ?? 0),
-      lateness: { p50: at(0.5), p99: at(0.99), most: late.at(-1) ?? 0 },
+      lateness: { p50: lateAt(0.5), p99: lateAt(0.99), most: lateAt(1) },
       cpuSeconds: (user + system) / 1_000_000,
       moved: this.#account?.figures() ?? null,
     };

@@ -24,7 +24,7 @@ export type MoveFigures = {
   frozenSeconds: number;
   rechecks: number;
   checks: number;
-  /** Checks whose results were taken in neither cell. */
+  /** Checks whose results were taken in neither cell, and results that were taken once more. */
   lostResults: number;
   longestGapMs: number;
   /** Times at which a monitor had no check for an interval and five seconds. */
@@ -173,7 +173,10 @@ function judgeMove(
     frozenSeconds: (times.flipMs - times.freezeMs) / 1000,
     rechecks: to?.moved?.rechecks ?? 0,
     checks: count(startsMs),
-    lostResults: count(startsMs) - count(taken),
+    lostResults: startsMs.reduce(
+      (sum, starts, index) => sum + Math.abs(starts.length - (taken[index]?.length ?? 0)),
+      0,
+    ),
     longestGapMs: gapsMs.reduce((longest, gap) => Math.max(longest, gap), 0),
     missed: gapsMs.filter((gap) => gap > intervalSeconds * 1000 + TOLERANCE_MS).length,
     decisions: decisions.length,

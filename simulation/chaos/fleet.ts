@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FLEET, type ProcessName } from '../../config/processes.ts';
+import { within } from '../../core/time.ts';
 import type { Harness } from '../../test/helpers/harness.ts';
 import { ownEnvironment, ROOT } from '../../test/helpers/program.ts';
 import { REGIONS } from './script.ts';
@@ -18,7 +20,7 @@ export type Fleet = {
   kill: (name: string, restartAfterMs: number) => Promise<void>;
   /** The API's present addresses, one per web process; a starting process has none. */
   urls: () => string[];
-  /** Processes that ended by themselves after they were at work, one per line; no fault around a process may end it. */
+  /** Processes that ended by themselves after they were at work, or never were again; no fault around one may end it. */
   ended: readonly string[];
 };
 
@@ -75,6 +77,9 @@ export async function startFleet(
   };
 }
 
+/** The time within which a killed process is at work again, in milliseconds: faults meanwhile may hold up its start. */
+const AT_WORK_WITHIN_MS = 120_000;
+
 type Supervised = {
   start: () => Promise<void>;
   kill: (restartAfterMs: number) => Promise<void>;
@@ -110,11 +115,11 @@ function superviseMember(
     child = started;
     let wasAtWork = false;
     started.stderr.pipe(log, { end: false });
-    started.stdout.setEncoding('utf8').on('data', (text: string) => {
-      log.write(text);
+    createInterface({ input: started.stdout }).on('line', (line) => {
+      log.write(`${line}\n`);
       // What a killed one had written before says nothing of the next.
-      if (!text.includes('"process.started"') || killedForMs !== null) return;
-      url = toUrl(/"port":(\d+)/.exec(text)?.[1]);
+      if (!line.includes('"process.started"') || killedForMs !== null) return;
+      url = toUrl(/"port":(\d+)/.exec(line)?.[1]);
       wasAtWork = true;
       isAtWork = true;
       atWork.resolve();
@@ -151,11 +156,14 @@ function superviseMember(
     url: () => url,
     end: () => void child?.kill('SIGKILL'),
     async kill(restartAfterMs) {
-      if (child === null) return await atWork.promise;
-      killedForMs = restartAfterMs;
-      awaitAnew();
-      child.kill('SIGKILL');
-      await atWork.promise;
+      if (child !== null) {
+        killedForMs = restartAfterMs;
+        awaitAnew();
+        child.kill('SIGKILL');
+      }
+      const again = atWork.promise.then(() => true);
+      if (!(await within(restartAfterMs + AT_WORK_WITHIN_MS, again, false)))
+        onEnd(`${member.name} was not at work again`);
     },
   };
 }

@@ -1,3 +1,4 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,6 +48,9 @@ const apartMs = [Number(from) * 1000, Number(to) * 1000] as const;
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 const { withHarness, closeAll } = createHarnesses();
+const compiled = mkdtempSync(join(tmpdir(), 'spotcheck-chaos-compiled-'));
+process.once('exit', () => rmSync(compiled, { recursive: true, force: true }));
+process.env['NODE_COMPILE_CACHE'] ??= compiled;
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     void closeAll().finally(() => process.exit(1));
@@ -59,7 +63,6 @@ type Outcome = 'clean' | 'unclean' | 'inconclusive';
 async function runSeed(seed: number, kind: RedisKind): Promise<Outcome> {
   write(`seed ${seed}`);
   const folder = await mkdtemp(join(tmpdir(), `spotcheck-chaos-${seed}-`));
-  process.env['NODE_COMPILE_CACHE'] ??= join(folder, 'compiled');
   const lines: string[] = [];
   const log = (line: string): void => {
     lines.push(line);

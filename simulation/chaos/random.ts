@@ -1,3 +1,5 @@
+import { seeded } from '../../test/helpers/seeded.ts';
+
 /** Random draws that a seed determines. */
 export type Draws = {
   /** A whole number from `low` to `high`, both included. */
@@ -6,16 +8,10 @@ export type Draws = {
   isHit: (probability: number) => boolean;
 };
 
-/** Makes the draws of a seed (any whole number), with the 32 bits of state of mulberry32. */
+/** Makes the draws of a seed (any whole number). */
 export function drawsOf(seed: number): Draws {
   // Neighbouring seeds are to have nothing in common.
-  let state = Math.imul(seed + 1, 0x9e_37_79_b1) >>> 0;
-  const fraction = (): number => {
-    state = (state + 0x6d_2b_79_f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const fraction = seeded(Math.imul(seed + 1, 0x9e_37_79_b1));
   const between = (low: number, high: number) => low + Math.floor(fraction() * (high - low + 1));
   return {
     between,

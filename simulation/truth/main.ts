@@ -40,7 +40,7 @@ const measured = SETTINGS.filter((setting) => !values.defaults || isDeepStrictEq
 const planned: readonly { setting: Setting; scenarios: readonly ScenarioName[] }[] = [
   ...measured.map((setting) => ({
     setting,
-    scenarios: SCENARIO_NAMES.filter((scenario) => parseArguments(scenario, setting)),
+    scenarios: SCENARIO_NAMES.filter((scenario) => appliesTo(scenario, setting)),
   })),
   ...FLAPPING.map((setting) => ({ setting, scenarios: ['flapping'] as const })),
 ];
@@ -107,6 +107,6 @@ async function playFamilies(harness: Harness): Promise<void> {
 }
 
 /** With one location there is no other one to disagree with. */
-function parseArguments(scenario: ScenarioName, { sources }: Setting): boolean {
+function appliesTo(scenario: ScenarioName, { sources }: Setting): boolean {
   return sources > 1 || !['blind', 'one-away', 'apart', 'in-turn', 'partial'].includes(scenario);
 }

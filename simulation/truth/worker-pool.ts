@@ -8,9 +8,9 @@ import type { Score } from './score.ts';
 const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 /**
- * Simulates cells on all processors and returns their scores in order; `onScore` is called with each as it finishes.
+ * Simulates cells on all processors and returns their scores in order; `onDone` is called with how many are done.
  */
-export async function simulateCells(cells: readonly Cell[], onScore: (done: number) => void): Promise<Score[]> {
+export async function simulateCells(cells: readonly Cell[], onDone: (done: number) => void): Promise<Score[]> {
   const scores: Score[] = [];
   let taken = 0;
   let done = 0;
@@ -25,7 +25,7 @@ export async function simulateCells(cells: readonly Cell[], onScore: (done: numb
       worker.send(cell);
       const [score]: Score[] = await Promise.race([once(worker, 'message'), failed]);
       if (score !== undefined) scores[index] = score;
-      onScore((done += 1));
+      onDone((done += 1));
     }
     failed.catch(() => undefined);
     worker.disconnect();

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isRunning } from '../../config/processes.ts';
 
 /** Where Debian's package `libfaketime` keeps the library for programs with threads, by architecture. */
 const LIBRARIES = ['x86_64', 'aarch64'].map((name) => `/usr/lib/${name}-linux-gnu/faketime/libfaketimeMT.so.1`);
@@ -47,6 +48,19 @@ export async function makeSettableClock(): Promise<SettableClock | null> {
       FAKETIME_DONT_RESET: '1',
     },
     set,
-    remove: () => rm(folder, { recursive: true, force: true }),
+    async remove() {
+      await rm(folder, { recursive: true, force: true });
+      await removeSharedMemory();
+    },
   };
+}
+
+const SHARED_MEMORY = '/dev/shm';
+
+/** Removes what the library keeps in shared memory of programs that were killed, and so could not remove it. */
+async function removeSharedMemory(): Promise<void> {
+  for (const name of await readdir(SHARED_MEMORY)) {
+    const pid = /^(?:sem\.)?faketime_(?:sem|shm)_(?<pid>\d+)$/.exec(name)?.groups?.['pid'];
+    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(SHARED_MEMORY, name), { force: true });
+  }
 }

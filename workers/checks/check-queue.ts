@@ -25,7 +25,7 @@ import { RECHECK_EARLY_MS, slotBeginsAt } from '../../queues/schedules.ts';
 import { ThrottledRecorder, type Runtime } from '../runtime.ts';
 import { CertificateRecorder } from './certificate-recorder.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
-import { ResultBatcher } from './result-batcher.ts';
+import { RESULT_BATCH, ResultBatcher } from './result-batcher.ts';
 import { CheckRunner, type TracedSource } from './run-checks.ts';
 
 /** The account charged for previews that an older `web` enqueued, which do not name one. */
@@ -54,9 +54,6 @@ const RECHECKS_AT_ONCE = 500;
  * then.
  */
 const LOCK_MS = 15_000;
-
-/** Results on their way to the evaluator: good ones in large batches, the others soon; delays in milliseconds. */
-const BATCH = { maxResults: 500, maxDelayMs: 3000, urgentDelayMs: 10, urgentGapMs: 50 } as const;
 
 /** New certificates are stored together, this many milliseconds after the first. */
 const CERTIFICATES_WAIT_MS = 5000;
@@ -153,7 +150,7 @@ function openBehindRecorder({ database, log }: Runtime): ThrottledRecorder<numbe
 
 function openBatcher({ database, queues, now }: Runtime): ResultBatcher {
   return new ResultBatcher({
-    ...BATCH,
+    ...RESULT_BATCH,
     submit: (results, readyAtMs) => queues.enqueueResults(sealAnswers(database, results), readyAtMs),
     now,
     pause: (ms) => sleep(ms),

@@ -25,6 +25,9 @@ export type BatcherOptions = {
   pause: (ms: number) => Promise<void>;
 };
 
+/** The check process's: good results in large batches, the others soon. */
+export const RESULT_BATCH = { maxResults: 500, maxDelayMs: 3000, urgentDelayMs: 10, urgentGapMs: 50 } as const;
+
 /** `close` has the batch leave; `urgentTimer` is set where it leaves early. */
 type Batch = {
   results: ResultPayload[];
