@@ -133,6 +133,11 @@ export async function holdingBodies<Result>(account: string, work: () => Promise
   }
 }
 
+/** Whose work is under way here; undefined where it is no single account's. */
+export function currentAccount(): string | undefined {
+  return scopes.getStore()?.account;
+}
+
 /** The scope of the work that is under way here; undefined where there is none. */
 export function bodyScope(): BodyScope | undefined {
   return scopes.getStore();

@@ -1,6 +1,7 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
 import net, { type LookupFunction } from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
+import { currentAccount } from './body-budget.ts';
 import { BLOCKED, BLOCKED_CODE, LookupsBusy, failureOf, timeoutFailure, type Failure } from './failure.ts';
 import { findRegistrableDomain } from './registrable-domain.ts';
 import { startDeadline } from './timeline.ts';
@@ -83,21 +84,31 @@ const MAX_SLOW_DOMAINS = 10_000;
 const MAX_WAIT_MS = 500;
 
 type Found = (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void;
-type Lookup = { name: string; options: LookupOptions; isSlow: boolean; found: Found[]; waiting?: NodeJS.Timeout };
+type Lookup = {
+  name: string;
+  options: LookupOptions;
+  /** Whose check asked first; undefined for what is no single account's. */
+  account: string | undefined;
+  /** Found once it matters. */
+  domain?: string;
+  isSlow: boolean;
+  found: Found[];
+  waiting?: NodeJS.Timeout;
+};
 
 /**
  * Looks names up as the system does, `most` at a time. A lookup cannot be called off, and one of a name whose servers
- * do not answer takes ten seconds. Those of domains that are known for it are a quarter at most, and equal ones share
- * one. What cannot begin within half a second ends with `LookupsBusy`.
+ * do not answer takes ten seconds. A domain has a quarter of them at most, and so has an account; domains that are
+ * known to be slow have a quarter together, of which one has half. Equal lookups share one. What cannot begin within
+ * half a second ends with `LookupsBusy`.
  */
 export class NameLookups {
   readonly #most: number;
   /** By name and options; under way, or waiting for its turn. */
   readonly #open = new Map<string, Lookup>();
   readonly #waiting = new Set<string>();
+  readonly #underWay = new Set<Lookup>();
   readonly #slowUntilMs = new Map<string, number>();
-  #underWay = 0;
-  #slowUnderWay = 0;
 
   constructor(most: number) {
     this.#most = most;
@@ -111,14 +122,37 @@ export class NameLookups {
       return;
     }
     const options = { family, hints, ...(order && { order }) };
-    const lookup: Lookup = { name, options, isSlow: this.#isSlow(name), found: [found] };
+    const lookup: Lookup = { name, options, account: currentAccount(), isSlow: false, found: [found] };
+    lookup.isSlow = this.#isSlow(lookup);
     this.#open.set(key, lookup);
-    if (this.#mayStart(lookup)) this.#start(key, lookup);
+    if (this.#mayStart(lookup, this.#countShares())) this.#start(key, lookup);
     else this.#wait(key, lookup);
   }
 
-  #mayStart({ isSlow }: Lookup): boolean {
-    return this.#underWay < this.#most && (!isSlow || this.#slowUnderWay < this.#most / 4);
+  #mayStart(lookup: Lookup, used: ReadonlyMap<string, number> | null): boolean {
+    if (this.#underWay.size >= this.#most) return false;
+    return used === null || this.#sharesOf(lookup).every(({ name, most }) => (used.get(name) ?? 0) < most);
+  }
+
+  /** How many of the lookups under way count for each share; null while they are too few to use one up. */
+  #countShares(): Map<string, number> | null {
+    if (this.#underWay.size < this.#most / 8) return null;
+    const used = new Map<string, number>();
+    for (const lookup of this.#underWay)
+      for (const { name } of this.#sharesOf(lookup)) used.set(name, (used.get(name) ?? 0) + 1);
+    return used;
+  }
+
+  /** The shares that a lookup counts for, and how many lookups each may have under way. */
+  #sharesOf(lookup: Lookup): { name: string; most: number }[] {
+    const { account, isSlow } = lookup;
+    const kind = isSlow ? 'slow' : 'new';
+    const most = this.#most / (isSlow ? 8 : 4);
+    return [
+      { name: `${kind} domain ${domainOf(lookup)}`, most },
+      ...(account === undefined ? [] : [{ name: `${kind} account ${account}`, most }]),
+      ...(isSlow ? [{ name: 'slow', most: this.#most / 4 }] : []),
+    ];
   }
 
   #wait(key: string, lookup: Lookup): void {
@@ -130,32 +164,31 @@ export class NameLookups {
   }
 
   #start(key: string, lookup: Lookup): void {
-    this.#underWay += 1;
-    if (lookup.isSlow) this.#slowUnderWay += 1;
+    this.#underWay.add(lookup);
     // After a stall of ours its timers come before the answers that have arrived meanwhile.
     const callOff = startDeadline(SLOW_MS, () => {
-      this.#markSlow(lookup.name);
-      if (!lookup.isSlow) this.#slowUnderWay += 1;
+      this.#markSlow(lookup);
       lookup.isSlow = true;
     });
     const startedAtMs = performance.now();
     dns.lookup(lookup.name, { ...lookup.options, all: true }, (error, addresses) => {
       callOff();
-      this.#underWay -= 1;
-      if (lookup.isSlow) this.#slowUnderWay -= 1;
-      if (lookup.isSlow && performance.now() - startedAtMs < SLOW_MS) this.#slowUntilMs.delete(domainOf(lookup.name));
+      this.#underWay.delete(lookup);
+      if (lookup.isSlow && performance.now() - startedAtMs < SLOW_MS) this.#forgiveSlow(lookup);
       this.#end(key, lookup, error, error === null ? addresses : []);
       this.#startWaiting();
     });
   }
 
   #startWaiting(): void {
+    let used = this.#countShares();
     for (const key of this.#waiting) {
       const lookup = this.#open.get(key);
-      if (lookup === undefined || !this.#mayStart(lookup)) continue;
+      if (lookup === undefined || !this.#mayStart(lookup, used)) continue;
       clearTimeout(lookup.waiting);
       this.#waiting.delete(key);
       this.#start(key, lookup);
+      used = this.#countShares();
     }
   }
 
@@ -164,22 +197,29 @@ export class NameLookups {
     for (const each of found) each(...result);
   }
 
-  #isSlow(name: string): boolean {
-    // The list of domains takes long to load, and is needed only once a lookup was slow.
-    return this.#slowUntilMs.size > 0 && (this.#slowUntilMs.get(domainOf(name)) ?? 0) > performance.now();
+  #isSlow(lookup: Lookup): boolean {
+    // The list of domains takes long to load, and is needed only once a lookup was slow, or many are under way.
+    return this.#slowUntilMs.size > 0 && (this.#slowUntilMs.get(domainOf(lookup)) ?? 0) > performance.now();
   }
 
-  #markSlow(name: string): void {
-    const domain = domainOf(name);
+  #markSlow(lookup: Lookup): void {
+    const domain = domainOf(lookup);
     this.#slowUntilMs.delete(domain);
     this.#slowUntilMs.set(domain, performance.now() + STAYS_SLOW_MS);
     const [oldest] = this.#slowUntilMs.keys();
     if (this.#slowUntilMs.size > MAX_SLOW_DOMAINS && oldest !== undefined) this.#slowUntilMs.delete(oldest);
   }
+
+  /** One fast lookup says that a domain is well again, unless others of it hang meanwhile. */
+  #forgiveSlow(lookup: Lookup): void {
+    const domain = domainOf(lookup);
+    if (![...this.#underWay].some((other) => domainOf(other) === domain)) this.#slowUntilMs.delete(domain);
+  }
 }
 
-function domainOf(name: string): string {
-  return findRegistrableDomain(name) ?? name;
+function domainOf(lookup: Lookup): string {
+  lookup.domain ??= findRegistrableDomain(lookup.name) ?? lookup.name;
+  return lookup.domain;
 }
 
 /**

@@ -17,6 +17,7 @@ import { refused, type Parsed } from '../core/foreign-text.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { SharedCalls } from '../core/shared-calls.ts';
 import { within } from '../core/time.ts';
+import { findRegistrableDomain } from '../net/registrable-domain.ts';
 import { ComputeThread } from '../threads/compute-thread.ts';
 import { createDocumentFetch, type FetchDocument } from './vendors/fetch-document.ts';
 import type { ParsingTask } from './vendors/parse-thread.ts';
@@ -272,22 +273,22 @@ const TOO_BUSY: Parsed<VendorSnapshot> = refused(
 
 /**
  * Makes the parser of the documents of all vendors. A stranger's page of some megabytes can take seconds to read, which
- * is done in a thread.
+ * is done in a thread, and those of the catalog do not wait for it.
  */
 function createDocumentParser(): DocumentParser {
-  const thread = new ComputeThread<ParsingTask, Parsed<VendorSnapshot>>(
-    new URL('./vendors/parse-thread.ts', import.meta.url),
-  );
+  const openThread = () =>
+    new ComputeThread<ParsingTask, Parsed<VendorSnapshot>>(new URL('./vendors/parse-thread.ts', import.meta.url));
+  const threads = { catalog: openThread(), others: openThread() };
   return async (body, document, nowMs) => {
     if (body.length <= ON_THE_LOOP_BYTES) {
       // Where no vendor is watched, no parser of theirs is loaded.
       const { parseVendorDocument } = await import('./vendors/parse-document.ts');
       return parseVendorDocument(body, document, nowMs);
     }
-    const computed = await thread.run(
-      { body, document, nowMs },
-      { account: new URL(document.url).host, bytes: body.length, takesLong: true },
-    );
+    const { hostname } = new URL(document.url);
+    const account = findRegistrableDomain(hostname) ?? hostname;
+    const thread = document.isInCatalog ? threads.catalog : threads.others;
+    const computed = await thread.run({ body, document, nowMs }, { account, bytes: body.length, takesLong: false });
     return computed?.result ?? TOO_BUSY;
   };
 }

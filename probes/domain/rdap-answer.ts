@@ -6,24 +6,25 @@ import { parseExpiryDate } from './expiry-date.ts';
 /** Longer names of registrars are cut, in characters. */
 export const MAX_REGISTRAR = 120;
 
+/** More entries of a list, and properties of a card, are not read: no registry has as many. */
+const MAX_ENTRIES = 100;
+
+/** The entries of a list that have the expected form. Whatever else it holds takes no time. */
+const entriesOf = <Entry extends z.ZodType>(entry: Entry) =>
+  z
+    .array(z.unknown())
+    .optional()
+    .catch([])
+    .transform((list = []) => list.slice(0, MAX_ENTRIES).flatMap((each) => entry.safeParse(each).data ?? []));
+
 // Servers stray from RFC 9083 in whatever is not looked at here, so that nothing else is asked of them.
 const domainObject = z.object({
   objectClassName: z.string().optional(),
   ldhName: z.string().optional(),
-  events: z
-    .array(z.object({ eventAction: z.string().optional(), eventDate: z.string().optional() }))
-    .optional()
-    .catch([]),
-  entities: z
-    .array(
-      z.object({
-        roles: z.array(z.string()).optional(),
-        handle: z.string().optional(),
-        vcardArray: z.unknown().optional(),
-      }),
-    )
-    .optional()
-    .catch([]),
+  events: entriesOf(z.object({ eventAction: z.string().optional(), eventDate: z.string().optional() })),
+  entities: entriesOf(
+    z.object({ roles: entriesOf(z.string()), handle: z.string().optional(), vcardArray: z.unknown().optional() }),
+  ),
 });
 
 /** Reads the JSON of an RDAP domain object (RFC 9083); null where it is none, or one of another domain. */
@@ -33,8 +34,8 @@ export function readRdapDomain(text: string, name: string): Registration | null 
   const { objectClassName, ldhName, events, entities } = read.data;
   if (objectClassName?.toLowerCase() !== 'domain' && ldhName === undefined) return null;
   if (ldhName !== undefined && ldhName.replace(/\.$/, '').toLowerCase() !== name) return null;
-  const expiry = events?.find(({ eventAction }) => eventAction?.toLowerCase() === 'expiration')?.eventDate;
-  const registrar = entities?.find(({ roles }) => roles?.some((role) => role.toLowerCase() === 'registrar') === true);
+  const expiry = events.find(({ eventAction }) => eventAction?.toLowerCase() === 'expiration')?.eventDate;
+  const registrar = entities.find(({ roles }) => roles.some((role) => role.toLowerCase() === 'registrar'));
   return {
     expiresAt: expiry === undefined ? null : parseExpiryDate(expiry),
     registrar: registrar === undefined ? null : nameOf(registrar),
@@ -47,6 +48,7 @@ const card = z.tuple([z.unknown(), z.array(z.unknown())]).rest(z.unknown());
 
 function nameOf({ vcardArray, handle }: { vcardArray?: unknown; handle?: string | undefined }): string | null {
   const read = card.safeParse(vcardArray);
-  const names = (read.success ? read.data[1] : []).map((property) => fullName.safeParse(property).data?.[3]);
+  const properties = read.success ? read.data[1].slice(0, MAX_ENTRIES) : [];
+  const names = properties.map((property) => fullName.safeParse(property).data?.[3]);
   return cleanText(names.find((name) => name !== undefined) ?? handle ?? '', MAX_REGISTRAR) || null;
 }

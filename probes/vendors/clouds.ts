@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { overallOf, type VendorSnapshot, type VendorState } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, refused, type Parsed } from '../../core/foreign-text.ts';
 import { DAY_MS } from '../../core/time.ts';
-import { decodeText, readJson, plainName, plainTitle, stateWord } from './document-text.ts';
+import { decodeText, listOf, readJson, plainName, plainTitle, stateWord } from './document-text.ts';
 
 /**
  * Azure writes it in front of a title or as its last part; "resolved in North Europe, continues in West Europe" is not
@@ -116,7 +116,7 @@ const event = z.object({
   region_name: text,
   summary: text,
   end_time: seconds.nullish(),
-  event_log: z.array(z.object({ summary: text, message: text, timestamp: seconds })).nullish(),
+  event_log: listOf(z.object({ summary: text, message: text, timestamp: seconds })).nullish(),
   impacted_services: z.record(z.string(), z.object({ service_name: text })).nullish(),
 });
 
@@ -129,7 +129,7 @@ const SERVICE_AND_REGION = /^(?<service>.+)-(?<region>(?:us-gov|[a-z]{2})-[a-z]+
  * resolved.
  */
 export function parseAwsEvents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
-  const read = readJson(body, z.array(event));
+  const read = readJson(body, listOf(event));
   if (!read.ok) return read;
   const open = read.value.filter((one) => isUnderWay(one, nowMs));
   const components = open.flatMap(componentsOf);
@@ -190,7 +190,7 @@ function stateOfText(title: string): VendorState {
   return OUTAGE.test(title) ? 'major' : 'degraded';
 }
 
-const productList = z.object({ products: z.array(z.object({ id: z.string(), title: z.string() })) });
+const productList = z.object({ products: listOf(z.object({ id: z.string(), title: z.string() })) });
 
 /** Google Cloud's products by themselves: what there is, whether or not something is wrong with it. */
 export function parseGoogleProducts(body: Buffer): Parsed<VendorSnapshot> {
@@ -222,7 +222,7 @@ const incident = z.object({
   external_desc: z.string(),
   end: z.iso.datetime({ offset: true }).nullish(),
   status_impact: impact,
-  affected_products: z.array(z.object({ id: z.string(), title: z.string() })).default([]),
+  affected_products: listOf(z.object({ id: z.string(), title: z.string() })).default([]),
   // An update may tell of recovery before the incident is closed.
   most_recent_update: z.object({ status: z.string().optional() }).nullish(),
 });
@@ -232,7 +232,7 @@ const incident = z.object({
  * call the service available.
  */
 export function parseGoogleIncidents(body: Buffer, { nowMs }: { nowMs: number }): Parsed<VendorSnapshot> {
-  const read = readJson(body, z.array(incident));
+  const read = readJson(body, listOf(incident));
   if (!read.ok) return read;
   const open = read.value.filter(
     ({ end, most_recent_update: update }) =>

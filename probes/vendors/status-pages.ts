@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { worstState, type VendorSnapshot, type VendorState } from '../../core/checks/vendor/snapshot.ts';
 import { accepted, type Parsed } from '../../core/foreign-text.ts';
-import { readJson, plainName, plainTitle, stateWord } from './document-text.ts';
+import { listOf, readJson, plainName, plainTitle, stateWord } from './document-text.ts';
 
 const componentState = stateWord({
   operational: 'operational',
@@ -27,19 +27,18 @@ const UNDER_WAY = new Set(['in_progress', 'verifying']);
 
 const reference = z.object({ id: z.string() });
 /** incident.io writes null where Statuspage writes an empty list. */
-const listOf = <Item extends z.ZodType>(item: Item) =>
-  z
-    .array(item)
+const maybeList = <Item extends z.ZodType>(item: Item) =>
+  listOf(item)
     .nullish()
     .transform((list) => list ?? []);
-const event = z.object({ name: z.string(), status: z.string(), components: listOf(reference) });
+const event = z.object({ name: z.string(), status: z.string(), components: maybeList(reference) });
 
 const summary = z.object({
   page: z.object({ name: z.string() }).optional(),
   status: z.object({ indicator, description: z.string().optional() }),
-  components: listOf(z.object({ id: z.string(), name: z.string(), status: componentState })),
-  incidents: listOf(event),
-  scheduled_maintenances: listOf(event),
+  components: maybeList(z.object({ id: z.string(), name: z.string(), status: componentState })),
+  incidents: maybeList(event),
+  scheduled_maintenances: maybeList(event),
 });
 
 /** `/api/v2/summary.json` of an Atlassian Statuspage, and of an incident.io page, which speaks the same. */
@@ -76,8 +75,8 @@ const instatusState = stateWord({
 });
 
 const component = z.object({ id: z.string(), name: z.string(), status: instatusState });
-const withChildren = component.extend({ children: z.array(component).nullish() });
-const list = z.array(withChildren);
+const withChildren = component.extend({ children: listOf(component).nullish() });
+const list = listOf(withChildren);
 /** Some pages answer with the bare list, others with an object around it. */
 const components = z.union([z.object({ components: list }).transform((value) => value.components), list]);
 
@@ -117,14 +116,8 @@ const MAINTENANCE_UNDER_WAY = new Set(['INPROGRESS', 'VERIFYING']);
 const instatusSummary = z.object({
   page: z.object({ name: z.string(), status: pageState }),
   // Both are left out when there are none.
-  activeIncidents: z
-    .array(z.object({ name: z.string(), impact: instatusState.optional() }))
-    .optional()
-    .default([]),
-  activeMaintenances: z
-    .array(z.object({ name: z.string(), status: z.string() }))
-    .optional()
-    .default([]),
+  activeIncidents: maybeList(z.object({ name: z.string(), impact: instatusState.optional() })),
+  activeMaintenances: maybeList(z.object({ name: z.string(), status: z.string() })),
 });
 
 /** `/summary.json` of an Instatus page: the whole and what is going on; its components are a document of their own. */

@@ -214,6 +214,9 @@ const MANY = JSON.stringify({
   scheduled_maintenances: [],
 });
 
+const strangers = (list: string, element: string) =>
+  `{"status":{"indicator":"none"},"${list}":[${Array(10_000).fill(element).join(',')}]}`;
+
 const PAGES: Record<string, { way: Way; verdict: string; bounds?: Bounds }> = {
   'arrays a million deep': { way: page(deep('[', ']', 1_000_000)), verdict: 'none', bounds: { grownMb: 160 } },
   'objects a hundred thousand deep': {
@@ -227,6 +230,15 @@ const PAGES: Record<string, { way: Way; verdict: string; bounds?: Bounds }> = {
     bounds: { holdMs: 1000 },
   },
   'forty thousand components': { way: page(MANY), verdict: 'up', bounds: { holdMs: 1000, grownMb: 96 } },
+  'ten thousand components without a name': {
+    way: page(strangers('components', '{}')),
+    verdict: 'none',
+  },
+  'ten thousand incidents without a name': { way: page(strangers('incidents', '{}')), verdict: 'none' },
+  'ten thousand components that are numbers': {
+    way: page(strangers('components', '10')),
+    verdict: 'none',
+  },
   'a body without end': {
     way: flood('HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * KIB, '[')),
     verdict: 'none',
@@ -282,6 +294,12 @@ const REGISTRIES: Record<string, { whois?: Way; rdap?: Way; isRegistered?: true 
   'a WHOIS server that refers to itself': { whois: sayAll('refer: 127.0.0.1\r\n') },
   'an RDAP answer a hundred thousand deep': { rdap: page(deep('{"entities":[', ']}', 30_000)) },
   'an RDAP answer without end': { rdap: flood('HTTP/1.1 200 OK\r\n\r\n', Buffer.alloc(64 * KIB, '[')) },
+  'an RDAP answer of a quarter of a million entities that are numbers': {
+    rdap: page(
+      `{"objectClassName":"domain","ldhName":"shop.example","entities":[${Array(250_000).fill('0').join(',')}]}`,
+    ),
+    isRegistered: true,
+  },
   'an RDAP server that redirects in a circle': {
     rdap: sayAll('HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n'),
   },
@@ -352,7 +370,14 @@ for (const [what, { body, isRead }] of Object.entries(FEEDS)) {
       const before = process.threadCpuUsage().user;
       const parsed = parseVendorDocument(
         Buffer.from(body as string),
-        { url: 'https://status.example/', format, minAgeMs: 1000, maxStoredBytes: 524_288, component: 's3:us-east-1' },
+        {
+          url: 'https://status.example/',
+          format,
+          minAgeMs: 1000,
+          maxStoredBytes: 524_288,
+          isInCatalog: false,
+          component: 's3:us-east-1',
+        },
         Date.now(),
       );
       t.is(parsed.ok, isRead, JSON.stringify(parsed).slice(0, 300));

@@ -292,21 +292,35 @@ for (const [format, good] of Object.entries(VENDOR_DOCUMENTS) as [VendorFormat, 
       parse: (body) =>
         parseVendorDocument(
           body,
-          { url: 'https://s.example', format, minAgeMs: 0, maxStoredBytes: 524_288, component: 'ec2:us-east-1' },
+          {
+            url: 'https://s.example',
+            format,
+            minAgeMs: 0,
+            maxStoredBytes: 524_288,
+            isInCatalog: false,
+            component: 'ec2:us-east-1',
+          },
           Date.now(),
         ),
       isAnswer: isParsed,
     });
     const whole = parseVendorDocument(
       Buffer.from(typeof good === 'string' ? good : JSON.stringify(good)),
-      { url: 'https://s.example', format, minAgeMs: 0, maxStoredBytes: 524_288, component: 'ec2:us-east-1' },
+      {
+        url: 'https://s.example',
+        format,
+        minAgeMs: 0,
+        maxStoredBytes: 524_288,
+        isInCatalog: false,
+        component: 'ec2:us-east-1',
+      },
       Date.now(),
     );
     t.true(whole.ok, JSON.stringify(whole));
     t.true(
       parseVendorDocument(
         Buffer.from(`${'['.repeat(200_000)}`),
-        { url: 'https://s.example', format, minAgeMs: 0, maxStoredBytes: 524_288 },
+        { url: 'https://s.example', format, minAgeMs: 0, maxStoredBytes: 524_288, isInCatalog: false },
         0,
       ).ok === false,
     );

@@ -8,6 +8,7 @@ import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { parseTarget } from '../../core/monitors/targets.ts';
 import { isRefusedAddress } from '../../net/address-guard.ts';
+import { holdingBodies } from '../../net/body-budget.ts';
 import { BLOCKED_CODE } from '../../net/failure.ts';
 import { NameLookups, createGuardedLookup, parseHostPort, resolveHost } from '../../net/host-address.ts';
 import { createTcpClient } from '../../net/tcp-exchange.ts';
@@ -136,6 +137,44 @@ test.serial('names that hang hold up no other, and what finds no place is not lo
     await Promise.all([hanging, ...others, waiting]),
     Array.from({ length: 5 }, () => 'found'),
   );
+});
+
+test.serial('names of one domain, or of one account, that hang at once leave most lookups to others', async (t) => {
+  const { asked, letGo } = replaceLookup(t);
+  const lookups = new NameLookups(8);
+  const hanging = ['a', 'b', 'c'].map((name) => outcomeOf(lookups, `${name}.dead.test`));
+  t.deepEqual(asked, ['a.dead.test', 'b.dead.test']);
+  const ofAccount = await holdingBodies('ten_1', async () =>
+    ['dead.one.test', 'dead.two.test', 'dead.three.test'].map((name) => outcomeOf(lookups, name)),
+  );
+  t.deepEqual(asked.slice(2), ['dead.one.test', 'dead.two.test']);
+  t.is(await holdingBodies('ten_2', () => outcomeOf(lookups, 'good.example')), 'found');
+  t.is(await hanging[2], 'ERR_LOOKUPS_BUSY');
+  t.is(await ofAccount[2], 'ERR_LOOKUPS_BUSY');
+  letGo();
+  t.deepEqual(await Promise.all([...hanging.slice(0, 2), ...ofAccount.slice(0, 2)]), [
+    'found',
+    'found',
+    'found',
+    'found',
+  ]);
+});
+
+test.serial('a name that is fast does not make its domain fast while others of it hang', async (t) => {
+  const { letGo } = replaceLookup(t);
+  const lookups = new NameLookups(16);
+  const hanging = [outcomeOf(lookups, 'dead-a.shop.test')];
+  await delay(1100);
+  t.is(await outcomeOf(lookups, 'fast.shop.test'), 'found');
+  hanging.push(outcomeOf(lookups, 'dead-b.shop.test'));
+  t.is(await outcomeOf(lookups, 'dead-c.shop.test'), 'ERR_LOOKUPS_BUSY');
+  letGo();
+  t.deepEqual(await Promise.all(hanging), ['found', 'found']);
+
+  t.is(await outcomeOf(lookups, 'fast.shop.test'), 'found');
+  const again = ['dead-a', 'dead-b', 'dead-c'].map((name) => outcomeOf(lookups, `${name}.shop.test`));
+  letGo();
+  t.deepEqual(await Promise.all(again), ['found', 'found', 'found']);
 });
 
 test.serial('a lookup that fails is a failure of the lookup, not of a connection', async (t) => {

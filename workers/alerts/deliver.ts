@@ -21,6 +21,7 @@ import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { createBatched, runOn, type Batched } from '../../models/sql.ts';
 import { findReport, findZoneReport } from '../../models/statistics/reports.ts';
+import { holdingBodies } from '../../net/body-budget.ts';
 import {
   NO_EMAIL,
   NO_TELEGRAM,
@@ -156,7 +157,8 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const { log, now } = this.#parts;
     const startedAtMs = now();
     try {
-      return await SENDERS[claimed.channelType](claimed, this.#parts);
+      // Names that hang are this account's, and leave lookups to others.
+      return await holdingBodies(claimed.tenantId, () => SENDERS[claimed.channelType](claimed, this.#parts));
     } catch (error) {
       log.warn(
         { err: error, delivery_id: claimed.deliveryId, channel_id: claimed.channelId, attempt: claimed.attempt },

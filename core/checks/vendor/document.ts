@@ -22,6 +22,8 @@ export type VendorDocument = {
   component?: string;
   /** The bound of what is stored of it, as JSON in bytes. */
   maxStoredBytes: number;
+  /** Whether the catalog names it, and not a customer. */
+  isInCatalog: boolean;
 };
 
 /**
@@ -100,8 +102,8 @@ export function listVendorDocuments(
   components: readonly string[],
 ): VendorDocument[][] {
   const limits = isInCatalog
-    ? { minAgeMs: CATALOG_MIN_AGE_MS, ...CATALOG_SIZE }
-    : { minAgeMs: OTHER_MIN_AGE_MS, ...OTHER_SIZE };
+    ? { isInCatalog, minAgeMs: CATALOG_MIN_AGE_MS, ...CATALOG_SIZE }
+    : { isInCatalog, minAgeMs: OTHER_MIN_AGE_MS, ...OTHER_SIZE };
   switch (adapter) {
     case 'statuspage':
     case 'incidentio':
@@ -129,7 +131,7 @@ export function listVendorDocuments(
   }
 }
 
-type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxStoredBytes'>;
+type DocumentLimits = Pick<VendorDocument, 'minAgeMs' | 'maxStoredBytes' | 'isInCatalog'>;
 
 function awsFeeds(components: readonly string[], limits: DocumentLimits): VendorDocument[][] {
   if (components.length === 0 || components.length > MAX_FEEDS) return [];

@@ -180,6 +180,32 @@ test('a page that moved is followed', async (t) => {
   t.is((await readerOf().read(pageAt(`http://127.0.0.1:${port}`), [])).outcome, 'read');
 });
 
+test('pages that take long to read wait for one another, and the catalog does not wait for them', async (t) => {
+  const summary = (components: string) => `{"status":{"indicator":"none"},"components":[${components}]}`;
+  const strange = summary(Array(850_000).fill('{}').join(','));
+  const good = summary(Array(700).fill('{"id":"a","name":"A part of the whole","status":"operational"}').join(','));
+  const { port } = await startHttpServer(t, (request, response) => {
+    response.end(request.url?.startsWith('/strange') === true ? strange : good);
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const { read } = readerOf();
+  const order: string[] = [];
+  const readAs = async (name: string, page: VendorPage) => {
+    const reading = await read(page, []);
+    order.push(name);
+    return reading.outcome === 'read' ? 'read' : reading.failure.reason;
+  };
+  const pages = Array.from({ length: 12 }, (_, number) => readAs('strange', pageAt(`${url}/strange/${number}`)));
+  // The others wait for the thread by now.
+  await Promise.race(pages);
+  const other = readAs('other', pageAt(`${url}/good`));
+  const catalog = { ...pageAt(`${url}/catalog`), isInCatalog: true };
+  t.is(await readAs('catalog', catalog), 'read');
+  t.is(await other, 'read');
+  for (const reason of await Promise.all(pages)) t.regex(reason, /its JSON is of another form/);
+  t.true(order.indexOf('catalog') < order.indexOf('other'), order.join(', '));
+});
+
 test('the guard keeps pages off private networks', async (t) => {
   const server = await startStatusPage(t);
   const reading = await readerOf({ allowPrivateNetwork: false }).read(pageAt(server.url), []);

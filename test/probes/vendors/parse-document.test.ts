@@ -1,6 +1,8 @@
 import test from 'ava';
+import { z } from 'zod';
 import type { VendorFormat } from '../../../core/checks/vendor/document.ts';
 import type { VendorSnapshot } from '../../../core/checks/vendor/snapshot.ts';
+import { listOf } from '../../../probes/vendors/document-text.ts';
 import { parseVendorDocument } from '../../../probes/vendors/parse-document.ts';
 
 const NOW = Date.parse('2026-09-23T12:00:00Z');
@@ -14,6 +16,7 @@ function parse(format: VendorFormat, body: unknown, component?: string) {
       format,
       minAgeMs: 1,
       maxStoredBytes: 524_288,
+      isInCatalog: false,
       ...(component !== undefined && { component }),
     },
     NOW,
@@ -498,7 +501,7 @@ test('what is kept of a page has a size, however much it lists: the last compone
   for (const maxStoredBytes of [131_072, 524_288]) {
     const parsed = parseVendorDocument(
       Buffer.from(JSON.stringify(body)),
-      { url: 'https://x.example/', format: 'statuspage-summary', minAgeMs: 1, maxStoredBytes },
+      { url: 'https://x.example/', format: 'statuspage-summary', minAgeMs: 1, maxStoredBytes, isInCatalog: false },
       NOW,
     );
     if (!parsed.ok) throw new Error(parsed.message);
@@ -506,4 +509,16 @@ test('what is kept of a page has a size, however much it lists: the last compone
     t.true(bytes <= maxStoredBytes && bytes > maxStoredBytes / 2, String(bytes));
     t.is(parsed.value.components[0]?.id, 'component-0');
   }
+});
+
+test('a list is read up to the first item that does not fit', (t) => {
+  let tried = 0;
+  const number = z.unknown().refine((item) => {
+    tried += 1;
+    return typeof item === 'number';
+  });
+  const result = listOf(number).safeParse([1, 2, 'three', 'four', 'five']);
+  t.deepEqual(result.error?.issues[0]?.path, [2]);
+  t.is(tried, 3);
+  t.deepEqual(listOf(number).parse([1, 2]), [1, 2]);
 });
