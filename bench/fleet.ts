@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { runOn } from '../models/sql.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median, slope } from './figures.ts';
-import { spreadOverAccounts } from './harness/accounts.ts';
+import { addChannels, spreadOverAccounts } from './harness/accounts.ts';
 import { forkChild, type Child } from './harness/child.ts';
 import { startFleet } from './harness/fleet.ts';
 import { startInstallation } from './harness/installation.ts';
@@ -72,6 +72,8 @@ export async function fleet({ isQuick, report, withHarness }: BenchContext): Pro
     const wave = { count: monitors, intervalSeconds, targets: target.urls, downAfterFailures: 2 };
     await addMonitors(installation, wave);
     const accounts = await spreadOverAccounts(installation, { monitors, accounts: ACCOUNTS, tokensEach: TOKENS_EACH });
+    // None of them is to be notified of anything.
+    await addChannels(installation, { accounts: ACCOUNTS, types: ['webhook'] });
     const running = await startFleet(harness, installation);
     const api = await forkChild<null>(harness, 'mixed-load', {
       url: running.web.url,

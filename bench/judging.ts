@@ -82,7 +82,7 @@ export async function judging({ isQuick, report, withHarness }: BenchContext): P
     }
     const middle = (which: keyof typeof rounds, figure: keyof Round) =>
       median(rounds[which].map((round) => round[figure]));
-    for (const [kind, first, count] of FLEETS) {
+    for (const [kind, first, count] of GROUPS) {
       const counts = await countResults(installation, { first, count, sinceMs: beganMs });
       report.figure(`${kind}: ${counts.map(({ reason, results }) => `${results} ${reason}`).join('; ')}`);
     }
@@ -109,7 +109,7 @@ export async function judging({ isQuick, report, withHarness }: BenchContext): P
 }
 
 /** The groups of monitors with their numbers. */
-const FLEETS = [
+const GROUPS = [
   ['plain', 1, PLAIN],
   ['honest', PLAIN + 1, HONEST],
   ['hostile', PLAIN + HONEST + 1, HOSTILE],
@@ -136,8 +136,8 @@ async function addFleet(
     { ...common, first: PLAIN + HONEST + 1, count: HOSTILE, targets: [`${site}letters/`] },
   );
   for (const [[, first, count], assertions] of [
-    [FLEETS[1], HONEST_ASSERTIONS],
-    [FLEETS[2], HOSTILE_ASSERTIONS],
+    [GROUPS[1], HONEST_ASSERTIONS],
+    [GROUPS[2], HOSTILE_ASSERTIONS],
   ] as const) {
     await runOn(database.pool)('UPDATE monitors SET check_spec = $3, timeout_ms = 900 WHERE id BETWEEN $1 AND $2', [
       monitorId(first),

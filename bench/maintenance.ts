@@ -1,4 +1,3 @@
-import { createChannel } from '../models/alerts/channels.ts';
 import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
@@ -6,7 +5,7 @@ import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import { planMaintenance, watchMaintenance } from '../workers/maintenance/plan.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
-import { spreadOverAccounts } from './harness/accounts.ts';
+import { addChannels, spreadOverAccounts } from './harness/accounts.ts';
 import { cpuOf, startInstallation, type Installation } from './harness/installation.ts';
 import { fillWithMaintenance } from './harness/maintenance.ts';
 import { addMonitors } from './harness/monitors.ts';
@@ -50,7 +49,11 @@ export async function maintenance({ isQuick, report, withHarness }: BenchContext
     const without = await prepare(await startInstallation(harness, 'postgres'), MONITORS / scale);
     const having = await prepare(await startInstallation(harness, 'postgres'), MONITORS / scale);
     const { database } = having.installation;
-    const made = await fillWithMaintenance(database, { windows: WINDOWS / scale, monitors: MONITORS / scale });
+    const made = await fillWithMaintenance(database, {
+      accounts: ACCOUNTS,
+      windows: WINDOWS / scale,
+      monitors: MONITORS / scale,
+    });
     report.figure(
       `${readable(made.windows)} windows: ${readable(made.occurrences)} occurrences, ${readable(made.times)} times ` +
         `of monitors, ${readable(made.inProgress)} in progress`,
@@ -119,26 +122,12 @@ async function prepare(installation: Installation, count: number): Promise<Side>
     downAfterFailures: 1,
   });
   await spreadOverAccounts(installation, { monitors: count, accounts: ACCOUNTS, tokensEach: 1 });
-  const newId = createIdSource();
-  for (let account = 0; account < ACCOUNTS; account += 1)
-    for (const type of ['webhook', 'slack'] as const)
-      await createChannel(database, {
-        id: newId('nch'),
-        tenantId: `ten_bench${account}`,
-        type,
-        name: 'On call',
-        status: 'connected',
-        allMonitors: true,
-        monitorIds: [],
-        ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
-        nowMs: Date.now() - 3_600_000,
-        author: null,
-      });
+  await addChannels(installation, { accounts: ACCOUNTS, types: ['webhook', 'slack'] });
   await run('ANALYZE');
   return {
     installation,
     sources: await run('SELECT monitor_no, agent_no FROM monitor_sources ORDER BY monitor_no % 997, monitor_no'),
-    evaluate: createEvaluator({ database, now: Date.now, newId, publicUrl: 'http://localhost:3000' }),
+    evaluate: createEvaluator({ database, now: Date.now, newId: createIdSource(), publicUrl: 'http://localhost:3000' }),
   };
 }
 

@@ -70,9 +70,9 @@ export async function mixed({ isQuick, report, withHarness }: BenchContext): Pro
       const before = await cpuOf();
       const { statuses, unsent } = await customers.ask<Answers>(what);
       const after = await cpuOf();
-      const requests = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+      const { '2xx': answered = 0, ...refused } = statuses;
       const costs = Object.keys(pids).map(
-        (process) => [process, (((after[process] ?? 0) - (before[process] ?? 0)) * 1e6) / requests] as const,
+        (process) => [process, (((after[process] ?? 0) - (before[process] ?? 0)) * 1e6) / answered] as const,
       );
       const total = costs.reduce((sum, [, us]) => sum + us, 0);
       report.figure(
@@ -80,6 +80,7 @@ export async function mixed({ isQuick, report, withHarness }: BenchContext): Pro
           `(${costs.map(([process, us]) => `${process} ${readable(us)}`).join(', ')}); ` +
           `${JSON.stringify(statuses)}, ${unsent} not sent`,
       );
+      if (Object.keys(refused).length > 0) throw new Error(`Requests were refused: ${JSON.stringify(refused)}`);
       return total;
     }
 

@@ -1,4 +1,6 @@
 import { generateToken } from '../../models/accounts/api-tokens.ts';
+import { createChannel } from '../../models/alerts/channels.ts';
+import { createIdSource } from '../../models/secrets/ids.ts';
 import { fingerprintOf } from '../../models/secrets/secret-box.ts';
 import { runOn } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
@@ -44,4 +46,26 @@ export async function addTokens(
     [tenantId, tokens.map(fingerprintOf)],
   );
   return tokens;
+}
+
+/** Gives each of the accounts of `spreadOverAccounts` a channel of each type for all of its monitors. */
+export async function addChannels(
+  { database }: Pick<Installation, 'database'>,
+  { accounts, types }: { accounts: number; types: readonly ('webhook' | 'slack')[] },
+): Promise<void> {
+  const newId = createIdSource();
+  for (let index = 0; index < accounts; index += 1)
+    for (const type of types)
+      await createChannel(database, {
+        id: newId('nch'),
+        tenantId: `ten_bench${index}`,
+        type,
+        name: 'On call',
+        status: 'connected',
+        allMonitors: true,
+        monitorIds: [],
+        ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
+        nowMs: Date.now() - 3_600_000,
+        author: null,
+      });
 }

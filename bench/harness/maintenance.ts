@@ -16,11 +16,10 @@ const WINDOWS_OF_ACCOUNT = 500;
  */
 export async function fillWithMaintenance(
   database: Database,
-  { windows, monitors }: { windows: number; monitors: number },
+  { accounts, windows, monitors }: { accounts: number; windows: number; monitors: number },
 ): Promise<{ windows: number; occurrences: number; times: number; inProgress: number }> {
   const run = runOn(database.pool);
   const share = Math.floor(monitors / windows);
-  const accounts = 20;
   const ofAccount = Math.ceil(windows / accounts);
   if (ofAccount > WINDOWS_OF_ACCOUNT) throw new Error('An account has at most 500 windows');
   const nowMs = Date.now();

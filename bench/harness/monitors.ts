@@ -3,7 +3,7 @@ import { stepSource } from '../../core/incidents/source-state.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 
-export type Fleet = {
+export type MonitorBatch = {
   count: number;
   /** The number of the first one, if others exist; default 1. */
   first?: number;
@@ -26,12 +26,12 @@ export function monitorId(number: number): string {
  * as of the call. All appear at once, since a running service would call monitors without results silent. Creation
  * itself is measured by another benchmark.
  */
-export async function addMonitors({ database, tenantId }: Installation, fleet: Fleet): Promise<void> {
+export async function addMonitors({ database, tenantId }: Installation, fleet: MonitorBatch): Promise<void> {
   await inTransaction(database, (run) => insertMonitors(run, tenantId, fleet));
   await runOn(database.pool)('ANALYZE');
 }
 
-async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise<void> {
+async function insertMonitors(run: Run, tenantId: string, fleet: MonitorBatch): Promise<void> {
   const nowMs = Date.now();
   const first = fleet.first ?? 1;
   const ids = [monitorId(first), monitorId(first + fleet.count - 1)];
@@ -75,7 +75,7 @@ async function insertMonitors(run: Run, tenantId: string, fleet: Fleet): Promise
 }
 
 /** The slots that the monitors would have chosen, one after the other. */
-export function chooseSlots({ count, intervalSeconds }: Pick<Fleet, 'count' | 'intervalSeconds'>): number[] {
+export function chooseSlots({ count, intervalSeconds }: Pick<MonitorBatch, 'count' | 'intervalSeconds'>): number[] {
   const occupancy = new Map<number, number>();
   return Array.from({ length: count }, () => {
     const slot = chooseSlot(intervalSeconds, occupancy);
@@ -85,7 +85,7 @@ export function chooseSlots({ count, intervalSeconds }: Pick<Fleet, 'count' | 'i
 }
 
 /** The state of a source that has been up for so long that another success changes nothing. */
-function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: Fleet) {
+function steadyState(dueAtMs: number, { downAfterFailures, intervalSeconds }: MonitorBatch) {
   return stepSource(
     null,
     {

@@ -5,7 +5,7 @@ import { NOTIFIED_STATES } from './judge-alerts.ts';
 import type { Delivery, Transition } from './record.ts';
 
 /** Clocks of processes differ by no more than this, in milliseconds. */
-export const CLOCK_MS = 250;
+export const CLOCK_SKEW_MS = 250;
 
 /** A transaction sees what others commit for so long after the moment that it goes by, in milliseconds. */
 export const TRANSACTION_MS = 2000;
@@ -72,8 +72,8 @@ export class ChannelFacts {
           each.id !== id &&
           each.outcome === 'delivered' &&
           // An attempt that arrived may be recorded by the next one only.
-          (each.startedAtMs ?? Infinity) <= (finishedAtMs ?? 0) + CLOCK_MS &&
-          (each.finishedAtMs ?? 0) >= (finishedAtMs ?? 0) - CLOCK_MS &&
+          (each.startedAtMs ?? Infinity) <= (finishedAtMs ?? 0) + CLOCK_SKEW_MS &&
+          (each.finishedAtMs ?? 0) >= (finishedAtMs ?? 0) - CLOCK_SKEW_MS &&
           (each.finishedAtMs ?? 0) <= (finishedAtMs ?? 0) + AT_WORK_MS,
       )
     );

@@ -6,6 +6,9 @@ import type { WrittenRecord } from './record.ts';
 import type { MonitorScript } from './script.ts';
 import type { TargetRequest } from './targets.ts';
 
+/** The resolution of clocks, in milliseconds. */
+export const CLOCK_RESOLUTION_MS = 50;
+
 /**
  * Everything that is known of a run: the script, the faults, what was stored, and what arrived outside. Times are Unix
  * milliseconds.

@@ -20,7 +20,7 @@ export type Fleet = {
   kill: (name: string, restartAfterMs: number) => Promise<void>;
   /** The API's present addresses, one per web process; a starting process has none. */
   urls: () => string[];
-  /** Processes that ended by themselves after they were at work, or never were again; no fault around one may end it. */
+  /** Processes that ended by themselves, or were not at work again: no fault around one may end it. */
   ended: readonly string[];
 };
 

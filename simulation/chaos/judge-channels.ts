@@ -1,4 +1,4 @@
-import { CLOCK_MS, ChannelFacts, TRANSACTION_MS, type Reported } from './channel-facts.ts';
+import { CLOCK_SKEW_MS, ChannelFacts, TRANSACTION_MS, type Reported } from './channel-facts.ts';
 import type { Facts } from './facts.ts';
 import type { Found } from './findings.ts';
 import { TimingJudge } from './judge-timing.ts';
@@ -215,7 +215,7 @@ class ChannelJudge {
     const messages = [joinedId, held?.summaryId].flatMap((id) => this.#facts.byId.get(id ?? '') ?? []);
     const dropped = messages.filter(({ outcome }) => outcome === 'superseded');
     return Math.max(
-      (finishedAtMs ?? 0) + CLOCK_MS,
+      (finishedAtMs ?? 0) + CLOCK_SKEW_MS,
       ...dropped.map((message) => (message.finishedAtMs ?? 0) + TRANSACTION_MS),
     );
   }

@@ -1,5 +1,5 @@
 import { blindSpans, faultsOnTheWay, gapsBetween, type Span } from './blindness.ts';
-import type { Facts } from './facts.ts';
+import { CLOCK_RESOLUTION_MS, type Facts } from './facts.ts';
 import type { Found } from './findings.ts';
 import type { Transition } from './record.ts';
 import { conditionAt, type Condition, type MonitorScript } from './script.ts';
@@ -9,9 +9,6 @@ const LAG_MS = 6000;
 
 /** The duration of a probe of a silent target: its timeout, just below the interval. */
 const SILENT_MS = 5000;
-
-/** The resolution of clocks. */
-const CLOCK_MS = 50;
 
 /** The age at which a source's result is stale (D-41), in milliseconds; only then may a monitor be unknown. */
 const FRESH_MS = 60_000;
@@ -40,7 +37,7 @@ export function judgeGroundTruth(facts: Facts): { found: Found[]; figures: Recor
       if (stretch.condition !== 'up')
         figures[visible.length > 0 ? 'outages in sight' : 'outages over before we saw'] += 1;
       for (const { toMs } of visible) {
-        const state = stateAt(transitions, toMs - CLOCK_MS);
+        const state = stateAt(transitions, toMs - CLOCK_RESOLUTION_MS);
         if (state !== stretch.condition)
           found.push({
             finding: stretch.condition === 'up' ? 'recoveries missed' : 'outages missed',
@@ -99,7 +96,10 @@ function isStreakFounded(
   if (wasBadAt(facts, script, { dueAtMs: last, vote })) return true;
   const isBlip = facts.requests.some(
     ({ index, atMs, met }) =>
-      index === script.index && met !== 'up' && atMs >= last - CLOCK_MS && atMs <= last + script.intervalSeconds * 1000,
+      index === script.index &&
+      met !== 'up' &&
+      atMs >= last - CLOCK_RESOLUTION_MS &&
+      atMs <= last + script.intervalSeconds * 1000,
   );
   const wasBlind = blindTo(script, facts).some(
     (span) => overlap(span, { fromMs: before.at(-1) ?? last, toMs: last }).length > 0,
@@ -123,7 +123,7 @@ function wasBadAt(
   script: MonitorScript,
   { dueAtMs, vote }: { dueAtMs: number; vote: Condition },
 ): boolean {
-  const madeWithin = { fromMs: dueAtMs - CLOCK_MS, toMs: dueAtMs + script.intervalSeconds * 1000 };
+  const madeWithin = { fromMs: dueAtMs - CLOCK_RESOLUTION_MS, toMs: dueAtMs + script.intervalSeconds * 1000 };
   return stretchesOf(script, { beganAtMs, judgedAtMs }).some(
     (stretch) => isAsBad(stretch.condition, vote) && overlap(stretch, madeWithin).length > 0,
   );
@@ -137,7 +137,7 @@ function wasAsGood(
 ): boolean {
   const { from, to, detectedAtMs } = transition;
   if (!((from === 'down' && (to === 'degraded' || to === 'up')) || (from === 'degraded' && to === 'up'))) return true;
-  const since = { fromMs: before.atMs, toMs: detectedAtMs + CLOCK_MS };
+  const since = { fromMs: before.atMs, toMs: detectedAtMs + CLOCK_RESOLUTION_MS };
   return stretchesOf(script, { beganAtMs, judgedAtMs }).some(
     (stretch) => (stretch.condition === 'up' || stretch.condition === to) && overlap(stretch, since).length > 0,
   );

@@ -1,5 +1,5 @@
 import { lossySpans, type Span } from './blindness.ts';
-import type { Facts } from './facts.ts';
+import { CLOCK_RESOLUTION_MS, type Facts } from './facts.ts';
 import type { Found } from './findings.ts';
 import type { Result } from './record.ts';
 
@@ -14,9 +14,6 @@ const REPEATED_MS = 1000;
 
 /** A lost result is described with those of this many intervals before and after it. */
 const LISTED_INTERVALS = 3;
-
-/** The resolution of clocks. */
-const CLOCK_MS = 50;
 
 /**
  * Compares stored results with the requests that targets received. A request without a result was lost, which may only
@@ -53,7 +50,7 @@ export function judgeResults(facts: Facts): { found: Found[]; figures: Record<st
         results.some(
           (result) =>
             result.agentNo === agentNo &&
-            isIn({ fromMs: atMs - intervalSeconds * 1000 + 1, toMs: atMs + CLOCK_MS }, result.dueAtMs),
+            isIn({ fromMs: atMs - intervalSeconds * 1000 + 1, toMs: atMs + CLOCK_RESOLUTION_MS }, result.dueAtMs),
         ),
       );
     const missing = withoutResult(toBeThere, results, intervalSeconds * 1000 + LATE_MS + facts.machineSlowMs);
@@ -94,7 +91,7 @@ function withoutResult(requests: readonly number[], results: readonly Result[], 
   let next = 0;
   return requests.filter((atMs) => {
     while ((due[next] ?? atMs) < atMs - lateMs) next += 1;
-    if (next >= due.length || (due[next] ?? 0) > atMs + CLOCK_MS) return true;
+    if (next >= due.length || (due[next] ?? 0) > atMs + CLOCK_RESOLUTION_MS) return true;
     next += 1;
     return false;
   });

@@ -1,4 +1,4 @@
-import { CLOCK_MS, TRANSACTION_MS, type ChannelFacts, type Reported } from './channel-facts.ts';
+import { CLOCK_SKEW_MS, TRANSACTION_MS, type ChannelFacts, type Reported } from './channel-facts.ts';
 import type { Found } from './findings.ts';
 import type { Delivery, Transition } from './record.ts';
 
@@ -26,9 +26,9 @@ export class TimingJudge {
     if (rule === null || startedAtMs === null || event === 'monitor.up') return [];
     const found: Found[] = [];
     const afterMs = (rule.after_seconds ?? 0) * 1000;
-    if (incident !== null && startedAtMs < incident.startedAtMs + afterMs - CLOCK_MS)
+    if (incident !== null && startedAtMs < incident.startedAtMs + afterMs - CLOCK_SKEW_MS)
       found.push(this.#facts.finding('rules broken', `${id} was sent before it had lasted`));
-    if (rule.quiet !== undefined && startedAtMs < this.#facts.run.quietUntilMs - CLOCK_MS)
+    if (rule.quiet !== undefined && startedAtMs < this.#facts.run.quietUntilMs - CLOCK_SKEW_MS)
       found.push(this.#facts.finding('rules broken', `${id} was sent in quiet hours`));
     const next = this.#facts.run.record.transitions.find(
       (each) => each.monitorId === monitorId && each.sequence === (sequence ?? 0) + 1,
@@ -55,7 +55,7 @@ export class TimingJudge {
     const reminders = this.#facts.deliveries.filter(({ repeats }) => repeats?.id === own.id);
     const early = reminders.filter(
       ({ startedAtMs, repeats }) =>
-        startedAtMs !== null && startedAtMs < own.createdAtMs + (repeats?.number ?? 0) * everyMs - CLOCK_MS,
+        startedAtMs !== null && startedAtMs < own.createdAtMs + (repeats?.number ?? 0) * everyMs - CLOCK_SKEW_MS,
     );
     const sent = reminders.filter((each) => this.#facts.isSent(each)).length;
     return [
@@ -118,7 +118,7 @@ export class TimingJudge {
       (result) =>
         result.monitorId === monitorId &&
         (result.verdict === 'down' || result.verdict === 'degraded') &&
-        result.dueAtMs > recovered.detectedAtMs - CLOCK_MS &&
+        result.dueAtMs > recovered.detectedAtMs - CLOCK_SKEW_MS &&
         result.dueAtMs <= (startedAtMs ?? 0),
     );
     if (!isFresh)

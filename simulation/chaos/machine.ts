@@ -13,7 +13,7 @@ export type Machine = { slowMs: () => number };
 
 /** Watches the machine with a client that shares no code with the probes. */
 export async function watchMachine(harness: Harness, targetUrl: string): Promise<Machine> {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('canary.ts', import.meta.url)), targetUrl], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('reference-client.ts', import.meta.url)), targetUrl], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');

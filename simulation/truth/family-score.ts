@@ -39,7 +39,7 @@ export const FAMILY_PROMISES = {
 
 type FamilyPromise = keyof typeof FAMILY_PROMISES;
 
-const PROMISES = ['heldTooLong', 'stale', 'dropped', 'missed', 'nameless', 'needless'] as const;
+const PROMISES = Object.keys(FAMILY_PROMISES) as FamilyPromise[];
 
 /** A family with what was simulated of it. */
 export type PlayedFamily = { family: Family; record: FamilyRecord };
