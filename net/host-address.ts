@@ -108,6 +108,8 @@ export class NameLookups {
   readonly #open = new Map<string, Lookup>();
   readonly #waiting = new Set<string>();
   readonly #underWay = new Set<Lookup>();
+  /** How many of those under way count for each share; null until there were enough to use one up. */
+  #used: Map<string, number> | null = null;
   readonly #slowUntilMs = new Map<string, number>();
 
   constructor(most: number) {
@@ -125,22 +127,28 @@ export class NameLookups {
     const lookup: Lookup = { name, options, account: currentAccount(), isSlow: false, found: [found] };
     lookup.isSlow = this.#isSlow(lookup);
     this.#open.set(key, lookup);
-    if (this.#mayStart(lookup, this.#countShares())) this.#start(key, lookup);
+    if (this.#mayStart(lookup)) this.#start(key, lookup);
     else this.#wait(key, lookup);
   }
 
-  #mayStart(lookup: Lookup, used: ReadonlyMap<string, number> | null): boolean {
+  #mayStart(lookup: Lookup): boolean {
     if (this.#underWay.size >= this.#most) return false;
+    const used = this.#used;
     return used === null || this.#sharesOf(lookup).every(({ name, most }) => (used.get(name) ?? 0) < most);
   }
 
-  /** How many of the lookups under way count for each share; null while they are too few to use one up. */
-  #countShares(): Map<string, number> | null {
-    if (this.#underWay.size < this.#most / 8) return null;
-    const used = new Map<string, number>();
-    for (const lookup of this.#underWay)
-      for (const { name } of this.#sharesOf(lookup)) used.set(name, (used.get(name) ?? 0) + 1);
-    return used;
+  /** Adds a lookup that is under way, or with -1 one that no longer is, to what its shares have used. */
+  #count(lookup: Lookup, by: 1 | -1): void {
+    for (const { name } of this.#used === null ? [] : this.#sharesOf(lookup)) {
+      const count = (this.#used?.get(name) ?? 0) + by;
+      if (count === 0) this.#used?.delete(name);
+      else this.#used?.set(name, count);
+    }
+  }
+
+  #beginToCount(): void {
+    this.#used = new Map();
+    for (const lookup of this.#underWay) this.#count(lookup, 1);
   }
 
   /** The shares that a lookup counts for, and how many lookups each may have under way. */
@@ -165,15 +173,20 @@ export class NameLookups {
 
   #start(key: string, lookup: Lookup): void {
     this.#underWay.add(lookup);
+    if (this.#used !== null) this.#count(lookup, 1);
+    else if (this.#underWay.size >= this.#most / 8) this.#beginToCount();
     // After a stall of ours its timers come before the answers that have arrived meanwhile.
     const callOff = startDeadline(SLOW_MS, () => {
       this.#markSlow(lookup);
+      this.#count(lookup, -1);
       lookup.isSlow = true;
+      this.#count(lookup, 1);
     });
     const startedAtMs = performance.now();
     dns.lookup(lookup.name, { ...lookup.options, all: true }, (error, addresses) => {
       callOff();
       this.#underWay.delete(lookup);
+      this.#count(lookup, -1);
       if (lookup.isSlow && performance.now() - startedAtMs < SLOW_MS) this.#forgiveSlow(lookup);
       this.#end(key, lookup, error, error === null ? addresses : []);
       this.#startWaiting();
@@ -181,14 +194,13 @@ export class NameLookups {
   }
 
   #startWaiting(): void {
-    let used = this.#countShares();
+    if (this.#waiting.size === 0) return;
     for (const key of this.#waiting) {
       const lookup = this.#open.get(key);
-      if (lookup === undefined || !this.#mayStart(lookup, used)) continue;
+      if (lookup === undefined || !this.#mayStart(lookup)) continue;
       clearTimeout(lookup.waiting);
       this.#waiting.delete(key);
       this.#start(key, lookup);
-      used = this.#countShares();
     }
   }
 
