@@ -1,7 +1,7 @@
 import { ServiceCalendar } from '../statistics/service-sla.ts';
 import type { MonitorEvent } from './event.ts';
 import type { HoldReason } from './hold.ts';
-import { planDelivery, QUIET_AHEAD_MS, type ChannelRule } from './rules.ts';
+import { planDelivery, QUIET_AHEAD_MS, reminderDueAtMs, type ChannelRule, type DeliveryPlan } from './rules.ts';
 
 /** A change of a monitor in the past, as it was decided; `event` is null of a pause. Moments in Unix milliseconds. */
 export type PastChange = {
@@ -31,7 +31,7 @@ type Waiting = {
   dueAtMs: number;
   heldBy: HoldReason;
   unlessAcknowledged: boolean;
-  reminder: { number: number; most: number; everySeconds: number } | null;
+  reminder: (NonNullable<DeliveryPlan['repeat']> & { number: number }) | null;
 };
 
 /** How one channel would have been notified of one monitor. */
@@ -73,7 +73,7 @@ class MonitorReplay {
     if (repeat !== null && !isDropped)
       this.#waiting.push({
         change,
-        dueAtMs: (hold?.untilMs ?? nowMs) + repeat.everySeconds * 1000,
+        dueAtMs: this.#nextReminder(repeat, hold?.untilMs ?? nowMs),
         heldBy: 'reminder',
         unlessAcknowledged,
         reminder: { number: 1, ...repeat },
@@ -97,10 +97,14 @@ class MonitorReplay {
       if (reminder !== null && !isAcknowledged && reminder.number < reminder.most)
         this.#waiting.push({
           ...next,
-          dueAtMs: dueAtMs + reminder.everySeconds * 1000,
+          dueAtMs: this.#nextReminder(reminder, dueAtMs),
           reminder: { ...reminder, number: reminder.number + 1 },
         });
     }
+  }
+
+  #nextReminder(repeat: NonNullable<DeliveryPlan['repeat']>, afterMs: number): number {
+    return reminderDueAtMs(repeat, afterMs + repeat.everySeconds * 1000, this.#calendar);
   }
 
   #send(change: PastEvent, sent: { atMs: number; heldBy: HoldReason | null; reminder?: number | null }): void {

@@ -21,8 +21,10 @@ export type ChannelRule = {
   repeat_max?: number;
   /** An acknowledged incident is not sent by this rule any more. */
   unless_acknowledged?: boolean;
-  quiet?: { timezone: string; hours: string; mode: 'defer' | 'drop' };
+  quiet?: QuietHours;
 };
+
+type QuietHours = { timezone: string; hours: string; mode: 'defer' | 'drop' };
 
 /** The most rules of a channel. */
 export const MAX_RULES = 10;
@@ -46,7 +48,7 @@ export type DeliveryPlan = {
   /** Quiet hours drop it: it is recorded and not sent. */
   isDropped: boolean;
   unlessAcknowledged: boolean;
-  repeat: { everySeconds: number; most: number } | null;
+  repeat: { everySeconds: number; most: number; quiet: QuietHours | null } | null;
 };
 
 /** What happens where a channel has no rules. */
@@ -71,7 +73,7 @@ export function planDelivery(
   const { nowMs, incidentStartedAtMs } = event;
   const afterMs = isTrouble ? (rule.after_seconds ?? 0) * 1000 : 0;
   const readyAtMs = Math.max(nowMs, (incidentStartedAtMs ?? nowMs) + afterMs);
-  const quietUntilMs = quietUntil(rule, readyAtMs, calendar);
+  const quietUntilMs = quietUntil(rule.quiet ?? null, readyAtMs, calendar);
   const unlessAcknowledged = isTrouble && rule.unless_acknowledged === true;
   return {
     hold:
@@ -84,7 +86,7 @@ export function planDelivery(
     unlessAcknowledged,
     repeat:
       isTrouble && rule.repeat_seconds !== undefined
-        ? { everySeconds: rule.repeat_seconds, most: rule.repeat_max ?? DEFAULT_REPEATS }
+        ? { everySeconds: rule.repeat_seconds, most: rule.repeat_max ?? DEFAULT_REPEATS, quiet: rule.quiet ?? null }
         : null,
   };
 }
@@ -96,8 +98,34 @@ function matches({ events, tags }: ChannelRule, event: Pick<PlannedEvent, 'event
   );
 }
 
-function quietUntil({ quiet }: ChannelRule, atMs: number, calendar: ServiceCalendar): number | null {
-  if (quiet === undefined) return null;
+/** The quiet hours of the rule that an event matches; null = none. */
+export function quietOf(
+  rules: readonly ChannelRule[] | null,
+  event: Pick<PlannedEvent, 'event' | 'tags'>,
+): QuietHours | null {
+  return rules?.find((each) => matches(each, event))?.quiet ?? null;
+}
+
+/**
+ * When a reminder is due outside quiet hours, in Unix milliseconds. It is sent at their end, or, where they drop, at the
+ * first of its moments after them. `calendar` covers `QUIET_AHEAD_MS` from now on.
+ */
+export function reminderDueAtMs(
+  { quiet, everySeconds }: { quiet: QuietHours | null; everySeconds: number },
+  dueAtMs: number,
+  calendar: ServiceCalendar,
+): number {
+  const everyMs = everySeconds * 1000;
+  for (let atMs = dueAtMs; ;) {
+    const untilMs = quietUntil(quiet, atMs, calendar);
+    if (untilMs === null) return atMs;
+    if (quiet?.mode === 'defer') return untilMs;
+    atMs += Math.ceil((untilMs - atMs) / everyMs) * everyMs;
+  }
+}
+
+function quietUntil(quiet: QuietHours | null, atMs: number, calendar: ServiceCalendar): number | null {
+  if (quiet === null) return null;
   const stretch = calendar.stretchesOf(quiet).find(({ startMs, endMs }) => startMs <= atMs && atMs < endMs);
   return stretch?.endMs ?? null;
 }

@@ -42,6 +42,13 @@ export const ENDS_INCIDENT = `(c.format ->> 'preset' IN (${STATEFUL_PRESETS.map(
   AND d.event = 'monitor.up' AND d.message -> 'detail' ->> 'incident_id' IS NOT NULL)`;
 
 /**
+ * SQL: whether something newer may take the place of a delivery `d` of a channel `c`. What ends an incident at its
+ * receiver is kept, unless it was reopened: then it would close the alert that is open again (D-582).
+ */
+export const MAY_BE_OVERTAKEN = `(${ENDS_INCIDENT} IS NOT TRUE OR EXISTS (SELECT FROM incidents i
+  WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL))`;
+
+/**
  * SQL: whether a delivery `d` is a recovery whose trouble a worker held (`after_id`), and that has this outcome and was
  * not released. `pending` is not decided yet; `superseded` was dropped, or came in the message of a parent.
  */
@@ -113,9 +120,11 @@ export async function supersedeHeld(run: Run, recovered: readonly Pair[], nowMs:
   if (recovered.length === 0) return [];
   const dropped = await run<Pair & { isAwaited: boolean }>(
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
-     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
+     FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h,
+       channels c
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
        AND h.delivery_id = d.id AND h.reason <> 'flapping' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3
+       AND c.id = d.channel_id AND ${MAY_BE_OVERTAKEN}
      RETURNING d.channel_id AS "channelId", d.monitor_id AS "monitorId",
        d.event = 'monitor.up' AND NOT ${followsUnreleased('superseded')} AS "isAwaited"`,
     [recovered.map(({ channelId }) => channelId), recovered.map(({ monitorId }) => monitorId), nowMs],

@@ -5,7 +5,7 @@ import type { WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
-import { ENDS_INCIDENT, followsUnreleased } from './deliveries.ts';
+import { MAY_BE_OVERTAKEN, followsUnreleased } from './deliveries.ts';
 import { releaseBehind } from './parent-holds.ts';
 import { readSummary } from './summaries.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
@@ -73,12 +73,9 @@ export type RecordedAttempt = {
 
 /**
  * SQL: whether retries of a delivery `d` of a channel `c` are dropped once its monitor has changed again. Neither
- * people nor receivers of a preset go by the sequence: what began an incident would open it anew after its end. What
- * ends one is kept, unless it was reopened: then it would close the alert that is open again (D-582).
+ * people nor receivers of a preset go by the sequence: what began an incident would open it anew after its end.
  */
-const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset')
-  AND (${ENDS_INCIDENT} IS NOT TRUE OR EXISTS (SELECT FROM incidents i
-    WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL)))`;
+const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset') AND ${MAY_BE_OVERTAKEN})`;
 
 /**
  * SQL: what came in messages that have failed is due itself; what was sent once and failed when it was sent again has
@@ -215,7 +212,7 @@ async function claimEach(
        WHERE id = ANY (ARRAY (
          SELECT d.id FROM requested c JOIN deliveries d ON d.channel_id = c.id
          WHERE ${DROPS_OVERTAKEN} AND is_due(d, $2) AND d.attempts > d.attempts_before
-           AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
+           AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
          FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
      ), next AS MATERIALIZED (
@@ -246,7 +243,8 @@ async function claimEach(
             d.monitor_id AS "monitorId", c.type AS "channelType", d.event, d.message, d.attempts AS attempt,
             d.attempts_before AS "attemptsBefore", c.enabled, c.status,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
-            c.type <> 'webhook' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message)) AS "isOvertaken",
+            c.type <> 'webhook'
+              AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message)) AS "isOvertaken",
             (SELECT h.reason FROM held_deliveries h WHERE h.delivery_id = d.id AND h.summary_id IS NULL
               AND h.released_at IS NULL) AS "holdReason",
             q.group_id AS "groupId",
@@ -353,7 +351,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
     `WITH made AS MATERIALIZED (
        SELECT m.*, d.channel_id, d.attempts_before, CASE
                 WHEN m.outcome <> 'retry' THEN m.outcome
-                WHEN ${DROPS_OVERTAKEN} AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
+                WHEN ${DROPS_OVERTAKEN} AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
                   THEN 'superseded'
                 ELSE 'pending' END AS becomes
        FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],

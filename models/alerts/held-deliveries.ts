@@ -1,8 +1,9 @@
 import type { MonitorMessage } from '../../core/alerts/envelope.ts';
 import type { EventState } from '../../core/alerts/event.ts';
 import type { HoldReason } from '../../core/alerts/hold.ts';
+import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { Run } from '../sql.ts';
-import type { NewDelivery } from './deliveries.ts';
+import { MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
 /** An alert that waited for the end of maintenance and is due; `eventAt` is in Unix seconds, when it became true. */
@@ -66,11 +67,16 @@ const otherHold = (now: string) => `(
       AND t.ended_at > t.started_at AND t.ended_at + o.settle_seconds * 1000 > ${now}
   ORDER BY until_ms DESC LIMIT 1)`;
 
-/** SQL: whether a held alert `h` waits for maintenance or a mute, which may be followed by another. */
-const IS_PLANNED_HOLD = `h.reason IN ('maintenance', 'mute')`;
+/**
+ * SQL: whether a held alert `h` of a delivery `d` may have to wait once more, for maintenance or a mute. It waited for
+ * another one, or for the moment of its rule, and its channel follows these. A recovery waits for neither.
+ */
+const FOLLOWS_MAINTENANCE = `(h.reason IN ('maintenance', 'mute')
+  OR (h.reason IN ('delay', 'reminder', 'snooze', 'quiet_hours') AND d.event <> 'monitor.up'
+    AND EXISTS (SELECT FROM channels c WHERE c.id = d.channel_id AND (c.type <> 'webhook' OR c.follows_maintenance))))`;
 
 /**
- * Has claimed alerts whose maintenance or mute is over wait again where their monitor is in another. Returns until when
+ * Has claimed alerts that waited wait again where their monitor is in maintenance or muted by now. Returns until when
  * each waits, in Unix milliseconds; null = not at all.
  */
 export async function holdAgain(
@@ -82,7 +88,7 @@ export async function holdAgain(
     `WITH ${OWN}, covered AS (
        SELECT o.id, o.attempts, x.* FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id, LATERAL ${otherHold('$3::bigint')} x
-       WHERE ${IS_PLANNED_HOLD} AND d.attempts_before = 0
+       WHERE ${FOLLOWS_MAINTENANCE} AND d.attempts_before = 0
      ), unmade AS (
        DELETE FROM delivery_attempts a USING covered c WHERE a.delivery_id = c.id AND a.attempt = c.attempts
      ), named AS (
@@ -114,9 +120,9 @@ export async function settleHeld(
   const settled = await run<{ id: string; attempt: number; outcome: SettledHeld }>(
     `WITH ${OWN}, obsolete AS (
        SELECT o.id, o.attempts FROM own o JOIN deliveries d ON d.id = o.id
-         JOIN held_deliveries h ON h.delivery_id = d.id
-       WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED}
-         OR (h.reason <> 'maintenance' AND EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))))
+         JOIN held_deliveries h ON h.delivery_id = d.id JOIN channels c ON c.id = d.channel_id
+       WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED} OR (h.reason <> 'maintenance' AND ${MAY_BE_OVERTAKEN}
+         AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
      ), ${releaseBehind('SELECT id FROM obsolete', '$3', 'h.unless_acknowledged')}, dropped AS (
@@ -183,8 +189,8 @@ export async function lockDueHeld(run: Run, { deliveryId, channelId }: ClaimedHe
        AND h.released_at IS NULL AND h.reason <> 'flapping'
        AND (d.id = $2 OR coalesce(d.claimed_until, 0) <= $3)
        AND (d.id = $2 OR (${CAN_BE_GATHERED}))
-       AND NOT (${IS_PLANNED_HOLD} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
-       AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated(d.event, d.monitor_id, d.message))
+       AND NOT (${FOLLOWS_MAINTENANCE} AND EXISTS (SELECT FROM ${otherHold('$3')} x))
+       AND NOT ${IS_ACKNOWLEDGED} AND NOT EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
      ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED`,
     [channelId, deliveryId, nowMs],
   );
@@ -214,21 +220,28 @@ export async function moveToSummary(
 type Reminder = { deliveryId: string; follows: string; number: number; unlessAcknowledged: boolean };
 
 /**
- * The reminders among these deliveries that another one follows, with until when their incident is snoozed, in Unix
- * milliseconds.
+ * The reminders among these deliveries that another one follows, with what decides its moment. That is until when their
+ * incident is snoozed (Unix milliseconds), the rules of their channel, and the tags of their monitor.
  */
 export async function listFollowedReminders(
   run: Run,
   deliveryIds: readonly string[],
 ): Promise<
-  (Reminder & Omit<NewDelivery, 'id' | 'createdAtMs'> & { message: MonitorMessage; snoozedUntilMs: number | null })[]
+  (Reminder &
+    Omit<NewDelivery, 'id' | 'createdAtMs'> & {
+      message: MonitorMessage;
+      snoozedUntilMs: number | null;
+      rules: readonly ChannelRule[] | null;
+      tags: readonly string[];
+    })[]
 > {
   return await run(
     `SELECT d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId", d.monitor_id AS "monitorId",
             d.message, r.follows, r.number, h.unless_acknowledged AS "unlessAcknowledged",
             (SELECT i.snoozed_until FROM incidents i WHERE i.id = d.message #>> '{detail,incident_id}')
-              AS "snoozedUntilMs"
+              AS "snoozedUntilMs", c.rules, coalesce(m.tags, '{}') AS tags
      FROM reminders r JOIN held_deliveries h USING (delivery_id) JOIN deliveries d ON d.id = h.delivery_id
+       JOIN channels c ON c.id = d.channel_id LEFT JOIN monitors m ON m.id = d.monitor_id
      WHERE r.delivery_id = ANY ($1::text[]) AND r.number < (d.message #>> '{reminder,of}')::integer`,
     [deliveryIds],
   );

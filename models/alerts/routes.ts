@@ -5,6 +5,7 @@ import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
+import { troubleBefore } from '../incidents/transitions.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
@@ -107,7 +108,8 @@ const CLOCKS_DIFFER_MS = 60_000;
  * 4. The recoveries with trouble from before the record of deliveries, with a delivery of that trouble, which is found
  *    by the moment that it shares with its transition, or with a summary that holds it. A delivery that waited and is
  *    claimed, but was not released yet, is in a worker's hand, or was in that of one that died. Also those whose chat
- *    may not know of the recovery before: that is to be sent still, or did not arrive.
+ *    may not know of the recovery before: that is to be sent still, did not arrive, or waited until it was no longer
+ *    true.
  */
 export async function listAwaitedRecoveries(
   run: Run,
@@ -154,8 +156,11 @@ export async function listAwaitedRecoveries(
            SELECT FROM (SELECT u.detected_at FROM transitions u WHERE u.monitor_id = a.monitor_id
              AND u.sequence < a.sequence AND u.to_state = 'up' ORDER BY u.sequence DESC LIMIT 1) u
            JOIN deliveries d ON d.created_at = u.detected_at AND d.monitor_id = a.monitor_id
+           LEFT JOIN held_deliveries h ON h.delivery_id = d.id AND h.summary_id IS NULL
+             AND h.reason IN ('quiet_hours', 'mute')
            WHERE d.channel_id = a.channel_id AND d.event = 'monitor.up' AND d.outcome <> 'delivered'
-             AND (d.attempts > 0 OR (d.outcome = 'pending' AND d.after_id IS NULL))) AS "isUnaware") l
+             AND (d.attempts > 0 OR (d.after_id IS NULL AND (d.outcome = 'pending'
+               OR (d.outcome = 'superseded' AND h.delivery_id IS NOT NULL))))) AS "isUnaware") l
      WHERE (b.detected_at < $4 AND b.detected_at >= c.created_at * 1000)
        OR t.id IS NOT NULL OR l."isUnaware"
        OR (a.channel_id, b.monitor_id, b.sequence) IN (SELECT channel_id, monitor_id, sequence FROM gathered)
@@ -192,12 +197,14 @@ export async function listPastChanges(
        ORDER BY m.created_at, m.id LIMIT ${MAX_MONITORS}
      )
      SELECT r.id AS "monitorId", r.name AS "monitorName", r.tags, t.to_state AS "to", t.detected_at AS "atMs",
-       i.started_at AS "incidentStartedAtMs", i.acknowledged_at AS "acknowledgedAtMs"
+       greatest(i.started_at, b.at) AS "incidentStartedAtMs", i.acknowledged_at AS "acknowledgedAtMs"
      FROM routed r JOIN transitions t ON t.monitor_id = r.id AND t.at >= $3
      LEFT JOIN LATERAL (
        SELECT started_at, acknowledged_at FROM incidents i
-       WHERE i.monitor_id = r.id AND i.started_at <= t.at ORDER BY i.started_at DESC LIMIT 1
+       WHERE i.monitor_id = r.id AND i.started_at <= t.at AND (i.resolved_at IS NULL OR i.resolved_at > t.at)
+       ORDER BY i.started_at DESC LIMIT 1
      ) i ON t.to_state <> 'up'
+     LEFT JOIN LATERAL (${troubleBefore('r.id', 't.sequence')}) b ON i.started_at IS NOT NULL
      WHERE t.to_state <> 'pending'
      ORDER BY t.at DESC, t.sequence DESC LIMIT ${MAX_PAST_CHANGES}`,
     [tenantId, channelId, sinceMs],

@@ -15,8 +15,11 @@ export type DecidedTransition = {
   newIncidentId: string;
 };
 
-/** The incident that a transition belongs to; null where there is none. */
-export type WithIncident = { incident: { id: string; startedAtMs: number } | null };
+/**
+ * The incident that a transition belongs to; null where there is none. `openSinceMs` is later than its start where it
+ * was reopened.
+ */
+export type WithIncident = { incident: { id: string; startedAtMs: number; openSinceMs: number } | null };
 
 type IncidentOfTenant = Incident & { tenantId: string };
 
@@ -58,7 +61,8 @@ export async function recordTransitions<Decided extends DecidedTransition>(
       else open.delete(incident.monitorId);
       if (closed !== undefined) closed.last = incident;
     }
-    return { ...transition, incident };
+    const openSinceMs = Math.max(incident?.startedAtMs ?? 0, closed?.troubleSinceMs ?? 0);
+    return { ...transition, incident: incident && { ...incident, openSinceMs } };
   });
   await storeIncidents(run, [...changed.values()]);
   return recorded;
@@ -82,8 +86,19 @@ export async function listLastNotified(run: Run, monitorIds: readonly string[]):
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
-/** The last incident of a monitor that reopens one; `last` is null where it never had one. */
-type Reopening = { reopenSeconds: number; last: IncidentOfTenant | null };
+/**
+ * The last incident of a monitor that reopens one; `last` is null where it never had one. `troubleSinceMs` is when its
+ * present or last trouble began, null where it had none.
+ */
+type Reopening = { reopenSeconds: number; last: IncidentOfTenant | null; troubleSinceMs: number | null };
+
+/** SQL: when (`at`) the trouble of a monitor began that a transition belongs to: the first one since it was up. */
+export const troubleBefore = (monitorId: string, sequence: string) => `
+  SELECT x.at FROM transitions x WHERE x.monitor_id = ${monitorId} AND x.sequence <= ${sequence}
+    AND x.to_state IN ('degraded', 'down') AND x.sequence > coalesce((SELECT u.sequence FROM transitions u
+      WHERE u.monitor_id = ${monitorId} AND u.sequence < ${sequence} AND u.to_state = 'up'
+      ORDER BY u.sequence DESC LIMIT 1), 0)
+  ORDER BY x.sequence LIMIT 1`;
 
 /**
  * The incident that a failure continues, open again and acknowledged by nobody; null where it begins or changes
@@ -146,13 +161,15 @@ async function findOpenIncidents(run: Run, monitorIds: readonly string[]): Promi
 
 /** Of these monitors those that reopen incidents, with the last one of each. */
 async function findReopening(run: Run, monitorIds: readonly string[]): Promise<Map<string, Reopening>> {
-  const rows = await run<{ id: string; reopenSeconds: number; last: IncidentOfTenant | null }>(
+  const rows = await run<Reopening & { id: string }>(
     `SELECT m.id, m.reopen_seconds AS "reopenSeconds", (
        SELECT json_build_object('id', i.id, 'tenantId', i.tenant_id, 'monitorId', i.monitor_id,
          'monitorName', i.monitor_name, 'state', i.state, 'reason', i.reason, 'sourcesDown', i.sources_down,
          'startedAtMs', i.started_at, 'detectedAtMs', i.detected_at, 'resolvedAtMs', i.resolved_at,
          'resolution', i.resolution)
-       FROM incidents i WHERE i.monitor_id = m.id ORDER BY i.started_at DESC, i.id DESC LIMIT 1) AS last
+       FROM incidents i WHERE i.monitor_id = m.id ORDER BY i.started_at DESC, i.id DESC LIMIT 1) AS last,
+       (${troubleBefore('m.id', `(SELECT max(l.sequence) FROM transitions l WHERE l.monitor_id = m.id)`)})
+         AS "troubleSinceMs"
      FROM monitors m WHERE m.id = ANY($1::text[]) AND m.reopen_seconds > 0`,
     [[...new Set(monitorIds)]],
   );

@@ -1,5 +1,7 @@
 import type { HoldReason } from '../../core/alerts/hold.ts';
+import { QUIET_AHEAD_MS, quietOf, reminderDueAtMs } from '../../core/alerts/rules.ts';
 import { openSummary, releasedSummaryDueAtMs } from '../../core/incidents/storm.ts';
+import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
 import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveries.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import {
@@ -56,7 +58,7 @@ export class HeldAlerts {
    */
   async release(claimed: ClaimedAttempt): Promise<{ isSent: boolean; attempts: DueAttempt[] }> {
     const { deliveryId, channelId } = claimed;
-    const untilMs = isPlannedHold(claimed.holdReason) ? await this.#holdAgain(claimed) : null;
+    const untilMs = mayWaitAgain(claimed.holdReason) ? await this.#holdAgain(claimed) : null;
     if (untilMs !== null) return { isSent: false, attempts: [{ deliveryId, channelId, attempt: 1, dueAtMs: untilMs }] };
     const isAlone = claimed.channelType === 'webhook' && !claimed.isBehind;
     const settled = await this.#settle({ ...claimed, isAlone });
@@ -74,9 +76,18 @@ export class HeldAlerts {
   }
 }
 
-/** Whether what an alert waited for may be followed by another of its kind. */
-function isPlannedHold(reason: HoldReason | null): boolean {
-  return reason === 'maintenance' || reason === 'mute';
+/** What maintenance or a mute may follow, which began while an alert waited. */
+const MAY_WAIT_AGAIN: ReadonlySet<HoldReason> = new Set([
+  'maintenance',
+  'mute',
+  'delay',
+  'reminder',
+  'snooze',
+  'quiet_hours',
+]);
+
+function mayWaitAgain(reason: HoldReason | null): boolean {
+  return reason !== null && MAY_WAIT_AGAIN.has(reason);
 }
 
 /** Writes the reminders that follow those among these deliveries, and returns the attempts of each. */
@@ -85,11 +96,14 @@ async function planReminders(
   deliveryIds: readonly string[],
   { newId, nowMs }: Pick<GatheringParts, 'newId'> & { nowMs: number },
 ): Promise<DueAttempt[][]> {
+  const calendar = new ServiceCalendar({ fromMs: nowMs, toMs: nowMs + QUIET_AHEAD_MS });
   const planned = (await listFollowedReminders(run, deliveryIds)).flatMap(
-    ({ snoozedUntilMs, message, deliveryId, ...last }) => {
+    ({ snoozedUntilMs, rules, tags, message, deliveryId, ...last }) => {
       const { reminder } = message;
       if (reminder === undefined) return [];
-      const everyMs = reminder.every_seconds * 1000;
+      const everySeconds = reminder.every_seconds;
+      const nextAtMs = nowMs + everySeconds * 1000;
+      const quiet = quietOf(rules, { event: message.event, tags });
       return {
         ...last,
         followedId: deliveryId,
@@ -97,8 +111,8 @@ async function planReminders(
         message: { ...message, reminder: { ...reminder, number: reminder.number + 1 } },
         number: last.number + 1,
         createdAtMs: nowMs,
-        dueAtMs: Math.max(nowMs + everyMs, snoozedUntilMs ?? 0),
-        reason: (snoozedUntilMs ?? 0) > nowMs + everyMs ? ('snooze' as const) : ('reminder' as const),
+        dueAtMs: reminderDueAtMs({ quiet, everySeconds }, Math.max(nextAtMs, snoozedUntilMs ?? 0), calendar),
+        reason: (snoozedUntilMs ?? 0) > nextAtMs ? ('snooze' as const) : ('reminder' as const),
       };
     },
   );

@@ -89,7 +89,7 @@ export function routeChange(
     ({ type: channelType, channelId, followsMaintenance, rules, tags, mutedUntilMs, ...route }) => {
       const plan = planDelivery(
         rules,
-        { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.startedAtMs ?? null },
+        { event, tags: tags ?? [], nowMs: change.detectedAtMs, incidentStartedAtMs: incident?.openSinceMs ?? null },
         calendar,
       );
       if (plan === null) return [];

@@ -1,4 +1,4 @@
-import { QUIET_AHEAD_MS } from '../../core/alerts/rules.ts';
+import { QUIET_AHEAD_MS, reminderDueAtMs } from '../../core/alerts/rules.ts';
 import { ServiceCalendar } from '../../core/statistics/service-sla.ts';
 import { DAY_MS } from '../../core/time.ts';
 import {
@@ -45,21 +45,24 @@ export async function writeDeliveries(
   const toWebhooks = await writeWebhookDeliveries(
     run,
     scheduled.filter(({ id }) => !chats.has(id)),
-    parts,
+    { ...parts, calendar },
   );
   const toChats = await writeChatDeliveries(
     run,
     scheduled.filter(({ id }) => chats.has(id)),
-    parts,
+    { ...parts, calendar },
   );
   return [...toWebhooks, ...toChats];
 }
+
+/** `calendar` covers `QUIET_AHEAD_MS` from now on. */
+type WritingParts = DeliveryParts & { calendar: ServiceCalendar };
 
 /** Webhooks get everything at once, but for those that follow maintenance, have rules or group. */
 async function writeWebhookDeliveries(
   run: Run,
   deliveries: readonly RoutedDelivery[],
-  { newId, publicUrl }: DeliveryParts,
+  { newId, publicUrl, calendar }: WritingParts,
 ): Promise<NewDelivery[]> {
   const { waiting = [], immediate = [] } = Object.groupBy(deliveries, ({ mayWait }) =>
     mayWait ? 'waiting' : 'immediate',
@@ -73,7 +76,7 @@ async function writeWebhookDeliveries(
     await holdSummaries(run, unique(grouping.map(({ tenantId }) => tenantId)));
     written.push(...(await writeGroups(run, grouping, { newId, publicUrl, nowMs: newestMs(grouping) })));
   }
-  return [...held, ...written, ...(await writeReminders(run, known, newId))];
+  return [...held, ...written, ...(await writeReminders(run, known, { newId, calendar }))];
 }
 
 /**
@@ -84,11 +87,11 @@ async function writeWebhookDeliveries(
 async function writeChatDeliveries(
   run: Run,
   deliveries: readonly RoutedDelivery[],
-  parts: DeliveryParts,
+  parts: WritingParts,
 ): Promise<NewDelivery[]> {
   const nowMs = newestMs(deliveries);
   const { held, current, known } = await writeWaiting(run, deliveries);
-  if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts.newId))];
+  if (current.length === 0) return [...held, ...(await writeReminders(run, known, parts))];
   await holdSummaries(run, unique(current.map(({ tenantId }) => tenantId)));
   await supersedeRetries(run, current, nowMs);
   const { sent, waiting } = await takeFlapping(run, current, { ...parts, nowMs });
@@ -100,7 +103,7 @@ async function writeChatDeliveries(
     ...(await writeGroups(run, grouping, { ...parts, nowMs })),
     ...(await writeInStorm(run, others, { ...parts, nowMs })),
   ];
-  return [...held, ...written, ...(await writeReminders(run, known, parts.newId))];
+  return [...held, ...written, ...(await writeReminders(run, known, parts))];
 }
 
 /**
@@ -143,16 +146,17 @@ async function writeWaiting(
 async function writeReminders(
   run: Run,
   deliveries: readonly RoutedDelivery[],
-  newId: DeliveryParts['newId'],
+  { newId, calendar }: Pick<WritingParts, 'newId' | 'calendar'>,
 ): Promise<NewDelivery[]> {
   const reminders = deliveries.flatMap(({ id, repeat, hold, message, unlessAcknowledged, ...change }) => {
     if (repeat === null) return [];
     const { everySeconds, most } = repeat;
+    const firstAtMs = Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000;
     return {
       ...change,
       id: newId('dlv'),
       message: { ...message, reminder: { number: 1, of: most, every_seconds: everySeconds } },
-      dueAtMs: Math.max(change.createdAtMs, hold?.untilMs ?? 0) + everySeconds * 1000,
+      dueAtMs: reminderDueAtMs(repeat, firstAtMs, calendar),
       reason: 'reminder' as const,
       follows: id,
       number: 1,

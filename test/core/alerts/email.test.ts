@@ -53,8 +53,10 @@ for (const written of BAD) {
 }
 
 test('whatever is accepted is short ASCII without anything that ends a header, and stays as it is', (t) => {
+  // Few texts of any characters are accepted, and none of a run's may be.
+  const part = fc.oneof(fc.string({ unit: 'grapheme' }), fc.stringMatching(/^[a-z0-9]{1,20}$/));
   fc.assert(
-    fc.property(fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' })), ([before, after]) => {
+    fc.property(fc.tuple(part, part), ([before, after]) => {
       const parsed = parseEmailAddress(`${before}@${after}.example`);
       if (!parsed.ok) return;
       t.regex(parsed.value, /^[!-~]{3,254}$/);

@@ -1,13 +1,16 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
+import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
 import { replayRules } from '../../../core/alerts/replay.ts';
 import type { ChannelRule } from '../../../core/alerts/rules.ts';
+import type { WebhookPreset } from '../../../core/alerts/webhook.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
 import { listPastChanges } from '../../../models/alerts/routes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
+import { pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
@@ -35,7 +38,7 @@ async function prepare(t: ExecutionContext, count = 1) {
     return evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: at(minute) - 1000, verdict })));
   };
   await change('up', -60);
-  const addChannel = async (type: 'telegram' | 'webhook', rules: ChannelRule[] | null) => {
+  const addChannel = async (type: 'telegram' | 'webhook', rules: ChannelRule[] | null, preset?: WebhookPreset) => {
     const id = newId('nch');
     await createChannel(database, {
       id,
@@ -46,7 +49,13 @@ async function prepare(t: ExecutionContext, count = 1) {
       allMonitors: true,
       monitorIds: [],
       rules,
-      ...(type === 'webhook' && { webhook: { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA' } }),
+      ...(type === 'webhook' && {
+        webhook: {
+          url: 'https://hooks.example/?routing_key=k',
+          signingSecret: 'whsec_AAAA',
+          ...(preset !== undefined && { format: { preset } }),
+        },
+      }),
       nowMs: at(-90),
       author: null,
     });
@@ -253,6 +262,156 @@ test('a recovery that waited is told, though the monitor was down again in betwe
   ] as const)
     await change(verdict, minute);
   t.deepEqual(await deliver(chat, 120), ['Recovered: Shop 0']);
+});
+
+test('a recovery that quiet hours held is told later, where the monitor was down once more at their end', async (t) => {
+  const { change, addChannel, deliver } = await prepare(t);
+  const dropping = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'drop' } }]);
+  const delaying = await addChannel('telegram', [{ after_seconds: 900, quiet: { ...QUIET, mode: 'defer' } }]);
+  await change('down', 30);
+  t.deepEqual([await deliver(dropping, 30), await deliver(delaying, 45)], [['Down: Shop 0'], ['Down: Shop 0']]);
+  await change('up', 70);
+  await change('down', 115);
+  t.deepEqual([await deliver(dropping, 120), await deliver(delaying, 120)], [[], []]);
+  await change('up', 125);
+  t.deepEqual(
+    [await deliver(dropping, 125), await deliver(delaying, 125)],
+    [['Recovered: Shop 0'], ['Recovered: Shop 0']],
+  );
+});
+
+test('a recovery that quiet hours held is told, though its monitor is paused by then', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
+  await change('down', 50);
+  t.deepEqual(await deliver(chat, 50), ['Down: Shop 0']);
+  await change('up', 70);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await pauseMonitor(runtime.database, { ...key, nowMs: at(80) });
+  t.deepEqual(await deliver(chat, 120), ['Recovered: Shop 0']);
+});
+
+for (const [mode, first] of [
+  ['defer', 120],
+  ['drop', 125],
+] as const)
+  test(`no reminder is sent in quiet hours, the next one at minute ${first}: ${mode}`, async (t) => {
+    const { runtime, change, addChannel, deliver, at } = await prepare(t);
+    const rules: ChannelRule[] = [{ repeat_seconds: 1800, repeat_max: 3, quiet: { ...QUIET, mode } }];
+    const chat = await addChannel('telegram', rules);
+    await change('down', 5);
+    const sent: [number, string[]][] = [];
+    for (let minute = 5; minute <= 190; minute += 1) {
+      const titles = await deliver(chat, minute);
+      if (titles.length > 0) sent.push([minute, titles]);
+    }
+    const moments = [5, 35, first, first + 30];
+    t.deepEqual(
+      sent.map(([minute]) => minute),
+      moments,
+    );
+    const past = await listPastChanges(runtime.database, {
+      tenantId: runtime.tenantId,
+      channelId: chat,
+      sinceMs: at(-10),
+    });
+    t.deepEqual(
+      replayRules(rules, past, at(190)).map(({ atMs }) => Math.round((atMs - at(0)) / MINUTE)),
+      moments,
+    );
+  });
+
+for (const isDownAfter of [false, true])
+  test(`a receiver that keeps incidents open gets the end of its own, down after that: ${isDownAfter}`, async (t) => {
+    const { change, addChannel, deliverer, posted } = await prepare(t);
+    const pager = await addChannel('webhook', [{ quiet: { ...QUIET, mode: 'defer' } }], 'pagerduty');
+    const open = new Set<string | null>();
+    const deliver = async (minute: number) => {
+      await deliverer(minute).run(pager);
+      for (const { message } of posted.splice(0)) {
+        const { event, detail } = message as MonitorMessage;
+        if (event === 'monitor.up') open.delete(detail.incident_id);
+        else open.add(detail.incident_id);
+      }
+      return open.size;
+    };
+    await change('down', 50);
+    t.is(await deliver(50), 1);
+    const [first] = open;
+    await change('up', 65);
+    await change('down', 80);
+    if (!isDownAfter) await change('up', 85);
+    t.is(await deliver(119), 1);
+    t.is(await deliver(120), isDownAfter ? 1 : 0);
+    t.false(open.has(first ?? null));
+    if (isDownAfter) await change('up', 130);
+    t.is(await deliver(130), 0);
+  });
+
+test('what our own overload made of a monitor takes nothing from what waits', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ after_seconds: 900 }]);
+  await change('down', 0);
+  const monitor = monitors[0]?.id ?? '';
+  for (const [sequence, from, to, minute] of [
+    [3, 'down', 'unknown', 6],
+    [4, 'unknown', 'down', 9],
+  ] as const)
+    await runtime.database.pool.query(
+      `INSERT INTO transitions (monitor_id, tenant_id, sequence, from_state, to_state, at, detected_at, evidence)
+       SELECT monitor_id, tenant_id, $2, $3, $4, $5, $5, evidence FROM transitions
+       WHERE monitor_id = $1 AND sequence = 2`,
+      [monitor, sequence, from, to, at(minute)],
+    );
+  await runtime.database.pool.query(
+    `INSERT INTO unchecked_times (monitor_id, sequence, monitor_no, tenant_id, from_state, started_at, ended_at)
+     SELECT id, 3, no, tenant_id, 'down', $2, $3 FROM monitors WHERE id = $1`,
+    [monitor, at(6), at(9)],
+  );
+  t.deepEqual(await deliver(chat, 15), ['Down: Shop 0']);
+});
+
+test('a mute that begins while an alert or a reminder waits holds it', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
+  const [delayed, repeated] = [
+    await addChannel('telegram', [{ after_seconds: 900 }]),
+    await addChannel('telegram', [{ repeat_seconds: 600 }]),
+  ];
+  await change('down', 0);
+  t.deepEqual(await deliver(repeated, 0), ['Down: Shop 0']);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(5) });
+  t.deepEqual([await deliver(delayed, 15), await deliver(repeated, 30)], [[], []]);
+  t.deepEqual(await outcomes(delayed), ['monitor.down pending mute']);
+  t.deepEqual(await deliver(delayed, 60), ['Down: Shop 0']);
+  t.deepEqual(await deliver(repeated, 60), ['Still down: Shop 0']);
+  t.deepEqual(await deliver(repeated, 69), []);
+  t.deepEqual(await deliver(repeated, 70), ['Still down: Shop 0']);
+});
+
+test('of an incident that was reopened a delay begins anew', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+  await runtime.database.pool.query('UPDATE monitors SET reopen_seconds = 86400 WHERE id = $1', [monitors[0]?.id]);
+  const rules: ChannelRule[] = [{ after_seconds: 900 }];
+  const chat = await addChannel('telegram', rules);
+  await change('down', 0);
+  await change('up', 1);
+  await change('down', 100);
+  t.deepEqual(await deliver(chat, 100), []);
+  t.deepEqual(await deliver(chat, 114.9), []);
+  t.deepEqual(await deliver(chat, 115), ['Down: Shop 0']);
+  const past = await listPastChanges(runtime.database, {
+    tenantId: runtime.tenantId,
+    channelId: chat,
+    sinceMs: at(-10),
+  });
+  t.deepEqual(
+    replayRules(rules, past, at(120)).map(({ outcome, atMs }) => [outcome, Math.round((atMs - at(0)) / MINUTE)]),
+    [
+      ['not_sent', 1],
+      ['sent', 115],
+    ],
+  );
 });
 
 test('what quiet hours drop is in the log with its reason, and is not told', async (t) => {
