@@ -288,8 +288,9 @@ export function previewMaintenanceWindowHandler({
   return async (request, response) => {
     const nowMs = now();
     const { tenantId } = callerOf(response);
-    const settings = accept(readWindow(request.body, { current: null, nowMs }));
+    // First: reading a rule looks for its next ten years.
     await rateLimits.take('maintenance', tenantId);
+    const settings = accept(readWindow(request.body, { current: null, nowMs }));
     const schedule = scheduleOf(settings);
     const lengthMs = settings.durationSeconds * 1000;
     const next = listStarts(schedule, {

@@ -27,9 +27,35 @@ export function jsonBody(): RequestHandler[] {
   return [...readJson(MAX_BODY_BYTES), nameTypeOnce, limitValues];
 }
 
-/** Reads bodies of at most `maxBytes` bytes as JSON; one that is absent stays undefined. */
-export function readJson(maxBytes: number): RequestHandler[] {
-  return [requireJson, express.json({ limit: maxBytes, strict: false, type: hasBody, verify: requireUtf8 })];
+/**
+ * Reads bodies of at most `maxBytes` bytes and `maxValues` values as JSON; one that is absent stays undefined. Values
+ * are counted before the parser makes objects of them.
+ */
+export function readJson(maxBytes: number, maxValues = Infinity): RequestHandler[] {
+  const verify = (_request: IncomingMessage, _response: unknown, body: Buffer) => {
+    requireUtf8(body);
+    if (maxValues < body.length && countValues(body) > maxValues) throw tooManyValues(maxValues);
+  };
+  return [requireJson, express.json({ limit: maxBytes, strict: false, type: hasBody, verify })];
+}
+
+function tooManyValues(most: number): ApiError {
+  return badRequest(`the body must have at most ${most} values`);
+}
+
+const [QUOTE, BACKSLASH, COMMA, LIST, OBJECT] = ['"', '\\', ',', '[', '{'].map((sign) => sign.charCodeAt(0));
+
+/** How many values a JSON text has, or more: each list and object, and what commas part in them. */
+function countValues(body: Buffer): number {
+  let values = 0;
+  let isQuoted = false;
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at];
+    if (byte === QUOTE) isQuoted = !isQuoted;
+    else if (isQuoted) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === COMMA || byte === LIST || byte === OBJECT) values += 1;
+  }
+  return values;
 }
 
 const requireJson: RequestHandler = (request, _response, next) => {
@@ -48,7 +74,7 @@ const requireJson: RequestHandler = (request, _response, next) => {
  * RFC 8259, 8.1. Bytes that are no text would be stored as replacement characters (U+FFFD), and two different bodies as
  * the same.
  */
-function requireUtf8(_request: IncomingMessage, _response: unknown, body: Buffer): void {
+function requireUtf8(body: Buffer): void {
   if (!isUtf8(body)) throw new Error('The body is not UTF-8');
 }
 
@@ -64,7 +90,7 @@ function hasBody(request: IncomingMessage): boolean {
 }
 
 const limitValues: RequestHandler = (request, _response, next) => {
-  if (hasMoreValues(request.body, MAX_VALUES)) throw badRequest(`the body must have at most ${MAX_VALUES} values`);
+  if (hasMoreValues(request.body, MAX_VALUES)) throw tooManyValues(MAX_VALUES);
   next();
 };
 

@@ -107,8 +107,8 @@ export function quietOf(
 }
 
 /**
- * When a reminder is due outside quiet hours, in Unix milliseconds. It is sent at their end, or, where they drop, at the
- * first of its moments after them. `calendar` covers `QUIET_AHEAD_MS` from now on.
+ * When a reminder is due outside quiet hours, in Unix milliseconds. It is sent at their end, or, where they drop, at
+ * the first of its moments after them. `calendar` covers `QUIET_AHEAD_MS` from now on.
  */
 export function reminderDueAtMs(
   { quiet, everySeconds }: { quiet: QuietHours | null; everySeconds: number },

@@ -68,6 +68,7 @@ export function readRule(text: string): { ok: true; rule: RecurrenceRule } | { o
   try {
     const rule = ruleOf(partsOf(text));
     refuseTooMany(rule);
+    refuseNever(rule);
     return { ok: true, rule };
   } catch (error) {
     if (error instanceof RuleError) return { ok: false, message: error.message };
@@ -155,7 +156,7 @@ function readWeekdays(parts: ReadonlyMap<string, string>, frequency: Frequency):
   if (value === undefined) return null;
   const mostNth = frequency === 'YEARLY' && !parts.has('BYMONTH') ? 53 : 5;
   const isCounted = frequency === 'MONTHLY' || (frequency === 'YEARLY' && !parts.has('BYWEEKNO'));
-  return value.split(',').map((item) => {
+  return [...new Set(value.split(','))].map((item) => {
     const [, number = '', day = ''] = /^([+-]?\d{1,2})?([A-Z]{2})$/.exec(item) ?? [];
     const weekday = WEEKDAYS.indexOf(day);
     const nth = number === '' ? null : Number(number);
@@ -191,6 +192,13 @@ function readUntil(value: string | undefined): { ms: number; isMoment: boolean }
         `got "${value}"`,
     );
   return { ms, isMoment: zone !== undefined };
+}
+
+/** Positions in an hour that has not as many starts; of longer periods it depends on their days. */
+function refuseNever({ frequency, minutes, seconds, positions }: RecurrenceRule): void {
+  const starts = (minutes?.length ?? 1) * (seconds?.length ?? 1);
+  if (frequency === 'HOURLY' && positions?.every((position) => Math.abs(position) > starts) === true)
+    throw new RuleError(`rrule must have BYSETPOS within the starts of an hour, of which there are ${starts}`);
 }
 
 function refuseTooMany(rule: RecurrenceRule): void {

@@ -43,6 +43,7 @@ export function* listRuleStarts(
   for (let no = first + skipped * rule.interval; ; no += rule.interval) {
     const period = periodOf(full, no);
     if (period.firstDay * DAY_MS >= Math.min(toMs, untilMs + 1)) return;
+    if (period.times.length === 0) continue;
     if (rule.frequency === 'HOURLY' && !isDay(full, days(period.firstDay))) {
       // None of the hours that are left of this day.
       no += Math.floor((period.firstDay * 24 + 23 - no) / rule.interval) * rule.interval;

@@ -190,3 +190,56 @@ function newChannel(id: string): Channel {
 function noResult(): LanesResult {
   return { outcomes: {}, isCutShort: false };
 }
+
+/** The most channels whose accounts are remembered. */
+const MAX_KNOWN_CHANNELS = 20_000;
+
+/**
+ * Shares the jobs that a process works on among accounts: one whose receivers hang leaves most of them to others. A
+ * retry is a job of its channel alone, and whose that is becomes known by its first claim; other jobs have no bound.
+ */
+export class AccountShares {
+  readonly #size: { most: number; attemptMs: number };
+  readonly #accounts = new Map<string, string>();
+  readonly #atWork = new Map<string, number>();
+  /** The channels of each account whose jobs were put off. */
+  readonly #behind = new Map<string, Set<string>>();
+
+  /** `most` is how many jobs an account may have at work, `attemptMs` how long an attempt takes at the most. */
+  constructor(size: { most: number; attemptMs: number }) {
+    this.#size = size;
+  }
+
+  /** Remembers whose a channel is. */
+  learn(channelId: string, account: string): void {
+    this.#accounts.set(channelId, account);
+    const [oldest] = this.#accounts.keys();
+    if (this.#accounts.size > MAX_KNOWN_CHANNELS && oldest !== undefined) this.#accounts.delete(oldest);
+  }
+
+  /** Begins a job, or says in how many milliseconds its account has room for it, by what was put off before. */
+  enter(channelIds: readonly string[]): { leave: () => void } | { waitMs: number } {
+    const [channelId = '', ...others] = channelIds;
+    const account = others.length === 0 ? this.#accounts.get(channelId) : undefined;
+    if (account === undefined) return { leave: () => undefined };
+    const atWork = this.#atWork.get(account) ?? 0;
+    const behind = this.#behind.get(account) ?? new Set();
+    if (atWork >= this.#size.most) {
+      this.#behind.set(account, behind.add(channelId));
+      return { waitMs: this.#size.attemptMs * Math.ceil(behind.size / this.#size.most) };
+    }
+    behind.delete(channelId);
+    this.#atWork.set(account, atWork + 1);
+    return { leave: () => this.#leave(account) };
+  }
+
+  #leave(account: string): void {
+    const atWork = (this.#atWork.get(account) ?? 0) - 1;
+    if (atWork > 0) {
+      this.#atWork.set(account, atWork);
+      return;
+    }
+    this.#atWork.delete(account);
+    this.#behind.delete(account);
+  }
+}

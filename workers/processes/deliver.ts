@@ -9,7 +9,7 @@ import { openWebhookSending } from '../../notifications/webhook/sending.ts';
 import { giveJobBack, postponeJob } from '../../queues/job-queues.ts';
 import { QUEUES, type DeliverJob } from '../../queues/payloads.ts';
 import { ChannelHealth } from '../alerts/channel-health.ts';
-import { ChannelLanes } from '../alerts/channel-lanes.ts';
+import { AccountShares, ChannelLanes } from '../alerts/channel-lanes.ts';
 import { Deliverer } from '../alerts/deliver.ts';
 import type { RunningProcess, Runtime } from '../runtime.ts';
 
@@ -27,6 +27,9 @@ export type DeliverProcessOptions = {
  * Jobs in hand at a time, each as long as the slowest of its channels: they wait for receivers, they do not compute.
  */
 const JOBS_AT_ONCE = 500;
+
+/** A quarter of them: so many one account may have in hand whose receivers hang. */
+const JOBS_OF_ACCOUNT = 125;
 
 /**
  * A killed worker's job goes to another one after this; its claim in the database says when it may be attempted again.
@@ -66,13 +69,23 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     now,
     random: Math.random,
   });
-  const lanes = new ChannelLanes(deliverer);
+  const shares = new AccountShares({ most: JOBS_OF_ACCOUNT, attemptMs: options.deadlineMs });
+  const lanes = new ChannelLanes({
+    async claim(channelId) {
+      const claim = await deliverer.claim(channelId);
+      if (claim.claimed !== null) shares.learn(channelId, claim.claimed.tenantId);
+      return claim;
+    },
+    attempt: (claimed) => deliverer.attempt(claimed),
+  });
   const worker = backend.createWorker<DeliverJob>(
     QUEUES.deliver,
     async (job, token) => {
       const earlyMs = job.data.dueAtMs - now();
       if (earlyMs > 0) return await postponeJob(job, token, earlyMs);
-      const { outcomes, isCutShort } = await lanes.runAll(job.data.channelIds);
+      const entered = shares.enter(job.data.channelIds);
+      if ('waitMs' in entered) return await postponeJob(job, token, entered.waitMs);
+      const { outcomes, isCutShort } = await lanes.runAll(job.data.channelIds).finally(entered.leave);
       return isCutShort ? await giveJobBack(job, token) : outcomes;
     },
     {

@@ -14,6 +14,9 @@ export const AGENT_PATH = '/agent/v1';
 /** The largest body of an agent, in bytes: 1,000 results take less than half of it. */
 const MAX_BODY_BYTES = 1_048_576;
 
+/** More than bodies of so many bytes have that agents send: a value takes fourteen bytes at least, with its name. */
+const MAX_VALUES = 75_000;
+
 /**
  * Requests of an agent in a minute, over all processes: one every 15 s, results every second, and a backlog to be rid
  * of.
@@ -44,12 +47,12 @@ export function createAgentRouter(dependencies: AgentParts, concurrency: Request
   for (const [path, handler] of Object.entries(handlers))
     router
       .route(path)
-      .post(...readJson(MAX_BODY_BYTES), requireBody, concurrency, handler)
+      .post(...readJson(MAX_BODY_BYTES, MAX_VALUES), requireBody, concurrency, handler)
       .all(onlyPost);
   for (const path of DISCOVERY_PATHS)
     router
       .route(path)
-      .post(...readJson(MAX_BODY_BYTES), dropDiscoveries)
+      .post(...readJson(MAX_BODY_BYTES, MAX_VALUES), dropDiscoveries)
       .all(onlyPost);
   return router;
 }

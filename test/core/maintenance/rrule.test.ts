@@ -65,3 +65,13 @@ test('a rule that cannot be read is refused with a sentence about the part', (t)
   };
   for (const [text, flaw] of Object.entries(flaws)) t.regex(flawOf(text) ?? 'none', flaw, text);
 });
+
+test('days are read once each, and positions that no hour has are refused', (t) => {
+  const read = readRule('FREQ=WEEKLY;BYDAY=MO,TU,MO,MO');
+  t.deepEqual(read.ok && read.rule.weekdays?.map(({ weekday }) => weekday), [0, 1]);
+  t.deepEqual(readRule('FREQ=HOURLY;BYDAY=MO;BYSETPOS=2,-3'), {
+    ok: false,
+    message: 'rrule must have BYSETPOS within the starts of an hour, of which there are 1',
+  });
+  t.true(readRule('FREQ=HOURLY;INTERVAL=6;BYMINUTE=0,30;BYSETPOS=-2').ok);
+});

@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { ChannelLanes, LANES_PER_CHANNEL, type Claim } from '../../../workers/alerts/channel-lanes.ts';
+import { AccountShares, ChannelLanes, LANES_PER_CHANNEL, type Claim } from '../../../workers/alerts/channel-lanes.ts';
 import { until } from '../../helpers/until.ts';
 
 type Claimed = { id: string };
@@ -395,3 +395,19 @@ function createOutbox() {
 async function turn(times: number): Promise<void> {
   for (let count = 0; count < times; count += 1) await Promise.resolve();
 }
+
+test('an account has its share of jobs at a time, and what is beyond it is put off by what is before it', (t) => {
+  const shares = new AccountShares({ most: 2, attemptMs: 8000 });
+  for (const channelId of ['a1', 'a2', 'a3', 'a4', 'a5']) shares.learn(channelId, 'ten_a');
+  shares.learn('b1', 'ten_b');
+  const [first, second] = [shares.enter(['a1']), shares.enter(['a2'])];
+  t.true('leave' in first && 'leave' in second);
+  t.deepEqual(
+    ['a3', 'a4', 'a5', 'a3'].map((channelId) => shares.enter([channelId])),
+    [8000, 8000, 16_000, 16_000].map((waitMs) => ({ waitMs })),
+  );
+  for (const others of [['b1'], ['unknown'], ['a3', 'b1']]) t.true('leave' in shares.enter(others), others.join());
+  if ('leave' in first) first.leave();
+  t.true('leave' in shares.enter(['a3']));
+  t.deepEqual(shares.enter(['a4']), { waitMs: 8000 });
+});
