@@ -121,6 +121,7 @@ export class NameLookups {
     const open = this.#open.get(key);
     if (open !== undefined) {
       open.found.push(found);
+      this.#startForAnother(key, open);
       return;
     }
     const options = { family, hints, ...(order && { order }) };
@@ -129,6 +130,20 @@ export class NameLookups {
     this.#open.set(key, lookup);
     if (this.#mayStart(lookup)) this.#start(key, lookup);
     else this.#wait(key, lookup);
+  }
+
+  /** A lookup that waits for its account's share may be within that of another who asks for the same. */
+  #startForAnother(key: string, lookup: Lookup): void {
+    const account = currentAccount();
+    if (!this.#waiting.has(key) || account === lookup.account || !this.#mayStart({ ...lookup, account })) return;
+    lookup.account = account;
+    this.#startWaitingOne(key, lookup);
+  }
+
+  #startWaitingOne(key: string, lookup: Lookup): void {
+    clearTimeout(lookup.waiting);
+    this.#waiting.delete(key);
+    this.#start(key, lookup);
   }
 
   #mayStart(lookup: Lookup): boolean {
@@ -154,12 +169,12 @@ export class NameLookups {
   /** The shares that a lookup counts for, and how many lookups each may have under way. */
   #sharesOf(lookup: Lookup): { name: string; most: number }[] {
     const { account, isSlow } = lookup;
-    const kind = isSlow ? 'slow' : 'new';
-    const most = this.#most / (isSlow ? 8 : 4);
+    const quarter = this.#most / 4;
+    const owners = [`domain ${domainOf(lookup)}`, ...(account === undefined ? [] : [`account ${account}`])];
     return [
-      { name: `${kind} domain ${domainOf(lookup)}`, most },
-      ...(account === undefined ? [] : [{ name: `${kind} account ${account}`, most }]),
-      ...(isSlow ? [{ name: 'slow', most: this.#most / 4 }] : []),
+      ...owners.map((name) => ({ name, most: quarter })),
+      ...(isSlow ? owners.map((name) => ({ name: `slow ${name}`, most: quarter / 2 })) : []),
+      ...(isSlow ? [{ name: 'slow', most: quarter }] : []),
     ];
   }
 
@@ -198,9 +213,7 @@ export class NameLookups {
     for (const key of this.#waiting) {
       const lookup = this.#open.get(key);
       if (lookup === undefined || !this.#mayStart(lookup)) continue;
-      clearTimeout(lookup.waiting);
-      this.#waiting.delete(key);
-      this.#start(key, lookup);
+      this.#startWaitingOne(key, lookup);
     }
   }
 

@@ -292,7 +292,7 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
   // With its time: an alert that waits for the end of maintenance is due sooner, or later, when that is moved.
   const jobId = `${attempts[0]?.deliveryId}-${attempts[0]?.attempt}-${attempts[0]?.dueAtMs}`;
   return {
-    data: { channelIds, dueAtMs, deliveryIds },
+    data: { channelIds, dueAtMs, deliveryIds, ...(attempts.every(({ attempt }) => attempt > 1) && { isRetry: true }) },
     options: { jobId, delay: Math.max(0, dueAtMs - Date.now()), removeOnComplete: true, removeOnFail: true },
   };
 }

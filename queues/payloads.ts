@@ -90,9 +90,10 @@ export type EvaluateJob = { results: (ResultPayload & { sealedAnswer?: string })
 
 /**
  * These channels have deliveries that are due from `dueAtMs` on (Unix milliseconds). Which, the database says: the ids,
- * the first 20 at most, are there for people who look at the board.
+ * the first 20 at most, are there for people who look at the board. `isRetry`: each was attempted before; absent in
+ * jobs of an older release.
  */
-export type DeliverJob = { channelIds: string[]; dueAtMs: number; deliveryIds: string[] };
+export type DeliverJob = { channelIds: string[]; dueAtMs: number; deliveryIds: string[]; isRetry?: true };
 
 /**
  * What the form of a monitor needs at once: what stands at this vendor target (an id or a page's

@@ -52,7 +52,8 @@ class MonitorReplay {
     const { atMs: nowMs } = past;
     this.settle(nowMs);
     if (event === null) {
-      this.#supersede(() => true, nowMs);
+      // A pause takes nothing from a recovery.
+      this.#supersede((waiting) => !isRecovery(waiting), nowMs);
       return;
     }
     const change: PastEvent = { ...past, event };

@@ -49,6 +49,14 @@ export const MAY_BE_OVERTAKEN = `(${ENDS_INCIDENT} IS NOT TRUE OR EXISTS (SELECT
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL))`;
 
 /**
+ * SQL: whether a held alert `h` of a delivery `d` waits for maintenance or a mute that began after it was written. That
+ * is a reminder, or an alert that says nothing of either.
+ */
+export const IS_HELD_AGAIN = `(h.reason IN ('maintenance', 'mute')
+  AND (EXISTS (SELECT FROM reminders r WHERE r.delivery_id = d.id)
+    OR (d.message #>> '{detail,maintenance}' IS NULL AND d.message #>> '{detail,muted_until}' IS NULL)))`;
+
+/**
  * SQL: whether a delivery `d` is a recovery whose trouble a worker held (`after_id`), and that has this outcome and was
  * not released. `pending` is not decided yet; `superseded` was dropped, or came in the message of a parent.
  */
@@ -142,7 +150,8 @@ export async function supersedeByRules(run: Run, newer: readonly Pair[], nowMs: 
     `UPDATE deliveries d SET outcome = 'superseded', finished_at = $3
      FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) AS n (channel_id, monitor_id)) n, held_deliveries h
      WHERE d.channel_id = n.channel_id AND d.monitor_id = n.monitor_id AND d.outcome = 'pending'
-       AND h.delivery_id = d.id AND h.reason IN ('delay', 'quiet_hours', 'snooze', 'reminder')
+       AND h.delivery_id = d.id
+       AND (h.reason IN ('delay', 'quiet_hours', 'snooze', 'reminder') OR ${IS_HELD_AGAIN})
        AND d.event <> 'monitor.up' AND d.attempts = 0 AND coalesce(d.claimed_until, 0) <= $3`,
     [newer.map(({ channelId }) => channelId), newer.map(({ monitorId }) => monitorId), nowMs],
   );

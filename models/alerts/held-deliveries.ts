@@ -3,7 +3,7 @@ import type { EventState } from '../../core/alerts/event.ts';
 import type { HoldReason } from '../../core/alerts/hold.ts';
 import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { Run } from '../sql.ts';
-import { MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
+import { IS_HELD_AGAIN, MAY_BE_OVERTAKEN, type NewDelivery } from './deliveries.ts';
 import { CAN_BE_GATHERED, releaseBehind } from './parent-holds.ts';
 
 /** An alert that waited for the end of maintenance and is due; `eventAt` is in Unix seconds, when it became true. */
@@ -121,7 +121,8 @@ export async function settleHeld(
     `WITH ${OWN}, obsolete AS (
        SELECT o.id, o.attempts FROM own o JOIN deliveries d ON d.id = o.id
          JOIN held_deliveries h ON h.delivery_id = d.id JOIN channels c ON c.id = d.channel_id
-       WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED} OR (h.reason <> 'maintenance' AND ${MAY_BE_OVERTAKEN}
+       WHERE d.attempts_before = 0 AND (${IS_ACKNOWLEDGED}
+         OR ((h.reason <> 'maintenance' OR ${IS_HELD_AGAIN}) AND ${MAY_BE_OVERTAKEN}
          AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))))
      ), unmade AS (
        DELETE FROM delivery_attempts a USING obsolete o WHERE a.delivery_id = o.id AND a.attempt = o.attempts
@@ -280,7 +281,8 @@ export async function insertReminders(
 
 /**
  * Moves what waits of a monitor, or of an incident, to another moment, and returns what is due then. `reasons` says
- * which of it; `reason` is what it waits for from now on.
+ * which of it; with `delay` that is also what was delayed before it had to wait once more. `reason` is what it waits for
+ * from now on.
  */
 export async function moveHeld(
   run: Run,
@@ -291,7 +293,8 @@ export async function moveHeld(
        UPDATE deliveries d SET next_attempt_at = $4
        FROM held_deliveries h
        WHERE d.monitor_id = $1 AND d.outcome = 'pending' AND d.attempts = 0 AND d.claimed_until IS NULL
-         AND h.delivery_id = d.id AND h.reason = ANY ($3::text[])
+         AND h.delivery_id = d.id
+         AND (h.reason = ANY ($3::text[]) OR ('delay' = ANY ($3::text[]) AND ${IS_HELD_AGAIN}))
          AND ($2::text IS NULL OR d.message #>> '{detail,incident_id}' = $2)
          AND ($5 <> 'snooze' OR d.next_attempt_at < $4 OR h.reason = 'snooze')
        RETURNING d.id, d.channel_id

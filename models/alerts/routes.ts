@@ -5,7 +5,6 @@ import type { ChannelRule } from '../../core/alerts/rules.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import { DAY_MS } from '../../core/time.ts';
 import type { Database } from '../database.ts';
-import { troubleBefore } from '../incidents/transitions.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /** A channel that gets the events of a monitor; `followsMaintenance`: its alerts wait for the end of maintenance. */
@@ -178,7 +177,8 @@ export async function listAwaitedRecoveries(
 const MAX_PAST_CHANGES = 20_000;
 const MAX_MONITORS = 10_000;
 
-type PastRow = Omit<PastChange, 'event'> & { to: MonitorState };
+/** `changedAtMs` is the moment of the change, which was detected later. */
+type PastRow = Omit<PastChange, 'event'> & { to: MonitorState; changedAtMs: number };
 
 /**
  * The changes since a moment (Unix milliseconds) of the monitors that are routed to a channel now, in order. At most
@@ -196,18 +196,38 @@ export async function listPastChanges(
            AND r.monitor_id = m.id) OR m.tags && c.any_tags OR (c.all_tags <> '{}' AND m.tags @> c.all_tags))
        ORDER BY m.created_at, m.id LIMIT ${MAX_MONITORS}
      )
-     SELECT r.id AS "monitorId", r.name AS "monitorName", r.tags, t.to_state AS "to", t.detected_at AS "atMs",
-       greatest(i.started_at, b.at) AS "incidentStartedAtMs", i.acknowledged_at AS "acknowledgedAtMs"
-     FROM routed r JOIN transitions t ON t.monitor_id = r.id AND t.at >= $3
+     SELECT t.id AS "monitorId", t.name AS "monitorName", t.tags, t.to_state AS "to", t.at AS "changedAtMs",
+       t.detected_at AS "atMs", i.started_at AS "incidentStartedAtMs", i.acknowledged_at AS "acknowledgedAtMs"
+     FROM (
+       SELECT r.*, t.to_state, t.at, t.detected_at, t.sequence FROM routed r JOIN transitions t ON t.monitor_id = r.id
+       WHERE t.at >= $3 AND t.to_state <> 'pending'
+       ORDER BY t.at DESC, t.sequence DESC LIMIT ${MAX_PAST_CHANGES}
+     ) t
      LEFT JOIN LATERAL (
-       SELECT started_at, acknowledged_at FROM incidents i
-       WHERE i.monitor_id = r.id AND i.started_at <= t.at AND (i.resolved_at IS NULL OR i.resolved_at > t.at)
-       ORDER BY i.started_at DESC LIMIT 1
-     ) i ON t.to_state <> 'up'
-     LEFT JOIN LATERAL (${troubleBefore('r.id', 't.sequence')}) b ON i.started_at IS NOT NULL
-     WHERE t.to_state <> 'pending'
-     ORDER BY t.at DESC, t.sequence DESC LIMIT ${MAX_PAST_CHANGES}`,
+       SELECT * FROM (
+         SELECT started_at, acknowledged_at, resolved_at FROM incidents i
+         WHERE i.monitor_id = t.id AND i.started_at <= t.at AND t.to_state <> 'up' ORDER BY i.started_at DESC LIMIT 1
+       ) i WHERE i.resolved_at IS NULL OR i.resolved_at > t.at
+     ) i ON true
+     ORDER BY t.at DESC, t.sequence DESC`,
     [tenantId, channelId, sinceMs],
   );
-  return rows.toReversed().map(({ to, ...row }) => ({ ...row, event: eventOf({ to }) }));
+  return sinceReopening(rows.toReversed()).map(({ to, changedAtMs: _at, ...row }) => ({
+    ...row,
+    event: eventOf({ to }),
+  }));
+}
+
+/** The changes in order, with incidents that count from when they were reopened. */
+function sinceReopening(rows: readonly PastRow[]): PastRow[] {
+  const troubleSinceMs = new Map<string, number>();
+  return rows.map((row) => {
+    const { monitorId, to, changedAtMs, incidentStartedAtMs } = row;
+    if (to === 'up') troubleSinceMs.set(monitorId, Infinity);
+    else if (to === 'down' || to === 'degraded')
+      if (troubleSinceMs.get(monitorId) === Infinity) troubleSinceMs.set(monitorId, changedAtMs);
+    const sinceMs = troubleSinceMs.get(monitorId) ?? 0;
+    if (incidentStartedAtMs === null || sinceMs === Infinity) return row;
+    return { ...row, incidentStartedAtMs: Math.max(incidentStartedAtMs, sinceMs) };
+  });
 }

@@ -60,6 +60,7 @@ export async function recordTransitions<Decided extends DecidedTransition>(
       if (incident.resolvedAtMs === null) open.set(incident.monitorId, incident);
       else open.delete(incident.monitorId);
       if (closed !== undefined) closed.last = incident;
+      if (closed !== undefined && before === null) closed.troubleSinceMs = transition.change.atMs;
     }
     const openSinceMs = Math.max(incident?.startedAtMs ?? 0, closed?.troubleSinceMs ?? 0);
     return { ...transition, incident: incident && { ...incident, openSinceMs } };
@@ -88,17 +89,9 @@ export async function listLastNotified(run: Run, monitorIds: readonly string[]):
 
 /**
  * The last incident of a monitor that reopens one; `last` is null where it never had one. `troubleSinceMs` is when its
- * present or last trouble began, null where it had none.
+ * present trouble began, null where it has none.
  */
 type Reopening = { reopenSeconds: number; last: IncidentOfTenant | null; troubleSinceMs: number | null };
-
-/** SQL: when (`at`) the trouble of a monitor began that a transition belongs to: the first one since it was up. */
-export const troubleBefore = (monitorId: string, sequence: string) => `
-  SELECT x.at FROM transitions x WHERE x.monitor_id = ${monitorId} AND x.sequence <= ${sequence}
-    AND x.to_state IN ('degraded', 'down') AND x.sequence > coalesce((SELECT u.sequence FROM transitions u
-      WHERE u.monitor_id = ${monitorId} AND u.sequence < ${sequence} AND u.to_state = 'up'
-      ORDER BY u.sequence DESC LIMIT 1), 0)
-  ORDER BY x.sequence LIMIT 1`;
 
 /**
  * The incident that a failure continues, open again and acknowledged by nobody; null where it begins or changes
@@ -168,8 +161,10 @@ async function findReopening(run: Run, monitorIds: readonly string[]): Promise<M
          'startedAtMs', i.started_at, 'detectedAtMs', i.detected_at, 'resolvedAtMs', i.resolved_at,
          'resolution', i.resolution)
        FROM incidents i WHERE i.monitor_id = m.id ORDER BY i.started_at DESC, i.id DESC LIMIT 1) AS last,
-       (${troubleBefore('m.id', `(SELECT max(l.sequence) FROM transitions l WHERE l.monitor_id = m.id)`)})
-         AS "troubleSinceMs"
+       (SELECT t.at FROM transitions t WHERE t.monitor_id = m.id AND t.to_state IN ('degraded', 'down')
+          AND t.sequence > coalesce((SELECT u.sequence FROM transitions u WHERE u.monitor_id = m.id
+            AND u.to_state = 'up' ORDER BY u.sequence DESC LIMIT 1), 0)
+        ORDER BY t.sequence LIMIT 1) AS "troubleSinceMs"
      FROM monitors m WHERE m.id = ANY($1::text[]) AND m.reopen_seconds > 0`,
     [[...new Set(monitorIds)]],
   );

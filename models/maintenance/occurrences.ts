@@ -153,7 +153,7 @@ export async function releaseUncovered(run: Run, nowMs: number): Promise<Release
              JOIN maintenance_times t ON t.monitor_no = m.no AND t.occurrence_no = o.no
            WHERE m.id = d.monitor_id) e
        WHERE d.outcome = 'pending' AND d.attempts = 0 AND d.claimed_until IS NULL
-         AND (d.message #>> '{detail,maintenance,ends_at}')::bigint > e.ended_at / 1000
+         AND coalesce((d.message #>> '{detail,maintenance,ends_at}')::bigint > e.ended_at / 1000, true)
          AND d.next_attempt_at > greatest(e.ended_at + o.settle_seconds * 1000, $1)
        ORDER BY d.no FOR NO KEY UPDATE OF d SKIP LOCKED
      )

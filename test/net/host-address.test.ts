@@ -151,6 +151,11 @@ test.serial('names of one domain, or of one account, that hang at once leave mos
   t.is(await holdingBodies('ten_2', () => outcomeOf(lookups, 'good.example')), 'found');
   t.is(await hanging[2], 'ERR_LOOKUPS_BUSY');
   t.is(await ofAccount[2], 'ERR_LOOKUPS_BUSY');
+  await delay(1100);
+  const ofFirst = (name: string) => holdingBodies('ten_1', () => outcomeOf(lookups, name));
+  t.is(await ofFirst('dead.four.test'), 'ERR_LOOKUPS_BUSY', 'they are slow by now, and count as before');
+  const both = [ofFirst('good.example'), holdingBodies('ten_2', () => outcomeOf(lookups, 'good.example'))];
+  t.deepEqual(await Promise.all(both), ['found', 'found'], 'another account asks for the same, and may');
   letGo();
   t.deepEqual(await Promise.all([...hanging.slice(0, 2), ...ofAccount.slice(0, 2)]), [
     'found',

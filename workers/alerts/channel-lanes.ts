@@ -1,3 +1,5 @@
+import type { DeliverJob } from '../../queues/payloads.ts';
+
 /** Attempts under way at one channel at a time, in one process (D-54). */
 export const LANES_PER_CHANNEL = 4;
 
@@ -195,8 +197,9 @@ function noResult(): LanesResult {
 const MAX_KNOWN_CHANNELS = 20_000;
 
 /**
- * Shares the jobs that a process works on among accounts: one whose receivers hang leaves most of them to others. A
- * retry is a job of its channel alone, and whose that is becomes known by its first claim; other jobs have no bound.
+ * Shares the retries that a process works on among accounts: one whose receivers hang leaves most jobs to others. A
+ * retry is a job of its channel alone, and whose that is becomes known by its first claim. First attempts have no
+ * bound.
  */
 export class AccountShares {
   readonly #size: { most: number; attemptMs: number };
@@ -218,9 +221,12 @@ export class AccountShares {
   }
 
   /** Begins a job, or says in how many milliseconds its account has room for it, by what was put off before. */
-  enter(channelIds: readonly string[]): { leave: () => void } | { waitMs: number } {
-    const [channelId = '', ...others] = channelIds;
-    const account = others.length === 0 ? this.#accounts.get(channelId) : undefined;
+  enter({
+    channelIds,
+    isRetry,
+  }: Pick<DeliverJob, 'channelIds' | 'isRetry'>): { leave: () => void } | { waitMs: number } {
+    const [channelId = ''] = channelIds;
+    const account = isRetry === true ? this.#accounts.get(channelId) : undefined;
     if (account === undefined) return { leave: () => undefined };
     const atWork = this.#atWork.get(account) ?? 0;
     const behind = this.#behind.get(account) ?? new Set();

@@ -83,7 +83,7 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
     async (job, token) => {
       const earlyMs = job.data.dueAtMs - now();
       if (earlyMs > 0) return await postponeJob(job, token, earlyMs);
-      const entered = shares.enter(job.data.channelIds);
+      const entered = shares.enter(job.data);
       if ('waitMs' in entered) return await postponeJob(job, token, entered.waitMs);
       const { outcomes, isCutShort } = await lanes.runAll(job.data.channelIds).finally(entered.leave);
       return isCutShort ? await giveJobBack(job, token) : outcomes;

@@ -10,7 +10,7 @@ import { createChannel } from '../../../models/alerts/channels.ts';
 import { muteMonitor, snoozeIncident } from '../../../models/alerts/mutes.ts';
 import { listPastChanges } from '../../../models/alerts/routes.ts';
 import { acknowledgeIncident } from '../../../models/incidents/notes.ts';
-import { pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { runOn } from '../../../models/sql.ts';
 import type { WebhookDelivery } from '../../../notifications/webhook/attempt.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
@@ -280,16 +280,21 @@ test('a recovery that quiet hours held is told later, where the monitor was down
   );
 });
 
-test('a recovery that quiet hours held is told, though its monitor is paused by then', async (t) => {
-  const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
-  const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
-  await change('down', 50);
-  t.deepEqual(await deliver(chat, 50), ['Down: Shop 0']);
-  await change('up', 70);
-  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
-  await pauseMonitor(runtime.database, { ...key, nowMs: at(80) });
-  t.deepEqual(await deliver(chat, 120), ['Recovered: Shop 0']);
-});
+for (const isResumed of [false, true])
+  test(`a recovery that quiet hours held is told, paused meanwhile, and resumed: ${isResumed}`, async (t) => {
+    const { runtime, change, addChannel, deliver, monitors, at } = await prepare(t);
+    const chat = await addChannel('telegram', [{ quiet: { ...QUIET, mode: 'defer' } }]);
+    await change('down', 50);
+    t.deepEqual(await deliver(chat, 50), ['Down: Shop 0']);
+    await change('up', 70);
+    const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+    await pauseMonitor(runtime.database, { ...key, nowMs: at(80) });
+    if (isResumed) {
+      await resumeMonitor(runtime.database, { ...key, nowMs: at(85) });
+      await change('up', 90);
+    }
+    t.deepEqual(await deliver(chat, 120), ['Recovered: Shop 0']);
+  });
 
 for (const [mode, first] of [
   ['defer', 120],
@@ -387,6 +392,27 @@ test('a mute that begins while an alert or a reminder waits holds it', async (t)
   t.deepEqual(await deliver(repeated, 60), ['Still down: Shop 0']);
   t.deepEqual(await deliver(repeated, 69), []);
   t.deepEqual(await deliver(repeated, 70), ['Still down: Shop 0']);
+});
+
+test('what a mute holds once more gives way to newer trouble, and is no alert of a paused monitor', async (t) => {
+  const { runtime, change, addChannel, deliver, monitors, outcomes, at } = await prepare(t);
+  const chat = await addChannel('telegram', [{ after_seconds: 900, repeat_seconds: 600 }]);
+  const key = { tenantId: runtime.tenantId, id: monitors[0]?.id ?? '', author: null };
+  await change('degraded', 0);
+  await muteMonitor(runtime.database, key, { untilMs: at(60), nowMs: at(5) });
+  t.deepEqual(await deliver(chat, 30), []);
+  await change('down', 40);
+  t.deepEqual(await outcomes(chat), [
+    'monitor.degraded superseded mute',
+    'monitor.degraded superseded mute',
+    'monitor.down pending mute',
+    'monitor.down pending reminder',
+  ]);
+  t.deepEqual(await deliver(chat, 60), ['Down: Shop 0']);
+  await muteMonitor(runtime.database, key, { untilMs: at(120), nowMs: at(61) });
+  t.deepEqual(await deliver(chat, 75), []);
+  await pauseMonitor(runtime.database, { ...key, nowMs: at(80) });
+  t.deepEqual(await deliver(chat, 120), []);
 });
 
 test('of an incident that was reopened a delay begins anew', async (t) => {
