@@ -281,8 +281,8 @@ export async function insertReminders(
 
 /**
  * Moves what waits of a monitor, or of an incident, to another moment, and returns what is due then. `reasons` says
- * which of it; with `delay` that is also what was delayed before it had to wait once more. `reason` is what it waits for
- * from now on.
+ * which of it; with `delay` that is also what was delayed before it had to wait once more. `reason` is what it waits
+ * for from now on.
  */
 export async function moveHeld(
   run: Run,
