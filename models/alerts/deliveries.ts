@@ -65,18 +65,21 @@ export const followsUnreleased = (outcome: 'pending' | 'superseded') => `EXISTS 
   WHERE t.id = d.after_id AND d.attempts_before = 0 AND t.outcome = '${outcome}' AND o.released_at IS NULL
     AND o.summary_id IS NULL)`;
 
+/** The most deliveries that one statement writes: where all monitors of an account change, they may be very many. */
+export const DELIVERIES_AT_ONCE = 1000;
+
 /** Writes deliveries, in the order given, in the transaction of the change that causes them. */
 export async function insertDeliveries(run: Run, deliveries: readonly NewDelivery[]): Promise<void> {
-  if (deliveries.length === 0) return;
-  await run(
-    `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at,
-       after_id)
-     SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, coalesce(d."dueAtMs",
-       d."createdAtMs"), d."createdAtMs", d."afterId"
-     FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text, message json,
-       "createdAtMs" bigint, "dueAtMs" bigint, "afterId" text)`,
-    [JSON.stringify(deliveries)],
-  );
+  for (let from = 0; from < deliveries.length; from += DELIVERIES_AT_ONCE)
+    await run(
+      `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, next_attempt_at, created_at,
+         after_id)
+       SELECT d.id, d."tenantId", d."channelId", d."monitorId", d.message ->> 'event', d.message, coalesce(d."dueAtMs",
+         d."createdAtMs"), d."createdAtMs", d."afterId"
+       FROM json_to_recordset($1::json) AS d (id text, "tenantId" text, "channelId" text, "monitorId" text,
+         message json, "createdAtMs" bigint, "dueAtMs" bigint, "afterId" text)`,
+      [JSON.stringify(deliveries.slice(from, from + DELIVERIES_AT_ONCE))],
+    );
 }
 
 /**

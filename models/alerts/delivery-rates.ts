@@ -1,7 +1,7 @@
 import { FURTHEST_MARK_MS, planDue, usedUpBy } from '../../core/alerts/delivery-rates.ts';
 import type { Database } from '../database.ts';
 import type { Run } from '../sql.ts';
-import { ENDS_INCIDENT, insertDeliveries, type NewDelivery } from './deliveries.ts';
+import { DELIVERIES_AT_ONCE, ENDS_INCIDENT, insertDeliveries, type NewDelivery } from './deliveries.ts';
 
 /** A monitor's change on its way to one channel. */
 export type ChangeDelivery = NewDelivery & { monitorId: string };
@@ -81,21 +81,25 @@ const incidentOf = (message: string) => `${message} -> 'detail' ->> 'incident_id
  * that its receiver keeps open gives way to no other incident; one whose beginning was replaced as well is none there.
  */
 async function updateWaiting(run: Run, newest: readonly ChangeDelivery[], nowMs: number): Promise<Map<string, string>> {
-  const rows = await run<{ id: string; channelId: string; monitorId: string }>(
-    `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event', after_id = k."afterId"
-     FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json, "afterId" text)
-     JOIN channels c ON c.id = k."channelId"
-     WHERE d.channel_id = k."channelId" AND d.monitor_id = k."monitorId" AND d.outcome = 'pending' AND d.attempts = 0
-       AND d.claimed_until IS NULL
-       AND d.next_attempt_at > $2 AND d.event LIKE 'monitor.%'
-       AND CASE WHEN ${ENDS_INCIDENT} THEN ${incidentOf('d.message')} IS DISTINCT FROM (
-         SELECT ${incidentOf('e.message')} FROM deliveries e
-         WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.no < d.no ORDER BY e.no DESC LIMIT 1)
-         ELSE true END
-     RETURNING d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId"`,
-    [JSON.stringify(newest), nowMs],
-  );
-  return new Map(rows.map((row) => [pairOf(row), row.id]));
+  const taken = new Map<string, string>();
+  for (let from = 0; from < newest.length; from += DELIVERIES_AT_ONCE) {
+    const rows = await run<{ id: string; channelId: string; monitorId: string }>(
+      `UPDATE deliveries d SET message = k.message, event = k.message ->> 'event', after_id = k."afterId"
+       FROM json_to_recordset($1::json) AS k ("channelId" text, "monitorId" text, message json, "afterId" text)
+       JOIN channels c ON c.id = k."channelId"
+       WHERE d.channel_id = k."channelId" AND d.monitor_id = k."monitorId" AND d.outcome = 'pending' AND d.attempts = 0
+         AND d.claimed_until IS NULL
+         AND d.next_attempt_at > $2 AND d.event LIKE 'monitor.%'
+         AND CASE WHEN ${ENDS_INCIDENT} THEN ${incidentOf('d.message')} IS DISTINCT FROM (
+           SELECT ${incidentOf('e.message')} FROM deliveries e
+           WHERE e.channel_id = d.channel_id AND e.monitor_id = d.monitor_id AND e.no < d.no ORDER BY e.no DESC LIMIT 1)
+           ELSE true END
+       RETURNING d.id, d.channel_id AS "channelId", d.monitor_id AS "monitorId"`,
+      [JSON.stringify(newest.slice(from, from + DELIVERIES_AT_ONCE)), nowMs],
+    );
+    for (const row of rows) taken.set(pairOf(row), row.id);
+  }
+  return taken;
 }
 
 async function recordMerges(run: Run, merged: readonly { deliveryId: string; changes: number }[]): Promise<void> {

@@ -18,6 +18,7 @@ import type { Account, ApiServer } from '../api/api-server.ts';
 import { addPerson, addSession, type Person } from '../api/person.ts';
 import { claimNextDelivery, recordAttempt } from '../helpers/deliveries.ts';
 import type { DescribedOperation } from '../helpers/described-operations.ts';
+import { until } from '../helpers/until.ts';
 
 /** What an account can have an id of. */
 export type Kind =
@@ -352,6 +353,14 @@ async function addBulkChange(
   if (typeof change === 'string') throw new Error(change);
   await failOpenSteps(database, { change, status: 404, error: `error ${mark}` });
   await settleBulkChange(database, change, START_MS);
+  // Where the server took it up in between, it ends it once more.
+  await until(async () => {
+    const { rows } = await database.pool.query(
+      'SELECT FROM bulk_changes WHERE id = $1 AND (served_at = $2 OR notified_at > $2)',
+      [id, START_MS],
+    );
+    return rows.length > 0;
+  });
   return id;
 }
 
