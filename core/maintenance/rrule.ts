@@ -198,7 +198,7 @@ function readUntil(value: string | undefined): { ms: number; isMoment: boolean }
 function refuseNever({ frequency, minutes, seconds, positions }: RecurrenceRule): void {
   const starts = (minutes?.length ?? 1) * (seconds?.length ?? 1);
   if (frequency === 'HOURLY' && positions?.every((position) => Math.abs(position) > starts) === true)
-    throw new RuleError(`rrule must have BYSETPOS within the starts of an hour, of which there are ${starts}`);
+    throw new RuleError(`rrule must have BYSETPOS within the starts of an hour, which has ${starts}`);
 }
 
 function refuseTooMany(rule: RecurrenceRule): void {

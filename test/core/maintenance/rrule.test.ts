@@ -71,7 +71,7 @@ test('days are read once each, and positions that no hour has are refused', (t) 
   t.deepEqual(read.ok && read.rule.weekdays?.map(({ weekday }) => weekday), [0, 1]);
   t.deepEqual(readRule('FREQ=HOURLY;BYDAY=MO;BYSETPOS=2,-3'), {
     ok: false,
-    message: 'rrule must have BYSETPOS within the starts of an hour, of which there are 1',
+    message: 'rrule must have BYSETPOS within the starts of an hour, which has 1',
   });
   t.true(readRule('FREQ=HOURLY;INTERVAL=6;BYMINUTE=0,30;BYSETPOS=-2').ok);
 });
