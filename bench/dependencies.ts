@@ -5,7 +5,7 @@ import { createEvaluator } from '../workers/incidents/evaluate.ts';
 import type { BenchContext } from './benchmark.ts';
 import { median } from './figures.ts';
 import { cpuOf, startInstallation } from './harness/installation.ts';
-import { addMonitors } from './harness/monitors.ts';
+import { addMonitors, resultOf } from './harness/monitors.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 20_000;
@@ -57,24 +57,11 @@ export async function dependencies({ isQuick, report, withHarness }: BenchContex
         for (const isDown of [true, false]) {
           dueAtMs += 300;
           // The first of them are parents: they were up once, and their next checks are still to come.
-          const results = (dueAtMs === firstAtMs ? sources : sources.slice(PARENTS)).map(
-            ({ monitorNo, agentNo }, index) => {
-              const isBad = isDown && dueAtMs !== firstAtMs && index % CHANGING_ONE_IN === group % CHANGING_ONE_IN;
-              return {
-                monitorNo,
-                agentNo,
-                dueAtMs,
-                checksVersion: 1,
-                verdict: isBad ? ('down' as const) : ('up' as const),
-                cause: isBad ? 'status_503' : null,
-                reason: isBad ? 'HTTP 503 instead of 2xx' : null,
-                httpStatus: isBad ? 503 : 200,
-                latencyMs: 62,
-                phases: null,
-                answer: null,
-              };
-            },
-          );
+          const checked = dueAtMs === firstAtMs ? sources : sources.slice(PARENTS);
+          const results = checked.map(({ monitorNo, agentNo }, index) => {
+            const isBad = isDown && dueAtMs !== firstAtMs && index % CHANGING_ONE_IN === group % CHANGING_ONE_IN;
+            return resultOf({ monitorNo, agentNo, dueAtMs }, isBad);
+          });
           for (let start = 0; start < results.length; start += BATCH) await decide(results.slice(start, start + BATCH));
         }
       });

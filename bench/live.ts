@@ -1,6 +1,5 @@
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import type { Harness } from '../test/helpers/harness.ts';
@@ -10,7 +9,7 @@ import type { BenchContext } from './benchmark.ts';
 import { percentile } from './figures.ts';
 import { addTokens } from './harness/accounts.ts';
 import { BACKENDS, startInstallation, type Installation } from './harness/installation.ts';
-import { addMonitors, monitorId } from './harness/monitors.ts';
+import { addMonitors, monitorId, resultOf } from './harness/monitors.ts';
 import { startProcess } from './harness/running-service.ts';
 import { readable } from './report.ts';
 
@@ -180,13 +179,6 @@ async function changeAll(
       `stream was told to load anew, the last one ${readable(Math.max(...tookMs))} ms later; ` +
       `${readable(received.bytes / STREAMS)} bytes a stream`,
   );
-}
-
-function resultOf(key: { monitorNo: number; agentNo: number; dueAtMs: number }, isDown: boolean): MeasuredResult {
-  const answer = isDown
-    ? { verdict: 'down' as const, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 }
-    : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200 };
-  return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: null, answer: null };
 }
 
 /** Waits for a condition or the timeout; missing data then show in the figures. */

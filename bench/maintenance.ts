@@ -1,4 +1,3 @@
-import type { MeasuredResult } from '../models/checks/check-results.ts';
 import { createIdSource } from '../models/secrets/ids.ts';
 import { runOn } from '../models/sql.ts';
 import { createEvaluator } from '../workers/incidents/evaluate.ts';
@@ -8,7 +7,7 @@ import { median } from './figures.ts';
 import { addChannels, spreadOverAccounts } from './harness/accounts.ts';
 import { cpuOf, startInstallation, type Installation } from './harness/installation.ts';
 import { fillWithMaintenance } from './harness/maintenance.ts';
-import { addMonitors } from './harness/monitors.ts';
+import { addMonitors, resultOf } from './harness/monitors.ts';
 import { readable } from './report.ts';
 
 const MONITORS = 100_000;
@@ -138,22 +137,10 @@ async function evaluateRound(side: Side, { cycle, isDown }: Round): Promise<numb
   const { sources, evaluate } = side;
   // Older than the results that the monitors were added with it would change nothing.
   const dueAtMs = Date.now();
-  const results = Array.from({ length: RESULTS_A_ROUND }, (_, index): MeasuredResult => {
+  const results = Array.from({ length: RESULTS_A_ROUND }, (_, index) => {
     const source = sources[(cycle * RESULTS_A_ROUND + index) % sources.length];
-    const isBad = isDown && index % CHANGED_ONE_IN === 0;
-    return {
-      monitorNo: source?.monitor_no ?? 0,
-      agentNo: source?.agent_no ?? 0,
-      dueAtMs,
-      checksVersion: 1,
-      verdict: isBad ? 'down' : 'up',
-      cause: isBad ? 'status_503' : null,
-      reason: isBad ? 'HTTP 503 instead of 2xx' : null,
-      httpStatus: isBad ? 503 : 200,
-      latencyMs: 62,
-      phases: null,
-      answer: null,
-    };
+    const key = { monitorNo: source?.monitor_no ?? 0, agentNo: source?.agent_no ?? 0, dueAtMs };
+    return resultOf(key, isDown && index % CHANGED_ONE_IN === 0);
   });
   let changes = 0;
   const seconds = await cpuOf(side.installation, async () => {

@@ -1,5 +1,6 @@
 import { chooseSlot } from '../../core/checks/slots.ts';
 import { stepSource } from '../../core/incidents/source-state.ts';
+import type { MeasuredResult } from '../../models/checks/check-results.ts';
 import { inTransaction, runOn, type Run } from '../../models/sql.ts';
 import type { Installation } from './installation.ts';
 
@@ -131,4 +132,15 @@ export async function unscheduleMonitors(
       [monitorId(from), monitorId(Math.min(first + count, from + UNSCHEDULED_AT_ONCE) - 1)],
     );
   }
+}
+
+/** A plain result of a source, as an evaluator gets it. */
+export function resultOf(
+  key: { monitorNo: number; agentNo: number; dueAtMs: number },
+  isDown: boolean,
+): MeasuredResult {
+  const answer = isDown
+    ? { verdict: 'down' as const, cause: 'status_503', reason: 'HTTP 503 instead of 2xx', httpStatus: 503 }
+    : { verdict: 'up' as const, cause: null, reason: null, httpStatus: 200 };
+  return { ...key, ...answer, checksVersion: 1, latencyMs: 62, phases: null, answer: null };
 }

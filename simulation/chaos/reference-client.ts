@@ -2,8 +2,8 @@ import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A process that requests the targets' server as any prober would, and prints each duration:
- * `node reference-client.ts <url>`.
+ * Run as `node reference-client.ts <url>`, it requests the targets' server as any prober would, and prints each
+ * duration.
  */
 const url = process.argv[2] ?? '';
 
