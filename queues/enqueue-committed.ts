@@ -64,7 +64,8 @@ export function createScheduleNotifier(
 ): (change: ScheduleChange) => Promise<void> {
   const findRegions = createRegionCache(listRegions);
   return async (change) => {
-    const agentNos = [...[...change.occupied, ...change.emptied].map(({ agentNo }) => agentNo), ...change.rechecks];
+    const { occupied, emptied, rechecks, dependents = [] } = change;
+    const agentNos = [...[...occupied, ...emptied, ...dependents].map(({ agentNo }) => agentNo), ...rechecks];
     if (agentNos.length === 0) return;
     await queues.applyScheduleChange(change, await findRegions(agentNos));
   };

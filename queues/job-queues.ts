@@ -101,10 +101,8 @@ export class JobQueues {
       const queue = this.#queueOf(entry.agentNo, regions);
       if (queue !== null) await this.#backend.exclusively(() => addSlot(queue, entry));
     }
-    await this.enqueueRechecks(
-      change.rechecks.map((agentNo) => ({ agentNo, atMs: Date.now() })),
-      regions,
-    );
+    const rechecks = change.rechecks.map((agentNo) => ({ agentNo, atMs: Date.now() }));
+    await this.enqueueRechecks([...rechecks, ...(change.dependents ?? [])], regions);
   }
 
   /**

@@ -201,7 +201,8 @@ export function announceSchedule(
   { onScheduleChange, logger }: Parts<'onScheduleChange' | 'logger'>,
   change: ScheduleChange,
 ): void {
-  if (change.occupied.length + change.emptied.length + change.rechecks.length === 0) return;
+  const { occupied, emptied, rechecks, dependents = [] } = change;
+  if (occupied.length + emptied.length + rechecks.length + dependents.length === 0) return;
   onScheduleChange(change).catch((error: unknown) => logger.warn({ err: error }, 'schedule.announcement_failed'));
 }
 

@@ -24,7 +24,7 @@ import { secondsOf } from './overview.ts';
 type Facts = components['schemas']['MonitorFacts'];
 
 /** `GET /monitors/{id}/facts` */
-export function getMonitorFactsHandler({ database }: Parts<'database'>): Handler<'getMonitorFacts'> {
+export function getMonitorFactsHandler({ database, now }: Parts<'database' | 'now'>): Handler<'getMonitorFacts'> {
   return async (request, response) => {
     const id = idOf(request);
     const found = await findMonitor(database, { tenantId: callerOf(response).tenantId, id });
@@ -32,7 +32,7 @@ export function getMonitorFactsHandler({ database }: Parts<'database'>): Handler
     const name = watchedDomain(found.monitor);
     const [domain, [certificate = null], said] = await Promise.all([
       name === null ? null : findDomain(database, name),
-      listCertificates(database, [found.monitor.no]),
+      listCertificates(database, [found.monitor.no], now()),
       listSaidAdvisories(database, found.monitor.no),
     ]);
     response.json({

@@ -6,9 +6,15 @@ export type ScheduleSlot = { agentNo: number; intervalSeconds: number; slot: num
 
 /**
  * What a committed change means for the queue. Slots that became occupied need a job scheduler, emptied ones need none
- * any more, and the agents of `rechecks` have monitors to check now.
+ * any more, and the agents of `rechecks` have monitors to check now. Those of `dependents` check monitors behind the
+ * changed one, from moments in Unix milliseconds on.
  */
-export type ScheduleChange = { occupied: ScheduleSlot[]; emptied: ScheduleSlot[]; rechecks: number[] };
+export type ScheduleChange = {
+  occupied: ScheduleSlot[];
+  emptied: ScheduleSlot[];
+  rechecks: number[];
+  dependents?: { agentNo: number; atMs: number }[];
+};
 
 /** A change that means nothing for the queue. */
 export function noScheduleChange(): ScheduleChange {

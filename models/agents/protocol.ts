@@ -208,13 +208,14 @@ export type ReportedMonitor = {
   givenVersion: number | null;
   givenAtMs: number | null;
   givenBefore: number | null;
-  /** What this agent saw last; `expiresAt` in Unix seconds. */
-  certificate: { target: string; expiresAt: number } | null;
+  /** What this agent saw last; `expiresAt` in Unix seconds, `observedAtMs` in Unix milliseconds, null = unknown. */
+  certificate: { target: string; expiresAt: number; observedAtMs: number | null } | null;
 };
 
 type MonitorRow = Omit<ReportedMonitor, 'certificate'> & {
   certificateTarget: string | null;
   certificateExpiresAt: number | null;
+  certificateObservedAtMs: number | null;
 };
 
 /** Those of the monitors named that are checked now and have the agent for a source, by their ids. */
@@ -229,7 +230,8 @@ export async function listReportedMonitors(
              m.interval_seconds AS "intervalSeconds", m.timeout_ms AS "timeoutMs",
              m.down_after_failures AS "downAfterFailures", m.checks_version AS "checksVersion",
              m.created_at * 1000 AS "createdAtMs", s.given_version AS "givenVersion", s.given_at AS "givenAtMs",
-             s.given_before AS "givenBefore", c.target AS "certificateTarget", c.expires_at AS "certificateExpiresAt"
+             s.given_before AS "givenBefore", c.target AS "certificateTarget", c.expires_at AS "certificateExpiresAt",
+             c.observed_at AS "certificateObservedAtMs"
            FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
            WHERE m.id = ANY($2::text[]) AND m.enabled`,
@@ -293,7 +295,11 @@ export async function listRecheckedSources(
 function monitorOf({
   certificateTarget: target,
   certificateExpiresAt: expiresAt,
+  certificateObservedAtMs: observedAtMs,
   ...monitor
 }: MonitorRow): ReportedMonitor {
-  return { ...monitor, certificate: target === null || expiresAt === null ? null : { target, expiresAt } };
+  return {
+    ...monitor,
+    certificate: target === null || expiresAt === null ? null : { target, expiresAt, observedAtMs },
+  };
 }

@@ -7,8 +7,11 @@ import { runOn, type Run } from '../sql.ts';
 /** A monitor that wants to be warned. */
 export type WarnedMonitor = Pick<Monitor, 'no' | 'id' | 'tenantId' | 'name' | 'type' | 'target'> & { warnDays: number };
 
-/** A certificate of a warned monitor; `expiresAt` is in Unix seconds. */
-export type WarnedCertificate = { monitorNo: number; name: string; expiresAt: number };
+/**
+ * A certificate of a warned monitor; `expiresAt` is in Unix seconds. `isCurrent`: whether a source has seen it lately,
+ * and since it expired.
+ */
+export type WarnedCertificate = { monitorNo: number; name: string; expiresAt: number; isCurrent: boolean };
 
 /** One advisory: `threshold` in days left, `expiresAt` in Unix seconds. */
 export type Advisory = {
@@ -62,20 +65,25 @@ export async function listWarnedMonitors(
 
 /**
  * The certificates that the present sources of these monitors saw last at the present target, the earliest expiry of
- * each monitor.
+ * each monitor. A source that has seen none for an interval and a day counts where no other has: it may be away, and
+ * the certificate renewed.
  */
 export async function listCertificates(
   database: Database,
   monitorNos: readonly number[],
+  nowMs: number,
 ): Promise<WarnedCertificate[]> {
   return await runOn(database.pool)<WarnedCertificate>(
-    `SELECT DISTINCT ON (c.monitor_no) c.monitor_no AS "monitorNo", c.name, c.expires_at AS "expiresAt"
+    `SELECT DISTINCT ON (c.monitor_no) c.monitor_no AS "monitorNo", c.name, c.expires_at AS "expiresAt",
+       f."isCurrent"
      FROM certificates c
      JOIN monitors m ON m.no = c.monitor_no AND m.target = c.target
-     JOIN monitor_sources s ON s.monitor_no = c.monitor_no AND s.agent_no = c.agent_no
+     JOIN monitor_sources s ON s.monitor_no = c.monitor_no AND s.agent_no = c.agent_no,
+     LATERAL (SELECT coalesce(c.observed_at > $2::bigint - (m.interval_seconds + ${DAY_SECONDS}) * 1000::bigint
+       AND (c.expires_at * 1000 > $2 OR c.observed_at >= c.expires_at * 1000), false) AS "isCurrent") f
      WHERE c.monitor_no = ANY($1::int[])
-     ORDER BY c.monitor_no, c.expires_at, c.name`,
-    [monitorNos],
+     ORDER BY c.monitor_no, f."isCurrent" DESC, c.expires_at, c.name`,
+    [monitorNos, nowMs],
   );
 }
 

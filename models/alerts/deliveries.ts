@@ -201,13 +201,22 @@ export async function listOverdueChannels(
 const MAX_OF_CHANNEL = 10_000;
 
 /**
+ * SQL: whether a delivery `d` came in the message of a parent and is true still. Once the parent is no longer down, it
+ * may go out itself.
+ */
+const MAY_GO_OUT = `EXISTS (SELECT FROM parent_holds k
+  JOIN monitors m ON m.id = k.monitor_id AND m.sequence = k.sequence
+  WHERE k.delivery_id = d.id AND k.joined_id IS NOT NULL)`;
+
+/**
  * Deletes deliveries that were finished before `beforeMs`, and of each channel those that came before its newest
  * 10,000, with their attempts; returns how many.
  */
 export async function deleteOldDeliveries(database: Pick<Database, 'pool'>, beforeMs: number): Promise<number> {
   const run = runOn(database.pool);
   const [old] = await run<{ deleted: number }>(
-    'WITH gone AS (DELETE FROM deliveries WHERE finished_at < $1 RETURNING 1) SELECT count(*) AS deleted FROM gone',
+    `WITH gone AS (DELETE FROM deliveries d WHERE finished_at < $1 AND NOT ${MAY_GO_OUT} RETURNING 1)
+     SELECT count(*) AS deleted FROM gone`,
     [beforeMs],
   );
   const full = await run<{ id: string }>(
@@ -227,6 +236,7 @@ async function deleteExcess(run: Run, channelId: string): Promise<number> {
        USING (SELECT created_at, id FROM deliveries WHERE channel_id = $1
          ORDER BY created_at DESC, id DESC OFFSET ${MAX_OF_CHANNEL} LIMIT 1) last
        WHERE d.channel_id = $1 AND (d.created_at, d.id) <= (last.created_at, last.id) AND d.finished_at IS NOT NULL
+         AND NOT ${MAY_GO_OUT}
          RETURNING 1
      ) SELECT count(*) AS deleted FROM gone`,
     [channelId],

@@ -78,17 +78,25 @@ export type RecordedAttempt = {
 const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset') AND ${MAY_BE_OVERTAKEN})`;
 
 /**
+ * SQL: of these deliveries, which have failed and were not sent before, those in whose message others came. Of a
+ * message that says that more monitors are behind one that is the message which it follows.
+ */
+const rootsOf = (failed: string) => `SELECT coalesce(n.follows, f.id) FROM (${failed}) f
+  LEFT JOIN reminders n ON n.delivery_id = f.id AND n.number < 0`;
+
+/**
  * SQL: what came in messages that have failed is due itself; what was sent once and failed when it was sent again has
  * said it.
  */
 const RELEASES_BEHIND = `, ${releaseBehind(
-  `SELECT delivery_id FROM made WHERE becomes = 'failed' AND attempts_before = 0`,
+  rootsOf(`SELECT delivery_id AS id FROM made WHERE becomes = 'failed' AND attempts_before = 0`),
   '(SELECT max(finished_at) FROM made)',
 )}`;
 
-/** SQL: of these deliveries those that have failed and were not sent before. */
-const FAILED_AT_FIRST = `SELECT id FROM deliveries
-  WHERE id = ANY ($1::text[]) AND outcome = 'failed' AND attempts_before = 0`;
+/** SQL: the roots of these deliveries, of those that have failed and were not sent before. */
+const FAILED_AT_FIRST = rootsOf(
+  `SELECT id FROM deliveries WHERE id = ANY ($1::text[]) AND outcome = 'failed' AND attempts_before = 0`,
+);
 
 /** In the order of the parameters of the statement that records attempts, an array each. */
 const RECORDED_COLUMNS = [

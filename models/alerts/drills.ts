@@ -48,6 +48,8 @@ export type NewDrill = Authored & {
   isMonthly: boolean;
   requestKey: string | null;
   nowMs: number;
+  /** What else belongs to the transaction in which the drill begins. */
+  beforeCommit?: (run: Run) => Promise<unknown>;
 };
 
 /** Why no drill of a monitor can begin now; null = it can. A start may be refused all the same a moment later. */
@@ -64,7 +66,7 @@ export async function findDrillRefusal(
  */
 export async function startDrill(
   database: Pick<Database, 'pool'>,
-  { author, ...drill }: NewDrill,
+  { author, beforeCommit, ...drill }: NewDrill,
 ): Promise<{ drill: Drill } | { refusal: DrillRefusal }> {
   return await inTransaction(database, async (run) => {
     const monitor = await lockMonitor(run, drill);
@@ -91,6 +93,7 @@ export async function startDrill(
       object: { kind: 'monitor', id: drilled.id, name: drilled.name },
       changes: { drill_id: [null, drill.id] },
     });
+    await beforeCommit?.(run);
     return { drill: begun };
   });
 }

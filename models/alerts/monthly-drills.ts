@@ -73,10 +73,10 @@ export async function mayBeginMonthly(
 
 /** Moves a due drill to its next moment, once: false where it is not due any more. */
 export async function moveMonthly(
-  database: Pick<Database, 'pool'>,
+  run: Run,
   { monitorNo, nextMs, nowMs }: { monitorNo: number; nextMs: number; nowMs: number },
 ): Promise<boolean> {
-  const rows = await runOn(database.pool)<{ no: number }>(
+  const rows = await run<{ no: number }>(
     `UPDATE monthly_drills SET next_at = $2 WHERE monitor_no = $1 AND next_at <= $3 RETURNING monitor_no AS no`,
     [monitorNo, nextMs, nowMs],
   );

@@ -129,11 +129,19 @@ export type ParentStatus = {
 
 type ClaimedAlert = { deliveryId: string; channelId: string; monitorId: string };
 
+/** How much later than an alert the message of a parent may be due that the alert comes in, in milliseconds. */
+const LATER_THAN_ALERT_MS = 60_000;
+
 /**
- * SQL: whether a delivery `r` takes an alert behind it into its message. It is sent, or it was dropped for an
- * acknowledgement, and the rules of both go by that (D-580).
+ * SQL: whether a delivery `r` takes an alert behind it that is due into its message. It is sent, or soon to be, as far
+ * as the channel's rules for the parent go; or it was dropped for an acknowledgement, and the rules of both go by that
+ * (D-580).
  */
-export const TAKES_BEHIND = (alertId: string) => `(r.outcome IN ('pending', 'delivered') OR EXISTS (
+export const TAKES_BEHIND = (alertId: string, now: string) => `(r.outcome = 'delivered'
+  OR r.outcome = 'pending' AND NOT EXISTS (SELECT FROM held_deliveries w
+    WHERE w.delivery_id = r.id AND w.released_at IS NULL AND w.reason IN ('delay', 'quiet_hours', 'snooze')
+      AND r.next_attempt_at > ${now}::bigint + ${LATER_THAN_ALERT_MS})
+  OR EXISTS (
   SELECT FROM held_deliveries g JOIN incidents i ON i.id = r.message #>> '{detail,incident_id}'
     JOIN held_deliveries a ON a.delivery_id = ${alertId}
   WHERE g.delivery_id = r.id AND r.outcome = 'superseded' AND i.acknowledged_at IS NOT NULL
@@ -143,7 +151,7 @@ export const TAKES_BEHIND = (alertId: string) => `(r.outcome IN ('pending', 'del
  * Reads what a claimed alert finds. Of several parents that are down the one with the lowest id counts. One whose
  * message is not sent holds nothing, unless it was acknowledged and both rules go by that (D-580).
  */
-export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<ParentStatus> {
+export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: number): Promise<ParentStatus> {
   const [row] = await run<ParentStatus>(
     `SELECT (SELECT m.no FROM monitors m WHERE m.id = $3) AS "monitorNo",
        (SELECT json_build_object('awaitsOwn', h.awaits_own, 'sinceMs', h.since) FROM parent_holds h
@@ -160,16 +168,21 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert): Promise<P
             AND NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = o.id)
           LEFT JOIN parent_holds j ON j.delivery_id = o.id
           JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id) JOIN monitors q ON q.id = r.monitor_id
-        WHERE m.id = $3 AND ${TAKES_BEHIND('$1')}
+        WHERE m.id = $3 AND ${TAKES_BEHIND('$1', '$4')}
         ORDER BY p.id, o.no LIMIT 1) AS parent`,
-    [alert.deliveryId, alert.channelId, alert.monitorId],
+    [alert.deliveryId, alert.channelId, alert.monitorId, nowMs],
   );
   return row ?? { monitorNo: null, parent: null, hold: null, isUpdate: false, isOtherWaiting: false };
 }
 
-/** SQL: whether the monitor `m` failed by itself after a moment. A heartbeat has no results while no ping comes. */
-const OWN_FAILURE = (m: string, since: string, now: string) => `CASE ${m}.type WHEN 'heartbeat'
+/**
+ * SQL: whether the monitor `m` failed by itself after a moment. A heartbeat has no results while no ping comes. What is
+ * unknown may have none either: it has failed once that has lasted as long as it takes to become unknown.
+ */
+const OWN_FAILURE = (m: string, since: string, now: string) => `CASE WHEN ${m}.type = 'heartbeat'
   THEN ${now}::bigint - ${since}::bigint >= (${m}.interval_seconds + coalesce(${m}.heartbeat_grace_seconds, 0)) * 1000
+  WHEN ${m}.state = 'unknown'
+  THEN ${now}::bigint - ${since}::bigint >= greatest(3 * ${m}.interval_seconds, ${m}.interval_seconds + 60) * 1000
   ELSE EXISTS (SELECT FROM check_results r WHERE r.monitor_no = ${m}.no AND r.due_at > ${since}
     AND r.verdict IN (${VERDICT_CODES.degraded}, ${VERDICT_CODES.down})) END`;
 

@@ -92,7 +92,7 @@ async function joinLocked(
   return await run<{ id: string; isSent: boolean }>(
     `WITH root AS MATERIALIZED (
        SELECT r.id, r.attempts > 0 AS "isSent" FROM deliveries r JOIN monitors m ON m.id = r.monitor_id
-       WHERE r.id = $2 AND (r.message #>> '{detail,sequence}')::integer = m.sequence AND ${TAKES_BEHIND('$4')}
+       WHERE r.id = $2 AND (r.message #>> '{detail,sequence}')::integer = m.sequence AND ${TAKES_BEHIND('$4', '$5')}
      ), behind AS MATERIALIZED (
        SELECT d.id, d.monitor_id, (d.message #>> '{detail,sequence}')::integer AS sequence FROM deliveries d, root
        WHERE d.id = ANY ($3::text[])
@@ -128,4 +128,18 @@ export async function readBehind(run: Run, rootId: string): Promise<Behind | nul
   );
   const [first] = rows;
   return first === undefined ? null : { monitors: first.total, names: rows.map(({ name }) => name) };
+}
+
+/**
+ * Reads what the newest message that arrived says of monitors behind one that is down. That is the delivery itself, or
+ * an update of it. Null where it says nothing, or none arrived.
+ */
+export async function readSaidBehind(run: Run, rootId: string): Promise<Behind | null> {
+  const [newest] = await run<{ behind: Behind | null }>(
+    `SELECT d.message #> '{detail,behind}' AS behind FROM deliveries d LEFT JOIN reminders n ON n.delivery_id = d.id
+     WHERE d.outcome = 'delivered' AND (d.id = $1 OR (n.follows = $1 AND n.number < 0))
+     ORDER BY d.no DESC LIMIT 1`,
+    [rootId],
+  );
+  return newest?.behind ?? null;
 }

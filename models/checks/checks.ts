@@ -116,13 +116,17 @@ function openSecrets(database: Database, row: DueRow): MonitorSecrets | null {
   }
 }
 
-/** A certificate as one source of a monitor saw it; `target` is what was checked, `expiresAt` in Unix seconds. */
+/**
+ * A certificate as one source of a monitor saw it; `target` is what was checked, `expiresAt` in Unix seconds,
+ * `observedAtMs` in Unix milliseconds.
+ */
 export type ObservedCertificate = {
   monitorNo: number;
   agentNo: number;
   target: string;
   name: string;
   expiresAt: number;
+  observedAtMs: number;
 };
 
 /**
@@ -131,15 +135,16 @@ export type ObservedCertificate = {
  */
 export async function storeCertificates(database: Database, observed: readonly ObservedCertificate[]): Promise<void> {
   await runOn(database.pool)(
-    `INSERT INTO certificates (monitor_no, agent_no, target, name, expires_at)
-     SELECT k."monitorNo", k."agentNo", k.target, k.name, k."expiresAt"
-     FROM json_to_recordset($1::json) AS k ("monitorNo" int, "agentNo" int, target text, name text, "expiresAt" bigint)
+    `INSERT INTO certificates (monitor_no, agent_no, target, name, expires_at, observed_at)
+     SELECT k."monitorNo", k."agentNo", k.target, k.name, k."expiresAt", k."observedAtMs"
+     FROM json_to_recordset($1::json) AS k ("monitorNo" int, "agentNo" int, target text, name text, "expiresAt" bigint,
+       "observedAtMs" bigint)
      JOIN monitors m ON m.no = k."monitorNo" JOIN agents a ON a.no = k."agentNo"
      ORDER BY 1, 2
      ON CONFLICT (monitor_no, agent_no) DO UPDATE
-       SET target = excluded.target, name = excluded.name, expires_at = excluded.expires_at
-       WHERE (certificates.target, certificates.name, certificates.expires_at) IS DISTINCT
-         FROM (excluded.target, excluded.name, excluded.expires_at)`,
+       SET target = excluded.target, name = excluded.name, expires_at = excluded.expires_at,
+         observed_at = excluded.observed_at
+       WHERE excluded.observed_at >= coalesce(certificates.observed_at, 0)`,
     [JSON.stringify(observed)],
   );
 }

@@ -108,7 +108,7 @@ export async function readCurrentMaintenance(
 const AHEAD_MS = 15 * 60_000;
 
 /** Current occurrences are kept so long after their end, in milliseconds: the longest that an alert waits. */
-const KEPT_MS = LONGEST_SETTLE_SECONDS * 1000;
+export const KEPT_MS = LONGEST_SETTLE_SECONDS * 1000;
 
 /** Occurrences that are covered in one transaction: each has up to all monitors of its account. */
 export const COVERED_AT_ONCE = 50;

@@ -12,13 +12,13 @@ import {
 } from '../../core/monitors/monitor.ts';
 import { NOTHING, monitorFields, recordChange, type Authored } from '../accounts/audit-log.ts';
 import { awaitOwnResults } from '../alerts/parent-holds.ts';
-import { scheduleMonitor } from '../checks/schedule.ts';
+import { scheduleMonitor, type PlannedRecheck } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
 import { transactionOn, type MonitorColumns } from '../orm.ts';
 import { inTransaction, type Run } from '../sql.ts';
-import { PARENTS, lockDependencies, replaceParents } from './dependencies.ts';
+import { PARENTS, lockDependencies, recheckDependents, replaceParents } from './dependencies.ts';
 import {
   COLUMNS,
   columnOf,
@@ -191,11 +191,12 @@ export async function updateMonitor(
     updatedAt: Math.floor(nowMs / 1000),
   });
   const monitor = monitorOf(changed);
+  let dependents: PlannedRecheck[] = [];
   if (!isDeepStrictEqual(parents, locked.parents)) {
     await storeParents(run, { monitor, parents });
     const kept = new Set(parents.flatMap(({ id, mode }) => (mode === 'hold' ? [id] : [])));
     const parentIds = locked.parents.flatMap(({ id }) => (kept.has(id) ? [] : [id]));
-    await awaitOwnResults(run, { parentIds, monitorId: monitor.id }, nowMs);
+    dependents = await wakeDependents(run, { parentIds, monitorId: monitor.id }, nowMs);
   }
   await auditMonitor(run, author, {
     monitor,
@@ -204,12 +205,20 @@ export async function updateMonitor(
   });
   const isChanged = checksVersion > current.checksVersion;
   if (!isChanged && keepsSchedule({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds }))
-    return { monitor, schedule: noScheduleChange() };
+    return { monitor, schedule: { ...noScheduleChange(), dependents } };
   const { agentIds: sources } = change;
-  return {
-    monitor,
-    schedule: await scheduleChecks(run, { monitor, agentIds: sources, isChanged, nowMs, defersRechecks }),
-  };
+  const schedule = await scheduleChecks(run, { monitor, agentIds: sources, isChanged, nowMs, defersRechecks });
+  return { monitor, schedule: { ...schedule, dependents } };
+}
+
+/** Has alerts that came in the messages of monitors wait for results of their own, and those be made soon (D-532). */
+async function wakeDependents(
+  run: Run,
+  parents: Parameters<typeof awaitOwnResults>[1],
+  nowMs: number,
+): Promise<PlannedRecheck[]> {
+  const { monitorIds } = await awaitOwnResults(run, parents, nowMs);
+  return await recheckDependents(run, monitorIds, nowMs);
 }
 
 /**
@@ -246,7 +255,8 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
       after: NOTHING,
     });
     await resolveDeleted(run, { monitorId: key.id, sequence: row.sequence + 1, atMs: key.nowMs });
-    await awaitOwnResults(run, { parentIds: [key.id], wereDown: row.state === 'down' }, key.nowMs);
+    const behind = { parentIds: [key.id], wereDown: row.state === 'down' };
+    const dependents = await wakeDependents(run, behind, key.nowMs);
     const schedule = await scheduleMonitor(run, {
       monitorNo: row.no,
       agentNos: [],
@@ -261,7 +271,7 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
     // Changes that named it since are stored by now, and few.
     if (row.type === 'vendor') await forgetVendor(run, key);
     await key.beforeCommit?.(run);
-    return schedule;
+    return { ...schedule, dependents };
   });
 }
 
@@ -303,7 +313,8 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
       sequence: paused.sequence,
       updatedAt: Math.floor(key.nowMs / 1000),
     });
-    if (row.state === 'down') await awaitOwnResults(run, { parentIds: [row.id], wereDown: true }, atMs);
+    const behind = { parentIds: row.state === 'down' ? [row.id] : [], wereDown: true };
+    const dependents = await wakeDependents(run, behind, atMs);
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);
@@ -314,7 +325,7 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
     });
     const schedule = await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled });
     await key.beforeCommit?.(run);
-    return { monitor, schedule };
+    return { monitor, schedule: { ...schedule, dependents } };
   });
 }
 

@@ -3,6 +3,7 @@ import { pullBackState, type SourceState } from '../../core/incidents/source-sta
 import { DAY_MS, HOUR_MS, toUnixSeconds } from '../../core/time.ts';
 import { PACKED_MARK } from '../checks/recent-results.ts';
 import { SCHEDULED_CHUNK, SCHEDULED_COLUMNS, moveDeadlines, type ScheduledRow } from '../heartbeats/schedule.ts';
+import { KEPT_MS } from '../maintenance/maintenance-times.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /** The time that it is now, and by how much it was set back, in whole milliseconds. */
@@ -31,6 +32,7 @@ export async function pullBackTimes(client: Pick<PoolClient, 'query'>, { nowMs, 
     ...forgetMeasured(nowMs),
     ...pullDecided(nowMs),
     ...pullMarks(nowMs),
+    ...pullMaintenance(nowMs),
     ...(backMs > 0 ? shiftPlanned(nowMs, backMs) : []),
   ])
     await run(statement);
@@ -101,6 +103,8 @@ function pullDecided(nowMs: number): string[] {
      WHERE greatest(started_at, ended_at) > ${nowMs}`,
     `UPDATE overload_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
      WHERE greatest(started_at, ended_at) > ${nowMs}`,
+    // What was said too early is said again when it is time.
+    `DELETE FROM advisories WHERE said_at > ${nowMs}`,
     `DELETE FROM service_gaps WHERE started_at > ${nowMs} AND ended_at IS NOT NULL`,
     `UPDATE service_gaps SET ${pulled(['started_at', 'ended_at'], nowMs)}
      WHERE greatest(started_at, ended_at) > ${nowMs}`,
@@ -133,9 +137,25 @@ function pullMarks(nowMs: number): string[] {
        OR (cron IS NULL AND due_at > ${dueMs}) OR overrun_at > ${overrunMs}`,
     // What waits for a result that is newer than this.
     `UPDATE parent_holds SET since = ${nowMs} WHERE since > ${nowMs}`,
+    `UPDATE certificates SET observed_at = ${nowMs} WHERE observed_at > ${nowMs}`,
     `UPDATE rdap_bootstrap SET checked_at = ${nowMs} WHERE checked_at > ${nowMs}`,
     `UPDATE vendor_pages SET fetched_at = ${notAfter('fetched_at', nowMs)}, asked_at = ${notAfter('asked_at', nowMs)}
      WHERE greatest(fetched_at, asked_at) > ${nowMs}`,
+  ];
+}
+
+/** What was over, and is to come again, matters to alerts again (`current_occurrences`). */
+function pullMaintenance(nowMs: number): string[] {
+  return [
+    `UPDATE maintenance_occurrences SET covered_at = ${nowMs} WHERE covered_at > ${nowMs}`,
+    `INSERT INTO current_occurrences (occurrence_no, tenant_id, has_begun, has_ended)
+     SELECT no, tenant_id, starts_at <= ${nowMs}, ends_at <= ${nowMs} FROM maintenance_occurrences
+     WHERE covered_at IS NOT NULL AND NOT is_skipped AND ends_at > ${nowMs - KEPT_MS} ORDER BY no
+     ON CONFLICT (occurrence_no) DO UPDATE SET has_begun = excluded.has_begun, has_ended = excluded.has_ended`,
+    `INSERT INTO current_times (monitor_no, occurrence_no)
+     SELECT DISTINCT t.monitor_no, t.occurrence_no FROM current_occurrences c
+       JOIN maintenance_times t ON t.occurrence_no = c.occurrence_no WHERE t.ended_at > ${nowMs - KEPT_MS}
+     ON CONFLICT DO NOTHING`,
   ];
 }
 

@@ -49,13 +49,19 @@ export async function startDnsServer(
     received.push({ type: question.type, name: question.name, transport });
     const reply = replyTo(replies, `${question.type} ${question.name.toLowerCase()}`);
     if (reply.isSilent) return;
-    const timer = setTimeout(() => send(encode(query, { reply, transport })), reply.delayMs ?? 0);
-    t.teardown(() => clearTimeout(timer));
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      send(encode(query, { reply, transport }));
+    }, reply.delayMs ?? 0);
+    timers.add(timer);
   };
 
+  // Whoever asks while the test is being torn down is not answered either.
+  const timers = new Set<NodeJS.Timeout>();
   const sockets = new Set<Socket>();
   const { udp, tcp, address } = await openBoth(host);
   t.teardown(() => {
+    for (const timer of timers) clearTimeout(timer);
     udp.close();
     tcp.close();
     for (const socket of sockets) socket.destroy();

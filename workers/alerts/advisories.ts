@@ -1,5 +1,6 @@
 import { buildAdvisoryMessage, passedThreshold, type AdvisorySubject } from '../../core/checks/domain/advisory.ts';
 import { isCurrent, isGone, type DomainFacts } from '../../core/checks/domain/facts.ts';
+import { HOUR_MS } from '../../core/time.ts';
 import {
   listCertificates,
   listWarnedMonitors,
@@ -11,6 +12,7 @@ import { insertDeliveries, type NewDelivery } from '../../models/alerts/deliveri
 import { listRoutes } from '../../models/alerts/routes.ts';
 import { listDomains } from '../../models/checks/lookups.ts';
 import { inTransaction, withAdvisoryLock } from '../../models/sql.ts';
+import { isTimeUncertain } from '../../models/statistics/service-time.ts';
 import { findRegistrableDomain } from '../../net/registrable-domain.ts';
 import { LOOKUP_MS, type KnowDomain } from '../../probes/domain.ts';
 import { firstAttempt } from '../../queues/enqueue-committed.ts';
@@ -38,6 +40,9 @@ export async function adviseOfExpiries(
   runtime: Runtime,
   knowDomain: KnowDomain,
 ): Promise<{ lookedUp: number; advisories: number }> {
+  // A clock that is ahead would say that what is good for months has expired.
+  if (await isTimeUncertain(runtime.database, { nowMs: runtime.now(), jumpWindowMs: HOUR_MS }))
+    return { lookedUp: 0, advisories: 0 };
   const done = await withAdvisoryLock(runtime.database, 'advisories', async () => {
     const first = await adviseAll(runtime);
     const lookedUp = await lookUp(first.dueNames, { knowDomain, now: runtime.now });
@@ -66,13 +71,13 @@ async function readPage({ database, now }: Runtime, afterNo: number): Promise<Pa
   const names = [...new Set(domainOf.values())].filter((name) => name !== null);
   const known = new Map((await listDomains(database, names)).map((facts) => [facts.name, facts]));
   const secured = monitors.filter(({ type, target }) => type === 'http' && /^https:/i.test(target));
+  const shown = await listCertificates(
+    database,
+    secured.map(({ no }) => no),
+    now(),
+  );
   const certificates = new Map(
-    (
-      await listCertificates(
-        database,
-        secured.map(({ no }) => no),
-      )
-    ).map((certificate) => [certificate.monitorNo, certificate]),
+    shown.filter(({ isCurrent: isShown }) => isShown).map((certificate) => [certificate.monitorNo, certificate]),
   );
   const expiries = new Map(
     monitors.map(({ no }) => {

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { MonitorMessage, StoredMessage } from '../../core/alerts/envelope.ts';
-import { areWell, extendHold, updateDueAtMs } from '../../core/alerts/parents.ts';
+import { areWell, extendHold, updateDueAtMs, type Behind } from '../../core/alerts/parents.ts';
 import type { ClaimedAttempt } from '../../models/alerts/delivery-attempts.ts';
 import { insertReminders } from '../../models/alerts/held-deliveries.ts';
 import {
@@ -18,7 +19,7 @@ import {
   type DueChannel,
   type ParentStatus,
 } from '../../models/alerts/parent-holds.ts';
-import { joinParent, readBehind, type Joined } from '../../models/alerts/parent-joins.ts';
+import { joinParent, readBehind, readSaidBehind, type Joined } from '../../models/alerts/parent-joins.ts';
 import type { Database } from '../../models/database.ts';
 import { readParents } from '../../models/monitors/dependencies.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
@@ -54,7 +55,7 @@ export async function decideByParents(
 ): Promise<ParentDecision> {
   if (!isTrouble(claimed)) return SENT;
   const run = runOn(database.pool);
-  let status = await readParentStatus(run, claimed);
+  let status = await readParentStatus(run, claimed, nowMs);
   const { parent, isUpdate, isOtherWaiting } = status;
   if (isUpdate || claimed.message.reminder !== undefined) {
     if (parent === null && !isOtherWaiting) return { ...SENT, isUpdate };
@@ -72,7 +73,7 @@ export async function decideByParents(
     });
     if (attempts !== null) return { outcome: 'joined', attempts, isUpdate };
     // It may have recovered since it was read: then the alert waits for a result of its own (D-532).
-    status = await readParentStatus(run, claimed);
+    status = await readParentStatus(run, claimed, nowMs);
     if (status.parent !== null) return SENT;
   }
   const dueAtMs = await findLaterMoment(run, { claimed, ...status }, nowMs);
@@ -160,17 +161,24 @@ export async function fillBehind(
     ),
   );
   const behind = await readBehind(run, rootId);
-  if (behind === null) {
-    if (followed?.isUpdate !== true) return claimed;
+  const isUpdate = followed?.isUpdate === true;
+  if (behind === null && !isUpdate) return claimed;
+  if (behind === null || (isUpdate && (await wasSaid(run, rootId, behind)))) {
     await undoClaim(run, claimed, { dueAtMs: null, nowMs });
     return null;
   }
   const filled = {
     ...message,
-    detail: { ...message.detail, behind: { ...behind, ...(followed?.isUpdate === true && { update: true as const }) } },
+    detail: { ...message.detail, behind: { ...behind, ...(isUpdate && { update: true as const }) } },
   };
   await storeMessage(run, deliveryId, filled);
   return { ...claimed, message: filled };
+}
+
+/** Whether the newest message that arrived of a monitor that is down says the same of what is behind it. */
+async function wasSaid(run: Run, rootId: string, behind: Behind): Promise<boolean> {
+  const said = await readSaidBehind(run, rootId);
+  return said?.monitors === behind.monitors && isDeepStrictEqual(said.names, behind.names);
 }
 
 /** Alerts that one round of the watch looks at. */

@@ -39,7 +39,9 @@ async function beginMonthly(parts: DrillParts, due: DueDrill, nowMs: number): Pr
   const { monitorNo, monitorId, tenantId, fromMs } = due;
   if (!(await mayBeginMonthly(database, { tenantId, nowMs }))) return false;
   // Not to the next month yet: killed before the drill is begun, it is begun then.
-  if (!(await moveMonthly(database, { monitorNo, nextMs: nowMs + AGAIN_AFTER_MS, nowMs }))) return false;
+  const run = runOn(database.pool);
+  if (!(await moveMonthly(run, { monitorNo, nextMs: nowMs + AGAIN_AFTER_MS, nowMs }))) return false;
+  const month = { monitorNo, nextMs: nextMonthMs(fromMs, nowMs), nowMs: Number.MAX_SAFE_INTEGER };
   const started = await startDrill(database, {
     id: newId('drl'),
     incidentId: newId('inc'),
@@ -49,19 +51,14 @@ async function beginMonthly(parts: DrillParts, due: DueDrill, nowMs: number): Pr
     requestKey: null,
     nowMs,
     author: authorOf(systemActor('Spotcheck'), 'monitor.drilled', { newId, nowMs }),
+    beforeCommit: (beginning) => moveMonthly(beginning, month),
   });
-  const isPutOff = 'refusal' in started && (typeof started.refusal === 'object' || started.refusal === 'outage');
-  if (!isPutOff)
-    await moveMonthly(database, {
-      monitorNo,
-      nextMs: nextMonthMs(fromMs, nowMs),
-      nowMs: Number.MAX_SAFE_INTEGER,
-    });
   if ('drill' in started) {
     await askForAnswers(parts, started.drill, 'down');
     return true;
   }
   const { refusal } = started;
+  if (typeof refusal !== 'object' && refusal !== 'outage') await moveMonthly(run, month);
   log.info({ monitor_id: monitorId, reason: reasonOf(refusal) }, 'drill.left_out');
   return false;
 }

@@ -38,7 +38,7 @@ export class CertificateRecorder {
 
   /** Takes in a finished check; costs nothing unless the certificate is another than the one before. */
   record({ check, agentNo, observation }: CheckedCertificate): void {
-    const observed = certificateOf(check, agentNo, observation);
+    const observed = certificateOf(check, { agentNo, observation, observedAtMs: this.#options.now() });
     if (observed === null) return;
     this.#forgetOld();
     const key = `${observed.monitorNo}/${agentNo}`;
@@ -78,12 +78,11 @@ export class CertificateRecorder {
 
 function certificateOf(
   { monitorNo, target }: DueCheck,
-  agentNo: number,
-  observation: Observation | null,
+  { agentNo, observation, observedAtMs }: Omit<CheckedCertificate, 'check'> & { observedAtMs: number },
 ): ObservedCertificate | null {
   if (!/^https:/i.test(target.target) || observation?.type !== 'http' || observation.certificate === null) return null;
   const { subject, validTo } = observation.certificate;
   // Many certificates name their hosts in an extension only: then it goes by the host that showed it.
   const name = subject === '' ? (URL.parse(target.target)?.hostname ?? '') : subject;
-  return { monitorNo, agentNo, target: target.target, name, expiresAt: validTo };
+  return { monitorNo, agentNo, target: target.target, name, expiresAt: validTo, observedAtMs };
 }

@@ -9,6 +9,7 @@ import { cleanAnswer, roundTimings, storesTimings } from '../../../core/incident
 import { latestStartMs } from '../../../core/incidents/source-state.ts';
 import { isRecord } from '../../../core/monitors/input/checks.ts';
 import type { FailedCheck } from '../../../core/system/otlp.ts';
+import { HOUR_MS } from '../../../core/time.ts';
 import {
   listRecheckedSources,
   listReportedMonitors,
@@ -75,7 +76,7 @@ export function ingestHandler({
       }
     }
     if (recordFailedCheck !== null) for (const failed of failedChecks(accepted, agent)) recordFailedCheck(failed);
-    const certificates = newCertificates(accepted, agent.no);
+    const certificates = newCertificates(accepted, agent.no, nowMs);
     if (certificates.length > 0) await storeCertificates(database, certificates);
 
     const dropped = {
@@ -205,8 +206,14 @@ function failedChecks(accepted: readonly AcceptedReport[], { id, tenantId, name 
   });
 }
 
-/** Lists the newest certificate of each https monitor that an agent saw, where it differs from the one seen before. */
-function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): ObservedCertificate[] {
+/** How long a certificate that was seen again is not stored again, in milliseconds. */
+const STORED_AGAIN_MS = 6 * HOUR_MS;
+
+/**
+ * Lists the newest certificate of each https monitor that an agent saw, where it differs from the one seen before, or
+ * that was long ago.
+ */
+function newCertificates(accepted: readonly AcceptedReport[], agentNo: number, nowMs: number): ObservedCertificate[] {
   const newest = new Map<number, AcceptedReport & { expiresAt: number }>();
   for (const observed of accepted) {
     const { expiresAt } = observed.report;
@@ -220,15 +227,18 @@ function newCertificates(accepted: readonly AcceptedReport[], agentNo: number): 
   }
   return [...newest.values()]
     .filter(
-      ({ monitor: { target, certificate }, expiresAt }) =>
-        certificate?.target !== target || certificate.expiresAt !== expiresAt,
+      ({ monitor: { target, certificate }, expiresAt, report }) =>
+        certificate?.target !== target ||
+        certificate.expiresAt !== expiresAt ||
+        report.startedAtMs - (certificate.observedAtMs ?? 0) >= STORED_AGAIN_MS,
     )
-    .map(({ monitor: { no, target }, expiresAt }) => ({
+    .map(({ monitor: { no, target }, expiresAt, report }) => ({
       monitorNo: no,
       agentNo,
       target,
       name: URL.parse(target)?.hostname ?? '',
       expiresAt,
+      observedAtMs: Math.min(report.startedAtMs, nowMs),
     }));
 }
 

@@ -108,6 +108,7 @@ test('what is known of domain and certificate is shown, with the advisories of e
     target: 'https://www.shop.example.com/',
     name: '*.shop.example.com',
     expiresAt: now + 5 * day,
+    observedAtMs: now * 1000,
   };
   await storeCertificates(
     database,

@@ -1,9 +1,12 @@
 import test, { type ExecutionContext } from 'ava';
 import type { AdvisoryMessage } from '../../../core/checks/domain/advisory.ts';
+import type { Agent } from '../../../models/agents/agents.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeCertificates } from '../../../models/checks/checks.ts';
 import { storeDomain } from '../../../models/checks/lookups.ts';
 import { pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
+import { inTransaction } from '../../../models/sql.ts';
+import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { openKnownDomains } from '../../../probes/domain.ts';
 import { adviseOfExpiries } from '../../../workers/alerts/advisories.ts';
 import { domainStoreOf } from '../../../workers/checks/registries.ts';
@@ -173,6 +176,7 @@ test('an https monitor with warn_days is warned of domain and certificate, witho
       target: monitor.target,
       name: 'www.shop.example',
       expiresAt: NOW_MS / 1000 + 2 * 86_400,
+      observedAtMs: NOW_MS,
     },
   ]);
   t.is(await round(NOW_MS), 2);
@@ -186,6 +190,60 @@ test('an https monitor with warn_days is warned of domain and certificate, witho
   t.deepEqual(rows, [{ transitions: 0, state: 'pending' }]);
 });
 
+test('a certificate that no source has seen lately, or since it expired, brings no warning', async (t) => {
+  const { runtime, round, said } = await openOffice(t);
+  const [near, far] = [await runtime.addAgent('near'), await runtime.addAgent('far')];
+  const monitor = await runtime.addMonitor([near, far], {
+    ...HTTPS,
+    target: 'https://127.0.0.1/',
+    intervalSeconds: 60,
+  });
+  const renewed = NOW_MS / 1000 + 90 * 86_400;
+  const see = (agent: Agent, days: number, atMs: number) =>
+    storeCertificates(runtime.database, [
+      {
+        monitorNo: monitor.no,
+        agentNo: agent.no,
+        target: monitor.target,
+        name: 'a.example',
+        expiresAt: days === 90 ? renewed : NOW_MS / 1000 + days * 86_400,
+        observedAtMs: atMs,
+      },
+    ]);
+  await see(near, 20, NOW_MS);
+  await see(far, 20, NOW_MS);
+  t.is(await round(NOW_MS), 1);
+  // One is away, and the other sees the new one.
+  await see(near, 90, NOW_MS + DAY_MS);
+  t.is(await round(NOW_MS + DAY_MS + 60_000), 0);
+  for (const day of [7, 14, 18, 19, 21]) {
+    await see(near, 90, NOW_MS + day * DAY_MS);
+    t.is(await round(NOW_MS + day * DAY_MS), 0);
+  }
+  await see(far, 30, NOW_MS + 25 * DAY_MS);
+  t.is(await round(NOW_MS + 25 * DAY_MS), 1, 'it sees one that is about to expire');
+  t.is(await round(NOW_MS + 30 * DAY_MS + 60_000), 0, 'it may have been renewed since');
+  await see(far, 30, NOW_MS + 30 * DAY_MS + 60_000);
+  t.is(await round(NOW_MS + 30 * DAY_MS + 120_000), 1, 'it was seen after it expired');
+  t.is((await said()).length, 3);
+});
+
+test('a clock that was ahead leaves no warning said, and none is made while the time is not sure', async (t) => {
+  const { runtime, round } = await openOffice(t);
+  await runtime.addMonitor([], DOMAIN);
+  await know(runtime, { expiresAtMs: NOW_MS + 60 * DAY_MS, nowMs: NOW_MS + 55 * DAY_MS });
+  t.is(await round(NOW_MS + 55 * DAY_MS), 1);
+  await inTransaction(runtime.database, (_, client) => pullBackTimes(client, { nowMs: NOW_MS, backMs: 55 * DAY_MS }));
+  await know(runtime, { expiresAtMs: NOW_MS + 60 * DAY_MS, nowMs: NOW_MS + 31 * DAY_MS });
+  const jumpedAtMs = NOW_MS + 31 * DAY_MS;
+  await runtime.database.pool.query(`INSERT INTO service_gaps (kind, started_at, ended_at) VALUES ('clock', $1, $2)`, [
+    NOW_MS,
+    jumpedAtMs,
+  ]);
+  t.is(await round(jumpedAtMs + 60_000), 0);
+  t.is(await round(jumpedAtMs + 3_660_000), 1);
+});
+
 test('no warning where none is wanted, is due or belongs', async (t) => {
   const { runtime, round } = await openOffice(t);
   const agent = await runtime.addAgent('local');
@@ -193,7 +251,14 @@ test('no warning where none is wanted, is due or belongs', async (t) => {
   const addWithCertificate = async (settings: Parameters<TestRuntime['addMonitor']>[1], target?: string) => {
     const monitor = await runtime.addMonitor([agent], settings);
     await storeCertificates(runtime.database, [
-      { monitorNo: monitor.no, agentNo: agent.no, target: target ?? monitor.target, name: 'a.example', expiresAt },
+      {
+        monitorNo: monitor.no,
+        agentNo: agent.no,
+        target: target ?? monitor.target,
+        name: 'a.example',
+        expiresAt,
+        observedAtMs: NOW_MS,
+      },
     ]);
     return monitor;
   };

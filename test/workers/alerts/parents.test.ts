@@ -1,10 +1,12 @@
 import test from 'ava';
 import type { Monitor } from '../../../core/monitors/monitor.ts';
+import { deleteOldDeliveries } from '../../../models/alerts/deliveries.ts';
 import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
 import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { inTransaction } from '../../../models/sql.ts';
 import { decideByParents } from '../../../workers/alerts/join-parents.ts';
+import { changeMonitor } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 import { SECOND, prepareParents } from './prepare-parents.ts';
 
@@ -399,4 +401,132 @@ test('where the check of the parent fails for the first time the alert waits for
   t.deepEqual(await deliver(chat, 128), []);
   t.deepEqual(await deliver(chat, 146), []);
   t.deepEqual(await deliver(chat, 148), ['Down: Blog']);
+});
+
+test('who stays unknown after the recovery of the parent is alerted of as soon as it could be anew', async (t) => {
+  const { change, add, addChannel, deliver } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']], { intervalSeconds: 60 });
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router, shop]);
+  t.deepEqual(await deliver(chat, 1), ['Down: Router. And 1 behind it: Shop']);
+  for (const second of [2, 3, 4]) await change('none', second, [shop]);
+  t.deepEqual(await deliver(chat, 5), []);
+  await change('up', 80, [router]);
+  t.deepEqual(await deliver(chat, 81), ['Recovered: Router']);
+  t.deepEqual(await deliver(chat, 80 + 179), []);
+  t.deepEqual(await deliver(chat, 80 + 180), ['Unknown: Shop']);
+  t.deepEqual(await deliver(chat, 1000), []);
+});
+
+test('what a refused message would have said of those behind comes in the next one', async (t) => {
+  const { change, add, addChannel, deliver, refused, outcomes } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router]);
+  t.deepEqual(await deliver(chat, 0), ['Down: Router']);
+  await change('down', 5, [shop]);
+  t.deepEqual(await deliver(chat, 6), []);
+  refused.add('Still down: Router');
+  t.deepEqual(await deliver(chat, 40), []);
+  refused.clear();
+  t.deepEqual(await deliver(chat, 41), []);
+  t.deepEqual(await deliver(chat, 101), ['Still down: Router. And 1 behind it: Shop']);
+  t.deepEqual(await outcomes(chat), [
+    'Router down delivered',
+    'Shop down superseded parent Router',
+    'Router down failed parent',
+    'Router down delivered parent',
+  ]);
+});
+
+test('a message that says nothing new of those behind is not sent', async (t) => {
+  const { change, add, addChannel, deliver, receiver } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const blog = await add('Blog', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  receiver.isAway = true;
+  await change('down', 0, [router]);
+  t.deepEqual(await deliver(chat, 0), []);
+  receiver.isAway = false;
+  await change('down', 2, [shop]);
+  t.deepEqual(await deliver(chat, 3), []);
+  t.deepEqual(await deliver(chat, 8), ['Down: Router. And 1 behind it: Shop']);
+  t.deepEqual(await deliver(chat, 34), []);
+  await change('down', 50, [blog]);
+  t.deepEqual(await deliver(chat, 51), []);
+  t.deepEqual(await deliver(chat, 200), ['Still down: Router. And 2 behind it: Blog, Shop']);
+});
+
+const QUIET = { quiet: { timezone: 'UTC', hours: 'Mo-Su 00:00-23:59', mode: 'defer' } };
+for (const [name, later] of [
+  ['delay', { after_seconds: 3600 }],
+  ['quiet hours', QUIET],
+] as const)
+  test(`an alert that is urgent does not wait for the ${name} of its parent`, async (t) => {
+    const { change, add, addChannel, deliver, run } = await prepareParents(t);
+    const router = await add('Router');
+    const shop = await add('Shop', [[router, 'hold']], { tags: ['critical'] });
+    const blog = await add('Blog', [[router, 'hold']]);
+    const chat = await addChannel('telegram');
+    const rules = JSON.stringify([{ tags: ['critical'] }, later]);
+    await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, rules]);
+    await change('down', 0, [router]);
+    await change('down', 1, [shop, blog]);
+    t.deepEqual(await deliver(chat, 2), ['Down: Shop']);
+    t.deepEqual(await deliver(chat, 60), []);
+    if (name !== 'delay') return;
+    t.deepEqual(await deliver(chat, 3601), ['Down: Router']);
+    t.deepEqual(await deliver(chat, 3632), ['Still down: Router. And 1 behind it: Blog']);
+  });
+
+test('what came in the message of a parent goes out after a month, too, where it failed by itself', async (t) => {
+  const { change, add, addChannel, deliver, runtime, at } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router, shop]);
+  t.deepEqual(await deliver(chat, 1), ['Down: Router. And 1 behind it: Shop']);
+  const monthLater = 31 * 86_400;
+  // The message of the router goes, the alert that may yet go out stays.
+  t.is(await deleteOldDeliveries(runtime.database, at(monthLater)), 1);
+  await pauseMonitor(runtime.database, {
+    tenantId: runtime.tenantId,
+    id: router.id,
+    nowMs: at(monthLater),
+    author: null,
+  });
+  await change('down', monthLater + 10, [shop]);
+  t.deepEqual(await deliver(chat, monthLater + 11), ['Down: Shop']);
+});
+
+test('once a parent is paused, deleted or no longer depended on, what is behind it is checked soon', async (t) => {
+  const { change, add, addChannel, deliver, runtime, at, run } = await prepareParents(t);
+  const { database, tenantId } = runtime;
+  const parents = [await add('Paused'), await add('Deleted'), await add('Left')] as const;
+  const [paused, deleted] = parents;
+  const behind = [];
+  for (const parent of parents) behind.push(await add(`Behind ${parent.name}`, [[parent, 'hold']]));
+  const chat = await addChannel('telegram');
+  await change('down', 0, [...parents, ...behind]);
+  t.is((await deliver(chat, 1)).length, 3);
+  const key = { tenantId, nowMs: at(20), author: null };
+  const pausing = await pauseMonitor(database, { ...key, id: paused.id });
+  const deleting = await deleteMonitor(database, { ...key, id: deleted.id });
+  const leaving = await changeMonitor(database, { tenantId, nowMs: at(20), id: behind[2]!.id }, (current) => ({
+    ...current,
+    settings: current.monitor,
+    parents: [],
+  }));
+  t.deepEqual(
+    [pausing?.schedule, deleting, leaving?.schedule].map((schedule) => schedule?.dependents?.map(({ atMs }) => atMs)),
+    [[at(20) + 20], [at(20) + 20], [at(20) + 20]],
+  );
+  const rows = await run<{ at: number }>(
+    'SELECT look_at AS at FROM monitor_sources WHERE monitor_no = ANY ($1::int[]) ORDER BY monitor_no',
+    [behind.map(({ no }) => no)],
+  );
+  t.deepEqual(rows, [{ at: at(20) + 20 }, { at: at(20) + 20 }, { at: at(20) + 20 }]);
 });

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
-import type { Verdict } from '../../../core/checks/verdict.ts';
+import type { Vote } from '../../../core/checks/verdict.ts';
 import type { DependencyMode } from '../../../core/monitors/dependencies.ts';
 import type { Monitor, MonitorSettings } from '../../../core/monitors/monitor.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
@@ -27,7 +27,7 @@ export async function prepareParents(t: ExecutionContext) {
   const run = runOn(database.pool);
   const agent = await runtime.addAgent('local');
   const at = (second: number) => START_MS + second * SECOND;
-  const change = async (verdict: Verdict, second: number, of: readonly Monitor[]) => {
+  const change = async (verdict: Vote, second: number, of: readonly Monitor[]) => {
     const evaluate = createEvaluator({ database, now: () => at(second), newId, publicUrl });
     return await evaluate(of.map((monitor) => resultOf(monitor, agent, { dueAtMs: at(second) - 100, verdict })));
   };

@@ -172,22 +172,29 @@ test(
     'others nothing',
   async (t) => {
     const { runtime, near, far, monitor } = await addObservers(t);
-    const served = { monitorNo: monitor.no, agentNo: near.no, target: TARGET, name: 'shop.example', expiresAt: 200 };
+    const served = {
+      monitorNo: monitor.no,
+      agentNo: near.no,
+      target: TARGET,
+      name: 'shop.example',
+      expiresAt: 200,
+      observedAtMs: 0,
+    };
     await storeCertificates(runtime.database, [
       { ...served, monitorNo: 999_999 },
       served,
       { ...served, agentNo: far.no, expiresAt: 100, name: 'old.example' },
     ]);
-    t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [
-      { monitorNo: monitor.no, name: 'old.example', expiresAt: 100 },
+    t.deepEqual(await listCertificates(runtime.database, [monitor.no], 1), [
+      { monitorNo: monitor.no, name: 'old.example', expiresAt: 100, isCurrent: true },
     ]);
     await storeCertificates(runtime.database, [{ ...served, agentNo: far.no, expiresAt: 300 }]);
-    t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [
-      { monitorNo: monitor.no, name: 'shop.example', expiresAt: 200 },
+    t.deepEqual(await listCertificates(runtime.database, [monitor.no], 1), [
+      { monitorNo: monitor.no, name: 'shop.example', expiresAt: 200, isCurrent: true },
     ]);
     await storeCertificates(runtime.database, [{ ...served, target: 'https://before.example/', expiresAt: 1 }]);
-    t.deepEqual(await listCertificates(runtime.database, [monitor.no]), [
-      { monitorNo: monitor.no, name: 'shop.example', expiresAt: 300 },
+    t.deepEqual(await listCertificates(runtime.database, [monitor.no], 1), [
+      { monitorNo: monitor.no, name: 'shop.example', expiresAt: 300, isCurrent: true },
     ]);
   },
 );
