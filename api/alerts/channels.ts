@@ -9,6 +9,7 @@ import {
   MAX_GROUPING,
   MAX_REPORT_ZONES,
   MAX_TEMPLATES,
+  TOO_MANY_ROUTES,
   requireRoom,
 } from '../../models/alerts/channel-limits.ts';
 import {
@@ -90,6 +91,7 @@ export function createChannelHandler(
 
 const REFUSALS = {
   count: `an account can have at most ${MAX_CHANNELS} channels, and this one has reached the limit: delete one first`,
+  routes: TOO_MANY_ROUTES,
   report_zones:
     'report_timezone must be one of the zones of other channels: an account can have reports in at most ' +
     `${MAX_REPORT_ZONES} zones other than UTC`,

@@ -7,7 +7,7 @@ import { notifyChange } from '../changes.ts';
 import type { Database } from '../database.ts';
 import { behind, sequelize, transactionOn, type ChannelRecord } from '../orm.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
-import { ChannelRefusal, isLimited, requireRoom } from './channel-limits.ts';
+import { ChannelRefusal, countRoutes, isLimited, requireRoom } from './channel-limits.ts';
 import { insertConnectCode, type StoredConnectCode } from './chat-connections.ts';
 import { insertTestDelivery, type TestedDelivery } from './delivery-record.ts';
 import { sealWebhook, type NewWebhook } from './webhook-secrets.ts';
@@ -111,6 +111,8 @@ export async function createChannel(database: Database, channel: NewChannel & Au
       { transaction, returning: true },
     );
     const monitorIds = await replaceRouting(run, { tenantId, id }, channel.monitorIds);
+    const routes = await countRoutes(run, tenantId);
+    if (routes.count > routes.most) throw new ChannelRefusal('routes');
     if (connectCode !== undefined) await insertConnectCode(run, id, connectCode);
     if (tested !== undefined) await insertTestDelivery(run, { ...tested, channelId: id });
     const created = channelOf(record, monitorIds);
@@ -171,10 +173,11 @@ export async function updateChannel(
   change: ChannelChange,
 ): Promise<Channel | null> {
   const { monitorIds, monitorTags, ...fields } = change;
+  const isRouted = monitorIds !== undefined || monitorTags !== undefined || fields.allMonitors !== undefined;
   return await inTransaction(database, async (run, client) => {
     const transaction = transactionOn(database, client);
     // In the order of a creation.
-    if (isLimited(change)) await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
+    if (isLimited(change) || isRouted) await run('SELECT FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [key.tenantId]);
     const record = await database.records.channels.findOne({
       attributes: SHOWN,
       where: key,
@@ -186,9 +189,12 @@ export async function updateChannel(
     if ((change.groupSeconds ?? 0) > 0 && record.format !== null) throw new ChannelRefusal('grouped_format');
     const routing = (await listRouting(run, [key.id])).get(key.id);
     const before = channelOf(record, routing);
+    const routes = isRouted ? await countRoutes(run, key.tenantId) : null;
     // Its last error stays until something arrives there or it is connected again.
     await record.update({ ...fields, ...(monitorTags !== undefined && tagColumns(monitorTags)) }, { transaction });
     const channel = channelOf(record, monitorIds === undefined ? routing : await replaceRouting(run, key, monitorIds));
+    if (routes !== null && (await countRoutes(run, key.tenantId)).count > Math.max(routes.count, routes.most))
+      throw new ChannelRefusal('routes');
     await recordChange(run, author, {
       tenantId: key.tenantId,
       object: { kind: 'channel', id: key.id, name: channel.name },

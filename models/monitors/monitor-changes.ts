@@ -11,6 +11,7 @@ import {
   type MonitorSettings,
 } from '../../core/monitors/monitor.ts';
 import { NOTHING, monitorFields, recordChange, type Authored } from '../accounts/audit-log.ts';
+import { TOO_MANY_ROUTES, countRoutes } from '../alerts/channel-limits.ts';
 import { awaitOwnResults } from '../alerts/parent-holds.ts';
 import { scheduleMonitor, type PlannedRecheck } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
@@ -110,6 +111,7 @@ export async function createMonitor(
       { transaction, returning: true },
     );
     const monitor = monitorOf(record.get({ plain: true }));
+    if (limit !== null) await requireRoutes(run, tenantId);
     if (parents.length > 0) await storeParents(run, { monitor, parents });
     await auditMonitor(run, author, {
       monitor,
@@ -121,6 +123,12 @@ export async function createMonitor(
       schedule: await scheduleChecks(run, { monitor, agentIds, isChanged: true, nowMs, defersRechecks }),
     };
   });
+}
+
+/** Throws where too many channels are notified of all monitors of a tenant for another one (D-659). */
+async function requireRoutes(run: Run, tenantId: string): Promise<void> {
+  const { count, most } = await countRoutes(run, tenantId);
+  if (count > most) throw new ReferenceRefusal([{ field: 'monitors', message: TOO_MANY_ROUTES }]);
 }
 
 /** Keeps agents that a change names from being deleted before it is stored; throws for those that are gone already. */

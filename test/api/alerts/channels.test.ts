@@ -596,3 +596,36 @@ test('an account can have a thousand channels, however many requests come at onc
   });
   t.false(api.testDeliveries.some(({ url }) => url === 'https://full.example/'));
 });
+
+test('an account has a bound of pairs of monitors and channels; fewer than before are taken', async (t) => {
+  const { api } = t.context;
+  const { owner, tenantId } = await api.account();
+  const { pool } = api.database;
+  await pool.query(
+    `INSERT INTO channels (id, tenant_id, type, name, status, all_monitors, created_at)
+     SELECT 'nch_' || $1 || n, $1, 'telegram', 'x', 'pending', true, 0 FROM generate_series(1, 999) n`,
+    [tenantId],
+  );
+  await pool.query(
+    `INSERT INTO monitors (id, tenant_id, name, type, target, interval_seconds, timeout_ms, follow_redirects,
+       down_after_failures, up_after_successes, down_min_sources, state_since, created_at, updated_at)
+     SELECT 'mon_' || $1 || n, $1, 'x', 'http', 'https://x.example/', 60, 1000, true, 2, 2, 1, 0, 0, 0
+     FROM generate_series(1, 100) n`,
+    [tenantId],
+  );
+  const refusal = {
+    status: 400,
+    error: /at most 100,000 pairs of a monitor and a channel that is notified of it, or 20 for each monitor/,
+  };
+  const patch = (id: unknown, body: object) => owner('PATCH', `/v1/channels/${String(id)}`, body);
+  const narrow = await owner('POST', '/v1/channels', { type: 'telegram', all_monitors: false });
+  t.is((await patch(narrow.json['id'], { all_monitors: true })).status, 200, 'as many as there may be');
+  const body = { name: 'One more', type: 'http', target: 'https://x.example/' };
+  isError(t, await owner('POST', '/v1/monitors', body), refusal);
+  await pool.query('UPDATE channels SET all_monitors = false WHERE id = ANY ($1::text[])', [
+    Array.from({ length: 10 }, (_, index) => `nch_${tenantId}${index + 1}`),
+  ]);
+  t.is((await owner('POST', '/v1/monitors', body)).status, 201);
+  isError(t, await patch(`nch_${tenantId}1`, { all_monitors: true }), refusal);
+  t.is((await patch(`nch_${tenantId}20`, { monitor_ids: [] })).status, 200);
+});
