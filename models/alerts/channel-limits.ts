@@ -93,7 +93,8 @@ export async function countRoutes(run: Run, tenantId: string): Promise<Routes> {
 /** What is wrong with more pairs of monitors and channels than there may be, and the way out. */
 export const TOO_MANY_ROUTES =
   `an account can have at most ${MAX_ROUTES.toLocaleString('en-US')} pairs of a monitor and a channel that is ` +
-  `notified of it, or ${ROUTES_OF_MONITOR} for each monitor: name fewer monitors in monitor_ids of channels, or delete channels`;
+  `notified of it, or ${ROUTES_OF_MONITOR} for each monitor: name fewer monitors in monitor_ids of channels, ` +
+  'or delete channels';
 
 function groups({ groupSeconds = 0, summarizesFlapping = false }: LimitedFields): boolean {
   return groupSeconds > 0 || summarizesFlapping;
