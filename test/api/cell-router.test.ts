@@ -200,6 +200,8 @@ test('a client that pipelines, or has many requests under way, takes no cell fro
   const held: (() => void)[] = [];
   const url = await startRouter(t, {
     trustedProxies: ['loopback'],
+    // The test holds the answers for as long as it takes.
+    limits: { ...LIMITS, silenceMs: 60_000 },
     listener: { b: (_request, response) => void held.push(() => response.end('done')) },
   });
   const asking = `GET / HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer ${tokenOf('b')}\r\n\r\n`;
