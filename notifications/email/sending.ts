@@ -1,4 +1,5 @@
 import type { EmailAttachment } from '../../core/statistics/reports/message.ts';
+import { currentAccount } from '../../net/body-budget.ts';
 import { NOTHING_MORE, strikeOut, type ChannelAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
@@ -44,6 +45,9 @@ const IDLE_MS = 30_000;
  */
 const MAX_IN_HAND = 200;
 
+/** Those of one account: a mail server that is slow leaves half of them to others. */
+const MAX_OF_ACCOUNT = MAX_IN_HAND / 2;
+
 /** The longest answer of the server, in bytes. */
 const LONGEST_RESPONSE = 16_384;
 
@@ -86,12 +90,20 @@ export function openMailSending(options: MailSendingOptions): MailSending {
       durationMs: Math.round(performance.now() - startedAtMs),
     };
   };
-  let inHand = 0;
+  const inHand = new Map<string, number>();
   return {
     async send(email) {
-      if (inHand >= MAX_IN_HAND) return unsent('Too many messages wait for the mail server');
-      inHand += 1;
-      return await attempt(email).finally(() => (inHand -= 1));
+      const account = currentAccount() ?? '';
+      const ofAccount = inHand.get(account) ?? 0;
+      const all = [...inHand.values()].reduce((sum, count) => sum + count, 0);
+      if (all >= MAX_IN_HAND || ofAccount >= MAX_OF_ACCOUNT)
+        return unsent('Too many messages wait for the mail server');
+      inHand.set(account, ofAccount + 1);
+      return await attempt(email).finally(() => {
+        const left = (inHand.get(account) ?? 1) - 1;
+        if (left > 0) inHand.set(account, left);
+        else inHand.delete(account);
+      });
     },
     close: () => void loading.then(({ transport }) => transport.close({ force: true })),
   };

@@ -1,5 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
+import { holdingBodies } from '../../../net/body-budget.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending, type MailSendingOptions, type Email } from '../../../notifications/email/sending.ts';
 import { TestAuthority } from '../../helpers/certificates.ts';
@@ -139,8 +140,12 @@ test('messages beyond what may be in hand are retried, so that nothing else wait
   const held = Promise.withResolvers<void>();
   server.hold = held.promise;
   const { send } = open(t, server.settings);
-  const sent = Array.from({ length: 200 }, () => send(email()));
-  t.like(await send(email()), { outcome: 'retry', error: 'Too many messages wait for the mail server' });
+  const ofAccount = (account: string) => holdingBodies(account, () => send(email()));
+  const sent = Array.from({ length: 100 }, () => ofAccount('ten_1'));
+  const refused = { outcome: 'retry', error: 'Too many messages wait for the mail server' };
+  t.like(await ofAccount('ten_1'), refused);
+  for (let index = 0; index < 100; index += 1) sent.push(ofAccount(`ten_${2 + (index % 2)}`));
+  t.like(await ofAccount('ten_4'), refused);
   await until(() => server.connections() === 10);
   server.hold = null;
   held.resolve();
