@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { replayRules, type ReplayedAlert } from '../../core/alerts/replay.ts';
 import type { Problem } from '../../core/monitors/input/checks.ts';
 import { DAY_MS, toUnixSeconds } from '../../core/time.ts';
@@ -32,7 +33,12 @@ export function previewRulesHandler({
     const nowMs = now();
     const sinceMs = nowMs - PREVIEWED_MS;
     const changes = await listPastChanges(database, { tenantId: key.tenantId, channelId: key.id, sinceMs });
-    const alerts = replayRules(rules ?? [], changes, nowMs);
+    const alerts: ReplayedAlert[] = [];
+    for (const replayed of replayRules(rules ?? [], changes, nowMs)) {
+      alerts.push(...replayed);
+      await setImmediate();
+    }
+    alerts.sort((a, b) => a.atMs - b.atMs);
     const sent = alerts.filter(({ outcome }) => outcome === 'sent').length;
     response.json({
       from: toUnixSeconds(sinceMs),

@@ -41,11 +41,18 @@ class MonitorReplay {
   #waiting: Waiting[] = [];
   /** Whether the channel was notified of trouble, and not yet of its end. */
   #isNotified = false;
-  readonly alerts: ReplayedAlert[] = [];
+  #alerts: ReplayedAlert[] = [];
 
   constructor(rules: readonly ChannelRule[], calendar: ServiceCalendar) {
     this.#rules = rules;
     this.#calendar = calendar;
+  }
+
+  /** Takes the alerts that came about since it was called before. */
+  takeAlerts(): ReplayedAlert[] {
+    const alerts = this.#alerts;
+    this.#alerts = [];
+    return alerts;
   }
 
   step({ event, ...past }: PastChange): void {
@@ -124,7 +131,7 @@ class MonitorReplay {
     { monitorId, monitorName, event }: PastEvent,
     { reminder = null, ...put }: Pick<ReplayedAlert, 'atMs' | 'outcome' | 'heldBy'> & { reminder?: number | null },
   ): void {
-    this.alerts.push({ monitorId, monitorName, event, reminder, ...put });
+    this.#alerts.push({ monitorId, monitorName, event, reminder, ...put });
   }
 }
 
@@ -132,23 +139,28 @@ function isRecovery({ change }: Waiting): boolean {
   return change.event === 'monitor.up';
 }
 
+/** Changes that are replayed at a time: some milliseconds with the slowest of rules. */
+const REPLAYED_AT_ONCE = 50;
+
 /**
- * Says what a channel with these rules would have been sent of past changes, in the order of time until `nowMs`. The
- * plan is that of live alerts; mutes, maintenance and the summaries of storms are left out.
+ * Says what a channel with these rules would have been sent of past changes until `nowMs`. The alerts come in parts, so
+ * that others have their turn in between: monitor by monitor, each in the order of time. The plan is that of live
+ * alerts; mutes, maintenance and the summaries of storms are left out.
  */
-export function replayRules(
+export function* replayRules(
   rules: readonly ChannelRule[],
   changes: readonly PastChange[],
   nowMs: number,
-): ReplayedAlert[] {
-  const alerts: ReplayedAlert[] = [];
+): Generator<ReplayedAlert[], void> {
   const fromMs = changes.reduce((first, { atMs }) => Math.min(first, atMs), nowMs);
   const calendar = new ServiceCalendar({ fromMs, toMs: nowMs + QUIET_AHEAD_MS });
   for (const ofMonitor of Map.groupBy(changes, ({ monitorId }) => monitorId).values()) {
     const replay = new MonitorReplay(rules.length === 0 ? [{}] : rules, calendar);
-    for (const change of ofMonitor.toSorted((a, b) => a.atMs - b.atMs)) replay.step(change);
+    for (const [index, change] of ofMonitor.toSorted((a, b) => a.atMs - b.atMs).entries()) {
+      replay.step(change);
+      if (index % REPLAYED_AT_ONCE === REPLAYED_AT_ONCE - 1) yield replay.takeAlerts();
+    }
     replay.settle(nowMs);
-    alerts.push(...replay.alerts);
+    yield replay.takeAlerts();
   }
-  return alerts.toSorted((a, b) => a.atMs - b.atMs);
 }

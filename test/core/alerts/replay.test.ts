@@ -1,5 +1,5 @@
 import test from 'ava';
-import { replayRules, type PastChange } from '../../../core/alerts/replay.ts';
+import { replayRules, type PastChange, type ReplayedAlert } from '../../../core/alerts/replay.ts';
 import type { ChannelRule } from '../../../core/alerts/rules.ts';
 
 const MINUTE = 60_000;
@@ -27,8 +27,11 @@ function history(
   });
 }
 
+const inOrder = (alerts: Iterable<ReplayedAlert[]>): ReplayedAlert[] =>
+  [...alerts].flat().toSorted((a, b) => a.atMs - b.atMs);
+
 const replay = (rules: ChannelRule[], changes: PastChange[]): string[] =>
-  replayRules(rules, changes, NOW_MS).map(({ atMs, event, outcome, heldBy, reminder }) => {
+  inOrder(replayRules(rules, changes, NOW_MS)).map(({ atMs, event, outcome, heldBy, reminder }) => {
     const reason = heldBy === null ? '' : ` ${heldBy}`;
     return `${(atMs - START_MS) / MINUTE} ${event.slice(8)} ${outcome}${reason}${reminder ?? ''}`;
   });
@@ -116,4 +119,14 @@ test('quiet hours defer or drop, and a pause ends what waits', (t) => {
 test('monitors are replayed apart, and shown together in the order of time', (t) => {
   const other = history([[15, 'monitor.down']], { monitorId: 'mon_2' });
   t.deepEqual(replay([{ events: ['monitor.down'] }], [...OUTAGE, ...other]), ['15 down sent', '20 down sent']);
+});
+
+test('a monitor that changes very often is replayed in parts, and they are the whole', (t) => {
+  const changes = history(
+    Array.from({ length: 500 }, (_, index) => [index, index % 2 === 0 ? 'monitor.down' : 'monitor.up'] as const),
+  );
+  const parts = [...replayRules([], changes, NOW_MS)];
+  t.true(parts.length >= 10);
+  t.true(parts.every(({ length }) => length <= 50));
+  t.is(parts.flat().length, 500);
 });

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
 import type { MonitorMessage } from '../../../core/alerts/envelope.ts';
-import { replayRules } from '../../../core/alerts/replay.ts';
+import { replayRules, type ReplayedAlert } from '../../../core/alerts/replay.ts';
 import type { ChannelRule } from '../../../core/alerts/rules.ts';
 import type { WebhookPreset } from '../../../core/alerts/webhook.ts';
 import type { Verdict } from '../../../core/checks/verdict.ts';
@@ -25,6 +25,9 @@ const MINUTE = 60_000;
 const START_MS = Math.floor(Date.now() / (24 * 60 * MINUTE)) * 24 * 60 * MINUTE + 36 * 60 * MINUTE;
 
 /** Monitors that are up, and what channels with rules get at each minute of a clock of the test. */
+const inOrder = (alerts: Iterable<ReplayedAlert[]>): ReplayedAlert[] =>
+  [...alerts].flat().toSorted((a, b) => a.atMs - b.atMs);
+
 async function prepare(t: ExecutionContext, count = 1) {
   const runtime = await openTestRuntime(t);
   const { database, tenantId, newId, publicUrl } = runtime;
@@ -321,7 +324,7 @@ for (const [mode, first] of [
       sinceMs: at(-10),
     });
     t.deepEqual(
-      replayRules(rules, past, at(190)).map(({ atMs }) => Math.round((atMs - at(0)) / MINUTE)),
+      inOrder(replayRules(rules, past, at(190))).map(({ atMs }) => Math.round((atMs - at(0)) / MINUTE)),
       moments,
     );
   });
@@ -432,7 +435,10 @@ test('of an incident that was reopened a delay begins anew', async (t) => {
     sinceMs: at(-10),
   });
   t.deepEqual(
-    replayRules(rules, past, at(120)).map(({ outcome, atMs }) => [outcome, Math.round((atMs - at(0)) / MINUTE)]),
+    inOrder(replayRules(rules, past, at(120))).map(({ outcome, atMs }) => [
+      outcome,
+      Math.round((atMs - at(0)) / MINUTE),
+    ]),
     [
       ['not_sent', 1],
       ['sent', 115],
@@ -529,7 +535,7 @@ for (const [index, rules] of PREVIEWED.entries())
       sinceMs: at(-30),
     });
     const words = { 'monitor.down': 'down', 'monitor.degraded': 'degraded', 'monitor.unknown': 'unknown' } as const;
-    const previewed = replayRules(rules, changes, at(150))
+    const previewed = inOrder(replayRules(rules, changes, at(150)))
       .filter(({ outcome }) => outcome === 'sent')
       .map(({ atMs, event, reminder }) => {
         const minute = Math.ceil((atMs - at(0)) / MINUTE);
