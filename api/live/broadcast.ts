@@ -19,6 +19,12 @@ export type Changed = ReadonlyMap<ChangeKind, ReadonlySet<string>>;
 /** More than this at once is reported as a gap: to load everything anew is cheaper then for both sides. */
 const MAX_CHANGES = 250;
 
+/**
+ * The longest batch of events, in bytes; more is a gap, too. So many changes mostly take less, and one batch is less
+ * than what may wait for a reader.
+ */
+const MAX_BATCH_BYTES = 480 * 1024;
+
 /** Changes of a tenant that were not sent yet; a thing that changes again before it was sent is sent once. */
 export class Gathering {
   #changed = new Map<ChangeKind, Set<string>>();
@@ -123,11 +129,12 @@ export class Broadcast {
     this.#timer = null;
     this.#isSending = true;
     const [changed, progress] = [this.#gathering.take(), this.#progress.take()];
-    if (changed === 'gap') this.#sendGap();
-    const isNotified = await this.#sendChanges(new Map([...listed(changed), ...listed(progress)]));
+    const sent = changed === 'gap' ? 'gap' : await this.#sendChanges(changed);
+    if (sent === 'gap') this.#sendGap();
+    const isNotified = sent !== 'failed' && (await this.#sendChanges(listed(progress))) !== 'failed';
     this.#isSending = false;
     if (!isNotified) this.#gathering.addGap();
-    const pauseMs = changed === 'gap' || !isNotified ? AFTER_GAP_MS : AFTER_CHANGES_MS;
+    const pauseMs = sent === 'gap' || !isNotified ? AFTER_GAP_MS : AFTER_CHANGES_MS;
     this.#notBeforeMs = this.#options.now() + pauseMs;
     this.#plan();
   }
@@ -136,16 +143,17 @@ export class Broadcast {
     for (const stream of this.streams) stream.reset(this.streams.size * LOAD_MS, this.#options.now());
   }
 
-  /** False where it could not be read: then it is reported as a gap later. */
-  async #sendChanges(changed: Changed): Promise<boolean> {
-    if (changed.size === 0) return true;
+  /** What could not be read is reported as a gap later; what is too much for one batch is not sent but a gap now. */
+  async #sendChanges(changed: Changed): Promise<'sent' | 'gap' | 'failed'> {
+    if (changed.size === 0) return 'sent';
     try {
       const events = await this.#options.read(changed);
+      if (Buffer.byteLength(events) > MAX_BATCH_BYTES) return 'gap';
       for (const stream of this.streams) stream.send(events);
-      return true;
+      return 'sent';
     } catch (error) {
       this.#options.onFailure(error);
-      return false;
+      return 'failed';
     }
   }
 }
@@ -170,7 +178,8 @@ export type LiveStream = {
 };
 
 /**
- * How many bytes may wait for a reader. With more the client does not read, and it reconnects by itself when it does.
+ * How many bytes of earlier events may wait for a reader. With more the client does not read, and it reconnects by
+ * itself when it does.
  */
 const MAX_WAITING_BYTES = 512 * 1024;
 
@@ -193,8 +202,11 @@ export function openStream(response: ServerResponse, { onCut }: { onCut: () => v
   response.write(`retry: ${RETRY_MS + Math.floor(Math.random() * RETRY_MS)}\n\n`);
   const write = (text: string) => {
     if (response.writableEnded || response.destroyed) return;
-    response.write(text);
-    if (response.writableLength <= MAX_WAITING_BYTES) return;
+    // Before the write: what is written now is handed to the system at the end of the turn, however fast the reader is.
+    if (response.writableLength <= MAX_WAITING_BYTES) {
+      response.write(text);
+      return;
+    }
     onCut();
     response.destroy();
   };

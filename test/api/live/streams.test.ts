@@ -4,7 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import anyTest, { type TestFn } from 'ava';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { Gathering, openStream } from '../../../api/live/broadcast.ts';
+import { Broadcast, Gathering, openStream } from '../../../api/live/broadcast.ts';
 import { LiveStreams } from '../../../api/live/live.ts';
 import { sessionCaller, tokenCaller, type Caller } from '../../../api/request-context.ts';
 import { createApiToken, findTokenHolder, generateToken, revokeApiToken } from '../../../models/accounts/api-tokens.ts';
@@ -110,6 +110,48 @@ test('a reader that does not read is cut off, and what waits for it is bounded',
   await until(() => cut > 0);
   t.is(cut, 1);
   t.true(mostWaiting < 700_000, String(mostWaiting));
+});
+
+test('a reader that reads at once gets a batch of any length, and what is written right after it', async (t) => {
+  let cut = 0;
+  const batch = 'x'.repeat(2_000_000);
+  const server = createServer((_, response) => {
+    const stream = openStream(response, { onCut: () => (cut += 1) });
+    stream.send('x'.repeat(480 * 1024));
+    stream.keepAlive(0);
+    setTimeout(() => {
+      stream.send(batch);
+      setTimeout(() => stream.end(), 100);
+    }, 100);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const text = await (await fetch(`http://127.0.0.1:${port}/`)).text();
+  t.is(cut, 0);
+  t.true(text.includes('event: keep-alive') && text.endsWith(batch));
+});
+
+test('changes that are too much for one batch are reported as a gap, once, and progress with it', async (t) => {
+  const sent: string[] = [];
+  const broadcast = new Broadcast({
+    read: async (changed) =>
+      [...changed].map(([kind, ids]) => (kind === 'monitor' ? 'é'.repeat(300_000 * ids.size) : kind)).join(),
+    now: Date.now,
+    onFailure: (error) => t.fail(String(error)),
+  });
+  t.teardown(() => broadcast.close());
+  broadcast.streams.add({
+    keepAlive: () => undefined,
+    send: (events) => void sent.push(events),
+    reset: () => void sent.push('reset'),
+    end: () => undefined,
+  });
+  broadcast.add('monitor', 'a');
+  broadcast.add('bulk', 'b');
+  await until(() => sent.length >= 2);
+  t.deepEqual(sent, ['reset', 'bulk']);
 });
 
 test('what changes twice is reported once, and too many changes are a gap that swallows the rest', (t) => {
