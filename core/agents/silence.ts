@@ -12,6 +12,9 @@ const TOGETHER_MS = 120_000;
 /** As many must have fallen silent together at the least: of one or two agents "most" says nothing. */
 const FEWEST_TOGETHER = 3;
 
+/** What sums of parts of an account may be off by: three thirds are one. */
+const ROUNDING = 1e-6;
+
 /**
  * An agent that has not checked in for this long counts as fallen silent beside one that is due to be reported, in
  * milliseconds. When the first of many gets there, the last of them checked in up to one pause between check-ins later.
@@ -24,6 +27,8 @@ const SUSPECT_AFTER_MS = 45_000;
  */
 export type WatchedAgent = {
   no: number;
+  /** Whose agent it is; null = shared. */
+  tenantId: string | null;
   lastSeenAtMs: number;
   /** Since when it counts as offline; null = it is online. */
   offlineAtMs: number | null;
@@ -51,14 +56,15 @@ export type SilenceDecision = {
  * Decides which agents are offline (D-56): those that could have checked in for 90 s and did not. Time in which none
  * could, because we were away, starts the count anew. Where more than half of all agents that were online, and three at
  * the least, fell silent within the same two minutes, those that are due are held back for 60 s more, once per silence.
- * An agent is back with any check-in after the one that its silence counts from.
+ * For that each other account counts as one agent, so that none delays what is reported to another one (D-666). An
+ * agent is back with any check-in after the one that its silence counts from.
  */
 export function decideSilence(agents: readonly WatchedAgent[], availability: CheckInAvailability): SilenceDecision {
   const presences = agents.map((agent) => presenceOf(agent, availability));
   const due = presences.filter(
     ({ isOnline, silentSinceMs }) => isOnline && availability.atMs - silentSinceMs >= OFFLINE_AFTER_MS,
   );
-  const together = due.length === 0 ? new Set<number>() : findTogether(presences, availability.atMs);
+  const together = due.length === 0 ? new Set<number>() : findTogether(presences, { due, nowMs: availability.atMs });
   const decision: SilenceDecision = { offline: [], held: [], online: [] };
   for (const { agent, isOnline } of presences) {
     if (isOnline && agent.offlineAtMs !== null) decision.online.push(agent.no);
@@ -86,27 +92,73 @@ function presenceOf(agent: WatchedAgent, availability: CheckInAvailability): Pre
   return { agent, isOnline: true, silentSinceMs: Math.max(agent.lastSeenAtMs, availability.availableSinceMs) };
 }
 
-/**
- * The agents that lie in any stretch of two minutes in which more than half of those fell silent that were online when
- * it began.
- */
-function findTogether(agents: readonly Presence[], nowMs: number): Set<number> {
+/** An agent that fell silent, and its account where that has others; `part` is what it counts for other accounts. */
+type Fallen = Presence & { account: string | null; part: number };
+
+/** Those who fell silent in order, and for each the index after the last one within two minutes of it. */
+type Stretches = { fallen: readonly Fallen[]; ends: Int32Array };
+
+/** The agents that fell silent together with most, as their own accounts see it. */
+function findTogether(
+  agents: readonly Presence[],
+  { due, nowMs }: { due: readonly Presence[]; nowMs: number },
+): Set<number> {
+  const sizes = new Map<string | null, number>();
+  for (const { agent } of agents) sizes.set(agent.tenantId, (sizes.get(agent.tenantId) ?? 0) + 1);
+  // Shared agents, and one that is alone in its account, are whole ones to everybody.
+  const accountOf = ({ agent }: Presence) => ((sizes.get(agent.tenantId) ?? 1) > 1 ? agent.tenantId : null);
+  const partOf = (account: string | null) => (account === null ? 1 : 1 / (sizes.get(account) ?? 1));
   const fallen = agents
     .filter(({ silentSinceMs }) => nowMs - silentSinceMs >= SUSPECT_AFTER_MS)
+    .map((presence) => ({ ...presence, account: accountOf(presence), part: partOf(accountOf(presence)) }))
     .toSorted((a, b) => a.silentSinceMs - b.silentSinceMs);
+  const stretches = { fallen, ends: findEnds(fallen) };
+  const positions = Map.groupBy(fallen.keys(), (position) => fallen[position]?.account ?? null);
+  const wereOnline = agents.reduce((sum, presence) => sum + partOf(accountOf(presence)), 0);
+  const weights = Float64Array.from(fallen, ({ part }) => part);
   const together = new Set<number>();
-  let wereOnline = agents.length;
+  for (const account of new Set(due.map(accountOf))) {
+    const own = positions.get(account) ?? [];
+    for (const position of own) weights[position] = 1;
+    const more = account === null ? 0 : (sizes.get(account) ?? 1) - 1;
+    for (const no of findOwnTogether(stretches, { own, weights, wereOnline: wereOnline + more })) together.add(no);
+    for (const position of own) weights[position] = partOf(account);
+  }
+  return together;
+}
+
+function findEnds(fallen: readonly Fallen[]): Int32Array {
   let end = 0;
-  let added = 0;
-  for (const [start, { isOnline, silentSinceMs }] of fallen.entries()) {
+  return Int32Array.from(fallen, ({ silentSinceMs }) => {
     while (end < fallen.length && (fallen[end]?.silentSinceMs ?? 0) - silentSinceMs <= TOGETHER_MS) end += 1;
-    const count = end - start;
-    if (count >= FEWEST_TOGETHER && count * 2 > wereOnline) {
-      for (const { agent } of fallen.slice(Math.max(start, added), end)) together.add(agent.no);
-      added = end;
+    return end;
+  });
+}
+
+/** How an account sees them: the indexes of its own agents, what each of all counts, and how many were online. */
+type View = { own: readonly number[]; weights: Float64Array; wereOnline: number };
+
+/**
+ * An account's agents in any stretch of two minutes in which more than half of those fell silent that were online when
+ * it began.
+ */
+function findOwnTogether({ fallen, ends }: Stretches, { own, weights, ...begun }: View): number[] {
+  const together: number[] = [];
+  let { wereOnline } = begun;
+  let [count, end, held, next] = [0, 0, 0, 0];
+  // By far the longest part where many accounts fall silent at once, so that it makes nothing.
+  for (let start = 0; start < fallen.length && next < own.length; start += 1) {
+    const weight = weights[start] ?? 0;
+    for (; end < (ends[start] ?? 0); end += 1) count += weights[end] ?? 0;
+    if (count > FEWEST_TOGETHER - ROUNDING && count * 2 > wereOnline + ROUNDING) held = end;
+    const first = fallen[start];
+    if (start === own[next]) {
+      if (start < held && first !== undefined) together.push(first.agent.no);
+      next += 1;
     }
+    count -= weight;
     // Who is offline was not online any more when the stretches began that start after its silence.
-    if (!isOnline) wereOnline -= 1;
+    if (first?.isOnline === false) wereOnline -= weight;
   }
   return together;
 }

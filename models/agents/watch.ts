@@ -65,7 +65,8 @@ export async function pollAgents(database: Database, nowMs: number): Promise<Age
 /** All agents that are online, and those that went offline lately or are back. */
 export async function listWatchedAgents(run: Run, nowMs: number): Promise<WatchedAgent[]> {
   return await run<WatchedAgent>(
-    `SELECT no, last_seen_ms AS "lastSeenAtMs", offline_at AS "offlineAtMs", held_until AS "heldUntilMs"
+    `SELECT no, tenant_id AS "tenantId", last_seen_ms AS "lastSeenAtMs", offline_at AS "offlineAtMs",
+            held_until AS "heldUntilMs"
      FROM watched_agents
      WHERE offline_at IS NULL OR offline_at >= $1 OR last_seen_ms > offline_at - ${OFFLINE_AFTER_MS}`,
     [nowMs - LATELY_MS],

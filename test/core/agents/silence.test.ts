@@ -20,6 +20,7 @@ type Silence = { offline: number[]; held: number[]; online: number[] };
 function agentsLastSeen(...secondsAgo: number[]): WatchedAgent[] {
   return secondsAgo.map((seconds, index) => ({
     no: index + 1,
+    tenantId: null,
     lastSeenAtMs: NOW_MS - seconds * SECOND,
     offlineAtMs: null,
     heldUntilMs: null,
@@ -33,6 +34,10 @@ function notified(agents: readonly WatchedAgent[]): WatchedAgent[] {
 
 function numbered(agents: readonly WatchedAgent[]): WatchedAgent[] {
   return agents.map((agent, index) => ({ ...agent, no: index + 1 }));
+}
+
+function ofAccount(tenantId: string, agents: readonly WatchedAgent[]): WatchedAgent[] {
+  return agents.map((agent) => ({ ...agent, tenantId }));
 }
 
 function decide(agents: readonly WatchedAgent[], availability: CheckInAvailability = AVAILABLE): Silence {
@@ -154,6 +159,47 @@ const CASES: readonly {
     agents: [{ ...agentsLastSeen(95)[0]!, heldUntilMs: NOW_MS + 20 * SECOND }],
     expected: { offline: [1] },
   },
+  {
+    name: 'fifty agents of an account that fall silent count as one agent for another account',
+    agents: numbered([
+      ...ofAccount('ten_a', agentsLastSeen(...Array.from({ length: 50 }, () => 95))),
+      ...ofAccount('ten_b', agentsLastSeen(95)),
+      ...agentsLastSeen(5),
+    ]),
+    expected: { held: Array.from({ length: 50 }, (_, index) => index + 1), offline: [51] },
+  },
+  {
+    name: 'they count as the part of one that fell silent',
+    agents: numbered([
+      ...ofAccount('ten_a', agentsLastSeen(95, 95, 5, 5)),
+      ...['ten_b', 'ten_c', 'ten_d'].flatMap((tenantId) => ofAccount(tenantId, agentsLastSeen(95))),
+      ...ofAccount('ten_e', agentsLastSeen(5, 5, 5)),
+      ...agentsLastSeen(5, 5),
+    ]),
+    expected: { offline: [1, 2, 5, 6, 7] },
+  },
+  {
+    name: 'three accounts of four, each with all of its agents, are most',
+    agents: numbered([
+      ...['ten_a', 'ten_b', 'ten_c'].flatMap((tenantId) => ofAccount(tenantId, agentsLastSeen(95, 95, 95))),
+      ...ofAccount('ten_d', agentsLastSeen(5, 5, 5, 5, 5, 5, 5, 5, 5)),
+    ]),
+    expected: { held: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
+  },
+  {
+    name: 'an account’s own agents count each for the account itself, beside a shared one',
+    agents: numbered([...ofAccount('ten_a', agentsLastSeen(95, 95, 95)), ...agentsLastSeen(0)]),
+    expected: { held: [1, 2, 3] },
+  },
+  {
+    name: 'those of an account that are offline already are not counted by another one',
+    agents: numbered([
+      ...ofAccount('ten_a', notified(agentsLastSeen(600, 600, 600))),
+      ...['ten_b', 'ten_c', 'ten_d'].flatMap((tenantId) => ofAccount(tenantId, agentsLastSeen(95, 95))),
+      ...agentsLastSeen(5, 5),
+    ]),
+    expected: { held: [4, 5, 6, 7, 8, 9] },
+  },
   { name: 'no agents, no change', agents: [], expected: {} },
 ];
 
@@ -174,18 +220,24 @@ test('offline is since the 90 s were over, however late it is decided, and a hol
   ]);
 });
 
-test('ten thousand agents that fall silent at once are decided in a moment', (t) => {
-  const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({
-    no,
-    lastSeenAtMs: NOW_MS - 120_000 + no,
-    offlineAtMs: null,
-    heldUntilMs: null,
-  }));
-  const before = process.cpuUsage();
-  t.is(decideSilence(agents, AVAILABLE).held.length, 10_000);
-  const { user, system } = process.cpuUsage(before);
-  t.true(user + system < 500_000, `${user + system} us of CPU`);
-});
+for (const [whose, tenantOf] of [
+  ['shared', () => null],
+  ['one account’s', () => 'ten_1'],
+  ['two thousand accounts’', (no) => `ten_${no % 2000}`],
+] as const satisfies [string, (no: number) => string | null][])
+  test(`ten thousand agents that fall silent at once are decided in a moment: ${whose}`, (t) => {
+    const agents = Array.from({ length: 10_000 }, (_, no): WatchedAgent => ({
+      no,
+      tenantId: tenantOf(no),
+      lastSeenAtMs: NOW_MS - 120_000 + no,
+      offlineAtMs: null,
+      heldUntilMs: null,
+    }));
+    const before = process.cpuUsage();
+    t.is(decideSilence(agents, AVAILABLE).held.length, 10_000);
+    const { user, system } = process.cpuUsage(before);
+    t.true(user + system < 500_000, `${user + system} us of CPU`);
+  });
 
 const histories = fc.record({
   /** When each agent checks in, in seconds from the start. */
@@ -219,7 +271,7 @@ function play({ checkIns, closed, roundEvery }: typeof histories extends fc.Arbi
     for (const [index, seconds] of checkIns.entries()) {
       if (seconds.includes(second))
         rows.set(index, {
-          ...(rows.get(index) ?? { no: index, offlineAtMs: null, heldUntilMs: null }),
+          ...(rows.get(index) ?? { no: index, tenantId: null, offlineAtMs: null, heldUntilMs: null }),
           lastSeenAtMs: second * SECOND,
         });
     }
