@@ -40,6 +40,27 @@ export const MAX_LATE_RESOLVES = 1000;
 const RESOLVE_WAIT_MS = HOUR_MS;
 const RESOLVE_FOR_MS = 7 * DAY_MS;
 
+/**
+ * So long after the first attempt, in milliseconds, and so often a chat's server may put a delivery off without using
+ * up an attempt. By the usual timetable half as often fit into the hour.
+ */
+export const PUT_OFF_FOR_MS = HOUR_MS;
+export const MAX_PUT_OFFS = 50;
+
+/**
+ * How long to wait after an attempt that a chat's server only put off, in whole milliseconds; null where it counts as
+ * failed. `attempt` is which such attempt it was, from 1: each waits as after a failed one, the later ones as after the
+ * last.
+ */
+export function nextPutOffDelayMs(
+  putOff: Parameters<typeof nextAttemptDelayMs>[0],
+  { firstAtMs, nowMs }: { firstAtMs: number; nowMs: number },
+): number | null {
+  const { attempt, timetableSeconds } = putOff;
+  if (attempt > MAX_PUT_OFFS || nowMs - firstAtMs > PUT_OFF_FOR_MS) return null;
+  return nextAttemptDelayMs({ ...putOff, attempt: Math.min(attempt, countAttempts(timetableSeconds) - 1) });
+}
+
 /** How many attempts the timetable allows, the first included. */
 export function countAttempts(timetableSeconds: readonly number[]): number {
   return Math.min(timetableSeconds.length, MAX_RETRIES) + 1;

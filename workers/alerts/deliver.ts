@@ -3,7 +3,15 @@ import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import type { ChatMessage } from '../../core/alerts/chat/message.ts';
 import { identifyEmail } from '../../core/alerts/email.ts';
 import { webhookMessageOf } from '../../core/alerts/envelope.ts';
-import { MAX_LATE_RESOLVES, countAttempts, nextAttemptDelayMs, nextResolveDelayMs } from '../../core/alerts/retries.ts';
+import {
+  MAX_LATE_RESOLVES,
+  MAX_PUT_OFFS,
+  PUT_OFF_FOR_MS,
+  countAttempts,
+  nextAttemptDelayMs,
+  nextPutOffDelayMs,
+  nextResolveDelayMs,
+} from '../../core/alerts/retries.ts';
 import { isStateful } from '../../core/alerts/webhook.ts';
 import { attachReport, buildReportTable } from '../../core/statistics/reports/message.ts';
 import { moveChat, updateQuietUntil } from '../../models/alerts/chat-connections.ts';
@@ -11,6 +19,7 @@ import { openSlackWebhook } from '../../models/alerts/connect-links.ts';
 import {
   claimDeliveries,
   countLateDeliveries,
+  countPutOffs,
   recordAttempts,
   type Claim,
   type ClaimedAttempt,
@@ -84,6 +93,9 @@ const CLAIM_MARGIN_MS = 7000;
 /** More attempts than the seven days of a resolve have waits for. */
 const MAX_RESOLVE_ATTEMPTS = 250;
 
+/** How often the bot put a delivery off without using up an attempt, and when the first attempt began. */
+type PutOffs = { putOffs: number; firstAtMs: number };
+
 /** A finished attempt: its outcome, and what follows. */
 type MadeAttempt = ChannelAttempt &
   RecordedAttempt & {
@@ -135,9 +147,10 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
 
   /** Makes a claimed attempt; `skipped` where the claim was outlived and the delivery is another's. */
   async attempt(claimed: ClaimedAttempt): Promise<AttemptOutcome | 'skipped'> {
-    const refused = refuse(claimed, this.#parts.retrySeconds);
+    const putOffs = await this.#countPutOffs(claimed);
+    const refused = refuse(claimed, countAttempts(this.#parts.retrySeconds) + putOffs.putOffs);
     const sent = refused ?? (await this.#send(claimed));
-    const made = await this.#planRetry(claimed, sent);
+    const made = await this.#planRetry(claimed, sent, putOffs);
     await this.#storeQuietUntil(made);
     const isRecorded = await this.#record(made);
     this.#report(claimed, made);
@@ -146,7 +159,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     if (made.quietUntilMs !== made.nextAttemptAtMs) await this.#enqueueNext(made, made.quietUntilMs);
     if (!isRecorded) return 'skipped';
     // An alert that was never sent says nothing of its receiver.
-    if (refused === null) await this.#countFailure(made);
+    if (refused === null && !isPutOff(claimed, made)) await this.#countFailure(made);
     await this.#enqueueNext(made, made.nextAttemptAtMs);
     // What was to come in its message is due itself.
     if (made.outcome === 'failed' && claimed.parentNo !== null) await this.#enqueueNext(made, made.finishedAtMs);
@@ -168,21 +181,40 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     }
   }
 
-  async #planRetry(claimed: ClaimedAttempt, answer: ChannelAttempt): Promise<MadeAttempt> {
+  /** Of a first attempt there are none, and none of what has a limit of its own at its receiver. */
+  async #countPutOffs(claimed: ClaimedAttempt): Promise<PutOffs> {
+    const { database, now } = this.#parts;
+    const { channelType, attempt, attemptsBefore } = claimed;
+    const counted =
+      channelType === 'telegram' && attempt - attemptsBefore > 1
+        ? await countPutOffs(database, claimed, { withinMs: PUT_OFF_FOR_MS })
+        : undefined;
+    return { putOffs: Math.min(counted?.putOffs ?? 0, MAX_PUT_OFFS), firstAtMs: counted?.firstAtMs ?? now() };
+  }
+
+  async #planRetry(
+    claimed: ClaimedAttempt,
+    answer: ChannelAttempt,
+    { putOffs, firstAtMs }: PutOffs,
+  ): Promise<MadeAttempt> {
     const { deliveryId, channelId, attempt, attemptsBefore, message } = claimed;
     const { random, retrySeconds, now } = this.#parts;
     const finishedAtMs = now();
-    const failed = { attempt: attempt - attemptsBefore, random: random(), timetableSeconds: retrySeconds };
+    const timetable = { random: random(), timetableSeconds: retrySeconds };
+    const failed = { ...timetable, attempt: attempt - attemptsBefore - putOffs };
     // What the receiver refuses now it may accept once its key or rate limit is fixed.
     const isPersistent = endsIncident(claimed) && answer.outcome !== 'delivered' && (await this.#mayPersist(claimed));
     const retriesRefusal = isPersistent && answer.outcome === 'failed' && answer.statusCode !== null;
     const sent = retriesRefusal ? { ...answer, outcome: 'retry' as const } : answer;
+    const putOffMs = isPutOff(claimed, sent)
+      ? nextPutOffDelayMs({ ...timetable, attempt: putOffs + 1 }, { firstAtMs, nowMs: finishedAtMs })
+      : null;
     const timetableMs =
       sent.outcome !== 'retry'
         ? null
         : isPersistent
           ? nextResolveDelayMs(failed, { eventAtMs: message.event_at * 1000, nowMs: finishedAtMs })
-          : nextAttemptDelayMs(failed);
+          : (putOffMs ?? nextAttemptDelayMs(failed));
     // A receiver that asks for a longer pause would only refuse once more.
     const retryInMs = timetableMs === null ? null : Math.max(timetableMs, sent.retryAfterMs ?? 0);
     return {
@@ -282,10 +314,15 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
   );
 }
 
+/** Whether the bot put the message off: its limit is one for the chats of all accounts, and says nothing of this. */
+function isPutOff({ channelType }: ClaimedAttempt, { statusCode }: Pick<ChannelAttempt, 'statusCode'>): boolean {
+  return channelType === 'telegram' && statusCode === 429;
+}
+
 /** Ends what cannot or must not be sent any more; null for everything else. */
-function refuse(claimed: ClaimedAttempt, retrySeconds: readonly number[]): ChannelAttempt | null {
+function refuse(claimed: ClaimedAttempt, attempts: number): ChannelAttempt | null {
   // An attempt that our crash cut short may have reached the receiver: it counts like any other.
-  const lastAttempt = endsIncident(claimed) ? MAX_RESOLVE_ATTEMPTS : countAttempts(retrySeconds);
+  const lastAttempt = endsIncident(claimed) ? MAX_RESOLVE_ATTEMPTS : attempts;
   const error =
     claimed.refusal ??
     (claimed.attempt - claimed.attemptsBefore > lastAttempt ? 'Gave up: earlier attempts were interrupted' : null);

@@ -15,6 +15,7 @@ import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
+import type { ChannelAttempt } from '../../../notifications/attempt-result.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
@@ -28,10 +29,19 @@ import { createTestDatabase, openTestDatabase, type TestDatabase } from '../../h
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { until } from '../../helpers/until.ts';
-import { createDeliverer } from './create-deliverer.ts';
+import { DELIVERED, createDeliverer } from './create-deliverer.ts';
 
 const DEADLINE_MS = 8000;
 const MESSAGE = buildTestMessage({ nowMs: Date.now(), publicUrl: 'https://spotcheck.example' });
+/** Is sent to chats only, and no newer change of a monitor makes its retries superfluous. */
+const CHAT_MESSAGE = buildChannelMessage({
+  channel: { id: 'nch_other', name: 'Other', type: 'webhook' },
+  failures: 100,
+  failingSinceMs: 0,
+  lastError: 'gone',
+  nowMs: Date.now(),
+  publicUrl: 'https://spotcheck.example',
+});
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -313,6 +323,82 @@ test('a delivery to Telegram waits for the bot while the installation has none, 
   t.is((await attemptsOf(id))[0]?.error, 'Telegram is not configured on this installation');
 });
 
+/** What the bot answers while it sends too much for all chats together, or else is broken. */
+const tooMany = (retryAfterMs: number): ChannelAttempt => ({
+  ...DELIVERED,
+  outcome: 'retry',
+  statusCode: 429,
+  error: 'Telegram responded with 429: Too Many Requests',
+  retryAfterMs,
+});
+const BROKEN: ChannelAttempt = { ...DELIVERED, outcome: 'retry', statusCode: 502, error: 'Bad gateway' };
+
+/** A Telegram channel whose bot gives these answers, the last one again and again; each job comes when it is due. */
+async function prepareBot(t: ExecutionContext, ...answers: ChannelAttempt[]) {
+  const prepared = await prepare(t, (_request, response) => void response.end(), {
+    sendTelegram: () => Promise.resolve((answers.length > 1 ? answers.shift() : answers[0]) ?? DELIVERED),
+  });
+  const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
+  await database.pool.query('UPDATE channels SET chat_id = $1, sealed_url = NULL WHERE id = $1', [channelId]);
+  await database.pool.query('UPDATE deliveries SET monitor_id = NULL, event = $2, message = $3 WHERE id = $1', [
+    id,
+    CHAT_MESSAGE.event,
+    CHAT_MESSAGE,
+  ]);
+  const { clock, deliver } = prepared;
+  const deliverWhenDue = async () => {
+    const { next_attempt_at: dueAtMs } = await deliveryOf(id);
+    const waitMs = Math.max(0, dueAtMs - clock.now());
+    clock.offsetMs += waitMs;
+    return { outcomes: await deliver(channelId), waitMs };
+  };
+  return { ...prepared, id, channelId, deliverWhenDue };
+}
+
+test('a bot that sends too much for all chats together uses up no attempt of an alert, for an hour', async (t) => {
+  const { clock, id, channelId, deliverWhenDue } = await prepareBot(t, tooMany(3000));
+  const startedAtMs = clock.now();
+  let attempts = 0;
+  while (clock.now() - startedAtMs <= 3_600_000) {
+    const { outcomes, waitMs } = await deliverWhenDue();
+    t.deepEqual(outcomes, { retry: 1 });
+    attempts += 1;
+    t.true(waitMs <= 150_000 && attempts <= 50, `attempt ${attempts} after ${waitMs} ms`);
+  }
+  t.true(attempts > 20, String(attempts));
+  // From then on nothing waits for ever.
+  const outcomes: unknown[] = [];
+  while ((await deliveryOf(id)).outcome === 'pending') outcomes.push((await deliverWhenDue()).outcomes);
+  t.true(outcomes.length <= 4, String(outcomes.length));
+  t.deepEqual(outcomes.at(-1), { failed: 1 });
+  const { rows } = await database.pool.query('SELECT last_error, failures FROM channels WHERE id = $1', [channelId]);
+  t.deepEqual(rows, [{ last_error: null, failures: 0 }]);
+});
+
+test('refusals of the bot as a whole leave an alert its four attempts', async (t) => {
+  const { id, deliverWhenDue } = await prepareBot(t, ...Array.from({ length: 6 }, () => tooMany(40_000)), BROKEN);
+  const outcomes: unknown[] = [];
+  for (let attempt = 1; attempt <= 10; attempt += 1) {
+    const next = await deliverWhenDue();
+    outcomes.push(next.outcomes);
+    if (attempt >= 2 && attempt <= 7) t.true(next.waitMs >= 39_000, `attempt ${attempt} after ${next.waitMs} ms`);
+  }
+  t.deepEqual(outcomes, [...Array.from({ length: 9 }, () => ({ retry: 1 })), { failed: 1 }]);
+  t.like(await deliveryOf(id), { outcome: 'failed', attempts: 10 });
+
+  const late = await prepareBot(t, ...Array.from({ length: 6 }, () => tooMany(0)), DELIVERED);
+  for (let attempt = 1; attempt <= 7; attempt += 1) await late.deliverWhenDue();
+  t.like(await deliveryOf(late.id), { outcome: 'delivered', attempts: 7 });
+});
+
+test('a redelivery has its own hour, and refusals of its first round do not count for it', async (t) => {
+  const { clock, id, deliverWhenDue } = await prepareBot(t, tooMany(0));
+  while ((await deliveryOf(id)).outcome === 'pending') await deliverWhenDue();
+  const { rows } = await database.pool.query('SELECT tenant_id AS "tenantId" FROM deliveries WHERE id = $1', [id]);
+  await reopenDelivery(database, { tenantId: rows[0].tenantId, id, author: null }, clock.now());
+  for (let attempt = 1; attempt <= 6; attempt += 1) t.deepEqual((await deliverWhenDue()).outcomes, { retry: 1 });
+});
+
 test('a channel that is gone has nothing to deliver', async (t) => {
   const { deliver } = await prepare(t, (_request, response) => void response.end());
   t.deepEqual(await deliver('nch_none'), {});
@@ -436,16 +522,8 @@ test('after a change of the secret both sign what is delivered, for a day', asyn
 test('what is sent to chats only never reaches a webhook', async (t) => {
   const { deliver, receiver } = await prepare(t, (_request, response) => void response.end());
   const { id, tenantId, channelId } = await addDelivery(receiver.url);
-  const message = buildChannelMessage({
-    channel: { id: 'nch_other', name: 'Other', type: 'webhook' },
-    failures: 100,
-    failingSinceMs: 0,
-    lastError: 'gone',
-    nowMs: Date.now(),
-    publicUrl: 'https://spotcheck.example',
-  });
   await insertDeliveries(runOn(database.pool), [
-    { id: `${id}_chat`, tenantId, channelId, monitorId: null, message, createdAtMs: Date.now() },
+    { id: `${id}_chat`, tenantId, channelId, monitorId: null, message: CHAT_MESSAGE, createdAtMs: Date.now() },
   ]);
   t.deepEqual(await deliver(channelId), { delivered: 1, failed: 1 });
   t.is(receiver.requests(), 1);
