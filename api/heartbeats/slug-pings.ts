@@ -18,6 +18,7 @@ import {
 import { createBatched } from '../../models/sql.ts';
 import { ApiError, accept, badRequest } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
+import { acceptReferences } from '../monitors/changes.ts';
 import { newHeartbeatContext } from '../monitors/monitor-context.ts';
 import { authorOf, callerOf } from '../request-context.ts';
 import { createBatches } from './ping-storage.ts';
@@ -109,7 +110,7 @@ async function makeOfTenant(
   try {
     await rateLimits.take('slug', tenantId, firsts.length);
     const heartbeats = firsts.map((each) => newHeartbeat(parts, each));
-    return await createHeartbeats(database, { tenantId, wanted: heartbeats, nowMs: now() }, limit);
+    return await acceptReferences(createHeartbeats(database, { tenantId, wanted: heartbeats, nowMs: now() }, limit));
   } catch (error) {
     return { error };
   }

@@ -21,7 +21,7 @@ export const MAX_TEMPLATES = 100;
  * change together, each is an alert that is written in a transaction which other tenants' results share.
  */
 const MAX_ROUTES = 100_000;
-const ROUTES_OF_MONITOR = 20;
+const ROUTES_OF_MONITOR = 100;
 
 /** Why a channel cannot be stored: its tenant has as many of these as it can, or it would group in a format. */
 export class ChannelRefusal extends Error {
@@ -70,31 +70,41 @@ export async function requireRoom(
   if (isTemplate(fields.format) && others.templates >= MAX_TEMPLATES) throw new ChannelRefusal('templates');
 }
 
+/** SQL: whether a channel is notified of all monitors, or of those with a tag, which any may get. */
+const IS_WIDE = `(all_monitors OR any_tags <> '{}' OR all_tags <> '{}')`;
+
 /** The pairs of a tenant's monitors and channels, and how many there may be. */
 export type Routes = { count: number; most: number };
 
 /**
- * Counts the pairs of a tenant's monitors and channels (D-659). A channel that goes by tags counts with all monitors:
- * any of them may get the tag.
+ * Counts the pairs of a tenant's monitors and channels (D-659). A channel that goes by tags counts with all monitors.
  */
 export async function countRoutes(run: Run, tenantId: string): Promise<Routes> {
   const [counted] = await run<{ monitors: number; wide: number; named: number }>(
     `SELECT (SELECT count(*) FROM monitors WHERE tenant_id = $1)::int AS monitors,
-       (SELECT count(*) FROM channels WHERE tenant_id = $1
-         AND (all_monitors OR any_tags <> '{}' OR all_tags <> '{}'))::int AS wide,
-       (SELECT count(*) FROM channels c JOIN channel_monitors r ON r.channel_id = c.id WHERE c.tenant_id = $1
-         AND NOT c.all_monitors AND c.any_tags = '{}' AND c.all_tags = '{}')::int AS named`,
+       (SELECT count(*) FROM channels WHERE tenant_id = $1 AND ${IS_WIDE})::int AS wide,
+       (SELECT count(*) FROM channels JOIN channel_monitors ON channel_id = id
+         WHERE tenant_id = $1 AND NOT ${IS_WIDE})::int AS named`,
     [tenantId],
   );
   const { monitors, wide, named } = counted ?? { monitors: 0, wide: 0, named: 0 };
   return { count: monitors * wide + named, most: Math.max(MAX_ROUTES, ROUTES_OF_MONITOR * monitors) };
 }
 
+/** Whether more channels are notified of all monitors of a tenant than there may be for each, however many it has. */
+export async function haveManyChannels(run: Run, tenantId: string): Promise<boolean> {
+  const [counted] = await run<{ isMany: boolean }>(
+    `SELECT count(*) > ${ROUTES_OF_MONITOR} AS "isMany" FROM channels WHERE tenant_id = $1 AND ${IS_WIDE}`,
+    [tenantId],
+  );
+  return counted?.isMany === true;
+}
+
 /** What is wrong with more pairs of monitors and channels than there may be, and the way out. */
 export const TOO_MANY_ROUTES =
   `an account can have at most ${MAX_ROUTES.toLocaleString('en-US')} pairs of a monitor and a channel that is ` +
-  `notified of it, or ${ROUTES_OF_MONITOR} for each monitor: name fewer monitors in monitor_ids of channels, ` +
-  'or delete channels';
+  `notified of it, or ${ROUTES_OF_MONITOR} for each monitor, and a channel for all monitors, or by tags, counts with ` +
+  'each: have channels name monitors in monitor_ids, or delete channels';
 
 function groups({ groupSeconds = 0, summarizesFlapping = false }: LimitedFields): boolean {
   return groupSeconds > 0 || summarizesFlapping;

@@ -129,18 +129,18 @@ export type ParentStatus = {
 
 type ClaimedAlert = { deliveryId: string; channelId: string; monitorId: string };
 
-/** How much later than an alert the message of a parent may be due that the alert comes in, in milliseconds. */
-const LATER_THAN_ALERT_MS = 60_000;
+/** How much longer than an alert rules may hold the message of a parent that the alert comes in, in milliseconds. */
+const HELD_LONGER_MS = 60_000;
 
 /**
- * SQL: whether a delivery `r` takes an alert behind it that is due into its message. It is sent, or soon to be, as far
- * as the channel's rules for the parent go; or it was dropped for an acknowledgement, and the rules of both go by that
- * (D-580).
+ * SQL: whether a delivery `r` takes an alert behind it that is due into its message. It is sent, or to be sent, and the
+ * channel's rules hold it no longer than they held the alert. Or it was dropped for an acknowledgement, and the rules
+ * of both go by that (D-580).
  */
 export const TAKES_BEHIND = (alertId: string, now: string) => `(r.outcome = 'delivered'
-  OR r.outcome = 'pending' AND NOT EXISTS (SELECT FROM held_deliveries w
-    WHERE w.delivery_id = r.id AND w.released_at IS NULL AND w.reason IN ('delay', 'quiet_hours', 'snooze')
-      AND r.next_attempt_at > ${now}::bigint + ${LATER_THAN_ALERT_MS})
+  OR r.outcome = 'pending' AND NOT EXISTS (SELECT FROM held_deliveries w, deliveries x
+    WHERE w.delivery_id = r.id AND w.released_at IS NULL AND w.reason IN ('delay', 'quiet_hours') AND x.id = ${alertId}
+      AND r.next_attempt_at - greatest(r.created_at - x.created_at, 0) > ${now}::bigint + ${HELD_LONGER_MS})
   OR EXISTS (
   SELECT FROM held_deliveries g JOIN incidents i ON i.id = r.message #>> '{detail,incident_id}'
     JOIN held_deliveries a ON a.delivery_id = ${alertId}
@@ -175,11 +175,16 @@ export async function readParentStatus(run: Run, alert: ClaimedAlert, nowMs: num
   return row ?? { monitorNo: null, parent: null, hold: null, isUpdate: false, isOtherWaiting: false };
 }
 
+/** SQL: whether our own overload made the monitor `m` unknown, and still does. */
+const IS_UNCHECKED = (m: string) => `EXISTS (SELECT FROM unchecked_times u
+  WHERE u.monitor_no = ${m}.no AND u.ended_at IS NULL)`;
+
 /**
  * SQL: whether the monitor `m` failed by itself after a moment. A heartbeat has no results while no ping comes. What is
  * unknown may have none either: it has failed once that has lasted as long as it takes to become unknown.
  */
-const OWN_FAILURE = (m: string, since: string, now: string) => `CASE WHEN ${m}.type = 'heartbeat'
+const OWN_FAILURE = (m: string, since: string, now: string) => `CASE WHEN ${IS_UNCHECKED(m)} THEN false
+  WHEN ${m}.type = 'heartbeat'
   THEN ${now}::bigint - ${since}::bigint >= (${m}.interval_seconds + coalesce(${m}.heartbeat_grace_seconds, 0)) * 1000
   WHEN ${m}.state = 'unknown'
   THEN ${now}::bigint - ${since}::bigint >= greatest(3 * ${m}.interval_seconds, ${m}.interval_seconds + 60) * 1000
@@ -201,12 +206,16 @@ export async function hasOwnFailure(
 }
 
 /**
- * SQL: whether a delivery `d` that waited can come in a summary. It is no update, no monitor that its own depends on is
- * down, and it waits for no result of its own.
+ * SQL: whether a delivery `d` that waited can come in a summary. It is no update, no message of a monitor that its own
+ * depends on takes it, and it waits for no result of its own.
  */
 export const CAN_BE_GATHERED = `NOT EXISTS (SELECT FROM reminders n WHERE n.delivery_id = d.id AND n.number < 0)
   AND NOT EXISTS (SELECT FROM monitors m JOIN monitor_dependencies e ON e.monitor_no = m.no AND e.mode = 'hold'
-    JOIN monitors p ON p.no = e.parent_no AND p.state = 'down' WHERE m.id = d.monitor_id AND d.event <> 'monitor.up')
+    JOIN monitors p ON p.no = e.parent_no AND p.state = 'down'
+    JOIN deliveries o ON o.channel_id = d.channel_id AND o.monitor_id = p.id AND o.event = 'monitor.down'
+      AND o.message ->> 'drill' IS NULL AND (o.message #>> '{detail,sequence}')::integer = p.sequence
+    LEFT JOIN parent_holds j ON j.delivery_id = o.id JOIN deliveries r ON r.id = coalesce(j.joined_id, o.id)
+    WHERE m.id = d.monitor_id AND d.event <> 'monitor.up' AND ${TAKES_BEHIND('d.id', '$3')})
   AND NOT EXISTS (SELECT FROM parent_holds k JOIN monitors m ON m.id = k.monitor_id
     WHERE k.delivery_id = d.id AND k.awaits_own AND NOT ${OWN_FAILURE('m', 'k.since', '$3')})`;
 
@@ -320,7 +329,8 @@ export async function listWaiting(run: Run, nowMs: number, limit: number): Promi
        h.awaits_own AS "awaitsOwn"
      FROM parent_holds h JOIN deliveries d ON d.id = h.delivery_id JOIN monitors m ON m.id = h.monitor_id
      WHERE h.joined_id IS NULL AND ${waits('$1')} AND d.next_attempt_at > $1
-       AND NOT (h.awaits_own AND m.sequence = h.sequence AND NOT ${OWN_FAILURE('m', 'h.since', '$1')})
+       AND NOT (h.awaits_own AND (m.sequence = h.sequence OR ${IS_UNCHECKED('m')})
+         AND NOT ${OWN_FAILURE('m', 'h.since', '$1')})
      ORDER BY h.delivery_id LIMIT $2`,
     [nowMs, limit],
   );

@@ -138,7 +138,7 @@ export async function readSaidBehind(run: Run, rootId: string): Promise<Behind |
   const [newest] = await run<{ behind: Behind | null }>(
     `SELECT d.message #> '{detail,behind}' AS behind FROM deliveries d LEFT JOIN reminders n ON n.delivery_id = d.id
      WHERE d.outcome = 'delivered' AND (d.id = $1 OR (n.follows = $1 AND n.number < 0))
-     ORDER BY d.no DESC LIMIT 1`,
+     ORDER BY d.finished_at DESC, d.no DESC LIMIT 1`,
     [rootId],
   );
   return newest?.behind ?? null;

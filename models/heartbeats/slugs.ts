@@ -5,6 +5,7 @@ import type { Plan } from '../../core/accounts/plans.ts';
 import type { Monitor, MonitorSettings } from '../../core/monitors/monitor.ts';
 import { NOTHING, monitorFields, recordChange, recordChanges, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
+import { requireRoutes } from '../monitors/monitor-changes.ts';
 import { monitorOf } from '../monitors/monitor-rows.ts';
 import { transactionOn } from '../orm.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
@@ -110,7 +111,7 @@ export type NewHeartbeat = { id: string; slug: string; settings: MonitorSettings
  * Makes the heartbeats of a tenant's slugs that it has not yet, in one transaction, each slug once. `limit` is the
  * plan's count of monitors (null = none): beyond it no more are made. Returns the tokens by slug, of those that were
  * there before too; a slug that is missing there is beyond the limit. However many processes do so at once, a slug has
- * one heartbeat.
+ * one heartbeat. Throws `ReferenceRefusal` where too many channels would be notified of them.
  */
 export async function createHeartbeats(
   database: Database,
@@ -142,6 +143,7 @@ export async function createHeartbeats(
     await insertHeartbeats(run, monitors, nowMs);
     await insertSources(run, monitors);
     await insertSlugs(run, tenantId, monitors);
+    await requireRoutes(run, tenantId);
     const authors = new Map(made.map(({ id, author }) => [id, author]));
     await recordChanges(
       run,

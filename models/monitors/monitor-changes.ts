@@ -11,7 +11,7 @@ import {
   type MonitorSettings,
 } from '../../core/monitors/monitor.ts';
 import { NOTHING, monitorFields, recordChange, type Authored } from '../accounts/audit-log.ts';
-import { TOO_MANY_ROUTES, countRoutes } from '../alerts/channel-limits.ts';
+import { TOO_MANY_ROUTES, countRoutes, haveManyChannels } from '../alerts/channel-limits.ts';
 import { awaitOwnResults } from '../alerts/parent-holds.ts';
 import { scheduleMonitor, type PlannedRecheck } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
@@ -111,7 +111,7 @@ export async function createMonitor(
       { transaction, returning: true },
     );
     const monitor = monitorOf(record.get({ plain: true }));
-    if (limit !== null) await requireRoutes(run, tenantId);
+    await requireRoutes(run, tenantId);
     if (parents.length > 0) await storeParents(run, { monitor, parents });
     await auditMonitor(run, author, {
       monitor,
@@ -125,8 +125,9 @@ export async function createMonitor(
   });
 }
 
-/** Throws where too many channels are notified of all monitors of a tenant for another one (D-659). */
-async function requireRoutes(run: Run, tenantId: string): Promise<void> {
+/** Throws where too many channels are notified of all monitors of a tenant for those that were just made (D-659). */
+export async function requireRoutes(run: Run, tenantId: string): Promise<void> {
+  if (!(await haveManyChannels(run, tenantId))) return;
   const { count, most } = await countRoutes(run, tenantId);
   if (count > most) throw new ReferenceRefusal([{ field: 'monitors', message: TOO_MANY_ROUTES }]);
 }

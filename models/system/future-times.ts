@@ -151,7 +151,8 @@ function pullMaintenance(nowMs: number): string[] {
     `INSERT INTO current_occurrences (occurrence_no, tenant_id, has_begun, has_ended)
      SELECT no, tenant_id, starts_at <= ${nowMs}, ends_at <= ${nowMs} FROM maintenance_occurrences
      WHERE covered_at IS NOT NULL AND NOT is_skipped AND ends_at > ${nowMs - KEPT_MS} ORDER BY no
-     ON CONFLICT (occurrence_no) DO UPDATE SET has_begun = excluded.has_begun, has_ended = excluded.has_ended`,
+     ON CONFLICT (occurrence_no) DO UPDATE SET has_begun = current_occurrences.has_begun AND excluded.has_begun,
+       has_ended = current_occurrences.has_ended AND excluded.has_ended`,
     `INSERT INTO current_times (monitor_no, occurrence_no)
      SELECT DISTINCT t.monitor_no, t.occurrence_no FROM current_occurrences c
        JOIN maintenance_times t ON t.occurrence_no = c.occurrence_no WHERE t.ended_at > ${nowMs - KEPT_MS}

@@ -615,7 +615,7 @@ test('an account has a bound of pairs of monitors and channels; fewer than befor
   );
   const refusal = {
     status: 400,
-    error: /at most 100,000 pairs of a monitor and a channel that is notified of it, or 20 for each monitor/,
+    error: /at most 100,000 pairs of a monitor and a channel that is notified of it, or 100 for each monitor/,
   };
   const patch = (id: unknown, body: object) => owner('PATCH', `/v1/channels/${String(id)}`, body);
   const narrow = await owner('POST', '/v1/channels', { type: 'telegram', all_monitors: false });

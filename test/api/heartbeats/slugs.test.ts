@@ -156,6 +156,23 @@ test('of first pings beyond the plan as many are made as there is room for, and 
   t.is((await listMonitors(account)).length, 20);
 });
 
+test('first pings make no heartbeats of which too many channels would be notified', async (t) => {
+  const { api } = t.context;
+  const account = await api.account();
+  const key = await makeKey(account);
+  await api.database.pool.query(
+    `INSERT INTO channels (id, tenant_id, type, name, status, all_monitors, created_at)
+     SELECT 'nch_' || $1 || n, $1, 'telegram', 'x', 'pending', true, 0 FROM generate_series(1, 1000) n`,
+    [account.tenantId],
+  );
+  for (let no = 0; no < 100; no += 1) t.is((await api.anonymous('GET', `/ping/${key}/job-${no}?create=1`)).status, 200);
+  isError(t, await api.anonymous('GET', `/ping/${key}/one-more?create=1`), {
+    status: 400,
+    error: /at most 100,000 pairs of a monitor and a channel/,
+  });
+  t.is((await listMonitors(account)).length, 100);
+});
+
 test('accounts have slugs of their own', async (t) => {
   const { api } = t.context;
   const accounts = [await api.account(), await api.account()];

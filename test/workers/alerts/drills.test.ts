@@ -309,7 +309,7 @@ test('channels that are silent now are left out, and delays are not waited for',
   const started = await prepare(t);
   const { runtime, monitor, addWebhook, drill, read } = started;
   const receiver = await startReceiver(t, authority);
-  const always = { timezone: 'UTC', hours: 'Mo-Su 00:00-23:59', mode: 'defer' as const };
+  const always = { timezone: 'UTC', hours: 'Mo-Su 00:00-24:00', mode: 'defer' as const };
   const quiet = await addWebhook(receiver.url, { rules: [{ quiet: always }] });
   const other = await addWebhook(receiver.url, { rules: [{ tags: ['other'] }] });
   const late = await addWebhook(receiver.url, { rules: [{ after_seconds: 900, unless_acknowledged: true }] });
@@ -419,6 +419,28 @@ test('a monthly drill that a kill kept from beginning comes an hour later, and n
   await t.throwsAsync(beginMonthlyDrills({ ...runtime, newId, now: () => dueMs }), { message: 'killed' });
   t.is(await findNextMonthly(database, { tenantId, monitorId: monitor.id }), dueMs + 3_600_000);
   t.like(await beginMonthlyDrills({ ...runtime, now: () => dueMs + 3_600_000 }), { begun: 1 });
+  t.is(await findNextMonthly(database, { tenantId, monitorId: monitor.id }), Date.parse('2031-03-31T10:00:00Z'));
+});
+
+test('a monthly drill that has begun is that of its month, whatever kills its process then', async (t) => {
+  const { runtime, monitor, addWebhook } = await prepare(t);
+  const { database, tenantId } = runtime;
+  await addWebhook('https://127.0.0.1:9/');
+  await database.pool.query('UPDATE monitors SET monthly_drill = true');
+  const startMs = Date.parse('2031-01-31T10:00:00Z');
+  await beginMonthlyDrills({ ...runtime, now: () => startMs });
+  const dueMs = startMs + 28 * 86_400_000;
+  // Whatever comes after the statement that begins the drill, in its transaction, sees the next month.
+  await database.pool.query(
+    `CREATE FUNCTION fail_late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+       IF (SELECT next_at FROM monthly_drills) < ${dueMs + 2 * 3_600_000} THEN RAISE 'killed'; END IF;
+       RETURN NULL; END $$`,
+  );
+  await database.pool.query(
+    `CREATE CONSTRAINT TRIGGER late AFTER INSERT ON drills DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+     EXECUTE FUNCTION fail_late()`,
+  );
+  t.like(await beginMonthlyDrills({ ...runtime, now: () => dueMs }), { begun: 1 });
   t.is(await findNextMonthly(database, { tenantId, monitorId: monitor.id }), Date.parse('2031-03-31T10:00:00Z'));
 });
 

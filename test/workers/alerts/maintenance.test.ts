@@ -4,10 +4,11 @@ import type { WindowSettings } from '../../../core/maintenance/window.ts';
 import { createChannel, updateChannel } from '../../../models/alerts/channels.ts';
 import { muteMonitor } from '../../../models/alerts/mutes.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
-import { coverInProgress } from '../../../models/maintenance/maintenance-times.ts';
+import { announceOccurrences, coverInProgress, coverNext } from '../../../models/maintenance/maintenance-times.ts';
 import { releaseUncovered } from '../../../models/maintenance/occurrences.ts';
 import { createWindow, deleteWindow, moveEnd } from '../../../models/maintenance/windows.ts';
 import { inTransaction, runOn } from '../../../models/sql.ts';
+import { pullBackTimes } from '../../../models/system/future-times.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { claimNextDelivery, recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
@@ -368,4 +369,27 @@ test('of a backlog that fails and recovers within maintenance a chat is notified
     ),
   );
   t.deepEqual(await deliveriesTo(chat), []);
+});
+
+test('maintenance that was over by a clock that was ahead holds alerts once it has been set back', async (t) => {
+  const { runtime, chat, plan, change, deliveriesTo } = await prepare(t);
+  const { pool } = runtime.database;
+  await plan();
+  // A day ahead it is covered as what is long over, and announced as such.
+  await pool.query('UPDATE maintenance_occurrences SET covered_at = NULL');
+  await pool.query('DELETE FROM current_occurrences');
+  await pool.query('DELETE FROM maintenance_times');
+  const aheadMs = START_MS + 24 * 60 * MINUTE;
+  await inTransaction(runtime.database, (run) => coverNext(run, aheadMs));
+  await announceOccurrences(runtime.database, aheadMs);
+  t.is((await pool.query('SELECT FROM current_times')).rowCount, 0);
+  const nowMs = START_MS - 10 * MINUTE;
+  await inTransaction(runtime.database, (_, client) => pullBackTimes(client, { nowMs, backMs: aheadMs - nowMs }));
+  await change('down', 10);
+  t.like((await deliveriesTo(chat))[0], { event: 'monitor.down', due: 60 });
+  // It is announced when it begins, and not before: also where the time is set again a moment before.
+  const announce = (minute: number) => announceOccurrences(runtime.database, START_MS + minute * MINUTE);
+  t.is(await announce(-1), 0);
+  await inTransaction(runtime.database, (_, client) => pullBackTimes(client, { nowMs: START_MS + 1000, backMs: 0 }));
+  t.is(await announce(0.01), 1);
 });

@@ -5,7 +5,7 @@ import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
 import { awaitOwnResults } from '../../../models/alerts/parent-holds.ts';
 import { deleteMonitor, pauseMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { inTransaction } from '../../../models/sql.ts';
-import { decideByParents } from '../../../workers/alerts/join-parents.ts';
+import { decideByParents, watchParents } from '../../../workers/alerts/join-parents.ts';
 import { changeMonitor } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 import { SECOND, prepareParents } from './prepare-parents.ts';
@@ -460,13 +460,12 @@ test('a message that says nothing new of those behind is not sent', async (t) =>
   t.deepEqual(await deliver(chat, 200), ['Still down: Router. And 2 behind it: Blog, Shop']);
 });
 
-const QUIET = { quiet: { timezone: 'UTC', hours: 'Mo-Su 00:00-23:59', mode: 'defer' } };
-for (const [name, later] of [
-  ['delay', { after_seconds: 3600 }],
-  ['quiet hours', QUIET],
-] as const)
+for (const name of ['delay', 'quiet hours'] as const)
   test(`an alert that is urgent does not wait for the ${name} of its parent`, async (t) => {
-    const { change, add, addChannel, deliver, run } = await prepareParents(t);
+    const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
+    const hour = (later: number) => new Date(at(later * 3600)).toISOString().slice(11, 13);
+    const quiet = { timezone: 'UTC', hours: `Mo-Su ${hour(0)}:00-${hour(3)}:00`, mode: 'defer' };
+    const later = name === 'delay' ? { after_seconds: 3600 } : { quiet };
     const router = await add('Router');
     const shop = await add('Shop', [[router, 'hold']], { tags: ['critical'] });
     const blog = await add('Blog', [[router, 'hold']]);
@@ -477,7 +476,10 @@ for (const [name, later] of [
     await change('down', 1, [shop, blog]);
     t.deepEqual(await deliver(chat, 2), ['Down: Shop']);
     t.deepEqual(await deliver(chat, 60), []);
-    if (name !== 'delay') return;
+    if (name !== 'delay') {
+      t.deepEqual(await deliver(chat, 3600), []);
+      return;
+    }
     t.deepEqual(await deliver(chat, 3601), ['Down: Router']);
     t.deepEqual(await deliver(chat, 3632), ['Still down: Router. And 1 behind it: Blog']);
   });
@@ -529,4 +531,73 @@ test('once a parent is paused, deleted or no longer depended on, what is behind 
     [behind.map(({ no }) => no)],
   );
   t.deepEqual(rows, [{ at: at(20) + 20 }, { at: at(20) + 20 }, { at: at(20) + 20 }]);
+});
+
+test('alerts with the rules of their parent come in its message, though that was decided later', async (t) => {
+  const { change, add, addChannel, deliver, run } = await prepareParents(t);
+  const router = await add('Router');
+  const shops = [];
+  for (const name of ['Blog', 'Docs', 'Shop']) shops.push(await add(name, [[router, 'hold']]));
+  const chat = await addChannel('telegram');
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, JSON.stringify([{ after_seconds: 600 }])]);
+  await change('down', 0, shops);
+  await change('down', 90, [router]);
+  t.deepEqual(await deliver(chat, 600), []);
+  t.deepEqual(await deliver(chat, 690), ['Down: Router. And 3 behind it: Blog, Docs, Shop']);
+});
+
+test('many that do not wait for the delay of their parent come in one summary', async (t) => {
+  const { change, add, addChannel, deliver, run } = await prepareParents(t);
+  const router = await add('Router');
+  const shops = [];
+  for (let index = 0; index < 12; index += 1)
+    shops.push(await add(`Shop ${index}`, [[router, 'hold']], { tags: ['critical'] }));
+  const chat = await addChannel('telegram');
+  const rules = JSON.stringify([{ tags: ['critical'] }, { after_seconds: 3600 }]);
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, rules]);
+  await change('down', 0, [router]);
+  await change('down', 1, shops);
+  t.deepEqual(await deliver(chat, 2), ['12 monitors: 12 down']);
+});
+
+test('a snoozed parent holds what is behind it', async (t) => {
+  const { change, add, addChannel, deliver, run, at } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']]);
+  const chat = await addChannel('telegram');
+  await run('UPDATE channels SET rules = $2 WHERE id = $1', [chat, JSON.stringify([{ after_seconds: 600 }])]);
+  await change('down', 0, [router]);
+  await change('down', 1, [shop]);
+  await run(
+    `WITH put_off AS (UPDATE held_deliveries h SET reason = 'snooze' FROM deliveries d
+       WHERE d.id = h.delivery_id AND d.monitor_id = $1)
+     UPDATE deliveries SET next_attempt_at = $2 WHERE monitor_id = $1`,
+    [router.id, at(14_400)],
+  );
+  t.deepEqual(await deliver(chat, 602), []);
+  t.deepEqual(await deliver(chat, 14_400), ['Down: Router. And 1 behind it: Shop']);
+});
+
+test('what our own overload makes unknown after the recovery of the parent has not failed by itself', async (t) => {
+  const { change, add, addChannel, deliver, run, at, runtime } = await prepareParents(t);
+  const router = await add('Router');
+  const shop = await add('Shop', [[router, 'hold']], { intervalSeconds: 60 });
+  const chat = await addChannel('telegram');
+  await change('down', 0, [router, shop]);
+  t.is((await deliver(chat, 1)).length, 1);
+  await change('up', 60, [router]);
+  t.deepEqual(await deliver(chat, 61), ['Recovered: Router']);
+  await run(
+    `WITH stopped AS (
+       UPDATE monitors SET state = 'unknown', state_since = $2, sequence = sequence + 1 WHERE no = $1 RETURNING *
+     ), changed AS (
+       INSERT INTO transitions (monitor_id, sequence, tenant_id, from_state, to_state, at, detected_at, evidence)
+       SELECT id, sequence, tenant_id, 'down', 'unknown', $2, $2, '{}' FROM stopped
+     )
+     INSERT INTO unchecked_times (monitor_id, sequence, monitor_no, tenant_id, from_state, started_at)
+     SELECT id, sequence, no, tenant_id, 'down', $2 FROM stopped`,
+    [shop.no, at(70)],
+  );
+  for (const second of [262, 400, 900]) t.deepEqual(await deliver(chat, second), []);
+  t.deepEqual(await watchParents(runtime, at(901)), { due: [], mayHaveMore: false });
 });
