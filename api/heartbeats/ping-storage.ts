@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../models/database.ts';
-import { recordLostPings, recordPingAvailability } from '../../models/heartbeats/watch.ts';
+import {
+  holdDeadlines,
+  recordLostPings,
+  recordPingAvailability,
+  releaseDeadlines,
+} from '../../models/heartbeats/watch.ts';
 import { ApiError } from '../api-error.ts';
 
 /**
@@ -68,6 +74,12 @@ async function takeOne<Item, Outcome>(
  */
 const RECORD_EVERY_MS = { awaited: 500, idle: 2000 } as const;
 
+/**
+ * A ping that has waited for the first of these holds the deadlines of all processes, until none has waited for the
+ * second, in milliseconds. The others, which know nothing of it, go on meanwhile.
+ */
+const HELD_MS = { from: 1000, until: 200 } as const;
+
 type PingAvailabilityOptions = { database: Database; log: Logger; now: () => number; unstored: UnstoredPings };
 
 /**
@@ -78,8 +90,20 @@ export function publishPingAvailability({ database, log, now, unstored }: PingAv
   stop: () => Promise<void>;
 } {
   const stopping = new AbortController();
+  const holder = randomUUID();
+  let isHeld = false;
   // A ping that is not stored yet may have come in time: pings were available until it came.
-  const availableUntil = () => Math.min(now(), unstored.oldestAtMs() ?? Number.POSITIVE_INFINITY);
+  const availableUntil = () => (isHeld ? now() : Math.min(now(), unstored.oldestAtMs() ?? Number.POSITIVE_INFINITY));
+  const holdWhileWaiting = async () => {
+    const [fromMs, nowMs] = [unstored.oldestAtMs(), now()];
+    if (fromMs !== null && nowMs - fromMs > (isHeld ? HELD_MS.until : HELD_MS.from)) {
+      isHeld = true;
+      await holdDeadlines(database, { holder, fromMs, nowMs });
+    } else if (isHeld) {
+      await releaseDeadlines(database, holder);
+      isHeld = false;
+    }
+  };
   const recordLost = async () => {
     const lost = unstored.takeLost();
     if (lost === null) return;
@@ -94,6 +118,7 @@ export function publishPingAvailability({ database, log, now, unstored }: PingAv
       let pauseMs: number = RECORD_EVERY_MS.awaited;
       try {
         await recordLost();
+        await holdWhileWaiting();
         const { forgiven, isAwaited } = await recordPingAvailability(database, availableUntil);
         if (!isAwaited) pauseMs = RECORD_EVERY_MS.idle;
         if (forgiven > 0) log.warn({ heartbeats: forgiven }, 'heartbeats.forgiven');
@@ -108,18 +133,15 @@ export function publishPingAvailability({ database, log, now, unstored }: PingAv
     async stop() {
       stopping.abort();
       await recording;
+      await recordLost()
+        .then(holdWhileWaiting)
+        .catch((error: unknown) => log.warn({ err: error }, 'heartbeats.availability_not_recorded'));
     },
   };
 }
 
 /** A stretch of time in which pings were lost, Unix milliseconds. */
 type LostStretch = { fromMs: number; toMs: number };
-
-/**
- * A ping that has waited this long counts as lost, in milliseconds: other processes, which know nothing of it, go on
- * meanwhile.
- */
-const COUNTS_AS_LOST_MS = 1000;
 
 /** What this process knows of the pings that came to it and are not stored. */
 export class UnstoredPings {
@@ -152,13 +174,8 @@ export class UnstoredPings {
     return this.#waiting.values().next().value?.atMs ?? null;
   }
 
-  /**
-   * Takes the stretch of those that could not be stored, or have waited too long; null = there were none since it was
-   * last taken.
-   */
+  /** Takes the stretch of those that could not be stored; null = there were none since it was last taken. */
   takeLost(): LostStretch | null {
-    const [fromMs, toMs] = [this.oldestAtMs(), this.#now()];
-    if (fromMs !== null && toMs - fromMs > COUNTS_AS_LOST_MS) this.recordLost({ fromMs, toMs });
     const taken = this.#lost;
     this.#lost = null;
     return taken;

@@ -3,7 +3,7 @@ import type { RequestHandler, Response } from 'express';
 import { Counter } from 'prom-client';
 import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { MAX_PING_BODY_BYTES, cleanPingBody } from '../../core/heartbeats/pings.ts';
-import { takePings, type PingOutcome, type TokenPing } from '../../models/heartbeats/heartbeats.ts';
+import { takePings, type AccountPing, type PingOutcome, type TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import { ApiError, badRequest, methodNotAllowed } from '../api-error.ts';
 import { networkOf } from '../client-address.ts';
 import type { Parts } from '../handler.ts';
@@ -37,6 +37,7 @@ export function pingHandler(
   const store = (ping: TokenPing) => unstoredPings.follow(batches(ping));
   const takeBySlug = createSlugPings({ ...dependencies, store });
   const tokens = new PingTokens(() => performance.now());
+  const underWay = new PingsUnderWay();
   const count = new Counter({
     name: 'spotcheck_pings_total',
     help: 'Heartbeat pings, by kind and outcome',
@@ -52,10 +53,12 @@ export function pingHandler(
     if (slug !== null) requireSlug(slug);
     const ping = { ...report, body: await readPingBody(request) };
     const address = addressOf(response);
-    const outcome = await tokens.take(credential, address ?? '', () =>
-      slug === null
-        ? store({ token: credential, ping })
-        : takeBySlug({ key: credential, slug, creates, address }, ping),
+    const { outcome } = await tokens.take(credential, address ?? '', (tenantId) =>
+      underWay.take({ heartbeat: `${credential}/${slug ?? ''}`, tenantId }, () =>
+        slug === null
+          ? store({ token: credential, ping })
+          : takeBySlug({ key: credential, slug, creates, address }, ping),
+      ),
     );
     count.inc({ kind: ping.kind, outcome });
     if (outcome === 'unknown' && slug !== null) throw new ApiError(404, 'no account has this ping key');
@@ -98,6 +101,14 @@ const ANSWERS = {
       429,
       'this heartbeat changes status too often: the ping counts only as a sign of life; wait 60 s',
       { 'Retry-After': '60' },
+    );
+  },
+  crowded: () => {
+    throw new ApiError(
+      429,
+      "this account's heartbeats change status faster than that can be decided: the ping counts only as a sign of " +
+        'life; wait 5 s',
+      { 'Retry-After': '5' },
     );
   },
   unknown: () => {
@@ -174,7 +185,10 @@ const MAX_NETWORKS = 10_000;
  */
 const MAX_UNVERIFIED = 1000;
 
-type TakePing = () => Promise<PingOutcome>;
+const UNKNOWN: AccountPing = { outcome: 'unknown', tenantId: null };
+
+/** Stores a ping; `tenantId` is the account of its token, where this process knows it. */
+type TakePing = (tenantId: string | null) => Promise<AccountPing>;
 
 /**
  * Filters pings by their tokens and ping keys, so that a flood of unknown ones costs no query each (D-319). What has
@@ -182,7 +196,7 @@ type TakePing = () => Promise<PingOutcome>;
  */
 export class PingTokens {
   readonly #now: () => number;
-  readonly #good = new Set<string>();
+  readonly #good = new Map<string, string>();
   readonly #unknownUntilMs = new Map<string, number>();
   readonly #counts = new Map<string, { count: number; endsMs: number }>();
   #unverified = 0;
@@ -196,24 +210,25 @@ export class PingTokens {
    * Has `take` store a ping with a token or a ping key. Rejects with 429 a network that has sent too many unknown
    * tokens, and with 503 where too many unverified ones are under way.
    */
-  async take(token: string, address: string, take: TakePing): Promise<PingOutcome> {
-    const isGood = this.#good.has(token);
+  async take(token: string, address: string, take: TakePing): Promise<AccountPing> {
+    const tenantId = this.#good.get(token);
     const network = networkOf(address);
-    if (!isGood) this.#requireRoom(network);
+    if (tenantId === undefined) this.#requireRoom(network);
     const isUnknown = !TOKEN.test(token) || (this.#unknownUntilMs.get(token) ?? 0) > this.#now();
-    const outcome = isGood ? await take() : isUnknown ? 'unknown' : await this.#takeUnverified(take);
-    if (outcome !== 'unknown') {
-      if (!isGood) this.#good.add(token);
+    const taken =
+      tenantId !== undefined ? await take(tenantId) : isUnknown ? UNKNOWN : await this.#takeUnverified(take);
+    if (taken.tenantId !== null) {
+      this.#good.set(token, taken.tenantId);
       forgetOldest(this.#good, MAX_TOKENS);
-      return outcome;
+      return taken;
     }
     this.#good.delete(token);
     this.#countUnknown(network);
-    if (isUnknown) return outcome;
+    if (isUnknown) return taken;
     this.#unknownUntilMs.delete(token);
     this.#unknownUntilMs.set(token, this.#now() + UNKNOWN_FOR_MS);
     forgetOldest(this.#unknownUntilMs, MAX_TOKENS);
-    return outcome;
+    return taken;
   }
 
   #requireRoom(network: string): void {
@@ -225,14 +240,14 @@ export class PingTokens {
     });
   }
 
-  async #takeUnverified(take: TakePing): Promise<PingOutcome> {
+  async #takeUnverified(take: TakePing): Promise<AccountPing> {
     if (this.#unverified >= MAX_UNVERIFIED)
       throw new ApiError(503, 'too many pings are waiting for the database: try again in a few seconds', {
         'Retry-After': '5',
       });
     this.#unverified += 1;
     try {
-      return await take();
+      return await take(null);
     } finally {
       this.#unverified -= 1;
     }
@@ -248,6 +263,73 @@ export class PingTokens {
     this.#counts.set(network, { count: 1, endsMs: this.#now() + WINDOW_MS });
     forgetOldest(this.#counts, MAX_NETWORKS);
   }
+}
+
+/** Pings of a heartbeat that are stored at a time, and those that are under way with the ones that wait for that. */
+const MAX_STORING = 20;
+const MAX_OF_HEARTBEAT = 300;
+
+/** Pings of an account that are under way: one of each heartbeat of the largest plan. */
+const MAX_OF_ACCOUNT = 1000;
+
+type Line = { count: number; storing: number; waiting: (() => void)[] };
+
+/**
+ * Bounds the pings that are under way in this process, of each heartbeat and each account (D-660). One that waits here
+ * holds no deadline: those before it are of the same heartbeat, and do.
+ */
+export class PingsUnderWay {
+  readonly #lines = new Map<string, Line>();
+  readonly #accounts = new Map<string, number>();
+
+  /**
+   * Has `take` store a ping when its turn has come. Rejects with 429 what is too much; `tenantId` is null where this
+   * process has not met the token, which bounds such pings by itself.
+   */
+  async take(
+    { heartbeat, tenantId }: { heartbeat: string; tenantId: string | null },
+    take: () => Promise<AccountPing>,
+  ): Promise<AccountPing> {
+    const line = this.#lines.get(heartbeat) ?? { count: 0, storing: 0, waiting: [] };
+    if (line.count >= MAX_OF_HEARTBEAT) throw tooMany('this heartbeat', MAX_OF_HEARTBEAT);
+    const ofAccount = tenantId === null ? 0 : (this.#accounts.get(tenantId) ?? 0);
+    if (ofAccount >= MAX_OF_ACCOUNT) throw tooMany("this account's heartbeats", MAX_OF_ACCOUNT);
+    this.#lines.set(heartbeat, line);
+    line.count += 1;
+    if (tenantId !== null) this.#accounts.set(tenantId, ofAccount + 1);
+    try {
+      return await storeInTurn(line, take);
+    } finally {
+      line.count -= 1;
+      if (line.count === 0) this.#lines.delete(heartbeat);
+      if (tenantId !== null) this.#leaveAccount(tenantId);
+    }
+  }
+
+  #leaveAccount(tenantId: string): void {
+    const others = (this.#accounts.get(tenantId) ?? 0) - 1;
+    if (others > 0) this.#accounts.set(tenantId, others);
+    else this.#accounts.delete(tenantId);
+  }
+}
+
+async function storeInTurn(line: Line, take: () => Promise<AccountPing>): Promise<AccountPing> {
+  if (line.storing < MAX_STORING) line.storing += 1;
+  else await new Promise<void>((resolve) => line.waiting.push(resolve));
+  try {
+    return await take();
+  } finally {
+    // The place goes to the next, or is free.
+    const next = line.waiting.shift();
+    if (next === undefined) line.storing -= 1;
+    else next();
+  }
+}
+
+function tooMany(whose: string, most: number): ApiError {
+  return new ApiError(429, `${most} pings of ${whose} are already under way: send fewer at once`, {
+    'Retry-After': '1',
+  });
 }
 
 /** Keeps the newest: what was added longest ago goes first. */

@@ -3,7 +3,7 @@ import type { Ping } from '../../core/heartbeats/deadlines.ts';
 import { readMonitorCreate } from '../../core/monitors/input/read.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { authorOf as systemAuthorOf, systemActor } from '../../models/accounts/audit-log.ts';
-import type { PingOutcome, TokenPing } from '../../models/heartbeats/heartbeats.ts';
+import type { AccountPing, TokenPing } from '../../models/heartbeats/heartbeats.ts';
 import {
   createHeartbeats,
   deletePingKey,
@@ -40,7 +40,7 @@ type Wanted = Omit<FoundSlug, 'token'> & { slug: string; address: string | null 
 type Made = { token: string | null } | { error: unknown };
 
 type SlugParts = Parts<'database' | 'now' | 'makeId' | 'config' | 'rateLimits' | 'unstoredPings'> & {
-  store: (ping: TokenPing) => Promise<PingOutcome>;
+  store: (ping: TokenPing) => Promise<AccountPing>;
 };
 
 /** 400 for what no heartbeat can have as its slug. */
@@ -58,21 +58,21 @@ export function requireSlug(slug: string): void {
  * outcome is `unknown` where no account has the key. Rejects with 404 where there is no such heartbeat and none is to
  * be made, with 400 beyond the plan, and with 429 where the account makes too many.
  */
-export function createSlugPings(parts: SlugParts): (slugPing: SlugPing, ping: Ping) => Promise<PingOutcome> {
+export function createSlugPings(parts: SlugParts): (slugPing: SlugPing, ping: Ping) => Promise<AccountPing> {
   const { database, store, unstoredPings } = parts;
   const find = createBatched((keys: SlugKey[]) => findSlugs(database, keys));
   const make = createBatches((wanted: readonly Wanted[]) => makeHeartbeats(parts, wanted));
   return async ({ key, slug, creates, address }, ping) => {
     const found = await unstoredPings.follow(find({ key, slug }));
-    if (found === null) return 'unknown';
+    if (found === null) return { outcome: 'unknown', tenantId: null };
     if (found.token === null && !creates) throw missing();
     const made = found.token === null ? await make({ ...found, slug, address }) : { token: found.token };
     if ('error' in made) throw made.error;
     if (made.token === null) throw beyondPlan(found);
-    const outcome = await store({ token: made.token, ping });
+    const taken = await store({ token: made.token, ping });
     // The key is known; the monitor was deleted just now.
-    if (outcome === 'unknown') throw missing();
-    return outcome;
+    if (taken.outcome === 'unknown') throw missing();
+    return taken;
   };
 }
 

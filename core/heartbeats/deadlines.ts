@@ -58,9 +58,18 @@ export type TakenPing =
 /** The same ping again sooner than this, in milliseconds, leaves no row of its own: a job in a loop fills no table. */
 const REPEAT_MS = 200;
 
+/** False where a ping changes no state whenever it comes, after whatever other pings that change none. */
+export function mayChangeState({ verdict }: Heartbeat, ping: Ping): boolean {
+  return ping.kind !== 'start' && (reportsFailure(ping) || verdict !== 'up');
+}
+
+function reportsFailure({ kind, exitStatus }: Ping): boolean {
+  return kind === 'fail' || (kind === 'exit' && exitStatus !== 0);
+}
+
 /** Applies a ping that came at `nowMs` (Unix milliseconds). What is paused keeps it and stays as it is. */
 export function takePing(heartbeat: Heartbeat, ping: Ping, nowMs: number): TakenPing {
-  const isBad = ping.kind === 'fail' || (ping.kind === 'exit' && ping.exitStatus !== 0);
+  const isBad = reportsFailure(ping);
   if (isBad && !heartbeat.failEnabled) return { outcome: 'refused' };
   const lastSignal = signalOf(ping);
   if (lastSignal === heartbeat.lastSignal && nowMs - heartbeat.receivedAtMs < REPEAT_MS) {

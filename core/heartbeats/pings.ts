@@ -39,6 +39,20 @@ const SHORTEST_MS = 500;
 /** 64 KiB of bodies at once, and as much again in an hour. */
 const BODY_BYTES = { burst: 65_536, everyMs: HOUR_MS / 65_536 };
 
+/** The observations of an account that wait to be decided: how many, and of which monitors. */
+export type WaitingObservations = { count: number; monitorNos: Set<number> };
+
+/** Three of each heartbeat of the largest plan. */
+const MAX_WAITING = 3000;
+
+/**
+ * Whether one more observation of a monitor may wait (D-661). The first one always may: a thousand jobs that fail or
+ * recover together are no flood.
+ */
+export function mayWait({ count, monitorNos }: WaitingObservations, monitorNo: number): boolean {
+  return count < MAX_WAITING || !monitorNos.has(monitorNo);
+}
+
 /** Finds room for a ping and its body (D-318); what is not stored leaves the marks as they are. */
 export function findRoom(
   { rowsUsedUpMs, bytesUsedUpMs }: PingMarks,

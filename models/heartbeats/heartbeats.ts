@@ -1,5 +1,6 @@
 import {
   arrangeHeartbeat,
+  mayChangeState,
   nextExpectedAt,
   takePing,
   type Heartbeat,
@@ -7,7 +8,13 @@ import {
   type Ping,
   type TakenPing,
 } from '../../core/heartbeats/deadlines.ts';
-import { firstLineOf, findRoom, type PingMarks } from '../../core/heartbeats/pings.ts';
+import {
+  firstLineOf,
+  findRoom,
+  mayWait,
+  type PingMarks,
+  type WaitingObservations,
+} from '../../core/heartbeats/pings.ts';
 import type { Monitor } from '../../core/monitors/monitor.ts';
 import type { Database } from '../database.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
@@ -20,15 +27,21 @@ export type TokenPing = { token: string; ping: Ping };
 
 /**
  * The outcome of a ping. `taken`: committed. `refused`: a failure that this heartbeat does not accept. `limited`: it
- * would change something but exceeds the rate limit, and only moves the deadline. `unknown`: no heartbeat has its
- * token.
+ * would change something but exceeds the rate limit, and only moves the deadline. `crowded`: the same, because too much
+ * of its account waits to be decided. `unknown`: no heartbeat has its token.
  */
-export type PingOutcome = TakenPing['outcome'] | 'limited' | 'unknown';
+export type PingOutcome = TakenPing['outcome'] | 'limited' | 'crowded' | 'unknown';
+
+/** What became of a ping, and the account of its heartbeat; null where its token is unknown. */
+export type AccountPing = { outcome: PingOutcome; tenantId: string | null };
 
 /** A heartbeat as it comes; the marks of its rates are there where they are asked for. */
 type HeartbeatRow = Omit<Heartbeat, 'schedule'> &
   ScheduleColumns &
-  Partial<PingMarks> & { monitorNo: number; tokenFingerprint: Buffer };
+  Partial<PingMarks> & { monitorNo: number; tokenFingerprint: Buffer; tenantId?: string };
+
+/** A heartbeat, and its account, while pings of it are taken. */
+type Entry = { monitorNo: number; tenantId: string; heartbeat: Heartbeat; marks: PingMarks; isChanged: boolean };
 
 /** A ping to write. */
 type PingRow = { monitorNo: number; ping: Ping; atMs: number; durationMs: number | null; mayChangeState: boolean };
@@ -52,7 +65,7 @@ export async function takePings(
   database: Database,
   pings: readonly TokenPing[],
   nowMs: number,
-): Promise<PingOutcome[]> {
+): Promise<AccountPing[]> {
   const take = () => inTransaction(database, (run) => takeBatch(run, pings, nowMs));
   try {
     return await take();
@@ -63,23 +76,33 @@ export async function takePings(
   }
 }
 
-async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): Promise<PingOutcome[]> {
+async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): Promise<AccountPing[]> {
   const named = pings.map(({ token, ping }) => ({ ping, fingerprint: fingerprintOf(token) }));
   const rows = await run<HeartbeatRow>(
-    `SELECT ${COLUMNS}, rows_used_up AS "rowsUsedUpMs", bytes_used_up AS "bytesUsedUpMs" FROM heartbeats
-     WHERE token_fingerprint = ANY($1::bytea[]) ORDER BY monitor_no FOR NO KEY UPDATE`,
+    `SELECT ${COLUMNS}, rows_used_up AS "rowsUsedUpMs", bytes_used_up AS "bytesUsedUpMs",
+       (SELECT tenant_id FROM monitors WHERE no = monitor_no) AS "tenantId"
+     FROM heartbeats WHERE token_fingerprint = ANY($1::bytea[]) ORDER BY monitor_no FOR NO KEY UPDATE`,
     [named.map(({ fingerprint }) => fingerprint)],
   );
   const found = new Map(
-    rows.map((row) => [
+    rows.map((row): [string, Entry] => [
       row.tokenFingerprint.toString('hex'),
-      { monitorNo: row.monitorNo, heartbeat: heartbeatOf(row), marks: marksOf(row), isChanged: false },
+      {
+        monitorNo: row.monitorNo,
+        tenantId: row.tenantId ?? '',
+        heartbeat: heartbeatOf(row),
+        marks: marksOf(row),
+        isChanged: false,
+      },
     ]),
   );
+  const taking = named.map(({ ping, fingerprint }) => ({ ping, entry: found.get(fingerprint.toString('hex')) }));
+  const waiting = await listWaiting(
+    run,
+    taking.flatMap(({ ping, entry }) => (entry !== undefined && mayChangeState(entry.heartbeat, ping) ? [entry] : [])),
+  );
   const stored: PingRow[] = [];
-  const outcomes = named.map(({ ping, fingerprint }) => {
-    const entry = found.get(fingerprint.toString('hex'));
-    if (entry === undefined) return 'unknown';
+  const take = (entry: Entry, ping: Ping): PingOutcome => {
     const taken = takePing(entry.heartbeat, ping, nowMs);
     if (taken.outcome === 'refused') return 'refused';
     entry.isChanged = true;
@@ -96,6 +119,11 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
       entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
       return 'limited';
     }
+    const ofAccount = waiting.get(entry.tenantId) ?? { count: 0, monitorNos: new Set() };
+    if (taken.mayChangeState && !mayWait(ofAccount, entry.monitorNo)) {
+      entry.heartbeat = { ...entry.heartbeat, dueAtMs: taken.heartbeat.dueAtMs };
+      return 'crowded';
+    }
     entry.heartbeat = taken.heartbeat;
     if (taken.stored === null || room?.hasRow !== true) return 'taken';
     entry.marks = room.marks;
@@ -105,14 +133,38 @@ async function takeBatch(run: Run, pings: readonly TokenPing[], nowMs: number): 
       ...taken.stored,
       mayChangeState: taken.mayChangeState,
     });
+    if (taken.mayChangeState) {
+      ofAccount.count += 1;
+      ofAccount.monitorNos.add(entry.monitorNo);
+      waiting.set(entry.tenantId, ofAccount);
+    }
     return 'taken';
-  });
+  };
+  const outcomes = taking.map(({ ping, entry }) =>
+    entry === undefined
+      ? { outcome: 'unknown' as const, tenantId: null }
+      : { outcome: take(entry, ping), tenantId: entry.tenantId },
+  );
   await storeBatch(
     run,
     [...found.values()].filter((entry) => entry.isChanged),
     stored,
   );
   return outcomes;
+}
+
+/** What waits to be decided of the accounts of these heartbeats; of monitors only these are told. */
+async function listWaiting(run: Run, entries: readonly Entry[]): Promise<Map<string, WaitingObservations>> {
+  if (entries.length === 0) return new Map();
+  const rows = await run<{ tenantId: string; count: number; monitorNos: number[] }>(
+    `SELECT m.tenant_id AS "tenantId", count(*)::int AS count,
+            coalesce(array_agg(DISTINCT o.monitor_no) FILTER (WHERE o.monitor_no = ANY($2::int[])), '{}')
+              AS "monitorNos"
+     FROM heartbeat_observations o JOIN monitors m ON m.no = o.monitor_no
+     WHERE m.tenant_id = ANY($1::text[]) GROUP BY m.tenant_id`,
+    [[...new Set(entries.map(({ tenantId }) => tenantId))], entries.map(({ monitorNo }) => monitorNo)],
+  );
+  return new Map(rows.map(({ tenantId, count, monitorNos }) => [tenantId, { count, monitorNos: new Set(monitorNos) }]));
 }
 
 /**
@@ -127,7 +179,7 @@ async function storeBatch(
   stored: readonly PingRow[],
 ): Promise<void> {
   if (heartbeats.length === 0) return;
-  const changing = stored.filter(({ mayChangeState }) => mayChangeState);
+  const changing = stored.filter((row) => row.mayChangeState);
   await run(
     `WITH moved AS (
        UPDATE heartbeats h SET verdict = k.verdict, heard_at = k.heard_at, last_signal = k.last_signal,
@@ -263,6 +315,7 @@ function heartbeatOf(row: HeartbeatRow): Heartbeat {
   const {
     monitorNo: _no,
     tokenFingerprint: _token,
+    tenantId: _tenant,
     rowsUsedUpMs: _rows,
     bytesUsedUpMs: _bytes,
     cron,

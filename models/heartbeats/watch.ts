@@ -30,6 +30,20 @@ const COMMIT_SLACK_MS = 200;
  */
 const UNAVAILABLE_AFTER_MS = 3000;
 
+/**
+ * A hold that was not renewed for this long is one of a process that was killed, in milliseconds. It is many times the
+ * recording interval, for a process may be slow.
+ */
+const ABANDONED_AFTER_MS = 10_000;
+
+/** What the names of holds in `service_marks` begin with; the holder's id follows. */
+const HOLD = 'pings held by ';
+
+/** Until when pings could come in and all of them are stored: none was lost, and no process holds for one. */
+const COMPLETE_UNTIL = `(SELECT least(p.at, p.lost_from,
+    (SELECT min(h.at) FROM service_marks h WHERE starts_with(h.name, '${HOLD}')))
+  FROM service_marks p WHERE p.name = '${PING_AVAILABILITY}')`;
+
 /** After lost pings availability is not restored until none was lost for this long, in milliseconds. */
 const QUIET_MS = 2000;
 
@@ -51,9 +65,11 @@ export async function recordPingAvailability(
     name: 'record-ping-availability',
     text: `UPDATE service_marks SET at = greatest(at, $2::bigint)
            WHERE name = $1 AND at >= $2::bigint - $3::bigint AND lost_from IS NULL
+             AND NOT EXISTS (SELECT FROM service_marks h WHERE starts_with(h.name, '${HOLD}')
+               AND h.resumed_at NOT BETWEEN $2::bigint - $4::bigint AND $2::bigint + $4::bigint)
              AND set_config('synchronous_commit', 'off', true) = 'off'
            RETURNING EXISTS (SELECT 1 FROM heartbeats) AS is_awaited`,
-    values: [PING_AVAILABILITY, now(), UNAVAILABLE_AFTER_MS],
+    values: [PING_AVAILABILITY, now(), UNAVAILABLE_AFTER_MS, ABANDONED_AFTER_MS],
   });
   const [held] = rows;
   if (held !== undefined) return { forgiven: 0, isAwaited: held.is_awaited };
@@ -80,6 +96,42 @@ export async function recordLostPings(
   });
 }
 
+/**
+ * Has all processes take no deadline after `fromMs`, when a ping came that still waits to be stored. `nowMs` says that
+ * the holder is there (both in Unix milliseconds). Nobody is forgiven for a hold, unless its process ends without
+ * releasing it.
+ */
+export async function holdDeadlines(
+  database: Database,
+  { holder, fromMs, nowMs }: { holder: string; fromMs: number; nowMs: number },
+): Promise<void> {
+  await database.pool.query({
+    name: 'hold-deadlines',
+    text: `INSERT INTO service_marks (name, at, resumed_at) VALUES ($1, $2, $3)
+           ON CONFLICT (name) DO UPDATE SET at = excluded.at, resumed_at = excluded.resumed_at`,
+    values: [`${HOLD}${holder}`, fromMs, nowMs],
+  });
+}
+
+/** Ends a hold, once what waited is stored, or was recorded as lost. */
+export async function releaseDeadlines(database: Database, holder: string): Promise<void> {
+  await database.pool.query('DELETE FROM service_marks WHERE name = $1', [`${HOLD}${holder}`]);
+}
+
+/** What a process held that was killed was lost. */
+async function loseAbandoned(run: Run, nowMs: number): Promise<void> {
+  await run(
+    `WITH abandoned AS (
+       DELETE FROM service_marks WHERE starts_with(name, '${HOLD}') AND resumed_at NOT BETWEEN $2::bigint AND $3::bigint
+       RETURNING at, resumed_at
+     )
+     UPDATE service_marks SET lost_from = least(lost_from, a.from_at), lost_to = greatest(lost_to, a.to_at)
+     FROM (SELECT min(at) AS from_at, max(resumed_at) AS to_at FROM abandoned) a
+     WHERE name = $1 AND a.from_at IS NOT NULL`,
+    [PING_AVAILABILITY, nowMs - ABANDONED_AFTER_MS, nowMs + ABANDONED_AFTER_MS],
+  );
+}
+
 async function restoreAvailability(database: Database, now: () => number): Promise<number> {
   const run = runOn(database.pool);
   const nowMs = now();
@@ -87,6 +139,7 @@ async function restoreAvailability(database: Database, now: () => number): Promi
     PING_AVAILABILITY,
     nowMs,
   ]);
+  await loseAbandoned(run, nowMs);
   const [mark] = await run<{ at: number; lost_from: number | null; lost_to: number | null }>(
     'SELECT at, lost_from, lost_to FROM service_marks WHERE name = $1',
     [PING_AVAILABILITY],
@@ -190,10 +243,9 @@ export type PendingObservation = {
 export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet' | 'none'> {
   const { rows } = await database.pool.query<{ is_waiting: boolean | null }>({
     name: 'poll-heartbeats',
-    text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= (SELECT least(at, lost_from) - $1::bigint
-        FROM service_marks WHERE name = $2)
+    text: `SELECT (SELECT min(deadline_at) FROM heartbeats) <= ${COMPLETE_UNTIL} - $1::bigint
                   OR EXISTS (SELECT 1 FROM heartbeat_observations) AS is_waiting`,
-    values: [COMMIT_SLACK_MS, PING_AVAILABILITY],
+    values: [COMMIT_SLACK_MS],
   });
   const isWaiting = rows[0]?.is_waiting ?? null;
   if (isWaiting === null) return 'none';
@@ -202,8 +254,8 @@ export async function pollHeartbeats(database: Database): Promise<'due' | 'quiet
 
 /**
  * Turns deadlines that passed while pings could come in into observations, at most `limit` of them, and returns how
- * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that could
- * not be stored, ping availability does not advance, and no later deadline is taken.
+ * many. Of two processes that do so at once each takes others; while no web process listens, or pings came that are
+ * not stored, no later deadline is taken.
  * 1. `missed`: heartbeats with a deadline before the end of ping availability, locked; what another process holds is
  *    skipped.
  * 2. `reported`: they are down, and wait for nothing until the next ping.
@@ -214,8 +266,7 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
     `WITH missed AS (
        SELECT monitor_no, greatest(deadline_at, heard_at + 1) AS at, CASE
          WHEN overrun_at <= coalesce(due_at, overrun_at) THEN 'overrun' ELSE 'missed' END AS outcome
-       FROM heartbeats WHERE deadline_at <= (SELECT least(at, lost_from) - $2::bigint FROM service_marks
-         WHERE name = $3)
+       FROM heartbeats WHERE deadline_at <= ${COMPLETE_UNTIL} - $2::bigint
        ORDER BY deadline_at LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED
      ), reported AS (
        UPDATE heartbeats h SET verdict = 'down', heard_at = m.at, last_signal = NULL, due_at = NULL, overrun_at = NULL
@@ -224,7 +275,7 @@ export async function takeMissed(run: Run, limit: number): Promise<number> {
        INSERT INTO heartbeat_observations (at, monitor_no, sight) SELECT at, monitor_no, outcome FROM missed RETURNING 1
      )
      SELECT count(*) AS missed FROM inserted`,
-    [limit, COMMIT_SLACK_MS, PING_AVAILABILITY],
+    [limit, COMMIT_SLACK_MS],
   );
   return row?.missed ?? 0;
 }
@@ -235,20 +286,43 @@ type ObservationRow = Omit<HeartbeatObservation, 'type'> &
   ScheduleColumns &
   Pick<PendingObservation, 'monitorNo' | 'agentNo' | 'checksVersion'>;
 
-/** The oldest observations that are not decided, at most `limit`. They stay until `deleteObservations` is called. */
-export async function listPendingObservations(run: Run, limit: number): Promise<PendingObservation[]> {
+/**
+ * The observations that are decided next: at most `limit`, and `ofAccount` of one account, so that none waits for what
+ * another one has queued (D-661). Of an account the heartbeats that have waited longest come first, each with its
+ * observations in their order. They stay until `deleteObservations` is called.
+ * 1. `waiting`: the heartbeats that have any.
+ * 2. `shared`: how many of its account come before those of each.
+ * 3. `placed`: which one of its account's each observation is.
+ * 4. `next`: the first ones of every account.
+ */
+export async function listPendingObservations(
+  run: Run,
+  { limit, ofAccount }: { limit: number; ofAccount: number },
+): Promise<PendingObservation[]> {
   const rows = await run<ObservationRow>(
-    `SELECT o.monitor_no AS "monitorNo", s.agent_no AS "agentNo", m.checks_version AS "checksVersion",
+    `WITH waiting AS (
+       SELECT monitor_no, min(at) AS at, count(*) AS count FROM heartbeat_observations GROUP BY monitor_no
+     ), shared AS (
+       SELECT w.monitor_no,
+         (sum(w.count) OVER (PARTITION BY m.tenant_id ORDER BY w.at, w.monitor_no) - w.count)::bigint AS before
+       FROM waiting w JOIN monitors m ON m.no = w.monitor_no
+     ), placed AS (
+       SELECT o.*, s.before + row_number() OVER (PARTITION BY o.monitor_no ORDER BY o.at) AS place
+       FROM shared s JOIN heartbeat_observations o ON o.monitor_no = s.monitor_no WHERE s.before < $2
+     ), next AS (
+       SELECT * FROM placed WHERE place <= $2 ORDER BY place, at, monitor_no LIMIT $1
+     )
+     SELECT o.monitor_no AS "monitorNo", s.agent_no AS "agentNo", m.checks_version AS "checksVersion",
             o.sight AS outcome, o.at AS "startedAt", o.duration_ms AS "latencyMs", o.exit_status AS "exitStatus",
             o.first_line AS "firstLine", h.interval_seconds AS "intervalSeconds", h.grace_seconds AS "graceSeconds",
             h.max_duration_seconds AS "maxDurationSeconds", h.fail_enabled AS "failEnabled",
             h.cron, h.time_zone AS "timezone", h.early_seconds AS "earlySeconds"
-     FROM heartbeat_observations o
+     FROM next o
      JOIN heartbeats h ON h.monitor_no = o.monitor_no
      JOIN monitor_sources s ON s.monitor_no = o.monitor_no
      JOIN monitors m ON m.no = o.monitor_no
-     ORDER BY o.at, o.monitor_no LIMIT $1`,
-    [limit],
+     ORDER BY o.at, o.monitor_no`,
+    [limit, ofAccount],
   );
   return rows.map(({ intervalSeconds, graceSeconds, maxDurationSeconds, failEnabled, ...row }) => {
     const { monitorNo, agentNo, checksVersion, cron, timezone, earlySeconds, ...observation } = row;

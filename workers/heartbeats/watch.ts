@@ -28,6 +28,12 @@ export type WatchRound = { missed: number; decided: number; isAwake: boolean };
 /** Deadlines and observations of one round. */
 const MAX_A_ROUND = 500;
 
+/**
+ * Observations of one account in a round: half of them, so that a round that is all one account's takes half as long.
+ * Whoever comes meanwhile waits for its end.
+ */
+const MAX_OF_ACCOUNT = 250;
+
 /** A run longer than this shows as this: what a result's latency can hold, in milliseconds (24 days). */
 const MAX_LATENCY_MS = 2_147_483_647;
 
@@ -42,7 +48,7 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
   const run = runOn(dependencies.database.pool);
   const missed = await takeMissed(run, MAX_A_ROUND);
   if (missed > 0) dependencies.metrics.heartbeatsMissed(missed);
-  const pending = await listPendingObservations(run, MAX_A_ROUND);
+  const pending = await listPendingObservations(run, { limit: MAX_A_ROUND, ofAccount: MAX_OF_ACCOUNT });
   if (pending.length > 0) {
     const outcome = await dependencies.evaluate(pending.map(resultOf));
     await deleteObservations(run, pending);
@@ -55,7 +61,7 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
 
 /** True where more may be waiting than one round takes. */
 export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided'>): boolean {
-  return missed === MAX_A_ROUND || decided === MAX_A_ROUND;
+  return missed === MAX_A_ROUND || decided >= MAX_OF_ACCOUNT;
 }
 
 function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingObservation): MeasuredResult {

@@ -2,12 +2,15 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import anyTest, { type TestFn } from 'ava';
-import { UnstoredPings } from '../../../api/heartbeats/ping-storage.ts';
+import { pino } from 'pino';
+import { UnstoredPings, publishPingAvailability } from '../../../api/heartbeats/ping-storage.ts';
+import { PingsUnderWay } from '../../../api/heartbeats/pings.ts';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { deleteOrphanedPings } from '../../../models/heartbeats/ping-record.ts';
 import { createSecretBox } from '../../../models/secrets/secret-box.ts';
 import { pingTokenOf } from '../../helpers/api-client.ts';
 import { layLink } from '../../helpers/link.ts';
+import { until } from '../../helpers/until.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -483,6 +486,110 @@ test(
     );
     t.is((await from('2001:db8:1:2::9', first.token)).status, 200);
     t.is((await from('2001:db8:1:3::9', second.token)).status, 200);
+  },
+);
+
+/** A database that takes none of the pings under way until the test says so. */
+function heldPings() {
+  const underWay = new PingsUnderWay();
+  const taken = Promise.withResolvers<void>();
+  const counts = { storing: 0 };
+  const take = async (heartbeat: string, tenantId: string | null) =>
+    await underWay.take({ heartbeat, tenantId }, async () => {
+      counts.storing += 1;
+      await taken.promise;
+      return { outcome: 'taken', tenantId };
+    });
+  return { take, counts, finish: () => taken.resolve() };
+}
+
+test('of a heartbeat twenty pings are stored at a time and 300 are under way, in their order', async (t) => {
+  const { take, counts, finish } = heldPings();
+  const taking = Array.from({ length: 300 }, () => take('a', 'ten_1'));
+  t.is(counts.storing, 20);
+  const refused = await t.throwsAsync(take('a', 'ten_1'), {
+    message: '300 pings of this heartbeat are already under way: send fewer at once',
+  });
+  t.like(refused, { status: 429, headers: { 'Retry-After': '1' } });
+  const other = take('b', 'ten_1');
+  t.is(counts.storing, 21);
+  finish();
+  t.true((await Promise.all([...taking, other])).every(({ outcome }) => outcome === 'taken'));
+  t.like(await take('a', 'ten_1'), { outcome: 'taken' });
+});
+
+test('of an account a thousand pings are under way, whatever heartbeats they are of, and others go on', async (t) => {
+  const { take, finish } = heldPings();
+  const taking = Array.from({ length: 1000 }, (_, no) => take(`a${no % 100}`, 'ten_1'));
+  await t.throwsAsync(take('one more', 'ten_1'), {
+    message: "1000 pings of this account's heartbeats are already under way: send fewer at once",
+  });
+  taking.push(take('other', 'ten_2'), take('not met yet', null));
+  finish();
+  t.is((await Promise.all(taking)).length, 1002);
+  t.like(await take('one more', 'ten_1'), { outcome: 'taken' });
+});
+
+test.serial(
+  'of 400 pings of one token at once those beyond 300 are told to wait, and none counts as lost',
+  async (t) => {
+    const { api } = t.context;
+    const { token } = await createHeartbeat(api);
+    const unstoredPings = new UnstoredPings(Date.now);
+    const url = await api.another({ unstoredPings });
+    t.is((await api.anonymous('GET', `/ping/${token}`, undefined, {}, url)).status, 200);
+    const lock = await api.database.pool.connect();
+    const statuses: number[] = [];
+    const ping = async () => statuses.push((await api.anonymous('GET', `/ping/${token}`, undefined, {}, url)).status);
+    const pinging: Promise<unknown>[] = [];
+    try {
+      await lock.query('BEGIN');
+      await lock.query('SELECT FROM heartbeats FOR UPDATE');
+      pinging.push(...Array.from({ length: 400 }, ping));
+      await until(() => statuses.length === 100);
+      t.true(statuses.every((status) => status === 429));
+    } finally {
+      await lock.query('ROLLBACK');
+      lock.release();
+    }
+    await Promise.all(pinging);
+    t.is(statuses.filter((status) => status === 200).length, 300);
+    t.is(unstoredPings.takeLost(), null);
+  },
+);
+
+test.serial(
+  'a ping that waits for seconds holds the deadlines of all processes, and once it is stored nobody is forgiven',
+  async (t) => {
+    const { api } = t.context;
+    const { pool } = api.database;
+    const { token } = await createHeartbeat(api, { interval_seconds: 3600, grace_seconds: 3600 });
+    t.is((await api.anonymous('GET', `/ping/${token}`)).status, 200);
+    const dueTimes = async () =>
+      (await pool.query<{ due_at: number }>('SELECT due_at FROM heartbeats ORDER BY monitor_no')).rows;
+    const marks = async () =>
+      (
+        await pool.query<{ name: string; at: number }>(
+          `SELECT name, at, lost_from FROM service_marks WHERE name LIKE 'pings%' ORDER BY name`,
+        )
+      ).rows;
+    const unstored = new UnstoredPings(Date.now);
+    const before = await dueTimes();
+    const record = () =>
+      publishPingAvailability({ database: api.database, log: pino({ level: 'silent' }), now: Date.now, unstored });
+    const [first, second] = [record(), record()];
+    const ping = Promise.withResolvers<void>();
+    const cameAtMs = Date.now();
+    const following = unstored.follow(ping.promise);
+    await until(async () => (await marks()).length === 3);
+    await until(async () => Number((await marks()).at(0)?.at) > cameAtMs + 3000);
+    for (const { at } of (await marks()).slice(1)) t.true(Math.abs(at - cameAtMs) < 50, String(at - cameAtMs));
+    ping.resolve();
+    await following;
+    await until(async () => (await marks()).length === 1);
+    await Promise.all([first.stop(), second.stop()]);
+    t.like(await marks(), [{ name: 'pings', lost_from: null }]);
+    t.deepEqual(await dueTimes(), before);
   },
 );
 

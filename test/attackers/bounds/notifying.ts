@@ -1,4 +1,4 @@
-import { PingTokens } from '../../../api/heartbeats/pings.ts';
+import { PingsUnderWay, PingTokens } from '../../../api/heartbeats/pings.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending } from '../../../notifications/email/sending.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
@@ -29,7 +29,29 @@ const pings: Walker = async (t) => {
       [id],
     )) <= 63,
   );
+  await boundAccountPings(t);
 };
+
+/** What waits to be decided of an account, and what of it is under way. */
+async function boundAccountPings(t: Parameters<Walker>[0]): Promise<void> {
+  const { api } = t.context;
+  const account = await api.account();
+  const [flooding, other] = [await createHeartbeat(account), await createHeartbeat(account)];
+  await api.database.pool.query(
+    `INSERT INTO heartbeat_observations (at, monitor_no, sight)
+     SELECT i, m.no, 'fail' FROM monitors m, generate_series(1, 3000) i WHERE m.id = $1`,
+    [flooding.id],
+  );
+  t.deepEqual(await statusesOf(2, (no) => api.anonymous('POST', `/ping/${other.token}/${no + 1}`)), [200, 429]);
+  t.is((await api.anonymous('POST', `/ping/${flooding.token}/fail`)).status, 429);
+  const underWay = new PingsUnderWay();
+  const take = (no: number, tenantId: string) =>
+    underWay.take({ heartbeat: String(no), tenantId }, () => new Promise(() => undefined));
+  for (let no = 0; no < 300; no += 1) void take(0, 'ten_1');
+  await t.throwsAsync(take(0, 'ten_1'), { message: /^300 pings of this heartbeat/ });
+  for (let no = 1; no <= 700; no += 1) void take(no, 'ten_1');
+  await t.throwsAsync(take(701, 'ten_1'), { message: /^1000 pings of this account/ });
+}
 
 const slugs: Walker = async (t) => {
   const { api } = t.context;
@@ -56,7 +78,7 @@ const unknownTokens: Walker = async (t) => {
   const ask = (no: number, form = token.slice(0, -8)) =>
     tokens.take(`${form}${String(no).padStart(8, '0')}`, '2001:db8::1', async () => {
       queries += 1;
-      return 'unknown';
+      return { outcome: 'unknown', tenantId: null };
     });
   for (let no = 0; no < 300; no += 1) await ask(no);
   for (let no = 0; no < 300; no += 1) await ask(no % 2 === 0 ? no : 1, no % 2 === 0 ? 'nothing-' : token.slice(0, -8));

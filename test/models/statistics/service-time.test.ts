@@ -103,7 +103,7 @@ test('set back, a heartbeat that is pinged is not missed, and one that is not is
   // Ninety seconds are interval and grace, at the latest from now on.
   const ends = Date.now() + 100_000;
   for (let nowMs = realMs + 1000; nowMs < ends; nowMs += 2000) {
-    t.deepEqual(await takePings(database, [{ token: pinged.token, ping: SUCCESS }], nowMs), ['taken']);
+    t.like(await takePings(database, [{ token: pinged.token, ping: SUCCESS }], nowMs), [{ outcome: 'taken' }]);
     await recordPingAvailability(database, () => nowMs);
     if (nowMs < realMs + 80_000) t.is(await takeMissed(runOn(database.pool), 10), 0);
   }
@@ -142,7 +142,7 @@ test('set back, what was received of a heartbeat and not decided yet is decided'
   await settle();
   await round(realMs + 10_000);
   t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors WHERE no = $1', [monitor.no]), [{ state: 'down' }]);
-  t.deepEqual(await takePings(database, [{ token, ping: SUCCESS }], realMs + 20_000), ['taken']);
+  t.like(await takePings(database, [{ token, ping: SUCCESS }], realMs + 20_000), [{ outcome: 'taken' }]);
   await round(realMs + 20_000);
   t.deepEqual(await rowsOf(runtime, 'SELECT state FROM monitors WHERE no = $1', [monitor.no]), [{ state: 'up' }]);
 });

@@ -1,7 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
 import type { MonitorSettings } from '../../../core/monitors/monitor.ts';
+import { createTenant } from '../../../models/accounts/tenants.ts';
 import { takePings } from '../../../models/heartbeats/heartbeats.ts';
-import { recordLostPings, recordPingAvailability } from '../../../models/heartbeats/watch.ts';
+import {
+  holdDeadlines,
+  recordLostPings,
+  recordPingAvailability,
+  releaseDeadlines,
+} from '../../../models/heartbeats/watch.ts';
 import { listIncidents } from '../../../models/incidents/history.ts';
 import { deleteMonitor, pauseMonitor, resumeMonitor } from '../../../models/monitors/monitor-changes.ts';
 import { findMonitor } from '../../../models/monitors/monitors.ts';
@@ -60,7 +66,7 @@ async function stage(t: ExecutionContext) {
     reopen,
     add: (settings?: Parameters<typeof addHeartbeat>[2]) => addHeartbeat(runtime, at(0), settings),
     take: async (second: number, { token }: TestHeartbeat, ping = SUCCESS) =>
-      (await takePings(runtime.database, [{ token, ping }], at(second)))[0],
+      (await takePings(runtime.database, [{ token, ping }], at(second)))[0]?.outcome,
     /** Records availability until `from`, and from then on also watches twice a second, as in production. */
     async live(from: number, to: number) {
       for (let second = from; second <= to; second += 0.5) {
@@ -81,6 +87,13 @@ async function stateOf(runtime: TestRuntime, { monitor }: TestHeartbeat): Promis
 
 async function countOf(runtime: TestRuntime, table: string): Promise<number> {
   return Number((await runtime.database.pool.query(`SELECT count(*) FROM ${table}`)).rows[0].count);
+}
+
+/** Another account of the same installation. */
+async function otherAccount(runtime: TestRuntime): Promise<TestRuntime> {
+  const tenantId = runtime.newId('ten');
+  await createTenant(runtime.database, { id: tenantId, name: tenantId, plan: 'pro', nowMs: Date.now(), author: null });
+  return { ...runtime, tenantId };
 }
 
 function patch(
@@ -472,6 +485,132 @@ test.serial(
     await watch(12);
     t.is(await stateOf(runtime, early), 'down');
     t.is(await stateOf(runtime, late), 'up');
+  },
+);
+
+test.serial(
+  'a ping that waits in one process holds later deadlines of all, and those that were missed are taken when it is ' +
+    'stored, as they were',
+  async (t) => {
+    const { runtime, at, add, take, live, changes } = await stage(t);
+    const [early, late] = [
+      await add({ intervalSeconds: 8, heartbeatGraceSeconds: 0 }),
+      await add({ intervalSeconds: 12, heartbeatGraceSeconds: 0 }),
+    ];
+    await take(1, early);
+    await take(1, late);
+    await live(1, 9);
+    for (let second = 10.5; second < 20; second += 0.5) {
+      await holdDeadlines(runtime.database, { holder: 'a', fromMs: at(10), nowMs: at(second) });
+      await holdDeadlines(runtime.database, { holder: 'b', fromMs: at(second - 1), nowMs: at(second) });
+      await live(second, second);
+    }
+    t.is(await stateOf(runtime, early), 'down');
+    t.is(await stateOf(runtime, late), 'up');
+    await releaseDeadlines(runtime.database, 'a');
+    await live(20, 20);
+    t.deepEqual(changes().at(-1), { to: 'down', cause: 'heartbeat_missed', at: 13 });
+  },
+);
+
+test.serial(
+  'what a process held that was killed was lost: the heartbeats that may have sent it are forgiven',
+  async (t) => {
+    const { runtime, at, add, take, live, reopen, watch } = await stage(t);
+    const [lost, long] = [
+      await add({ intervalSeconds: 10, heartbeatGraceSeconds: 5 }),
+      await add({ intervalSeconds: 600 }),
+    ];
+    await take(1, lost);
+    await take(1, long);
+    await live(1, 11);
+    await holdDeadlines(runtime.database, { holder: 'killed', fromMs: at(11), nowMs: at(12.5) });
+    for (let second = 12.5; second < 22; second += 0.5) {
+      t.is(await reopen(second), 0);
+      t.is((await watch(second)).missed, 0);
+    }
+    t.is(await reopen(23), 1, 'the other one expects no ping for long');
+    await live(23.5, 37.5);
+    t.is(await stateOf(runtime, lost), 'up');
+    await live(38, 39);
+    t.is(await stateOf(runtime, lost), 'down');
+    t.is(await countOf(runtime, `service_marks WHERE name LIKE 'pings held by%'`), 0);
+  },
+);
+
+/** Adds observations that wait, each heartbeat's one millisecond after the other from `atMs` on. */
+async function queueObservations(
+  runtime: TestRuntime,
+  heartbeats: readonly TestHeartbeat[],
+  { each, atMs }: { each: number; atMs: number },
+) {
+  await runtime.database.pool.query(
+    `INSERT INTO heartbeat_observations (at, monitor_no, sight)
+     SELECT $1::bigint + i, no, CASE i % 2 WHEN 0 THEN 'fail' ELSE 'success' END
+     FROM unnest($2::int[]) no, generate_series(0, $3::int - 1) i`,
+    [atMs, heartbeats.map(({ monitor }) => monitor.no), each],
+  );
+}
+
+test.serial(
+  'what one account has queued delays no other: its missed deadline and its ping are decided in the next round',
+  async (t) => {
+    const { runtime, at, add, take, watch, reopen } = await stage(t);
+    const flooding = await Promise.all(Array.from({ length: 40 }, () => add()));
+    const other = await otherAccount(runtime);
+    const [missed, failed] = [
+      await addHeartbeat(other, at(0), { intervalSeconds: 5, heartbeatGraceSeconds: 0 }),
+      await addHeartbeat(other, at(0), { intervalSeconds: 600 }),
+    ];
+    await queueObservations(runtime, flooding, { each: 60, atMs: at(1) });
+    for (let second = 2; second <= 8; second += HELD_EVERY) await reopen(second);
+    await take(8, failed, FAIL);
+    t.like(await watch(8), { missed: 1, decided: 252 });
+    t.is(await stateOf(other, missed), 'down');
+    t.is(await stateOf(other, failed), 'down');
+    for (let round = 1; round <= 9; round += 1) await watch(8 + round / 10);
+    t.is(await countOf(runtime, 'heartbeat_observations'), 0);
+    const { rows } = await runtime.database.pool.query(
+      `SELECT count(*)::int AS count,
+         bool_and(t.to_state = CASE t.sequence % 2 WHEN 1 THEN 'down' ELSE 'up' END) AS alternate
+       FROM transitions t JOIN monitors m ON m.id = t.monitor_id WHERE m.tenant_id = $1`,
+      [runtime.tenantId],
+    );
+    t.deepEqual(rows, [{ count: 40 * 60, alternate: true }], 'each is decided, in the order of its heartbeat');
+  },
+);
+
+test.serial(
+  'of an account 3,000 observations wait: beyond them pings that would change something only move the deadline, but ' +
+    'for the first of a heartbeat',
+  async (t) => {
+    const { runtime, at, add, take, watch } = await stage(t);
+    const [flooding, quiet, more] = [
+      await Promise.all(Array.from({ length: 50 }, () => add())),
+      await add(),
+      await add(),
+    ];
+    const [first = quiet] = flooding;
+    await queueObservations(runtime, flooding, { each: 60, atMs: at(0) });
+    t.is(await take(2, first, FAIL), 'crowded');
+    t.is(await take(2, first), 'crowded');
+    t.is(await take(2, quiet, FAIL), 'taken');
+    t.is(await take(3, quiet), 'crowded');
+    t.is(await take(2, first, START), 'taken');
+    t.deepEqual(
+      await takePings(
+        runtime.database,
+        [FAIL, SUCCESS].map((ping) => ({ token: more.token, ping })),
+        at(4),
+      ),
+      ['taken', 'crowded'].map((outcome) => ({ outcome, tenantId: runtime.tenantId })),
+    );
+    const other = await otherAccount(runtime);
+    t.is(await take(2, await addHeartbeat(other, at(0)), FAIL), 'taken');
+    while ((await watch(5)).decided > 0);
+    t.is(await take(6, quiet), 'taken', 'what was not said is said by the next ping');
+    await watch(7);
+    t.is(await stateOf(runtime, quiet), 'up');
   },
 );
 
