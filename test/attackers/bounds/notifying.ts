@@ -1,4 +1,5 @@
 import { PingsUnderWay, PingTokens } from '../../../api/heartbeats/pings.ts';
+import { holdingBodies } from '../../../net/body-budget.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending } from '../../../notifications/email/sending.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
@@ -336,24 +337,28 @@ const emailsInHand: Walker = async (t) => {
   const sending = openMailSending({ settings: server.settings, onTrouble: () => undefined });
   t.teardown(() => sending.close());
   const message = { tone: 'bad', title: 'x'.repeat(10_000), text: '<'.repeat(10_000), facts: [], link: null } as const;
-  const send = (no: number) =>
-    sending.send(
-      buildEmail({
-        to: 'a@customer.example',
-        message,
-        messageId: `dlv_${no}`,
-        threadId: null,
-        unsubscribeUrl: 'https://spotcheck.example',
-      }),
+  const send = (account: string, no: number) =>
+    holdingBodies(account, () =>
+      sending.send(
+        buildEmail({
+          to: 'a@customer.example',
+          message,
+          messageId: `dlv_${no}`,
+          threadId: null,
+          unsubscribeUrl: 'https://spotcheck.example',
+        }),
+      ),
     );
-  const sent = Array.from({ length: 210 }, (_, no) => send(no));
-  t.deepEqual(
-    (await Promise.all(sent.slice(200))).map(({ outcome }) => outcome),
-    Array.from({ length: 10 }, () => 'retry'),
-  );
+  const ofOne = Array.from({ length: 105 }, (_, no) => send('ten_1', no));
+  const ofOthers = Array.from({ length: 105 }, (_, no) => send(`ten_${2 + (no % 2)}`, 200 + no));
+  for (const refused of [ofOne.slice(100), ofOthers.slice(100)])
+    t.deepEqual(
+      (await Promise.all(refused)).map(({ outcome }) => outcome),
+      Array.from({ length: 5 }, () => 'retry'),
+    );
   server.hold = null;
   held.resolve();
-  await Promise.all(sent);
+  await Promise.all([...ofOne, ...ofOthers]);
   t.is(server.taken.length, 200);
   t.true(server.taken.every(({ raw }) => raw.length < 16_384));
 };
