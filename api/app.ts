@@ -72,7 +72,7 @@ export async function createApp(
   app.use(TELEGRAM_PATH, createTelegramRouter(dependencies));
   // One for the API and agents: both are the account's.
   const concurrency = limitAccountConcurrency(({ caller, agent }) => caller?.tenantId ?? agent?.tenantId);
-  app.use(AGENT_PATH, createAgentRouter(dependencies, concurrency));
+  app.use(AGENT_PATH, createAgentRouter({ ...dependencies, rateLimits }, concurrency));
 
   const {
     database,

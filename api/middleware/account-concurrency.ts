@@ -10,18 +10,28 @@ import { contextOf, type RequestContext } from '../request-context.ts';
 const UNDER_WAY = 4;
 const MAX_WAITING = 200;
 
-type Account = { underWay: number; waiting: (() => boolean)[] };
+/**
+ * How much of an account's answers may be unread in a process, in bytes, before it is given another one. An answer has
+ * most of what is in memory until its client has read it, so that requests alone do not limit it.
+ */
+const MAX_UNREAD_BYTES = 33_554_432;
+
+type Account = { underWay: number; unreadBytes: number; waiting: (() => boolean)[] };
 
 /**
  * Makes the concurrency limiter of a process: at most `UNDER_WAY` requests of an account are under way at a time, the
  * others wait in order. One account could otherwise hold every connection to the database, by many changes of one row.
+ * What is written but not read holds up no other request, until it is `MAX_UNREAD_BYTES`.
  */
 export function limitAccountConcurrency(accountOf: (context: RequestContext) => string | undefined): RequestHandler {
   const accounts = new Map<string, Account>();
+  const forget = (id: string, account: Account) => {
+    if (account.underWay === 0 && account.unreadBytes === 0) accounts.delete(id);
+  };
   const leave = (id: string, account: Account) => {
     account.underWay -= 1;
     while (account.waiting.length > 0 && account.waiting.shift()?.() === false);
-    if (account.underWay === 0) accounts.delete(id);
+    forget(id, account);
   };
   return (request, response, next) => {
     const id = accountOf(contextOf(response));
@@ -29,18 +39,25 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
       next();
       return;
     }
-    const account = accounts.get(id) ?? { underWay: 0, waiting: [] };
+    const account = accounts.get(id) ?? { underWay: 0, unreadBytes: 0, waiting: [] };
     accounts.set(id, account);
     const begin = (): boolean => {
       // A client that has hung up meanwhile is not waited for.
       if (request.socket.destroyed) return false;
+      if (account.unreadBytes >= MAX_UNREAD_BYTES) {
+        next(tooMuchUnread());
+        return false;
+      }
       account.underWay += 1;
-      onEnd(request, response, () => leave(id, account));
+      onEnd(request, response, () => {
+        countUnread(response, account, () => forget(id, account));
+        leave(id, account);
+      });
       next();
       return true;
     };
     if (account.underWay < UNDER_WAY) {
-      if (!begin() && account.underWay === 0) accounts.delete(id);
+      if (!begin()) forget(id, account);
       return;
     }
     if (account.waiting.length < MAX_WAITING) account.waiting.push(begin);
@@ -48,6 +65,56 @@ export function limitAccountConcurrency(accountOf: (context: RequestContext) => 
       throw new ApiError(429, `${MAX_WAITING} requests of this account are already waiting: send fewer at once`, {
         'Retry-After': '1',
       });
+  };
+}
+
+/** Counts what is written of an answer but not sent, until all of it is, or its connection is closed. */
+function countUnread(response: Response, account: Account, onRead: () => void): void {
+  const { socket } = response.req;
+  const bytes = response.writableLength;
+  if (bytes === 0 || socket.destroyed) return;
+  account.unreadBytes += bytes;
+  const end = () => {
+    response.off('finish', end);
+    socket.off('close', end);
+    account.unreadBytes -= bytes;
+    onRead();
+  };
+  response.once('finish', end);
+  socket.once('close', end);
+}
+
+function tooMuchUnread(): ApiError {
+  return new ApiError(
+    429,
+    `answers of this account with ${MAX_UNREAD_BYTES} bytes are not read yet: read them, or close their connections`,
+    { 'Retry-After': '5' },
+  );
+}
+
+/** How many answers of an account may be made while they are read, in a process: half of what it has under way. */
+const LARGE_ANSWERS = 2;
+
+/**
+ * Makes the slots of answers that are made while they are read. The function takes one for an account and returns what
+ * gives it back, once; 429 where there is none.
+ */
+export function createAnswerSlots(): (tenantId: string) => () => void {
+  const taken = new Map<string, number>();
+  return (tenantId) => {
+    const before = taken.get(tenantId) ?? 0;
+    if (before >= LARGE_ANSWERS)
+      throw new ApiError(
+        429,
+        `${before} large answers of this account are being read already: read them, or close their connections`,
+        { 'Retry-After': '5' },
+      );
+    taken.set(tenantId, before + 1);
+    return () => {
+      const left = (taken.get(tenantId) ?? 1) - 1;
+      if (left === 0) taken.delete(tenantId);
+      else taken.set(tenantId, left);
+    };
   };
 }
 

@@ -27,16 +27,32 @@ export type TokenAgent = {
   secretsWithheld: Withholding | null;
 };
 
-/** A monitor that an agent is a source of. `sealedSecrets` are sealed for ourselves; null = it has none. */
-export type AssignedWork = AssignedMonitor & {
+/**
+ * A monitor that an agent is a source of, without what it measures: `checksVersion` grows with each change of that, its
+ * secrets included.
+ */
+export type AssignedWork = Omit<AssignedMonitor, 'settings'> & {
   monitorNo: number;
+  type: MonitorType;
   checksVersion: number;
   givenVersion: number | null;
+  /** The id of the key that its secrets are sealed with, for ourselves; null = it has none. */
+  secretsKeyId: string | null;
+};
+
+/** What a monitor measures, as of a version of its checks. `sealedSecrets` are sealed for ourselves; null = none. */
+export type MeasuredSettings = {
+  monitorNo: number;
+  checksVersion: number;
+  settings: AssignedMonitor['settings'];
   sealedSecrets: string | null;
 };
 
-/** A source of an agent with the settings of its monitor, as they come. */
-type WorkRow = Omit<AssignedWork, 'settings'> & AssignedWork['settings'];
+/** The settings of a monitor as they come. */
+type SettingsRow = Omit<MeasuredSettings, 'settings'> & MeasuredSettings['settings'];
+
+/** Which version of its checks an agent is given of a monitor. */
+export type GivenVersion = Pick<AssignedWork, 'monitorNo' | 'checksVersion'>;
 
 /** The customer's agent of a token; null when it is unknown or revoked, or its agent is gone. */
 export async function findTokenAgent(database: Database, token: string): Promise<TokenAgent | null> {
@@ -83,29 +99,51 @@ export async function checkInAgent(
 
 /**
  * All that an agent is to check now, by the monitors' numbers: enabled monitors with a target, whatever the agent can.
+ * Settings are not read: they may be megabytes (D-662).
  */
 export async function listAssignedWork(database: Database, agentNo: number): Promise<AssignedWork[]> {
-  const { rows } = await database.pool.query<WorkRow>({
+  const { rows } = await database.pool.query<AssignedWork>({
     name: 'list-assigned-work',
-    text: `SELECT m.no AS "monitorNo", m.id AS "monitorId", m.checks_version AS "checksVersion",
+    text: `SELECT m.no AS "monitorNo", m.id AS "monitorId", m.type, m.checks_version AS "checksVersion",
              s.given_version AS "givenVersion", s.asked_at AS "askedAt", m.interval_seconds AS "intervalSeconds",
-             m.type, m.target, m.timeout_ms AS "timeoutMs", m.method, m.expected_status AS "expectedStatus",
-             m.body_match AS "bodyMatch", m.follow_redirects AS "followRedirects", m.check_spec AS "checkSpec",
-             m.sealed_secrets AS "sealedSecrets"
+             split_part(left(m.sealed_secrets, 36), '.', 2) AS "secretsKeyId"
            FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
            WHERE s.agent_no = $1 AND s.phase IS NOT NULL AND m.enabled ORDER BY m.no`,
     values: [agentNo],
   });
-  return rows.map(workOf);
+  return rows;
+}
+
+/** What those of the monitors that the agent is still a source of measure, by their numbers. */
+export async function listMeasuredSettings(
+  database: Database,
+  agentNo: number,
+  monitorNos: readonly number[],
+): Promise<Map<number, MeasuredSettings>> {
+  const { rows } = await database.pool.query<SettingsRow>({
+    name: 'list-measured-settings',
+    text: `SELECT m.no AS "monitorNo", m.checks_version AS "checksVersion", m.type, m.target,
+             m.timeout_ms AS "timeoutMs", m.method, m.expected_status AS "expectedStatus", m.body_match AS "bodyMatch",
+             m.follow_redirects AS "followRedirects", m.check_spec AS "checkSpec", m.sealed_secrets AS "sealedSecrets"
+           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
+           WHERE s.agent_no = $1 AND s.monitor_no = ANY($2::int[])`,
+    values: [agentNo, monitorNos],
+  });
+  return new Map(
+    rows.map(({ monitorNo, checksVersion, sealedSecrets, ...settings }) => [
+      monitorNo,
+      { monitorNo, checksVersion, sealedSecrets, settings },
+    ]),
+  );
 }
 
 /**
  * Updates which version of their checks an agent is given, and when. Leave out monitors of which it has that version
- * already.
+ * already; of two answers at once the newer version stays.
  */
 export async function updateGivenVersions(
   database: Database,
-  { agentNo, given, nowMs }: { agentNo: number; given: readonly AssignedWork[]; nowMs: number },
+  { agentNo, given, nowMs }: { agentNo: number; given: readonly GivenVersion[]; nowMs: number },
 ): Promise<void> {
   await inTransaction(database, async (run) => {
     // In the order in which evaluators lock them.
@@ -117,7 +155,7 @@ export async function updateGivenVersions(
     await run(
       `UPDATE monitor_sources s SET given_version = k.version, given_at = $4, given_before = s.given_version
        FROM unnest($2::int[], $3::int[]) AS k (monitor_no, version)
-       WHERE s.agent_no = $1 AND s.monitor_no = k.monitor_no AND s.given_version IS DISTINCT FROM k.version`,
+       WHERE s.agent_no = $1 AND s.monitor_no = k.monitor_no AND coalesce(s.given_version, 0) < k.version`,
       [agentNo, given.map((work) => work.monitorNo), given.map((work) => work.checksVersion), nowMs],
     );
   });
@@ -177,14 +215,6 @@ export async function isUsableKey(publicKey: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function workOf(row: WorkRow): AssignedWork {
-  const { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec, ...work } = row;
-  return {
-    ...work,
-    settings: { type, target, timeoutMs, method, expectedStatus, bodyMatch, followRedirects, checkSpec },
-  };
 }
 
 /** A monitor that an agent may report on, as far as taking in its results needs it. */

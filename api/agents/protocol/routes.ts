@@ -28,7 +28,7 @@ const DISCOVERY_PATHS = ['/discoveries', '/discovery'];
 
 /** What the routes of agents use, all together. */
 type AgentParts = Parts<
-  'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck' | 'rateLimitStore'
+  'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck' | 'rateLimitStore' | 'rateLimits'
 >;
 
 /**

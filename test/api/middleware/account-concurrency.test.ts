@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { closeDatabase, type Database } from '../../../models/database.ts';
 import { openTestDatabase } from '../../helpers/database.ts';
@@ -113,3 +114,31 @@ test.serial('what waits of one account has a bound', async (t) => {
   for (const answer of refused)
     isError(t, answer, { status: 429, error: '200 requests of this account are already waiting: send fewer at once' });
 });
+
+test.serial(
+  'an account that does not read its answers is given no more of them, and no other is held up',
+  async (t) => {
+    const { api } = t.context;
+    const [account, other] = [await api.account('pro'), await api.account('pro')];
+    const ids = [await makeMonitor(account), await makeMonitor(account)];
+    // Larger than any answer is, so that three are enough.
+    await api.database.pool.query("UPDATE monitors SET name = repeat('x', 10000000) WHERE id = ANY($1)", [ids]);
+    const { hostname, port } = new URL(api.url);
+    const statuses = async ({ reader }: Account) => (await reader('GET', '/v1/agents')).status;
+    const unread = Array.from({ length: 3 }, () => connect(Number(port), hostname).pause());
+    t.teardown(() => unread.forEach((socket) => socket.destroy()));
+    for (const socket of unread)
+      socket.write(
+        `GET /v1/monitors HTTP/1.1\r\nHost: spotcheck\r\nAuthorization: Bearer ${account.readerToken}\r\n\r\n`,
+      );
+    await until(async () => (await statuses(account)) === 429);
+    isError(t, await account.reader('GET', '/v1/agents'), {
+      status: 429,
+      error: 'answers of this account with 33554432 bytes are not read yet: read them, or close their connections',
+    });
+    t.is(await statuses(other), 200);
+    unread[0]?.resume();
+    unread[1]?.destroy();
+    await until(async () => (await statuses(account)) === 200);
+  },
+);

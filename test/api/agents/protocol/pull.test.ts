@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import anyTest, { type TestFn } from 'ava';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import sodium, { ready } from 'libsodium-wrappers';
 import type { WorkItem } from '../../../../core/agents/wire.ts';
 import { checkTargetOf } from '../../../../core/agents/work-item.ts';
 import { closeDatabase, openDatabase } from '../../../../models/database.ts';
 import { createSecretBox } from '../../../../models/secrets/secret-box.ts';
+import { openTestDatabase } from '../../../helpers/database.ts';
+import { until } from '../../../helpers/until.ts';
 import { isError, withApiServer, type ApiServer } from '../../api-server.ts';
-import { agentCaller, workOf } from '../agent-caller.ts';
+import { agentCaller, workOf, type AgentCaller } from '../agent-caller.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
 withApiServer(test);
@@ -320,8 +324,201 @@ test('a check-in records the version that it gives only where that is another on
   t.deepEqual(await given(), first);
   await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://other.example' });
   await account.owner('PATCH', `/v1/monitors/${id}`, { target: 'https://shop.example', expected_status: '2xx' });
-  t.is((await agent.post('pull', { capabilities: ALL }, { 'If-None-Match': String(headers.get('etag')) })).status, 304);
-  t.is((await given()).given_version, 3, 'also where the agent has it all already');
+  const pull = (tag: unknown) => agent.post('pull', { capabilities: ALL }, { 'If-None-Match': String(tag) });
+  const third = await pull(headers.get('etag'));
+  t.is(third.status, 200);
+  t.is((await given()).given_version, 3, 'also where it measures what the first one did');
+  t.is((await pull(third.headers.get('etag'))).status, 304);
+
+  const other = await agentCaller(api, account, 'other');
+  await account.owner('PATCH', `/v1/monitors/${id}`, { agent_sources: [other.id] });
+  await account.owner('PATCH', `/v1/monitors/${id}`, { agent_sources: [agent.id] });
+  t.is((await given()).given_version, null, 'a new source');
+  const again = await pull(third.headers.get('etag'));
+  t.is(again.headers.get('etag'), third.headers.get('etag'));
+  t.is((await given()).given_version, 3, 'also where the agent may have it all already');
+});
+
+test('a check-in without news reads no settings of monitors', async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'one' } } } });
+  const { base, readings } = await countingProcess(t, api);
+  const pull = (tag?: string) =>
+    agent.post('pull', { capabilities: ALL }, tag === undefined ? {} : { 'If-None-Match': tag }, base);
+  const { headers } = await pull();
+  t.is(readings(), 1);
+  for (let count = 0; count < 3; count += 1) t.is((await pull(String(headers.get('etag')))).status, 304);
+  t.is(readings(), 1);
+});
+
+test('secrets that a wrong key of their id did not open are offered again once the right one is there', async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  const { publicKey } = keyPair();
+  const secret = await agent.watch({ check_spec: { request: { auth: { type: 'bearer', token: 'one' } } } });
+  const [id] = api.database.secrets.keyIds;
+  const database = openDatabase({
+    databaseUrl: api.databaseUrl,
+    secrets: createSecretBox([{ id, key: randomBytes(32) }]),
+  });
+  t.teardown(() => closeDatabase(database));
+  const mistaken = await api.another({ database });
+  const partly = await agent.post('pull', { capabilities: ALL, publicKey }, {}, mistaken);
+  t.deepEqual(workOf(partly), []);
+  const answer = await agent.post(
+    'pull',
+    { capabilities: ALL, publicKey },
+    { 'If-None-Match': String(partly.headers.get('etag')) },
+  );
+  t.deepEqual(
+    workOf(answer).map(({ monitorId }) => monitorId),
+    [secret],
+  );
+});
+
+/** Starts a process that counts how often it reads settings of an agent's monitors. */
+async function countingProcess(t: ExecutionContext, api: ApiServer) {
+  const database = openTestDatabase(api.databaseUrl);
+  t.teardown(() => closeDatabase(database));
+  const { pool } = database;
+  let count = 0;
+  const query = pool.query.bind(pool) as (...given: unknown[]) => unknown;
+  Object.assign(pool, {
+    query(...given: unknown[]) {
+      const [statement] = given;
+      if (/check_spec/.test(JSON.stringify(statement))) count += 1;
+      return query(...given);
+    },
+  });
+  return { base: await api.another({ database }), readings: () => count };
+}
+
+/** Gives an agent monitors with an assertion of so many characters each, more than may be written. */
+async function watchLarge({ database }: ApiServer, agent: AgentCaller, each: { monitors: number; characters: number }) {
+  const ids: string[] = [];
+  for (let made = 0; made < each.monitors; made += 1) ids.push(await agent.watch({}));
+  await database.pool.query(
+    `UPDATE monitors SET check_spec = jsonb_build_object('assertions', jsonb_build_array(jsonb_build_object(
+       'source', 'text_body', 'op', 'contains', 'value', repeat('x', $2)))) WHERE id = ANY($1)`,
+    [ids, each.characters],
+  );
+  return ids;
+}
+
+/** Sends a pull whose answer is not read before it is asked for. */
+function stalledPull(base: string, { token }: AgentCaller) {
+  const { hostname, port } = new URL(base);
+  const body = JSON.stringify({ capabilities: ALL });
+  const socket = connect(Number(port), hostname).pause();
+  socket.write(
+    `POST /agent/v1/pull HTTP/1.1\r\nHost: spotcheck\r\nAuthorization: Bearer ${token}\r\n` +
+      `Content-Type: application/json\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return {
+    hasBegun: async () => void (await once(socket, 'readable')),
+    close: () => void socket.destroy(),
+    read: async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of socket) chunks.push(chunk);
+      return Buffer.concat(chunks).toString();
+    },
+  };
+}
+
+test(
+  'large work is made no faster than it is read, twice at a time for an account, which holds up neither its other ' +
+    'requests nor others',
+  async (t) => {
+    const { api } = t.context;
+    const account = await api.account();
+    const agents = [await agentCaller(api, account), await agentCaller(api, account, 'other')] as const;
+    for (const agent of agents) await watchLarge(api, agent, { monitors: 70, characters: 400_000 });
+    const stranger = await agentCaller(api, await api.account());
+    await watchLarge(api, stranger, { monitors: 3, characters: 500_000 });
+    const { base, readings } = await countingProcess(t, api);
+    const [first, second] = agents.map((agent) => stalledPull(base, agent));
+    await until(() => readings() >= 2);
+    await until(async () => (await agents[0].post('pull', { capabilities: ALL }, {}, base)).status === 429);
+    isError(t, await agents[1].post('pull', { capabilities: ALL }, {}, base), {
+      status: 429,
+      error: /2 large answers of this account are being read already: read them, or close their connections/,
+    });
+    t.is((await agents[0].post('pull', { capabilities: [] }, {}, base)).status, 200, 'what is small is answered');
+    t.is((await account.reader('GET', '/v1/agents', undefined, {}, base)).status, 200);
+    t.is(workOf(await stranger.post('pull', { capabilities: ALL }, {}, base)).length, 3);
+    const before = readings();
+    const text = await first!.read();
+    t.true(readings() > before, 'what was not read was not made');
+    t.regex(text, /^HTTP\/1\.1 200 [^]*\r\nTransfer-Encoding: chunked\r\n/);
+    t.is(text.match(/"monitorId"/g)?.length, 70);
+    const whole = await agents[0].post('pull', { capabilities: ALL }, {}, base);
+    t.is(workOf(whole).length, 70);
+    t.regex(String(whole.headers.get('etag')), /^"[\w-]{43}"$/);
+    second!.close();
+    await until(async () => (await agents[1].post('pull', { capabilities: ALL }, {}, base)).status === 200);
+  },
+);
+
+test('an agent that closes its connection before the end of its work was not given it', async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  await watchLarge(api, agent, { monitors: 40, characters: 400_000 });
+  const countGiven = async () =>
+    (
+      await api.database.pool.query<{ count: number }>(
+        'SELECT count(given_version)::int AS count FROM monitor_sources WHERE agent_no = $1',
+        [agent.no],
+      )
+    ).rows[0]?.count;
+  const pull = stalledPull(api.url, agent);
+  await pull.hasBegun();
+  pull.close();
+  await until(() => api.logLines.some((line) => line['agent_id'] === agent.id));
+  t.like(
+    api.logLines.find((line) => line['agent_id'] === agent.id),
+    { msg: 'request.completed', outcome: 'aborted' },
+  );
+  t.is(await countGiven(), 0);
+  t.is(workOf(await agent.post('pull', { capabilities: ALL })).length, 40);
+  t.is(await countGiven(), 40);
+});
+
+test('work beyond 48 MiB is left out, the newest monitors first, with a warning', async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  const ids = await watchLarge(api, agent, { monitors: 8, characters: 8_000_000 });
+  const answer = await agent.post('pull', { capabilities: ALL });
+  t.deepEqual(
+    workOf(answer).map(({ monitorId }) => monitorId),
+    ids.slice(0, 6),
+  );
+  t.like(
+    api.logLines.find((line) => line['msg'] === 'agent.work_too_large'),
+    { agent_id: agent.id, monitors: 2 },
+  );
+  const unchanged = await agent.post(
+    'pull',
+    { capabilities: ALL },
+    { 'If-None-Match': String(answer.headers.get('etag')) },
+  );
+  t.is(unchanged.status, 304);
+});
+
+test('an agent is given its work 30 times a minute over all processes, and checks in beyond that', async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  const { headers } = await agent.post('pull', {});
+  const limited = await agent.post('pull', {});
+  t.is(limited.headers.get('ratelimit-limit'), '300');
+  await api.database.pool.query('UPDATE rate_limits SET points = 30 WHERE key = $1', [`spotcheck-work:${agent.id}`]);
+  const refused = await agent.post('pull', {}, {}, await api.another());
+  isError(t, refused, {
+    status: 429,
+    error: /^at most 30 answers with the work of this agent per minute: wait \d+ s$/,
+  });
+  t.true(Number(refused.headers.get('retry-after')) >= 1);
+  t.is((await agent.post('pull', {}, { 'If-None-Match': String(headers.get('etag')) })).status, 304);
 });
 
 test('work whose secrets cannot be opened is left out with a warning, and offered again once they can', async (t) => {
