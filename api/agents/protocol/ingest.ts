@@ -23,9 +23,9 @@ import type { ResultPayload } from '../../../queues/payloads.ts';
 import { ApiError, accept } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
 import { agentOf } from './authentication.ts';
-import { createResultBatches, createResultLimits, type AcceptedReport, type AssignedReport } from './result-intake.ts';
+import { createResultBatches, createResultIntake, type AcceptedReport, type AssignedReport } from './result-intake.ts';
 
-/** `POST /agent/v1/ingest`: takes an agent's results, which go where those of the fleet go. */
+/** `POST /agent/v1/ingest`: takes an agent's results, of which those that are not repeated go where the fleet's go. */
 export function ingestHandler({
   database,
   logger,
@@ -35,7 +35,7 @@ export function ingestHandler({
   recordFailedCheck,
 }: Parts<'database' | 'logger' | 'metrics' | 'now' | 'submitResults' | 'recordFailedCheck'>): RequestHandler {
   const submit = createResultBatches(submitResults);
-  const limitResults = createResultLimits(database);
+  const takeIn = createResultIntake(database);
   const count = new Counter({
     name: 'spotcheck_agent_results_total',
     help: 'Results received from private agents, by outcome',
@@ -55,17 +55,23 @@ export function ingestHandler({
       return monitor === undefined ? [] : [{ report, monitor }];
     });
     const measured = assigned.filter(({ report, monitor }) => !isBeforeCreation(report, monitor.createdAtMs, nowMs));
-    const admitted = await limitResults(agent.no, measured, nowMs);
-    const accepted = admitted.map(({ report, monitor }): AcceptedReport => ({
-      report,
-      monitor,
-      result: resultOf(report, { monitor, agent, nowMs }),
-    }));
-    // Before they are handed on: once they are applied none of them is a change.
-    const recheck = await listRechecks(database, agent.no, accepted);
-    if (accepted.length > 0) {
+    let submitted: AcceptedReport[] = [];
+    let recheck: IngestAnswer['recheck'] = [];
+    const accepted = await takeIn({ agentNo: agent.no, nowMs }, measured, async ({ taken, fresh }) => {
+      const all = taken.map((one) => ({
+        ...one,
+        isFresh: fresh.has(one),
+        result: resultOf(one.report, { ...one, agent, nowMs }),
+      }));
+      submitted = all.filter(({ isFresh }) => isFresh);
+      // Before they are handed on: once they are applied none of them is a change.
+      recheck = await listRechecks(database, agent.no, all);
+      if (submitted.length === 0) return;
       try {
-        await submit(accepted.map(({ result }) => result));
+        await submit(
+          agent.tenantId,
+          submitted.map(({ result }) => result),
+        );
       } catch (error) {
         logger.warn({ err: error, agent_id: agent.id }, 'agent.results_not_taken');
         throw error instanceof ApiError
@@ -74,19 +80,19 @@ export function ingestHandler({
               'Retry-After': '5',
             });
       }
-    }
-    if (recordFailedCheck !== null) for (const failed of failedChecks(accepted, agent)) recordFailedCheck(failed);
-    const certificates = newCertificates(accepted, agent.no, nowMs);
+    });
+    if (recordFailedCheck !== null) for (const failed of failedChecks(submitted, agent)) recordFailedCheck(failed);
+    const certificates = newCertificates(submitted, agent.no, nowMs);
     if (certificates.length > 0) await storeCertificates(database, certificates);
 
     const dropped = {
       notAssigned: timely.length - assigned.length,
       future,
       tooOld: outdated + assigned.length - measured.length,
-      tooMany: measured.length - admitted.length,
+      tooMany: measured.length - accepted,
     };
     const outcomes = {
-      accepted: accepted.length,
+      accepted,
       not_assigned: dropped.notAssigned,
       future,
       too_old: dropped.tooOld,
@@ -94,7 +100,7 @@ export function ingestHandler({
     };
     for (const [outcome, results] of Object.entries(outcomes)) count.inc({ outcome }, results);
     const answer: IngestAnswer = {
-      accepted: accepted.length,
+      accepted,
       dropped: dropped.notAssigned + future + dropped.tooOld + dropped.tooMany,
       droppedBecause: dropped,
       recheck,

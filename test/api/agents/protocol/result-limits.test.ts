@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { createEvaluator } from '../../../../workers/incidents/evaluate.ts';
+import { until } from '../../../helpers/until.ts';
 import { withApiServer, type ApiServer } from '../../api-server.ts';
 import { agentCaller, workOf } from '../agent-caller.ts';
 
@@ -134,6 +135,65 @@ for (const { interval, failures } of [
     },
   );
 }
+
+test('a repeated result is taken again and submitted once, in one request, while it is and afterwards', async (t) => {
+  const { api } = t.context;
+  const submitted: number[][] = [];
+  const gate = Promise.withResolvers<void>();
+  const { agent, id } = await storingAgent(api, { interval_seconds: 60 });
+  const base = await api.another({
+    async submitResults(results) {
+      submitted.push(results.map(({ dueAtMs }) => dueAtMs));
+      await gate.promise;
+    },
+  });
+  const fromMs = longAgo();
+  const post = async (...moments: number[]) =>
+    (await agent.post('ingest', { results: resultsOf(id, moments) }, {}, base)).json['accepted'];
+  const first = post(fromMs, fromMs, fromMs);
+  await until(() => submitted.length > 0);
+  let isAnswered = false;
+  const again = post(fromMs).finally(() => (isAnswered = true));
+  const other = post(fromMs, fromMs + 1);
+  await (
+    await agent.post('ingest', { results: [] }, {}, base)
+  ).json;
+  t.false(isAnswered, 'nobody knows yet what becomes of it');
+  gate.resolve();
+  t.deepEqual(await Promise.all([first, again, other]), [3, 1, 2]);
+  t.is(await post(fromMs, fromMs + 1), 2);
+  t.deepEqual(submitted, [[fromMs * 1000], [(fromMs + 1) * 1000]]);
+});
+
+test('a result that is stored is taken again and submitted by no other process', async (t) => {
+  const { api } = t.context;
+  const { agent, id, storing, stored } = await storingAgent(api, { interval_seconds: 60 });
+  const results = resultsOf(id, [longAgo(), longAgo() + 1]);
+  t.like((await agent.post('ingest', { results }, {}, await storing())).json, { accepted: 2 });
+  t.is(await stored(), 2);
+  t.like((await agent.post('ingest', { results })).json, { accepted: 2, dropped: 0 });
+  t.false(api.submittedResults.some(({ agentNo }) => agentNo === agent.no));
+});
+
+test('a result that could not be submitted is submitted when it is sent again', async (t) => {
+  const { api } = t.context;
+  const submitted: number[] = [];
+  const { agent, id } = await storingAgent(api, { interval_seconds: 60 });
+  let jobs = 0;
+  const base = await api.another({
+    async submitResults(results) {
+      jobs += 1;
+      if (jobs === 1) throw new Error('away');
+      submitted.push(...results.map(({ dueAtMs }) => dueAtMs));
+    },
+  });
+  const ts = longAgo();
+  const post = () => agent.post('ingest', { results: resultsOf(id, [ts]) }, {}, base);
+  t.is((await post()).status, 503);
+  t.deepEqual(submitted, []);
+  t.like((await post()).json, { accepted: 1 });
+  t.deepEqual(submitted, [ts * 1000]);
+});
 
 test('what is requested just now is taken besides, and a shorter interval takes more at once', async (t) => {
   const { agent, account, id } = await storingAgent(t.context.api, { interval_seconds: 300 });
