@@ -32,7 +32,9 @@ export class CheckIn {
   #failures = 0;
   #isWaitRequested = false;
   #isStopped = false;
+  /** Until its outcome is dealt with: of two at once the older one could win. */
   #isUnderWay = false;
+  #isHastened = false;
 
   constructor(options: CheckInOptions) {
     this.#options = options;
@@ -54,10 +56,11 @@ export class CheckIn {
 
   /**
    * The service has refused the token elsewhere, or results of work that is no more: the next check-in comes in a
-   * second, and tells.
+   * second, and tells. While one is under way, it comes a second after that.
    */
   hasten(): void {
-    this.#next.at(this.#options.now() + HASTENED_MS);
+    if (this.#isUnderWay) this.#isHastened = true;
+    else this.#next.at(this.#options.now() + HASTENED_MS);
   }
 
   /** Ends the check-ins; one that is under way changes nothing any more. */
@@ -71,10 +74,11 @@ export class CheckIn {
     const { pull, request, now, onOutcome } = this.#options;
     this.#isUnderWay = true;
     const startedAtMs = now();
+    this.#isHastened = false;
     const outcome = await pull(request, this.#etag);
-    this.#isUnderWay = false;
     if (this.#isStopped) return;
     const isTaken = await onOutcome(outcome);
+    this.#isUnderWay = false;
     if (outcome.outcome === 'work') this.#etag = isTaken ? outcome.etag : null;
     if (outcome.outcome === 'unauthorized') this.#etag = null;
     if (!this.#isStopped) this.#next.at(now() + this.#pauseMs(outcome, startedAtMs));
@@ -86,6 +90,7 @@ export class CheckIn {
     this.#isWaitRequested = outcome.outcome === 'failed' && outcome.requestedWaitMs !== null;
     if (outcome.outcome !== 'failed') {
       this.#failures = 0;
+      if (this.#isHastened) return Math.min(pullSeconds * 1000, HASTENED_MS);
       // The clock may have been set meanwhile.
       return Math.min(pullSeconds * 1000, Math.max(0, startedAtMs + pullSeconds * 1000 - now()));
     }

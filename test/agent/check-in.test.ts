@@ -114,6 +114,40 @@ test('a token that is refused elsewhere is looked into within a second', async (
   t.deepEqual(times(), [0, 6000]);
 });
 
+test('while an outcome is dealt with no check-in begins, and a hastened one comes soon after it', async (t) => {
+  const time = manualTime();
+  const startMs = time.now();
+  const pulls: number[] = [];
+  const slow: (() => void)[] = [];
+  const checkIn = new CheckIn({
+    ...time,
+    request: {},
+    pullSeconds: 15,
+    etag: null,
+    random: () => 0.5,
+    pull() {
+      pulls.push(time.now() - startMs);
+      return Promise.resolve(UNCHANGED);
+    },
+    onOutcome: () => new Promise((resolve) => void slow.push(() => resolve(true))),
+  });
+  checkIn.start();
+  await time.pass(1);
+  t.is(slow.length, 1);
+  checkIn.hasten();
+  await time.pass(5000);
+  t.deepEqual([pulls, slow.length], [[0], 1], 'the first outcome is not dealt with yet');
+  slow.shift()?.();
+  await time.pass(0);
+  await time.pass(5000);
+  t.deepEqual([pulls, slow.length], [[0, 6001], 1]);
+  slow.shift()?.();
+  await time.pass(0);
+  await time.pass(15_000);
+  t.is(pulls.length, 3, 'and then at the usual pace');
+  t.true(pulls[2]! >= 20_000);
+});
+
 test('after stopping nothing is asked, and what was asked changes nothing', async (t) => {
   const { checkIn, time, times, dealt } = startedCheckIn([WORK]);
   checkIn.stop();
