@@ -121,8 +121,8 @@ const RATE_LIMITS = {
   token: { counter: 'token', points: 100, seconds: DAY_SECONDS, what: 'new API tokens in this account' },
   /** Of one account: a ping key makes heartbeats, and a plan need not have a limit. */
   slug: { counter: 'slug', points: 2000, seconds: MINUTE, what: 'heartbeats made by pings in this account' },
-  /** Of one agent: each reads, seals and sends all that it checks; a check-in without news counts nowhere here. */
-  work: { counter: 'work', points: 30, seconds: MINUTE, what: 'answers with the work of this agent' },
+  /** Of one agent: each is read, sealed and sent; a check-in without news counts nowhere here. */
+  work: { counter: 'work', points: 15_000, seconds: MINUTE, what: 'monitors in answers with the work of this agent' },
   agent: { counter: 'agent', points: 100, seconds: DAY_SECONDS, what: 'new agents in this account' },
 } as const satisfies Record<string, RateLimit>;
 

@@ -89,7 +89,7 @@ export function pullHandler({
       response.set('ETag', tag).status(304).end();
       return;
     }
-    await rateLimits.take('work', agent.id);
+    await rateLimits.take('work', agent.id, Math.max(1, assigned.length));
     const answer = new WorkAnswer({
       head: { agentId: agent.id, agentKind: 'tenant', capabilities },
       assigned,

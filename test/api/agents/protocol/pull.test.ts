@@ -505,17 +505,17 @@ test('work beyond 48 MiB is left out, the newest monitors first, with a warning'
   t.is(unchanged.status, 304);
 });
 
-test('an agent is given its work 30 times a minute over all processes, and checks in beyond that', async (t) => {
+test('an agent is given 15,000 monitors a minute over all processes, and checks in beyond that', async (t) => {
   const { api } = t.context;
   const agent = await agentCaller(api, await api.account());
   const { headers } = await agent.post('pull', {});
   const limited = await agent.post('pull', {});
   t.is(limited.headers.get('ratelimit-limit'), '300');
-  await api.database.pool.query('UPDATE rate_limits SET points = 30 WHERE key = $1', [`spotcheck-work:${agent.id}`]);
+  await api.database.pool.query('UPDATE rate_limits SET points = 15000 WHERE key = $1', [`spotcheck-work:${agent.id}`]);
   const refused = await agent.post('pull', {}, {}, await api.another());
   isError(t, refused, {
     status: 429,
-    error: /^at most 30 answers with the work of this agent per minute: wait \d+ s$/,
+    error: /^at most 15000 monitors in answers with the work of this agent per minute: wait \d+ s$/,
   });
   t.true(Number(refused.headers.get('retry-after')) >= 1);
   t.is((await agent.post('pull', {}, { 'If-None-Match': String(headers.get('etag')) })).status, 304);
