@@ -9,12 +9,13 @@ import {
 import type { DomainObservation } from '../core/checks/domain/observation.ts';
 import type { CheckTarget } from '../core/monitors/monitor.ts';
 import { SharedCalls } from '../core/shared-calls.ts';
-import { within } from '../core/time.ts';
+import { HOUR_MS, within } from '../core/time.ts';
+import { currentAccount } from '../net/body-budget.ts';
 import { createHttpClient } from '../net/http-client.ts';
 import { findRegistrableDomain } from '../net/registrable-domain.ts';
 import { createTcpClient } from '../net/tcp-exchange.ts';
 import { readSnapshot, askRdap, type RdapOutcome, type RdapTools } from './domain/rdap.ts';
-import { createRegistryQueue, type DomainStore } from './domain/registry-queue.ts';
+import { createRegistryQueue, type DomainStore, type RegistryTurn } from './domain/registry-queue.ts';
 import type { WhoisServer } from './domain/whois-answer.ts';
 import { createWhois, type AskWhois } from './domain/whois.ts';
 
@@ -38,7 +39,7 @@ type LookupTools = RdapTools & { store: Pick<DomainStore, 'findRdapService'>; as
  * Asks the registry of a domain in its ASCII form. Whatever registries do is a value; it rejects only when our own
  * machine lacks something.
  */
-type LookUpDomain = (name: string, deadlineAtMs: number) => Promise<DomainLookup>;
+type LookUpDomain = (question: RegistryTurn & { name: string }) => Promise<DomainLookup>;
 
 /** How much of the time RDAP may take, so that time is left for WHOIS where RDAP hangs. */
 const RDAP_SHARE = 0.5;
@@ -48,19 +49,20 @@ const RDAP_SHARE = 0.5;
  */
 function createDomainLookup(tools: LookupTools): LookUpDomain {
   const snapshot = readSnapshot();
-  return async (name, deadlineAtMs) => {
+  return async (question) => {
+    const { name, deadlineAtMs } = question;
     const tld = name.slice(name.lastIndexOf('.') + 1);
     const refreshed = await tools.store.findRdapService(tld);
     const base = refreshed === undefined ? (Object.hasOwn(snapshot, tld) ? snapshot[tld] : null) : refreshed;
-    if (base === undefined || base === null) return await tools.askWhois({ name, deadlineAtMs });
+    if (base === undefined || base === null) return await tools.askWhois(question);
 
     const nowMs = tools.now();
     const rdap = await askRdap(
-      { name, base, deadlineAtMs: nowMs + Math.round((deadlineAtMs - nowMs) * RDAP_SHARE) },
+      { ...question, base, deadlineAtMs: nowMs + Math.round((deadlineAtMs - nowMs) * RDAP_SHARE) },
       tools,
     );
     if (isEnough(rdap)) return rdap;
-    return combine(rdap, await tools.askWhois({ name, deadlineAtMs }));
+    return combine(rdap, await tools.askWhois(question));
   };
 }
 
@@ -78,8 +80,8 @@ function combine(rdap: DomainLookup, whois: DomainLookup): DomainLookup {
   if (rdap.outcome !== 'registered') return whois.outcome === 'failed' ? rdap : whois;
   if (whois.outcome === 'registered') return { ...whois, registrar: rdap.registrar ?? whois.registrar };
   if (whois.outcome === 'not_found') return rdap;
-  const { reason, retryAtMs } = whois;
-  return { ...rdap, expiryFailure: { reason, retryAtMs } };
+  const { outcome: _failed, ...expiryFailure } = whois;
+  return { ...rdap, expiryFailure };
 }
 
 /**
@@ -145,14 +147,27 @@ export function openKnownDomains({
 
 type Tools = { store: DomainStore; lookUp: LookUpDomain; now: () => number };
 
+/** What a lookup that is no single account's counts for in turns. */
+const NO_ACCOUNT = '';
+
 function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
+  /** The accounts that wait for a lookup under way here; each that joins brings its own turn. */
+  const waiting = new Map<string, Set<string>>();
+  const putOffs = new PutOffs(now);
   const lookups = new SharedCalls(
     async (name: string): Promise<KnownDomain> => {
       const startMs = now();
-      const outcome = await lookUp(name, startMs + LOOKUP_MS);
-      const facts = learnDomain((await store.read(name)) ?? unknownDomain(name), outcome, now());
-      await store.write(facts);
-      return { facts, lookupMs: now() - startMs };
+      const accounts = new Set([currentAccount() ?? NO_ACCOUNT]);
+      waiting.set(name, accounts);
+      try {
+        const outcome = await lookUp({ name, accounts, deadlineAtMs: startMs + LOOKUP_MS });
+        for (const account of accounts) putOffs.learn({ account, name }, hadNoTurn(outcome));
+        const facts = learnDomain((await store.read(name)) ?? unknownDomain(name), outcome, now());
+        await store.write(facts);
+        return { facts, lookupMs: now() - startMs };
+      } finally {
+        waiting.delete(name);
+      }
     },
     (name) => name,
   );
@@ -160,11 +175,19 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
   return {
     async know(name, patienceMs) {
       const startMs = now();
+      const account = currentAccount() ?? NO_ACCOUNT;
       const known = (await store.read(name)) ?? unknownDomain(name);
-      if (known.nextLookupAtMs > startMs) return { facts: known, lookupMs: null };
+      const asKnown: KnownDomain = { facts: known, lookupMs: null };
+      if (known.nextLookupAtMs > startMs || putOffs.has({ account, name })) return asKnown;
+      const others = waiting.get(name);
+      if (others !== undefined) {
+        others.add(account);
+        return isCurrent(known, startMs) ? asKnown : ((await within(patienceMs, lookups.run(name), null)) ?? asKnown);
+      }
       const isOurs = await store.claim(name, { nowMs: startMs, untilMs: startMs + LOOKUP_MS + CLAIM_MARGIN_MS });
       // A lookup that fails after that: the claim's end brings the next one.
-      if (isOurs) return (await within(patienceMs, lookups.run(name), null)) ?? { facts: known, lookupMs: null };
+      if (isOurs) return (await within(patienceMs, lookups.run(name), null)) ?? asKnown;
+      waiting.get(name)?.add(account);
       return {
         facts: isCurrent(known, startMs) ? known : await awaitOther(known, { store, patienceMs }),
         lookupMs: null,
@@ -172,6 +195,50 @@ function shareLookups({ store, lookUp, now }: Tools): KnownDomains {
     },
     close: () => lookups.settled(),
   };
+}
+
+function hadNoTurn(lookup: DomainLookup): boolean {
+  if (lookup.outcome === 'failed') return lookup.hadNoTurn === true;
+  return lookup.outcome === 'registered' && lookup.expiryFailure?.hadNoTurn === true;
+}
+
+/** How long an account's next lookup of a name waits after one without a turn, in milliseconds; then ever longer. */
+const FIRST_PUT_OFF_MS = 5000;
+const LONGEST_PUT_OFF_MS = HOUR_MS;
+
+/** Each wait is so many times the one before. */
+const PUT_OFF_GROWTH = 4;
+
+/** The most that are remembered; with more the oldest are forgotten. */
+const MAX_PUT_OFFS = 20_000;
+
+/** For each account the names whose lookup had no turn in time. Others who ask for these are not put off by that. */
+class PutOffs {
+  readonly #now: () => number;
+  readonly #putOff = new Map<string, { waitMs: number; untilMs: number }>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  has(lookup: { account: string; name: string }): boolean {
+    return (this.#putOff.get(keyOf(lookup))?.untilMs ?? 0) > this.#now();
+  }
+
+  learn(lookup: { account: string; name: string }, isPutOff: boolean): void {
+    const key = keyOf(lookup);
+    const before = this.#putOff.get(key);
+    this.#putOff.delete(key);
+    if (!isPutOff) return;
+    const waitMs = Math.min((before?.waitMs ?? FIRST_PUT_OFF_MS / PUT_OFF_GROWTH) * PUT_OFF_GROWTH, LONGEST_PUT_OFF_MS);
+    this.#putOff.set(key, { waitMs, untilMs: this.#now() + waitMs });
+    const [oldest] = this.#putOff.keys();
+    if (this.#putOff.size > MAX_PUT_OFFS && oldest !== undefined) this.#putOff.delete(oldest);
+  }
+}
+
+function keyOf({ account, name }: { account: string; name: string }): string {
+  return `${account} ${name}`;
 }
 
 /** Another process looks up what is not known yet: its outcome is worth waiting for. */

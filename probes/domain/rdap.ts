@@ -6,13 +6,13 @@ import { readRetryAfter, type HttpAnswer, type HttpClient } from '../../net/http
 import { ACCEPTED_ENCODINGS } from '../../net/response-body.ts';
 import { readRdapDomain } from './rdap-answer.ts';
 import snapshot from './rdap-bootstrap.json' with { type: 'json' };
-import { NO_TURN, type RegistryAnswer, type RunInRegistryQueue } from './registry-queue.ts';
+import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQueue } from './registry-queue.ts';
 
 /** What RDAP lookups are made with. */
 export type RdapTools = { http: HttpClient; runInRegistryQueue: RunInRegistryQueue; now: () => number };
 
 /** One question to one RDAP service; `base` ends in a slash. */
-export type RdapQuestion = { name: string; base: string; deadlineAtMs: number };
+export type RdapQuestion = RegistryTurn & { name: string; base: string };
 
 /**
  * What RDAP came to; `refused` tells a registry that wants to be left alone from one that cannot be understood, which
@@ -41,21 +41,15 @@ const PAUSES: ReadonlyMap<number, number> = new Map([
 const LONGEST_PAUSE_MS = DAY_MS;
 
 /** Asks an RDAP service for a domain (RFC 9082), over a few redirects, each through the queue of its server. */
-export async function askRdap({ name, base, deadlineAtMs }: RdapQuestion, tools: RdapTools): Promise<RdapOutcome> {
+export async function askRdap({ name, base, ...turn }: RdapQuestion, tools: RdapTools): Promise<RdapOutcome> {
   let url = new URL(`domain/${name}`, base);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const at = url;
-    const queued = await tools.runInRegistryQueue(at.host, deadlineAtMs, (deadlineMs) =>
-      send(at, { name, deadlineMs }, tools),
-    );
-    if (queued.outcome === 'busy') {
-      return {
-        outcome: 'failed',
-        reason: NO_TURN,
-        retryAtMs: queued.retryAtMs,
-        refused: true,
-      };
-    }
+    const queued = await tools.runInRegistryQueue(at.host, {
+      ...turn,
+      ask: (deadlineMs) => send(at, { name, deadlineMs }, tools),
+    });
+    if (queued.outcome === 'busy') return { ...failNoTurn(queued, tools.now()), refused: true };
     if ('outcome' in queued.result) return queued.result.outcome;
     url = queued.result.redirect;
   }

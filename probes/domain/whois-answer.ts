@@ -220,6 +220,11 @@ export function readRootReferral(text: string): WhoisServer | null {
   return findReferral(readWhoisFields(text), ROOT_REFERRAL_KEYS);
 }
 
+/** Whether an answer is IANA's own, which is about a top-level domain, whatever the name below it. */
+export function isRootsOwn(text: string): boolean {
+  return /^% This query returned \d+ objects?\b/m.test(text);
+}
+
 function isName(value: string, name: string): boolean {
   const [first = ''] = value.split(/\s+/);
   return domainToASCII(first.replace(/\.$/, '').toLowerCase()) === name;

@@ -1,8 +1,8 @@
-import type { DomainLookup } from '../../core/checks/domain/facts.ts';
+import type { DomainLookup, FailedLookup } from '../../core/checks/domain/facts.ts';
 import { DAY_MS, HOUR_MS } from '../../core/time.ts';
 import type { TcpClient } from '../../net/tcp-exchange.ts';
-import { NO_TURN, type RegistryAnswer, type RunInRegistryQueue } from './registry-queue.ts';
-import { readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
+import { failNoTurn, type RegistryAnswer, type RegistryTurn, type RunInRegistryQueue } from './registry-queue.ts';
+import { isRootsOwn, readRootReferral, readWhoisAnswer, type WhoisReading, type WhoisServer } from './whois-answer.ts';
 
 /**
  * What WHOIS lookups are made with. `root` refers to the registry of a top-level domain, and `tcpToRoot` may lead where
@@ -16,17 +16,27 @@ export type WhoisTools = {
   now: () => number;
 };
 
-export type AskWhois = (question: { name: string; deadlineAtMs: number }) => Promise<DomainLookup>;
+/** One question to WHOIS, and who waits for it. */
+type Question = RegistryTurn & { name: string };
 
-type Answer =
-  | { outcome: 'answered'; text: string; reading: WhoisReading }
-  | { outcome: 'failed'; reason: string; retryAtMs: number | null };
-type Question = { name: string; deadlineAtMs: number };
+export type AskWhois = (question: Question) => Promise<DomainLookup>;
+
+/** The registry of a top-level domain as the root told it, null = there is none, and how long that holds. */
+type Referral = { server: WhoisServer | null; untilMs: number };
+
+type Answer = { outcome: 'answered'; text: string; reading: WhoisReading } | FailedLookup;
 
 const MAX_ANSWER_BYTES = 128 * 1024;
 
 /** A referral of the root holds this long, in milliseconds. */
 const REFERRAL_LASTS_MS = DAY_MS;
+
+/**
+ * The root is not asked again for so long about a top-level domain without a registry, in milliseconds. So many are
+ * remembered: anybody can make one up.
+ */
+const UNKNOWN_LASTS_MS = HOUR_MS;
+const MAX_UNKNOWN = 5000;
 
 /** A server that says it was asked too often is left alone this long, in milliseconds: none says for how long. */
 const PAUSE_MS = HOUR_MS;
@@ -43,19 +53,33 @@ const QUERIES: Readonly<Record<string, (name: string) => string>> = {
  * expiry one referral to the registrar's server is followed.
  */
 export function createWhois(tools: WhoisTools): AskWhois {
-  const registries = new Map<string, { server: WhoisServer; untilMs: number }>();
+  const registries = new Map<string, Referral>();
+  const unknown = new Map<string, Referral>();
+
+  const recall = (tld: string): Referral | null => {
+    const referral = registries.get(tld) ?? unknown.get(tld);
+    return referral !== undefined && referral.untilMs > tools.now() ? referral : null;
+  };
+
+  const remember = (tld: string, server: WhoisServer | null): void => {
+    for (const known of [registries, unknown]) known.delete(tld);
+    if (server === null) unknown.set(tld, { server, untilMs: tools.now() + UNKNOWN_LASTS_MS });
+    else registries.set(tld, { server, untilMs: tools.now() + REFERRAL_LASTS_MS });
+    const [oldest] = unknown.keys();
+    if (unknown.size > MAX_UNKNOWN && oldest !== undefined) unknown.delete(oldest);
+  };
 
   const findRegistry = async (question: Question): Promise<WhoisServer | DomainLookup> => {
     const tld = question.name.slice(question.name.lastIndexOf('.') + 1);
-    const known = registries.get(tld);
-    if (known !== undefined && known.untilMs > tools.now()) return known.server;
-    const answer = await ask(tools.root, question, { ...tools, tcp: tools.tcpToRoot });
+    const noRegistry = `No registry is known for .${tld}`;
+    const asked = { ...question, recall: () => recall(tld) };
+    const answer = recall(tld) ?? (await ask(tools.root, asked, { ...tools, tcp: tools.tcpToRoot }));
+    if ('server' in answer) return answer.server ?? { outcome: 'failed', reason: noRegistry, retryAtMs: null };
     if (answer.outcome === 'failed') return answer;
     const server = readRootReferral(answer.text);
+    if (server !== null || isRootsOwn(answer.text)) remember(tld, server);
     // A root without a referral may be the registry itself, where an installation names its own.
-    if (server === null) return conclude(answer.reading, `No registry is known for .${tld}`);
-    registries.set(tld, { server, untilMs: tools.now() + REFERRAL_LASTS_MS });
-    return server;
+    return server ?? conclude(answer.reading, noRegistry);
   };
 
   return async (question) => {
@@ -73,8 +97,10 @@ export function createWhois(tools: WhoisTools): AskWhois {
     )
       return lookUp;
     const more = await ask(referral, question, tools);
-    if (more.outcome === 'failed')
-      return { ...lookUp, expiryFailure: { reason: more.reason, retryAtMs: more.retryAtMs } };
+    if (more.outcome === 'failed') {
+      const { outcome: _failed, ...expiryFailure } = more;
+      return { ...lookUp, expiryFailure };
+    }
     const said = more.outcome === 'answered' && more.reading.outcome === 'registered' ? more.reading : null;
     return { ...lookUp, expiresAt: said?.expiresAt ?? null, registrar: lookUp.registrar ?? said?.registrar ?? null };
   };
@@ -88,17 +114,17 @@ function conclude(reading: WhoisReading, otherwise: string): DomainLookup {
     : { outcome: 'failed', reason: otherwise, retryAtMs: null };
 }
 
-async function ask(server: WhoisServer, { name, deadlineAtMs }: Question, tools: WhoisTools): Promise<Answer> {
-  const outcome = await tools.runInRegistryQueue(keyOf(server), deadlineAtMs, (deadlineMs) =>
-    exchange(server, { name, deadlineMs }, tools),
-  );
-  return outcome.outcome === 'answered'
-    ? outcome.result
-    : {
-        outcome: 'failed',
-        reason: NO_TURN,
-        retryAtMs: outcome.retryAtMs,
-      };
+/** Asks in the server's turn, unless `recall` has what was to be asked by then. */
+async function ask<Known = never>(
+  server: WhoisServer,
+  { name, ...turn }: Question & { recall?: () => Known | null },
+  tools: WhoisTools,
+): Promise<Answer | Known> {
+  const queued = await tools.runInRegistryQueue<Answer | Known>(keyOf(server), {
+    ...turn,
+    ask: (deadlineMs) => exchange(server, { name, deadlineMs }, tools),
+  });
+  return queued.outcome === 'answered' ? queued.result : failNoTurn(queued, tools.now());
 }
 
 async function exchange(

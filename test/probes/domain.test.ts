@@ -1,8 +1,10 @@
 import type { RequestListener } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
+import type { DomainFacts } from '../../core/checks/domain/facts.ts';
 import { judgeDomain } from '../../core/checks/domain/observation.ts';
 import { storeBootstrap } from '../../models/checks/lookups.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
+import { holdingBodies } from '../../net/body-budget.ts';
 import { createDomainProbe, openKnownDomains, type KnowDomain } from '../../probes/domain.ts';
 import { domainStoreOf } from '../../workers/checks/registries.ts';
 import { httpTarget } from '../helpers/check-target.ts';
@@ -16,6 +18,7 @@ import {
 } from '../helpers/registry.ts';
 import { until } from '../helpers/until.ts';
 
+const START_MS = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;
 const EXPIRY = '2031-08-13T04:00:00Z';
 const EXPIRY_SECONDS = Date.parse(EXPIRY) / 1000;
@@ -135,6 +138,113 @@ test('a registry is asked one question at a time, with a pause after each', asyn
   t.is(most, 1);
   const pauses = began.slice(1).map((atMs, index) => atMs - (began[index] ?? 0));
   t.true(pauses.length === 2 && pauses.every((pause) => pause >= 990), `pauses of ${pauses.join(', ')} ms`);
+});
+
+/** Looks names up in one process, for accounts, and counts how often it polls for a turn. */
+function openForAccounts(whois: WhoisTestServer) {
+  const asked = { polls: 0 };
+  const store = domainStoreOf(database);
+  const { know } = openKnownDomains({
+    allowPrivateNetwork: true,
+    whoisServer: whois,
+    domains: {
+      ...store,
+      acquireRegistry(server, when) {
+        asked.polls += 1;
+        return store.acquireRegistry(server, when);
+      },
+    },
+    now: Date.now,
+  });
+  return {
+    asked,
+    knowFor: (account: string, name: string) => holdingBodies(account, () => know(name, PATIENCE_MS)),
+  };
+}
+
+test('two hundred names of an account leave another one its turn at their registry', async (t) => {
+  const { com, rdap, whois } = await openFixture(t);
+  const { asked, knowFor } = openForAccounts(whois);
+  const many = Array.from({ length: 200 }, (_, index) => knowFor('ten_many', `many${index}.${com}`));
+  await until(() => rdap.requests.length > 0);
+  const one = await knowFor('ten_one', `one.${com}`);
+  t.is(one.facts.registration?.expiresAt, EXPIRY_SECONDS);
+  const answers = await Promise.all(many);
+  const turns = rdap.requests.map((url) => nameIn(url));
+  t.true(turns.indexOf(`one.${com}`) <= 2, turns.join(', '));
+  t.true(answers.filter(({ facts }) => facts.registration !== null).length >= 2);
+  t.true(asked.polls <= 60, `${asked.polls} polls`);
+});
+
+test('a name that waits for the turns of one account has that of another one who asks for it', async (t) => {
+  const { com, rdap, whois } = await openFixture(t);
+  const { knowFor } = openForAccounts(whois);
+  const many = Array.from({ length: 8 }, (_, index) => knowFor('ten_many', `many${index}.${com}`));
+  await until(() => rdap.requests.length > 0);
+  t.is((await knowFor('ten_one', `many7.${com}`)).facts.registration?.expiresAt, EXPIRY_SECONDS);
+  await Promise.all(many);
+  const turns = rdap.requests.map((url) => nameIn(url));
+  t.true(turns.indexOf(`many7.${com}`) <= 2, turns.join(', '));
+});
+
+test('who had no turn asks again ever later, and keeps nobody else from the same name', async (t) => {
+  const clock = { ms: START_MS };
+  const facts = new Map<string, DomainFacts>();
+  const claims: string[] = [];
+  const { know } = openKnownDomains({
+    allowPrivateNetwork: true,
+    whoisServer: { host: '127.0.0.1', port: 9 },
+    domains: {
+      read: async (name) => facts.get(name) ?? null,
+      claim: async (name) => claims.push(name) > 0,
+      write: async (learned) => void facts.set(learned.name, learned),
+      findRdapService: async () => null,
+      // Other processes have every turn.
+      acquireRegistry: async (_server, { nowMs }) => nowMs,
+      releaseRegistry: async () => undefined,
+    },
+    now: () => clock.ms,
+  });
+  const knowFor = (account: string, name: string) => holdingBodies(account, () => know(name, PATIENCE_MS));
+  const countClaims = () => claims.filter((name) => name === 'next.example').length;
+  const fill = () =>
+    Promise.all(Array.from({ length: 8 }, (_, no) => knowFor('ten_many', `${clock.ms}-${no}.example`)));
+  const filled = [];
+  const counts: number[] = [];
+  for (const seconds of [0, 2, 4.9, 5, 24.9, 25, 104.9, 105]) {
+    clock.ms = START_MS + seconds * 1000;
+    filled.push(fill());
+    const { facts: known } = await knowFor('ten_many', 'next.example');
+    t.regex(known.failure ?? '', /had no turn in time/);
+    counts.push(countClaims());
+  }
+  t.deepEqual(counts, [1, 1, 1, 2, 2, 3, 3, 4]);
+  clock.ms += 1000;
+  filled.push(knowFor('ten_one', 'next.example'));
+  await until(() => countClaims() === 5);
+  await Promise.all(filled);
+});
+
+test('a top-level domain that nobody knows costs the root one question for all of its names', async (t) => {
+  const { io, open, whois } = await openFixture(t, {
+    whois: () => '% IANA WHOIS server\r\n% This query returned 0 objects.\r\n',
+  });
+  const know = open();
+  const names = Array.from({ length: 5 }, (_, index) => `made-up${index}.${io}`);
+  const answers = await Promise.all(names.map((name) => know(name, PATIENCE_MS)));
+  for (const { facts } of [...answers, await know(`late.${io}`, PATIENCE_MS)])
+    t.is(facts.failure, `No registry is known for .${io}`);
+  t.is(whois.queries.length, 1);
+});
+
+test('what an installation’s own WHOIS server does not understand of one name says nothing of others', async (t) => {
+  const { io, open, whois } = await openFixture(t, {
+    whois: (query) => (query.startsWith('odd') ? 'Invalid query\r\n' : `domain: ${query}\r\nexpires: ${EXPIRY}\r\n`),
+  });
+  const know = open();
+  t.regex((await know(`odd.${io}`, PATIENCE_MS)).facts.failure ?? '', /No registry is known/);
+  t.is((await know(`even.${io}`, PATIENCE_MS)).facts.registration?.expiresAt, EXPIRY_SECONDS);
+  t.is(whois.queries.length, 2);
 });
 
 test('a lookup outlasts the patience of a check, and the next check has its outcome', async (t) => {

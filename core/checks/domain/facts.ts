@@ -13,10 +13,16 @@ export type Registration = { expiresAt: number | null; registrar: string | null 
 export type DomainLookup =
   | ({ outcome: 'registered'; expiryFailure?: LookupFailure } & Registration)
   | { outcome: 'not_found' }
-  | ({ outcome: 'failed' } & LookupFailure);
+  | FailedLookup;
 
-/** Why a lookup failed, or, where the domain is known to be registered, the part of it that tells the expiry. */
-export type LookupFailure = { reason: string; retryAtMs: number | null };
+/** A lookup that brought no answer. */
+export type FailedLookup = { outcome: 'failed' } & LookupFailure;
+
+/**
+ * Why a lookup failed, or, where the domain is known to be registered, the part of it that tells the expiry.
+ * `hadNoTurn`: because other lookups were before it.
+ */
+export type LookupFailure = { reason: string; retryAtMs: number | null; hadNoTurn?: true };
 
 /** Everything that is known of a domain, kept between lookups. Times ending in `Ms` are Unix milliseconds. */
 export type DomainFacts = {
@@ -43,7 +49,7 @@ const ANSWER_LASTS_MS = 24 * HOUR_MS;
 
 /**
  * What matters now is looked up again after this: a domain that is not found, or one past its expiry (D-27), in
- * milliseconds.
+ * milliseconds. Of one that is not found again the wait doubles the time since the first such answer, up to a day.
  */
 const SECOND_LOOKUP_MS = HOUR_MS;
 
@@ -75,7 +81,9 @@ export function learnDomain(known: DomainFacts, lookup: DomainLookup, nowMs: num
   if (lookup.outcome === 'failed') return learnFailure(known, lookup, nowMs);
   const answered = { ...known, answeredAtMs: nowMs, failures: 0, failure: null };
   if (lookup.outcome === 'not_found') {
-    return { ...answered, notFoundSinceMs: known.notFoundSinceMs ?? nowMs, nextLookupAtMs: nowMs + SECOND_LOOKUP_MS };
+    const notFoundSinceMs = known.notFoundSinceMs ?? nowMs;
+    const waitMs = Math.min(Math.max(nowMs - notFoundSinceMs, SECOND_LOOKUP_MS), ANSWER_LASTS_MS);
+    return { ...answered, notFoundSinceMs, nextLookupAtMs: nowMs + waitMs };
   }
   const { expiresAt, registrar, expiryFailure } = lookup;
   const knownExpiry = isCurrent(known, nowMs) ? (known.registration?.expiresAt ?? null) : null;

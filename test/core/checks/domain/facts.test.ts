@@ -41,6 +41,20 @@ test('not found counts from the first answer, whatever fails between, and any re
   t.false(isGone(learnDomain(learnDomain(once, registered(null), NOW_MS + 1), NOT_FOUND, NOW_MS + HOUR_MS)));
 });
 
+test('what is not found is looked up again after an hour, and then ever less often, once a day in the end', (t) => {
+  let facts = UNKNOWN_DOMAIN;
+  let nowMs = NOW_MS;
+  const waits: number[] = [];
+  for (let lookups = 0; lookups < 9; lookups += 1) {
+    facts = learnDomain(facts, NOT_FOUND, nowMs);
+    waits.push((facts.nextLookupAtMs - nowMs) / HOUR_MS);
+    nowMs = facts.nextLookupAtMs;
+  }
+  t.deepEqual(waits, [1, 1, 2, 4, 8, 16, 24, 24, 24]);
+  const back = learnDomain(learnDomain(facts, registered(null), nowMs), NOT_FOUND, nowMs + DAY_MS);
+  t.is(back.nextLookupAtMs, nowMs + DAY_MS + HOUR_MS, 'one that was there again counts anew');
+});
+
 test('failures wait 5, 10, 20 minutes and so on, 6 hours at most; an answer forgives them', (t) => {
   let facts = UNKNOWN_DOMAIN;
   const waits: number[] = [];

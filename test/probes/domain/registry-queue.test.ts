@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import test from 'ava';
+import { currentAccount, holdingBodies } from '../../../net/body-budget.ts';
+import { createRegistryQueue, type DomainStore } from '../../../probes/domain/registry-queue.ts';
+
+/** The one row of a server, as PostgreSQL keeps it; `polls` counts who asked for it. */
+function openRow() {
+  const row = { heldUntilMs: 0, freeAtMs: 0, polls: 0 };
+  const store = {
+    async acquireRegistry(_server, { nowMs, untilMs }) {
+      row.polls += 1;
+      if (Math.max(row.heldUntilMs, row.freeAtMs) > nowMs) return row.freeAtMs;
+      row.heldUntilMs = untilMs;
+      return null;
+    },
+    async releaseRegistry(_server, { freeAtMs }) {
+      row.heldUntilMs = 0;
+      row.freeAtMs = freeAtMs;
+    },
+  } satisfies Pick<DomainStore, 'acquireRegistry' | 'releaseRegistry'>;
+  return { row, run: createRegistryQueue({ store: store as unknown as DomainStore, now: Date.now }) };
+}
+
+test('the accounts that wait take turns, and each asks in its own name', async (t) => {
+  const { run } = openRow();
+  const turns: string[] = [];
+  const ask = (account: string, label: string) =>
+    holdingBodies(account, () =>
+      run('registry', {
+        deadlineAtMs: Date.now() + 60_000,
+        accounts: new Set([account]),
+        async ask() {
+          turns.push(`${label} by ${currentAccount()}`);
+          return { result: label, askAgainAtMs: null };
+        },
+      }),
+    );
+  await Promise.all([...['a1', 'a2', 'a3'].map((label) => ask('a', label)), ask('b', 'b1'), ask('c', 'c1')]);
+  t.deepEqual(turns, ['a1 by a', 'b1 by b', 'c1 by c', 'a2 by a', 'a3 by a']);
+});
+
+test('beyond eight the requests of an account do not wait, and one poll is made for all of a process', async (t) => {
+  const { row, run } = openRow();
+  row.heldUntilMs = Date.now() + 1500;
+  const request = (account: string) => ({
+    deadlineAtMs: Date.now() + 1000,
+    accounts: new Set([account]),
+    ask: async () => ({ result: account, askAgainAtMs: null }),
+  });
+  const waiting = Array.from({ length: 8 }, () => run('registry', request('a')));
+  const startedAtMs = performance.now();
+  t.deepEqual(await run('registry', request('a')), { outcome: 'busy', retryAtMs: null });
+  t.true(performance.now() - startedAtMs < 500);
+  const other = run('registry', request('b'));
+  for (const each of [...waiting, other]) t.deepEqual(await each, { outcome: 'busy', retryAtMs: null });
+  t.true(row.polls <= 15, `${row.polls} polls for nine`);
+});
+
+test('a registry that asks for a pause ends those who cannot wait for it, and says until when', async (t) => {
+  const { row, run } = openRow();
+  row.freeAtMs = Date.now() + 3_600_000;
+  const request = {
+    deadlineAtMs: Date.now() + 8000,
+    accounts: new Set(['a']),
+    ask: async () => ({ result: 0, askAgainAtMs: null }),
+  };
+  t.deepEqual(await run('registry', request), { outcome: 'busy', retryAtMs: row.freeAtMs });
+});
+
+test('where PostgreSQL is away those who wait learn it, and the next one asks anew', async (t) => {
+  let isAway = true;
+  const store = {
+    acquireRegistry: async () => {
+      await sleep(10);
+      if (isAway) throw new Error('away');
+      return null;
+    },
+    releaseRegistry: async () => undefined,
+  };
+  const run = createRegistryQueue({ store: store as unknown as DomainStore, now: Date.now });
+  const ask = () =>
+    run('registry', {
+      deadlineAtMs: Date.now() + 8000,
+      accounts: new Set(['a']),
+      ask: async () => ({ result: 'here', askAgainAtMs: null }),
+    });
+  await Promise.all([t.throwsAsync(ask(), { message: 'away' }), t.throwsAsync(ask(), { message: 'away' })]);
+  isAway = false;
+  t.deepEqual(await ask(), { outcome: 'answered', result: 'here' });
+});
