@@ -16,6 +16,9 @@ const READS = {
 /** `isRefusedFromMemory`: beyond it a process refuses without a query until the period is over. */
 type RateLimit = { counter: string; points: number; seconds: number; what: string; isRefusedFromMemory?: boolean };
 
+/** Monitors of an agent in answers with its work, a minute; one that has more is answered once. */
+export const MAX_WORK_MONITORS = 15_000;
+
 /**
  * Rate limits of operations that cost more than a request: the points of each key within a period, over all processes
  * (D-315).
@@ -122,7 +125,12 @@ const RATE_LIMITS = {
   /** Of one account: a ping key makes heartbeats, and a plan need not have a limit. */
   slug: { counter: 'slug', points: 2000, seconds: MINUTE, what: 'heartbeats made by pings in this account' },
   /** Of one agent: each is read, sealed and sent; a check-in without news counts nowhere here. */
-  work: { counter: 'work', points: 15_000, seconds: MINUTE, what: 'monitors in answers with the work of this agent' },
+  work: {
+    counter: 'work',
+    points: MAX_WORK_MONITORS,
+    seconds: MINUTE,
+    what: 'monitors in answers with the work of this agent',
+  },
   agent: { counter: 'agent', points: 100, seconds: DAY_SECONDS, what: 'new agents in this account' },
 } as const satisfies Record<string, RateLimit>;
 

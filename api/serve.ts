@@ -175,11 +175,12 @@ export async function serveApi(options: ServeOptions): Promise<RunningApi> {
       stopping.abort();
       unanswered.forEach(partWith);
       await delay(graceMs);
-      await pingAvailability.stop();
-      await jobs?.stop();
-      await closeServer(server).finally(async () => {
-        mail?.close();
-        await sending.close();
+      await pingAvailability.stop(async () => {
+        await jobs?.stop();
+        await closeServer(server).finally(async () => {
+          mail?.close();
+          await sending.close();
+        });
       });
     },
   };

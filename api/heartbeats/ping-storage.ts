@@ -87,7 +87,8 @@ type PingAvailabilityOptions = { database: Database; log: Logger; now: () => num
  * missed.
  */
 export function publishPingAvailability({ database, log, now, unstored }: PingAvailabilityOptions): {
-  stop: () => Promise<void>;
+  /** Ends the recording; what `drain` does is waited for, which stores the pings that are still under way. */
+  stop: (drain: () => Promise<void>) => Promise<void>;
 } {
   const stopping = new AbortController();
   const holder = randomUUID();
@@ -113,6 +114,11 @@ export function publishPingAvailability({ database, log, now, unstored }: PingAv
       throw error;
     });
   };
+  const recordRest = async () => {
+    await recordLost()
+      .then(holdWhileWaiting)
+      .catch((error: unknown) => log.warn({ err: error }, 'heartbeats.availability_not_recorded'));
+  };
   const recordRepeatedly = async () => {
     while (!stopping.signal.aborted) {
       let pauseMs: number = RECORD_EVERY_MS.awaited;
@@ -130,12 +136,11 @@ export function publishPingAvailability({ database, log, now, unstored }: PingAv
   };
   const recording = recordRepeatedly();
   return {
-    async stop() {
+    async stop(drain) {
       stopping.abort();
       await recording;
-      await recordLost()
-        .then(holdWhileWaiting)
-        .catch((error: unknown) => log.warn({ err: error }, 'heartbeats.availability_not_recorded'));
+      await recordRest();
+      await drain().finally(recordRest);
     },
   };
 }

@@ -131,7 +131,7 @@ export type ObservedCertificate = {
 
 /**
  * Stores certificates in place of what the same sources saw before, with one statement; those of deleted monitors and
- * agents are left out.
+ * agents are left out. One that was seen before what is stored is out of date, unless a clock was ahead then.
  */
 export async function storeCertificates(database: Database, observed: readonly ObservedCertificate[]): Promise<void> {
   await runOn(database.pool)(
@@ -144,7 +144,8 @@ export async function storeCertificates(database: Database, observed: readonly O
      ON CONFLICT (monitor_no, agent_no) DO UPDATE
        SET target = excluded.target, name = excluded.name, expires_at = excluded.expires_at,
          observed_at = excluded.observed_at
-       WHERE excluded.observed_at >= coalesce(certificates.observed_at, 0)`,
+       WHERE excluded.observed_at >= coalesce(certificates.observed_at, 0)
+         OR certificates.observed_at > (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
     [JSON.stringify(observed)],
   );
 }

@@ -13,7 +13,7 @@ import {
 import { NOTHING, monitorFields, recordChange, type Authored } from '../accounts/audit-log.ts';
 import { TOO_MANY_ROUTES, countRoutes, haveManyChannels } from '../alerts/channel-limits.ts';
 import { awaitOwnResults } from '../alerts/parent-holds.ts';
-import { scheduleMonitor, type PlannedRecheck } from '../checks/schedule.ts';
+import { scheduleMonitor } from '../checks/schedule.ts';
 import type { Database } from '../database.ts';
 import { updateHeartbeat } from '../heartbeats/heartbeats.ts';
 import { recordPause, recordResume, resolveDeleted } from '../incidents/history.ts';
@@ -200,12 +200,12 @@ export async function updateMonitor(
     updatedAt: Math.floor(nowMs / 1000),
   });
   const monitor = monitorOf(changed);
-  let dependents: PlannedRecheck[] = [];
+  let rechecks: Dependents = {};
   if (!isDeepStrictEqual(parents, locked.parents)) {
     await storeParents(run, { monitor, parents });
     const kept = new Set(parents.flatMap(({ id, mode }) => (mode === 'hold' ? [id] : [])));
     const parentIds = locked.parents.flatMap(({ id }) => (kept.has(id) ? [] : [id]));
-    dependents = await wakeDependents(run, { parentIds, monitorId: monitor.id }, nowMs);
+    rechecks = await wakeDependents(run, { parentIds, monitorId: monitor.id }, nowMs);
   }
   await auditMonitor(run, author, {
     monitor,
@@ -214,20 +214,24 @@ export async function updateMonitor(
   });
   const isChanged = checksVersion > current.checksVersion;
   if (!isChanged && keepsSchedule({ monitor, agentIds: change.agentIds }, { monitor: current, agentIds }))
-    return { monitor, schedule: { ...noScheduleChange(), dependents } };
+    return { monitor, schedule: { ...noScheduleChange(), ...rechecks } };
   const { agentIds: sources } = change;
   const schedule = await scheduleChecks(run, { monitor, agentIds: sources, isChanged, nowMs, defersRechecks });
-  return { monitor, schedule: { ...schedule, dependents } };
+  return { monitor, schedule: { ...schedule, ...rechecks } };
 }
+
+/** The rechecks of monitors behind a changed one, where there are any. */
+type Dependents = Pick<ScheduleChange, 'dependents'>;
 
 /** Has alerts that came in the messages of monitors wait for results of their own, and those be made soon (D-532). */
 async function wakeDependents(
   run: Run,
   parents: Parameters<typeof awaitOwnResults>[1],
   nowMs: number,
-): Promise<PlannedRecheck[]> {
+): Promise<Dependents> {
   const { monitorIds } = await awaitOwnResults(run, parents, nowMs);
-  return await recheckDependents(run, monitorIds, nowMs);
+  const dependents = await recheckDependents(run, monitorIds, nowMs);
+  return dependents.length === 0 ? {} : { dependents };
 }
 
 /**
@@ -265,7 +269,7 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
     });
     await resolveDeleted(run, { monitorId: key.id, sequence: row.sequence + 1, atMs: key.nowMs });
     const behind = { parentIds: [key.id], wereDown: row.state === 'down' };
-    const dependents = await wakeDependents(run, behind, key.nowMs);
+    const rechecks = await wakeDependents(run, behind, key.nowMs);
     const schedule = await scheduleMonitor(run, {
       monitorNo: row.no,
       agentNos: [],
@@ -280,7 +284,7 @@ export async function deleteMonitor(database: Database, key: ChangeKey): Promise
     // Changes that named it since are stored by now, and few.
     if (row.type === 'vendor') await forgetVendor(run, key);
     await key.beforeCommit?.(run);
-    return { ...schedule, dependents };
+    return { ...schedule, ...rechecks };
   });
 }
 
@@ -323,7 +327,7 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
       updatedAt: Math.floor(key.nowMs / 1000),
     });
     const behind = { parentIds: row.state === 'down' ? [row.id] : [], wereDown: true };
-    const dependents = await wakeDependents(run, behind, atMs);
+    const rechecks = await wakeDependents(run, behind, atMs);
     // What sources said before the pause says nothing about now.
     if (enabled) await run('UPDATE monitor_sources SET state = NULL, seen = NULL WHERE monitor_no = $1', [row.no]);
     const monitor = monitorOf(changed);
@@ -334,7 +338,7 @@ async function setEnabled(database: Database, key: ChangeKey, enabled: boolean):
     });
     const schedule = await scheduleChecks(run, { ...key, monitor, agentIds, isChanged: enabled });
     await key.beforeCommit?.(run);
-    return { monitor, schedule: { ...schedule, dependents } };
+    return { monitor, schedule: { ...schedule, ...rechecks } };
   });
 }
 

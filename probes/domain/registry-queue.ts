@@ -59,7 +59,7 @@ const YIELD_MS = 300;
  */
 const MARGIN_MS = 2000;
 
-/** Requests of an account that wait for one registry: more would have no turn in the 8 s of a lookup. */
+/** Requests of an account that wait for one registry: more would have no turn in the time of a lookup. */
 const MAX_WAITING = 8;
 
 /**
@@ -80,8 +80,8 @@ export function createRegistryQueue(tools: { store: DomainStore; now: () => numb
 type Waiting = RegistryTurn & {
   /** Settles it by what is known meanwhile; false = nothing is. */
   isRecalled: () => boolean;
-  /** Makes the request; what settles it comes back, and when the registry may be asked again. */
-  make: () => Promise<{ settle: () => void; askAgainAtMs: number | null }>;
+  /** Makes the request, until then at most; what settles it comes back, and when the registry may be asked again. */
+  make: (untilMs: number) => Promise<{ settle: () => void; askAgainAtMs: number | null }>;
   end: (retryAtMs: number | null) => void;
   fail: (error: unknown) => void;
 };
@@ -115,9 +115,10 @@ class ServerQueue {
         if (result !== null) resolve({ outcome: 'answered', result });
         return result !== null;
       },
-      async make() {
+      async make(untilMs) {
         try {
-          const { result, askAgainAtMs } = await inItsContext(ask, Math.max(1, deadlineAtMs - now()));
+          const leftMs = Math.min(deadlineAtMs, untilMs) - now();
+          const { result, askAgainAtMs } = await inItsContext(ask, Math.max(1, leftMs));
           return { settle: () => resolve({ outcome: 'answered', result }), askAgainAtMs };
         } catch (error) {
           return { settle: () => reject(error), askAgainAtMs: null };
@@ -152,7 +153,7 @@ class ServerQueue {
   async #serve(): Promise<void> {
     this.#isServing = true;
     try {
-      for (let next = this.#choose(); next !== null; next = this.#choose()) await this.#tryTurn(next);
+      for (let next = this.#next(); next !== null; next = this.#next()) await this.#tryTurn(next);
     } catch (error) {
       for (const waiting of this.#waiting.splice(0)) waiting.fail(error);
     }
@@ -166,15 +167,15 @@ class ServerQueue {
     // The next step of a lookup that is alone goes on at once.
     if (lastServed > 0 && this.#waiting.length > 1) await sleep(YIELD_MS);
     const untilMs = Math.max(now(), ...this.#waiting.map(({ deadlineAtMs }) => deadlineAtMs)) + MARGIN_MS;
-    const busyUntilMs = await store.acquireRegistry(server, { nowMs: now(), untilMs });
-    if (busyUntilMs !== null) {
-      const outwaited = this.#waiting.filter(({ deadlineAtMs }) => deadlineAtMs <= busyUntilMs);
-      this.#end(outwaited, busyUntilMs);
-      if (this.#waiting.length > 0) await sleep(Math.max(POLL_MS, Math.min(busyUntilMs - now() + 1, PAUSE_MS)));
+    const freeAtMs = await store.acquireRegistry(server, { nowMs: now(), untilMs });
+    if (freeAtMs !== null) {
+      const outwaited = this.#waiting.filter(({ deadlineAtMs }) => deadlineAtMs <= freeAtMs);
+      this.#end(outwaited, freeAtMs);
+      if (this.#waiting.length > 0) await sleep(Math.max(POLL_MS, Math.min(freeAtMs - now() + 1, PAUSE_MS)));
       return;
     }
     // Others may have come or gone meanwhile.
-    const chosen = this.#choose();
+    const chosen = this.#next();
     if (chosen === null) {
       await store.releaseRegistry(server, { untilMs, freeAtMs: now() });
       return;
@@ -182,7 +183,8 @@ class ServerQueue {
     this.#served += 1;
     this.#lastServed.set(chosen.account, this.#served);
     this.#remove(chosen.waiting);
-    const { settle, askAgainAtMs } = await chosen.waiting.make();
+    // Who came meanwhile may have longer than the server is taken for.
+    const { settle, askAgainAtMs } = await chosen.waiting.make(untilMs - MARGIN_MS);
     try {
       await store.releaseRegistry(server, { untilMs, freeAtMs: Math.max(now() + PAUSE_MS, askAgainAtMs ?? 0) });
     } finally {
@@ -190,9 +192,14 @@ class ServerQueue {
     }
   }
 
-  /** Whose turn it is: of the accounts that wait, the one that has been without for longest; null = none waits. */
-  #choose(): { waiting: Waiting; account: string; lastServed: number } | null {
+  /** Settles those whose result is known by now. */
+  #settleKnown(): void {
     this.#waiting = this.#waiting.filter((waiting) => !waiting.isRecalled());
+  }
+
+  /** Whose turn it is: of the accounts that wait, the one that has been without for longest; null = none waits. */
+  #next(): { waiting: Waiting; account: string; lastServed: number } | null {
+    this.#settleKnown();
     const claims = this.#waiting.flatMap((waiting) =>
       [...waiting.accounts].map((account) => ({ waiting, account, lastServed: this.#lastServed.get(account) ?? 0 })),
     );

@@ -56,7 +56,8 @@ export class CertificateRecorder {
 
   #forgetOld(): void {
     const nowMs = this.#options.now();
-    if (nowMs - this.#knownSinceMs < RELIED_ON_MS) return;
+    // Also where the clock was set back.
+    if (Math.abs(nowMs - this.#knownSinceMs) < RELIED_ON_MS) return;
     this.#known.clear();
     this.#knownSinceMs = nowMs;
   }

@@ -24,6 +24,7 @@ import type { Database } from '../../../models/database.ts';
 import { accept, badRequest } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
 import { createAnswerSlots } from '../../middleware/account-concurrency.ts';
+import { MAX_WORK_MONITORS } from '../../rate-limits.ts';
 import { agentOf, invalidAgentToken } from './authentication.ts';
 
 /** Monitors whose settings are read at a time: what an answer has in memory, of 128 KiB each at the most. */
@@ -89,7 +90,7 @@ export function pullHandler({
       response.set('ETag', tag).status(304).end();
       return;
     }
-    await rateLimits.take('work', agent.id, Math.max(1, assigned.length));
+    await rateLimits.take('work', agent.id, Math.min(Math.max(1, assigned.length), MAX_WORK_MONITORS));
     const answer = new WorkAnswer({
       head: { agentId: agent.id, agentKind: 'tenant', capabilities },
       assigned,
@@ -124,7 +125,7 @@ function keyTagsOf({ secrets }: Database): ReadonlyMap<string, string> {
   return new Map(secrets.keyIds.map((id, index) => [id, tags[index] ?? '']));
 }
 
-/** Whether the agent has the monitor as it is now, unless it was left out because of its secrets (D-662). */
+/** Whether the agent has the monitor as it is now, or is not to be offered it again as it is (D-662). */
 function isGiven({ givenVersion, checksVersion }: AssignedWork): boolean {
   return givenVersion !== null && givenVersion >= checksVersion;
 }
@@ -149,7 +150,7 @@ type WorkAnswerParts = {
 /** A monitor with what it measures, which may be newer than when it was listed. */
 type WholeWork = AssignedWork & MeasuredSettings;
 
-/** An agent's work as JSON in pieces, each of hardly more than one monitor; between two of them others have a turn. */
+/** An agent's work as JSON in pieces, each of many small monitors or one large one; others have a turn in between. */
 class WorkAnswer {
   readonly #parts: WorkAnswerParts;
   readonly #given: GivenVersion[] = [];

@@ -151,7 +151,9 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
       toast('Snooze ended');
       await reload();
     });
-  const isMonitorThere = (monitors.value ?? []).some(({ id }) => id === incident.monitor_id);
+  // Until the monitors are loaded it is taken to be there: a link that came later would push the page down.
+  const isListed = monitors.value?.some(({ id }) => id === incident.monitor_id) ?? true;
+  const isMonitorThere = isListed && incident.resolution !== 'deleted';
   useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void change() : null);
   return (
     <>

@@ -47,11 +47,11 @@ async function boundAccountPings(t: Parameters<Walker>[0]): Promise<void> {
   t.is((await api.anonymous('POST', `/ping/${flooding.token}/fail`)).status, 429);
   const underWay = new PingsUnderWay();
   const take = (no: number, tenantId: string) =>
-    underWay.take({ heartbeat: String(no), tenantId }, () => new Promise(() => undefined));
+    underWay.take({ heartbeat: String(no), tenantId, isMade: true }, () => new Promise(() => undefined));
   for (let no = 0; no < 300; no += 1) void take(0, 'ten_1');
   await t.throwsAsync(take(0, 'ten_1'), { message: /^300 pings of this heartbeat/ });
   for (let no = 1; no <= 700; no += 1) void take(no, 'ten_1');
-  await t.throwsAsync(take(701, 'ten_1'), { message: /^1000 pings of this account/ });
+  await t.throwsAsync(take(1, 'ten_1'), { message: /^1000 pings of this account/ });
 }
 
 const slugs: Walker = async (t) => {
