@@ -77,8 +77,7 @@ export class CheckIn {
     this.#isHastened = false;
     const outcome = await pull(request, this.#etag);
     if (this.#isStopped) return;
-    const isTaken = await onOutcome(outcome);
-    this.#isUnderWay = false;
+    const isTaken = await onOutcome(outcome).finally(() => (this.#isUnderWay = false));
     if (outcome.outcome === 'work') this.#etag = isTaken ? outcome.etag : null;
     if (outcome.outcome === 'unauthorized') this.#etag = null;
     if (!this.#isStopped) this.#next.at(now() + this.#pauseMs(outcome, startedAtMs));

@@ -78,8 +78,8 @@ export type RecordedAttempt = {
 const DROPS_OVERTAKEN = `((c.type <> 'webhook' OR c.format ? 'preset') AND ${MAY_BE_OVERTAKEN})`;
 
 /**
- * SQL: of these deliveries, which have failed and were not sent before, those in whose message others came. Of a
- * message that says that more monitors are behind one that is the message which it follows.
+ * SQL: the deliveries in whose messages others came, of these, which have failed and were not sent before. An update
+ * (*Still down*) stands for the delivery that it follows.
  */
 const rootsOf = (failed: string) => `SELECT coalesce(n.follows, f.id) FROM (${failed}) f
   LEFT JOIN reminders n ON n.delivery_id = f.id AND n.number < 0`;

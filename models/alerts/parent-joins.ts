@@ -136,8 +136,9 @@ export async function readBehind(run: Run, rootId: string): Promise<Behind | nul
  */
 export async function readSaidBehind(run: Run, rootId: string): Promise<Behind | null> {
   const [newest] = await run<{ behind: Behind | null }>(
-    `SELECT d.message #> '{detail,behind}' AS behind FROM deliveries d LEFT JOIN reminders n ON n.delivery_id = d.id
-     WHERE d.outcome = 'delivered' AND (d.id = $1 OR (n.follows = $1 AND n.number < 0))
+    `SELECT d.message #> '{detail,behind}' AS behind FROM deliveries d
+     WHERE d.outcome = 'delivered'
+       AND d.id = ANY ($1::text || ARRAY (SELECT delivery_id FROM reminders WHERE follows = $1 AND number < 0))
      ORDER BY d.finished_at DESC, d.no DESC LIMIT 1`,
     [rootId],
   );
