@@ -25,7 +25,13 @@ export type WatchDependencies = Pick<Runtime, 'database' | 'now'> & {
  */
 export type WatchRound = { missed: number; decided: number; isAwake: boolean };
 
-/** Deadlines and observations of one round. */
+/**
+ * Deadlines of one round, of all accounts, the earliest first. Several times what is decided in one: what is taken is
+ * decided by turns of the accounts, and what is not taken waits for those before it, whosever they are.
+ */
+const MAX_TAKEN = 5000;
+
+/** Observations that one round decides. */
 const MAX_A_ROUND = 500;
 
 /**
@@ -46,7 +52,7 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
   const status = await pollHeartbeats(dependencies.database);
   if (status !== 'due') return { missed: 0, decided: 0, isAwake: status === 'quiet' };
   const run = runOn(dependencies.database.pool);
-  const missed = await takeMissed(run, MAX_A_ROUND);
+  const missed = await takeMissed(run, MAX_TAKEN);
   if (missed > 0) dependencies.metrics.heartbeatsMissed(missed);
   const pending = await listPendingObservations(run, { limit: MAX_A_ROUND, ofAccount: MAX_OF_ACCOUNT });
   if (pending.length > 0) {
@@ -61,7 +67,7 @@ export async function watchHeartbeats(dependencies: WatchDependencies): Promise<
 
 /** True where more may be waiting than one round takes. */
 export function isFull({ missed, decided }: Pick<WatchRound, 'missed' | 'decided'>): boolean {
-  return missed === MAX_A_ROUND || decided >= MAX_OF_ACCOUNT;
+  return missed === MAX_TAKEN || decided >= MAX_OF_ACCOUNT;
 }
 
 function resultOf({ monitorNo, agentNo, checksVersion, observation, settings }: PendingObservation): MeasuredResult {

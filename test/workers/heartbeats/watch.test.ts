@@ -580,6 +580,18 @@ test.serial(
   },
 );
 
+test.serial('many heartbeats of one account that miss at once delay the missed deadline of no other', async (t) => {
+  const { runtime, at, watch, reopen, add } = await stage(t);
+  await Promise.all(Array.from({ length: 501 }, () => add({ intervalSeconds: 5, heartbeatGraceSeconds: 0 })));
+  const missed = await addHeartbeat(await otherAccount(runtime), at(1), {
+    intervalSeconds: 5,
+    heartbeatGraceSeconds: 0,
+  });
+  for (let second = 2; second <= 8; second += HELD_EVERY) await reopen(second);
+  t.like(await watch(8), { missed: 502, decided: 251 });
+  t.is(await stateOf({ ...runtime, tenantId: missed.monitor.tenantId }, missed), 'down');
+});
+
 test.serial(
   'of an account 3,000 observations wait: beyond them pings that would change something only move the deadline, but ' +
     'for the first of a heartbeat',
