@@ -81,10 +81,11 @@ export async function createApp(
   } = dependencies;
   const throttle = createThrottle({ database, store, publicUrl }, createShutAccountRecorder(dependencies));
   const bulkJobs = new BulkJobs(dependencies, new BulkSteps({ ...dependencies, rateLimits }));
+  const authenticate = authentication(dependencies);
   app.use(
     BASE_PATH,
     headAsGet,
-    authentication(dependencies),
+    authenticate,
     rateLimit(store),
     createRouter(
       description,
@@ -96,7 +97,7 @@ export async function createApp(
         bulkChanges: bulkJobs,
         accountChecks: keepAccountChecks(dependencies),
       },
-      concurrency,
+      { concurrency, authenticate },
     ),
   );
 

@@ -53,6 +53,8 @@ export type RequestContext = {
   /** Where it comes from, as far as trusted proxies tell; null = its connection was gone. */
   address?: string | null;
   caller?: Caller;
+  /** When the caller was found, by `performance.now()`. */
+  authenticatedAt?: number;
   /** Whether the operation that the route guard admitted it to is open to everybody. */
   isOpen?: boolean;
   /** Who the audit log says made the request's change; absent where it records nothing. */

@@ -3,6 +3,7 @@ import type { AuditAction } from '../core/accounts/audit-entry.ts';
 import { methodNotAllowed } from './api-error.ts';
 import { BASE_PATH, METHODS, type Description, type Operation, type OperationKey } from './description.ts';
 import type { HandlerDependencies, Parts } from './handler.ts';
+import { repeatAuthentication } from './middleware/authentication.ts';
 import { refuseForeignPages } from './middleware/csrf.ts';
 import { unknownRoute } from './middleware/error-response.ts';
 import { jsonBody } from './middleware/json-body.ts';
@@ -15,17 +16,19 @@ import { ROUTES } from './routes.ts';
 /**
  * Makes the router of the described operations below `/v1`, for requests whose caller is known and counted. The steps
  * stand in the order in which they refuse. Unknown paths (404) and methods (405 with `Allow`) go through those before
- * the validation as well. `concurrency` limits what an account has under way at a time.
+ * the validation as well. `concurrency` limits what an account has under way at a time; `authenticate` has found the
+ * caller.
  */
 export function createRouter(
   description: Description,
   dependencies: HandlerDependencies,
-  concurrency: RequestHandler,
+  { concurrency, authenticate }: { concurrency: RequestHandler; authenticate: RequestHandler },
 ): Router {
   const router = Router({ caseSensitive: true });
   const ownPage = refuseForeignPages(dependencies.config.publicUrl);
   const body = jsonBody();
   const validate = validationOf(description);
+  const authenticateAgain = repeatAuthentication(authenticate);
   router.use(escapeUndecodable);
   for (const [path, routes] of listPaths()) {
     const route = router.route(path.replaceAll(/\{(\w+)\}/g, ':$1'));
@@ -37,6 +40,8 @@ export function createRouter(
         ownPage,
         body,
         isConcurrencyExempt ? [] : concurrency,
+        authenticateAgain,
+        admit(operation),
         requirePath,
         validate({ path, method }),
         records === null ? [] : nameAuthor(records, dependencies),

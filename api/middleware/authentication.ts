@@ -30,8 +30,25 @@ export function authentication({ database, now, config }: Surroundings & Parts<'
     const secret = token === null ? cookie.read(request) : null;
     const caller =
       secret === null ? await callerOfToken(findHolder, token) : await callerOfSession({ database, now }, secret);
-    if (caller !== null) contextOf(response).caller = caller;
+    const context = contextOf(response);
+    context.authenticatedAt = performance.now();
+    delete context.caller;
+    if (caller !== null) context.caller = caller;
     next();
+  };
+}
+
+/** A caller that was found longer ago than this is found again, in milliseconds. */
+const FOUND_FOR_MS = 500;
+
+/**
+ * Finds out again who calls where the body, or the request's turn, was waited for (D-701): rights that were taken away
+ * meanwhile are gone. The route guard has to follow.
+ */
+export function repeatAuthentication(authenticate: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    const { authenticatedAt = 0 } = contextOf(response);
+    return performance.now() - authenticatedAt < FOUND_FOR_MS ? next() : authenticate(request, response, next);
   };
 }
 

@@ -9,6 +9,7 @@ import { sequelize, transactionOn, type ApiTokenRecord } from '../orm.ts';
 import { fingerprintOf } from '../secrets/secret-box.ts';
 import { inTransaction } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
+import { requireOwner } from './users.ts';
 
 /** Who a valid token speaks for. */
 export type TokenHolder = { tokenId: string; tokenName: string; tenantId: string; plan: Plan; scopes: TokenScope[] };
@@ -38,7 +39,7 @@ export function generateToken(prefix: 'spk' | 'spa' | 'spw', cell: string | null
 
 /**
  * Stores a token under its fingerprint. `limit` is the plan's count of usable tokens (D-60); at the limit nothing is
- * stored and null is returned.
+ * stored and null is returned. Throws `NoOwner`.
  */
 export async function createApiToken(
   database: Database,
@@ -56,6 +57,7 @@ export async function createApiToken(
   const now = Math.floor(token.nowMs / 1000);
   return await inTransaction(database, async (run, client) => {
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [token.tenantId]);
+    await requireOwner(run, token.author, token.tenantId);
     const [usable] = await run<{ count: number }>(
       'SELECT count(*) FROM api_tokens WHERE tenant_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR ' +
         'expires_at > $2)',

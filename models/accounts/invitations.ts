@@ -9,7 +9,7 @@ import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { insertIdentity, shownOf, type NewIdentity } from './identities.ts';
 import { personName, type User } from './user-row.ts';
-import { MAX_MEMBERS, insertUser, normalizeEmail } from './users.ts';
+import { MAX_MEMBERS, insertUser, normalizeEmail, requireOwner } from './users.ts';
 
 /**
  * An open invitation. Times are Unix seconds; `invitedBy` is the name or the address of a member,
@@ -65,7 +65,7 @@ export type NewInvitation = {
 /**
  * Stores an invitation in the place of an older one for the same address, in lower case, and drops old ones. `member`
  * and nothing is stored for who belongs to the account, `too_many` beside `MAX_INVITATIONS` others, `full` where all
- * of them taken up would make more than `MAX_MEMBERS`.
+ * of them taken up would make more than `MAX_MEMBERS`. Throws `NoOwner`.
  */
 export async function createInvitation(
   database: Pick<Database, 'pool'>,
@@ -74,6 +74,7 @@ export async function createInvitation(
   const [email, now] = [normalizeEmail(given.email), Math.floor(nowMs / 1000)];
   return await inTransaction(database, async (run) => {
     await run('SELECT 1 FROM tenants WHERE id = $1 FOR NO KEY UPDATE', [tenantId]);
+    await requireOwner(run, author, tenantId);
     const members = await run('SELECT 1 FROM users WHERE tenant_id = $1 AND email IN ($2, $3)', [
       tenantId,
       given.email,

@@ -1,4 +1,4 @@
-import { compareFields, goneWith, madeWith } from '../../core/accounts/audit-entry.ts';
+import { compareFields, goneWith, madeWith, type Author } from '../../core/accounts/audit-entry.ts';
 import type { Role } from '../../core/accounts/roles.ts';
 import { DAY_SECONDS } from '../../core/time.ts';
 import { notifySessionsEnded } from '../changes.ts';
@@ -218,6 +218,7 @@ export async function listMembers(database: Pick<Database, 'pool'>, tenantId: st
 /**
  * Gives a member another role, and ends their sessions but the one of `keepSessionId` (null keeps none). Null when the
  * account has no such member, `last_owner` and nothing is changed where the account would have no owner any more.
+ * Throws `NoOwner`.
  */
 export async function changeRole(
   database: Pick<Database, 'pool'>,
@@ -226,6 +227,7 @@ export async function changeRole(
 ): Promise<User | 'last_owner' | null> {
   return await inTransaction(database, async (run) => {
     const member = await lockMember(run, key);
+    await requireOwner(run, author, key.tenantId);
     if (member === null || member.role === role) return member;
     if (await isLastOwner(run, member)) return 'last_owner';
     await run('UPDATE users SET role = $2 WHERE id = $1', [member.id, role]);
@@ -242,7 +244,7 @@ export async function changeRole(
 
 /**
  * Removes a member, their sessions and their open invitations. Null when the account has no such member, `last_owner`
- * as above.
+ * as above. Throws `NoOwner` where the author removes somebody else.
  */
 export async function removeMember(
   database: Pick<Database, 'pool'>,
@@ -250,6 +252,7 @@ export async function removeMember(
 ): Promise<User | 'last_owner' | null> {
   return await inTransaction(database, async (run) => {
     const member = await lockMember(run, key);
+    if (author?.actor?.id !== key.id) await requireOwner(run, author, key.tenantId);
     if (member === null) return null;
     if (await isLastOwner(run, member)) return 'last_owner';
     await dropInvitationsBy(run, member.id);
@@ -263,6 +266,22 @@ export async function removeMember(
     });
     return member;
   });
+}
+
+/** Says that the person who makes a change is no owner of the account any more. */
+export class NoOwner extends Error {}
+
+/**
+ * Throws `NoOwner` where a person makes the change who is none. The account must be held: roles change under that lock,
+ * and a request that waited for it may have been admitted with the role of before.
+ */
+export async function requireOwner(run: Run, author: Author | null, tenantId: string): Promise<void> {
+  if (author?.actor?.kind !== 'user') return;
+  const owners = await run(`SELECT 1 FROM users WHERE id = $1 AND tenant_id = $2 AND role = 'owner'`, [
+    author.actor.id,
+    tenantId,
+  ]);
+  if (owners.length === 0) throw new NoOwner();
 }
 
 /** The account is held as well: of two owners who remove each other at once, one stays. */

@@ -20,6 +20,7 @@ import { inTransaction } from '../sql.ts';
 export type TokenAgent = {
   no: number;
   id: string;
+  tokenFingerprint: Buffer;
   tenantId: string;
   name: string;
   capabilities: AgentCapability[] | null;
@@ -54,12 +55,15 @@ type SettingsRow = Omit<MeasuredSettings, 'settings'> & MeasuredSettings['settin
 /** Which version of its checks an agent is given of a monitor. */
 export type GivenVersion = Pick<AssignedWork, 'monitorNo' | 'checksVersion'>;
 
+/** An agent by the token that it has called with. */
+type Caller = Pick<TokenAgent, 'no' | 'tokenFingerprint'>;
+
 /** The customer's agent of a token; null when it is unknown or revoked, or its agent is gone. */
 export async function findTokenAgent(database: Database, token: string): Promise<TokenAgent | null> {
   const { rows } = await database.pool.query<TokenAgent>({
     name: 'find-token-agent',
-    text: `SELECT no, id, tenant_id AS "tenantId", name, capabilities, public_key AS "publicKey",
-             secrets_withheld AS "secretsWithheld" FROM agents
+    text: `SELECT no, id, token_fingerprint AS "tokenFingerprint", tenant_id AS "tenantId", name, capabilities,
+             public_key AS "publicKey", secrets_withheld AS "secretsWithheld" FROM agents
            WHERE token_fingerprint = $1 AND kind = 'tenant' AND revoked_at IS NULL`,
     values: [fingerprintOf(token)],
   });
@@ -69,11 +73,11 @@ export async function findTokenAgent(database: Database, token: string): Promise
 /**
  * Records a check-in: what the agent says of itself, that it is alive, and its key where it is the first one shown. Of
  * two first ones at once one is pinned. Returns the pinned key and why no secrets may be sealed now (null = they may),
- * or null when the agent is gone.
+ * or null when the token is the agent's no more: a request with the old one must not pin the next key.
  */
 export async function checkInAgent(
   database: Database,
-  { agentNo, checkIn, nowMs }: { agentNo: number; checkIn: CheckIn; nowMs: number },
+  { agent, checkIn, nowMs }: { agent: Caller; checkIn: CheckIn; nowMs: number },
 ): Promise<{ publicKey: string | null; withheld: Withholding | null } | null> {
   const { rows } = await database.pool.query<{ public_key: string | null }>({
     name: 'check-in-agent',
@@ -81,14 +85,15 @@ export async function checkInAgent(
         public_key = coalesce(public_key, $6),
              secrets_withheld = CASE WHEN $6::text IS NULL THEN 'no_key'
                WHEN coalesce(public_key, $6) <> $6 THEN 'other_key' END
-           WHERE no = $1 AND revoked_at IS NULL RETURNING public_key`,
+           WHERE no = $1 AND token_fingerprint = $7 AND revoked_at IS NULL RETURNING public_key`,
     values: [
-      agentNo,
+      agent.no,
       JSON.stringify(checkIn.capabilities),
       checkIn.version,
       checkIn.arch,
       Math.floor(nowMs / 1000),
       checkIn.publicKey,
+      agent.tokenFingerprint,
     ],
   });
   const [row] = rows;
@@ -114,10 +119,10 @@ export async function listAssignedWork(database: Database, agentNo: number): Pro
   return rows;
 }
 
-/** What those of the monitors that the agent is still a source of measure, by their numbers. */
+/** What those of the monitors measure that the agent is still a source of, by their numbers; none for an old token. */
 export async function listMeasuredSettings(
   database: Database,
-  agentNo: number,
+  { no, tokenFingerprint }: Caller,
   monitorNos: readonly number[],
 ): Promise<Map<number, MeasuredSettings>> {
   const { rows } = await database.pool.query<SettingsRow>({
@@ -125,9 +130,9 @@ export async function listMeasuredSettings(
     text: `SELECT m.no AS "monitorNo", m.checks_version AS "checksVersion", m.type, m.target,
              m.timeout_ms AS "timeoutMs", m.method, m.expected_status AS "expectedStatus", m.body_match AS "bodyMatch",
              m.follow_redirects AS "followRedirects", m.check_spec AS "checkSpec", m.sealed_secrets AS "sealedSecrets"
-           FROM monitor_sources s JOIN monitors m ON m.no = s.monitor_no
-           WHERE s.agent_no = $1 AND s.monitor_no = ANY($2::int[])`,
-    values: [agentNo, monitorNos],
+           FROM agents a JOIN monitor_sources s ON s.agent_no = a.no JOIN monitors m ON m.no = s.monitor_no
+           WHERE a.no = $1 AND a.token_fingerprint = $3 AND a.revoked_at IS NULL AND s.monitor_no = ANY($2::int[])`,
+    values: [no, monitorNos, tokenFingerprint],
   });
   return new Map(
     rows.map(({ monitorNo, checksVersion, sealedSecrets, ...settings }) => [
@@ -248,13 +253,16 @@ type MonitorRow = Omit<ReportedMonitor, 'certificate'> & {
   certificateObservedAtMs: number | null;
 };
 
-/** Those of the monitors named that are checked now and have the agent for a source, by their ids. */
+/**
+ * Those of the monitors named that are checked now by the agent, by their ids. Null when the token is the agent's no
+ * more.
+ */
 export async function listReportedMonitors(
   database: Database,
-  agentNo: number,
+  { no, tokenFingerprint }: Caller,
   ids: readonly string[],
-): Promise<Map<string, ReportedMonitor>> {
-  const { rows } = await database.pool.query<MonitorRow>({
+): Promise<Map<string, ReportedMonitor> | null> {
+  const { rows } = await database.pool.query<MonitorRow | { no: null }>({
     name: 'list-reported-monitors',
     text: `SELECT m.no, m.id, m.name, m.type, m.target, m.method, m.sealed_secrets IS NOT NULL AS "hasSecrets",
              m.interval_seconds AS "intervalSeconds", m.timeout_ms AS "timeoutMs",
@@ -262,12 +270,15 @@ export async function listReportedMonitors(
              m.created_at * 1000 AS "createdAtMs", s.given_version AS "givenVersion", s.given_at AS "givenAtMs",
              s.given_before AS "givenBefore", c.target AS "certificateTarget", c.expires_at AS "certificateExpiresAt",
              c.observed_at AS "certificateObservedAtMs"
-           FROM monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1 AND s.phase IS NOT NULL
+           FROM agents a
+           LEFT JOIN (monitors m JOIN monitor_sources s ON s.monitor_no = m.no AND s.agent_no = $1
+               AND s.phase IS NOT NULL) ON m.id = ANY($2::text[]) AND m.enabled
            LEFT JOIN certificates c ON c.monitor_no = m.no AND c.agent_no = $1
-           WHERE m.id = ANY($2::text[]) AND m.enabled`,
-    values: [agentNo, ids],
+           WHERE a.no = $1 AND a.token_fingerprint = $3 AND a.revoked_at IS NULL`,
+    values: [no, ids, tokenFingerprint],
   });
-  return new Map(rows.map((row) => [row.id, monitorOf(row)]));
+  if (rows.length === 0) return null;
+  return new Map(rows.flatMap((row) => (row.no === null ? [] : [[row.id, monitorOf(row)] as const])));
 }
 
 /** A window of due time of one monitor, in Unix milliseconds, the end excluded. */

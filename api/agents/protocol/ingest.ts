@@ -22,7 +22,7 @@ import { traceIdsOf } from '../../../models/secrets/ids.ts';
 import type { ResultPayload } from '../../../queues/payloads.ts';
 import { ApiError, accept } from '../../api-error.ts';
 import type { Parts } from '../../handler.ts';
-import { agentOf } from './authentication.ts';
+import { agentOf, invalidAgentToken } from './authentication.ts';
 import { createResultBatches, createResultIntake, type AcceptedReport, type AssignedReport } from './result-intake.ts';
 
 /** `POST /agent/v1/ingest`: takes an agent's results, of which those that are not repeated go where the fleet's go. */
@@ -49,7 +49,8 @@ export function ingestHandler({
     const monitors =
       timely.length === 0
         ? new Map<string, ReportedMonitor>()
-        : await listReportedMonitors(database, agent.no, [...new Set(timely.map(({ monitorId }) => monitorId))]);
+        : await listReportedMonitors(database, agent, [...new Set(timely.map(({ monitorId }) => monitorId))]);
+    if (monitors === null) throw invalidAgentToken();
     const assigned = timely.flatMap((report): AssignedReport[] => {
       const monitor = monitors.get(report.monitorId);
       return monitor === undefined ? [] : [{ report, monitor }];

@@ -65,8 +65,8 @@ export function pullHandler({
     const agent = agentOf(response);
     const checkIn = accept(readPull(request.body));
     await requireUsableKey(checkIn, agent);
-    const checkedIn = await checkInAgent(database, { agentNo: agent.no, checkIn, nowMs: now() });
-    // Deleted or revoked since the request was admitted.
+    const checkedIn = await checkInAgent(database, { agent, checkIn, nowMs: now() });
+    // Deleted, revoked or given a new token since the request was admitted: its body may have come much later.
     if (checkedIn === null) throw invalidAgentToken();
 
     const { capabilities } = checkIn;
@@ -94,7 +94,7 @@ export function pullHandler({
     const answer = new WorkAnswer({
       head: { agentId: agent.id, agentKind: 'tenant', capabilities },
       assigned,
-      readSettings: (monitorNos) => listMeasuredSettings(database, agent.no, monitorNos),
+      readSettings: (monitorNos) => listMeasuredSettings(database, agent, monitorNos),
       itemOf: (work) => makeItem(work, recipient, (sealed) => openWorkSecrets(database, sealed)),
       recordGiven: async (given) => {
         if (given.length > 0) await updateGivenVersions(database, { agentNo: agent.no, given, nowMs: now() });

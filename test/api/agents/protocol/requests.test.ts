@@ -1,8 +1,15 @@
 import anyTest, { type TestFn } from 'ava';
 import { generateToken } from '../../../../models/accounts/api-tokens.ts';
 import { revokeAgent, rotateAgentToken } from '../../../../models/agents/agents.ts';
+import {
+  checkInAgent,
+  findTokenAgent,
+  listMeasuredSettings,
+  listReportedMonitors,
+} from '../../../../models/agents/protocol.ts';
 import { fingerprintOf } from '../../../../models/secrets/secret-box.ts';
 import { isError, send, withApiServer, type ApiServer } from '../../api-server.ts';
+import { holdRequest } from '../../held-request.ts';
 import { agentCaller } from '../agent-caller.ts';
 
 const test = anyTest as TestFn<{ api: ApiServer }>;
@@ -95,6 +102,35 @@ test('an agent that is deleted, revoked or has a new token is a stranger at its 
     isError(t, await agent!.post('pull', {}), { status: 401, error: UNKNOWN });
     isError(t, await agent!.post('ingest', { results: [] }), { status: 401, error: UNKNOWN });
   }
+});
+
+test('a request that began with an old token gets nothing, and pins no key in the place of the next one', async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  const monitorId = await agent.watch({});
+  const caller = await findTokenAgent(api.database, agent.token);
+  if (caller === null) throw new Error('no agent');
+  const nowMs = Date.now();
+  const checkIn = { capabilities: ['http' as const], version: null, arch: null, publicKey: 'dGhpZWY' };
+  t.is((await listReportedMonitors(api.database, caller, [monitorId]))?.size, 1);
+  const next = generateToken('spa');
+  await rotateAgentToken(api.database, { id: agent.id, tokenFingerprint: fingerprintOf(next), author: null });
+  t.is(await checkInAgent(api.database, { agent: caller, checkIn, nowMs }), null);
+  t.is((await listMeasuredSettings(api.database, caller, [1, 2, 3])).size, 0);
+  t.is(await listReportedMonitors(api.database, caller, [monitorId]), null);
+  const renewed = await findTokenAgent(api.database, next);
+  t.is(renewed?.publicKey, null);
+  t.deepEqual(await listReportedMonitors(api.database, renewed!, []), new Map());
+});
+
+test('a pull whose body comes after the rotation is refused', async (t) => {
+  const { api } = t.context;
+  const agent = await agentCaller(api, await api.account());
+  const headers = { Authorization: `Bearer ${agent.token}` };
+  const finish = await holdRequest(api, agent.id, { method: 'POST', path: '/agent/v1/pull', body: {}, headers });
+  const tokenFingerprint = fingerprintOf(generateToken('spa'));
+  await rotateAgentToken(api.database, { id: agent.id, tokenFingerprint, author: null });
+  t.is((await finish()).status, 401);
 });
 
 test('an agent that is deleted while it pulls is told nothing but that it is no agent any more', async (t) => {
