@@ -9,6 +9,7 @@ import { prepareConsole } from '../console/build/build.ts';
 import { closeDatabase } from '../models/database.ts';
 import { migrate } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
+import { recordFirstStartOver } from '../models/system/service-marks.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import { migrateQueues } from '../queues/migrate.ts';
 import type { Telemetry } from '../telemetry/start.ts';
@@ -32,8 +33,13 @@ import { startEmbeddedPostgres } from './embedded-postgres/start.ts';
 /** What the workers finish within when the service stops, in milliseconds; the longest probe takes 10 s. */
 const STOP_BOUND_MS = 20_000;
 
-/** The whole service in one process, and how to end it. */
-export type RunningService = { url: string; firstStart: FirstStart | null; stop: () => Promise<void> };
+/** The whole service in one process, and how to end it; `endFirstStart` once what that made has been printed. */
+export type RunningService = {
+  url: string;
+  firstStart: FirstStart | null;
+  endFirstStart: () => Promise<void>;
+  stop: () => Promise<void>;
+};
 
 /**
  * Starts the whole service, so that it is ready at the API's first answer. In this order: the database where it is
@@ -97,6 +103,7 @@ export async function startService(environment: Environment, say: (text: string)
     return {
       url: environment.port === 0 ? `http://localhost:${api.port}` : environment.publicUrl,
       firstStart,
+      endFirstStart: () => recordFirstStartOver(runtime.database, runtime.now()),
       stop: close,
     };
   } catch (error) {

@@ -10,7 +10,7 @@ import {
   revokeApiToken,
 } from '../../models/accounts/api-tokens.ts';
 import { OPERATOR, authorOf } from '../../models/accounts/audit-log.ts';
-import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
+import { AddressTaken, createTenant, listTenants } from '../../models/accounts/tenants.ts';
 import { createUser, findUserByEmail, resetAccess, setOperator } from '../../models/accounts/users.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
@@ -28,30 +28,25 @@ export async function makeTenant(options: CreateOptions): Promise<void> {
   if (/\p{Cc}/u.test(name)) throw new Refusal('--name must be one line without control characters');
   const email = options.email ?? `admin@${name.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-')}`;
   const made = await withDatabase(async ({ database, author, newId, nowMs }) => {
-    if ((await listTenants(database)).some((tenant) => tenant.name === name)) throw isThere(name);
+    const [id, userId, password] = [newId('ten'), newId('usr'), randomBytes(12).toString('base64url')];
+    const tenant = { id, name, plan, nowMs, author: author('account.created') };
     // An account without a user that can sign in would be of no use.
-    if ((await findUserByEmail(database, email)) !== null)
-      throw new Refusal(`${email} already has an account: choose another address with --email`);
-    const created = await createTenant(database, {
-      id: newId('ten'),
-      name,
-      plan,
-      nowMs,
-      author: author('account.created'),
-    });
-    if (created === null) throw isThere(name);
-    const password = randomBytes(12).toString('base64url');
-    const user = await createUser(database, {
-      id: newId('usr'),
-      tenantId: created.id,
+    const user = {
+      id: userId,
+      tenantId: id,
       email,
-      role: 'owner',
+      role: 'owner' as const,
       passwordHash: await hashPassword(password),
       isOperator: false,
       nowMs,
       author: author('member.created'),
+    };
+    const created = await createTenant(database, tenant, user).catch((error: unknown) => {
+      if (!(error instanceof AddressTaken)) throw error;
+      throw new Refusal(`${email} already has an account: choose another address with --email`);
     });
-    return { id: created.id, name, plan, user: user === null ? null : { id: user.id, email, password } };
+    if (created === null) throw isThere(name);
+    return { id, name, plan, user: { id: userId, email, password } };
   });
   print(made, options);
 }
@@ -185,22 +180,24 @@ export type BootstrapOptions = {
 
 /** The tenant, the console user and the token of a first start have these names. */
 const TENANT = 'default';
+const TOKEN = 'first start';
 const EMAIL = 'admin@localhost';
 
 /**
  * Makes an empty installation usable: the tenant `default` on the plan `pro`, an operator of the console and a
- * read-write token. Null after the first start, whatever became of these. A first start that was killed half-way is
- * completed by the next.
+ * read-write token. Null after the first start, whatever became of these. That is over once the caller has printed what
+ * this returns and calls `recordFirstStartOver`: until then each start completes the one before, and replaces the token
+ * and the password that it made up, which a kill kept from being printed.
  */
 export async function bootstrap(database: Database, options: BootstrapOptions): Promise<FirstStart | null> {
   const { newId, nowMs } = options;
   if (await isFirstStartOver(database, nowMs)) return null;
-  const author = (action: AuditAction) => authorOf(OPERATOR, action, options);
-  // Killed after it had made all, and before it could say so.
-  if ((await findUserByEmail(database, EMAIL)) !== null) {
+  const user = await findUserByEmail(database, EMAIL);
+  if (user !== null && user.lastSignedInAt !== null) {
     await recordFirstStartOver(database, nowMs);
     return null;
   }
+  const author = (action: AuditAction) => authorOf(OPERATOR, action, options);
   const tenant = (await listTenants(database)).find(({ name }) => name === TENANT);
   const tenantId =
     tenant?.id ??
@@ -215,37 +212,47 @@ export async function bootstrap(database: Database, options: BootstrapOptions): 
     )?.id;
   if (tenantId === undefined) return null;
   const token = options.token ?? generateToken('spk', options.cell);
-  const password = options.password ?? randomBytes(12).toString('base64url');
-  const scopes = ['read' as const, 'write' as const];
+  if (options.token === null) await revokeUnused(database, tenantId, options);
   if (!(await isTokenKnown(database, token)))
     await createApiToken(
       database,
       {
         id: newId('tok'),
         tenantId,
-        name: 'first start',
+        name: TOKEN,
         token,
-        scopes,
+        scopes: ['read', 'write'],
         expiresAt: null,
         nowMs,
         author: author('token.created'),
       },
       PLAN_LIMITS.pro.tokens,
     );
-  await createUser(database, {
-    id: newId('usr'),
-    tenantId,
-    email: EMAIL,
-    role: 'owner',
-    passwordHash: await hashPassword(password),
-    isOperator: true,
-    nowMs,
-    author: author('member.created'),
-  });
-  await recordFirstStartOver(database, nowMs);
+  const password = options.password ?? randomBytes(12).toString('base64url');
+  const passwordHash = await hashPassword(password);
+  if (user === null)
+    await createUser(database, {
+      id: newId('usr'),
+      tenantId,
+      email: EMAIL,
+      role: 'owner',
+      passwordHash,
+      isOperator: true,
+      nowMs,
+      author: author('member.created'),
+    });
+  else await resetAccess(database, { userId: user.id, passwordHash, nowMs, author: author('member.reset') });
   return {
     token: options.token === null ? token : null,
     email: EMAIL,
     password: options.password === null ? password : null,
   };
+}
+
+/** Revokes the tokens of first starts that were killed before they could print them. */
+async function revokeUnused(database: Database, tenantId: string, options: BootstrapOptions): Promise<void> {
+  for (const { id, name, lastUsedAt } of await listApiTokens(database, tenantId)) {
+    if (name !== TOKEN || lastUsedAt !== null) continue;
+    await revokeApiToken(database, { id, nowMs: options.nowMs, author: authorOf(OPERATOR, 'token.revoked', options) });
+  }
 }

@@ -1,5 +1,6 @@
 import { copyFile, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { recordFirstStartOver } from '../../models/system/service-marks.ts';
 import { backUpCluster } from '../embedded-postgres/backup.ts';
 import { Refusal, print } from '../output.ts';
 import { findDatabase, serviceEnvironment, withDatabase } from '../with-database.ts';
@@ -61,4 +62,5 @@ export async function migrateDatabase(options: { json?: boolean }): Promise<void
     },
     options,
   );
+  if (first !== null) await withDatabase(({ database, nowMs }) => recordFirstStartOver(database, nowMs));
 }

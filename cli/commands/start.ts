@@ -72,6 +72,7 @@ export async function start(env: NodeJS.ProcessEnv): Promise<void> {
   const { startService } = await import('../start.ts');
   const service = await startService(environment, say);
   greet(service, say);
+  if (service.firstStart !== null) await service.endFirstStart();
   // Now, for a service that is killed writes nothing at its end.
   flushCompileCache();
   await stopping;

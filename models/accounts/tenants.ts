@@ -5,14 +5,22 @@ import type { Database } from '../database.ts';
 import { sequelize } from '../orm.ts';
 import { inTransaction, runOn, sqlStateOf } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
+import { createUserBy, type NewUser } from './users.ts';
 
 /** An account. Times are Unix seconds. */
 export type Tenant = { id: string; name: string; plan: Plan; createdAt: number };
 
-/** Stores a tenant; null when the name is taken. */
+/** Says that the address of a user to be is somebody's already. */
+export class AddressTaken extends Error {}
+
+/**
+ * Stores a tenant, and its first user with it where one is given; null when the name is taken. Throws `AddressTaken`,
+ * and stores neither.
+ */
 export async function createTenant(
   database: Database,
   tenant: { id: string; name: string; plan: Plan; nowMs: number } & Authored,
+  user: (NewUser & Authored) | null = null,
 ): Promise<Tenant | null> {
   const { id, name, plan, nowMs, author } = tenant;
   const isCreated = await inTransaction(database, async (run) => {
@@ -21,13 +29,14 @@ export async function createTenant(
         'RETURNING id',
       [id, name, plan, Math.floor(nowMs / 1000)],
     );
-    if (rows.length > 0)
-      await recordChange(run, author, {
-        tenantId: id,
-        object: { kind: 'account', id, name },
-        changes: madeWith({ name, plan }),
-      });
-    return rows.length > 0;
+    if (rows.length === 0) return false;
+    await recordChange(run, author, {
+      tenantId: id,
+      object: { kind: 'account', id, name },
+      changes: madeWith({ name, plan }),
+    });
+    if (user !== null && (await createUserBy(run, user)) === null) throw new AddressTaken();
+    return true;
   });
   return isCreated ? await findTenant(database, id) : null;
 }

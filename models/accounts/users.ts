@@ -12,7 +12,7 @@ import { USER_COLUMNS, memberObject, recordMemberChange, userOf, type User, type
  * A person to be. `name` is empty unless given; `choseThePassword` says that no other person has seen it, which is not
  * so unless given.
  */
-type NewUser = {
+export type NewUser = {
   id: string;
   tenantId: string;
   email: string;
@@ -30,24 +30,24 @@ export function normalizeEmail(email: string): string {
 }
 
 /** Stores a console user, the e-mail address normalized; null when the address is taken, in any case. */
-export async function createUser(
-  database: Pick<Database, 'pool'>,
-  { author, ...user }: NewUser & Authored,
-): Promise<User | null> {
-  return await inTransaction(database, async (run) => {
-    const created = await insertUser(run, user);
-    if (created === null) return null;
-    const { tenantId, email, name, role } = created;
-    await recordChange(run, author, {
-      tenantId,
-      object: memberObject(created),
-      changes: madeWith({ email, name, role }, { password: user.passwordHash }),
-    });
-    return created;
-  });
+export async function createUser(database: Pick<Database, 'pool'>, user: NewUser & Authored): Promise<User | null> {
+  return await inTransaction(database, (run) => createUserBy(run, user));
 }
 
-/** The same in the caller's transaction, or in none. */
+/** The same in the caller's transaction. */
+export async function createUserBy(run: Run, { author, ...user }: NewUser & Authored): Promise<User | null> {
+  const created = await insertUser(run, user);
+  if (created === null) return null;
+  const { tenantId, email, name, role } = created;
+  await recordChange(run, author, {
+    tenantId,
+    object: memberObject(created),
+    changes: madeWith({ email, name, role }, { password: user.passwordHash }),
+  });
+  return created;
+}
+
+/** The same without an entry in the audit log, in the caller's transaction or in none. */
 export async function insertUser(run: Run, user: NewUser): Promise<User | null> {
   const now = Math.floor(user.nowMs / 1000);
   const [row] = await run<UserRow>(

@@ -51,7 +51,7 @@ export async function isFirstStartOver(database: Pick<Database, 'pool'>, nowMs: 
   return rows[0]?.is_over === true;
 }
 
-/** Records that all that the first start makes is there. */
+/** Records that all that the first start makes is there, and was printed. */
 export async function recordFirstStartOver(database: Pick<Database, 'pool'>, nowMs: number): Promise<void> {
   await database.pool.query('UPDATE service_marks SET at = $2 WHERE name = $1', [FIRST_START, nowMs]);
 }

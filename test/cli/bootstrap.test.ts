@@ -5,6 +5,8 @@ import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
 import { findUserByEmail } from '../../models/accounts/users.ts';
 import { closeDatabase, type Database } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
+import { verifyPassword } from '../../models/secrets/password.ts';
+import { recordFirstStartOver } from '../../models/system/service-marks.ts';
 import { createTestDatabase, openTestDatabase } from '../helpers/database.ts';
 
 const newId = createIdSource();
@@ -18,8 +20,15 @@ async function emptyInstallation(t: ExecutionContext): Promise<Database> {
   return database;
 }
 
-const start = (database: Database, given: { token?: string; password?: string } = {}) =>
+/** A start that is killed before it can print what it made. */
+const startInVain = (database: Database, given: { token?: string; password?: string } = {}) =>
   bootstrap(database, { newId, nowMs: NOW_MS, token: given.token ?? null, password: given.password ?? null });
+
+const start: typeof startInVain = async (database, given) => {
+  const made = await startInVain(database, given);
+  await recordFirstStartOver(database, NOW_MS);
+  return made;
+};
 
 test(
   'the first start makes an account, a person and a token, and prints what it made up itself and nothing that was ' +
@@ -76,13 +85,29 @@ test('a first start killed at any point is completed by the next, even if its to
   }
 });
 
-test('one that was killed before it could say that it had made all makes nothing twice', async (t) => {
+test('what a first start made up, and was killed before it could print, is replaced by the next', async (t) => {
   const database = await emptyInstallation(t);
-  await start(database);
-  await database.pool.query(`UPDATE service_marks SET at = 0 WHERE name = 'first start'`);
-  t.is(await start(database), null);
+  const lost = await startInVain(database);
+  const made = await start(database);
+  t.is(await findTokenHolder(database, lost?.token ?? '', NOW_MS), null);
+  t.like(await findTokenHolder(database, made?.token ?? '', NOW_MS), { tokenName: 'first start' });
+  const user = await findUserByEmail(database, 'admin@localhost');
+  const opens = (password = '') => verifyPassword(password, user?.passwordHash ?? '');
+  t.false(await opens(lost?.password ?? ''));
+  t.true(await opens(made?.password ?? ''));
   const { rows } = await database.pool.query(
-    'SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM api_tokens) AS tokens',
+    'SELECT (SELECT count(*) FROM users) AS users, (SELECT count(*) FROM tenants WHERE name = $1) AS tenants',
+    ['default'],
   );
-  t.deepEqual(rows, [{ users: 1, tokens: 1 }]);
+  t.deepEqual(rows, [{ users: 1, tenants: 1 }]);
+  t.is(await start(database), null);
+});
+
+test('a first start whose user has signed in changes nothing any more', async (t) => {
+  const database = await emptyInstallation(t);
+  await startInVain(database, { token: 'spk_given', password: 'given' });
+  await database.pool.query('UPDATE users SET last_signed_in_at = 1');
+  t.is(await startInVain(database), null);
+  await database.pool.query('UPDATE users SET last_signed_in_at = NULL');
+  t.is(await startInVain(database), null, 'nor does a later one');
 });
