@@ -1,7 +1,7 @@
-import { copyFile, mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { recordFirstStartOver } from '../../models/system/service-marks.ts';
-import { backUpCluster } from '../embedded-postgres/backup.ts';
+import { backUpCluster, copyEntry, copyOwner } from '../embedded-postgres/backup.ts';
 import { Refusal, print } from '../output.ts';
 import { findDatabase, serviceEnvironment, withDatabase } from '../with-database.ts';
 import { bootstrap } from './accounts.ts';
@@ -22,7 +22,9 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   const draft = `${to}.incomplete`;
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { recursive: true, mode: 0o700 });
-  if (environment.secretKeys === null) await copyFile(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
+  // A backup that root makes can be restored for the account that the service runs as.
+  await copyOwner(dataDir, draft);
+  if (environment.secretKeys === null) await copyEntry(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
   await backUpCluster({ databaseUrl, dataDir, to: join(draft, 'postgres') });
   await rename(draft, to);
   print({ to }, options);

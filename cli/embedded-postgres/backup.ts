@@ -95,14 +95,16 @@ async function makeFolder(like: string, path: string): Promise<void> {
   await copyOwner(like, path);
 }
 
-async function copyEntry(from: string, to: string): Promise<void> {
+/** Copies a file, closed to others, and writes it to the disk. */
+export async function copyEntry(from: string, to: string): Promise<void> {
   await copyFile(from, to);
   await chmod(to, 0o600);
   await copyOwner(from, to);
   await syncPath(to);
 }
 
-async function copyOwner(like: string, path: string): Promise<void> {
+/** Gives a file or folder to the owner of another one, where root does it. */
+export async function copyOwner(like: string, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(like);
   await chown(path, uid, gid);

@@ -9,6 +9,7 @@ import test, { type ExecutionContext } from 'ava';
 import { findEmbeddedPostgres } from '../../cli/embedded-postgres/connection.ts';
 import { identifyProcess } from '../../config/processes.ts';
 import { listOf } from '../helpers/api-client.ts';
+import { runSpotcheck } from '../helpers/command.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { outputMatching, ownEnvironment, ROOT, startProgram, startProgramAs } from '../helpers/program.ts';
 import {
@@ -207,7 +208,7 @@ test.serial('bad configuration is exit 1 with all problems at once and no secret
   await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
 });
 
-test.serial('it runs as a user without privileges', async (t) => {
+test.serial('it runs as a user without privileges, whose a backup made by root is as well', async (t) => {
   const isRoot = process.getuid?.() === 0;
   const account = isRoot ? UNPRIVILEGED : {};
   // Beside the run's own directory and not in it, which is closed to others.
@@ -224,7 +225,13 @@ test.serial('it runs as a user without privileges', async (t) => {
     }),
   );
   t.is((await service.call('GET', '/monitors')).status, 200);
-  t.is((await stat(join(directory, 'data', 'secret-keys'))).uid, isRoot ? UNPRIVILEGED.uid : (process.getuid?.() ?? 0));
+  const owner = isRoot ? UNPRIVILEGED.uid : (process.getuid?.() ?? 0);
+  t.is((await stat(join(directory, 'data', 'secret-keys'))).uid, owner);
+  const copy = join(directory, 'copy');
+  const backup = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: join(directory, 'data') });
+  t.is(backup.status, 0, backup.stderr);
+  for (const path of ['.', 'secret-keys', 'postgres', 'postgres/password', 'postgres/cluster'])
+    t.is((await stat(join(copy, path))).uid, owner, path);
   t.is(await service.program.stop(), 0, service.program.output());
 });
 
