@@ -17,7 +17,12 @@ import { startCheck, startServiceCheck } from '../workers/processes/check.ts';
 import { startClock } from '../workers/processes/clock.ts';
 import { startDeliver } from '../workers/processes/deliver.ts';
 import { startEvaluate } from '../workers/processes/evaluate.ts';
-import { openRuntime, startProcessRecord, startServiceClock } from '../workers/processes/every-process.ts';
+import {
+  openRuntime,
+  showServiceMetrics,
+  startProcessRecord,
+  startServiceClock,
+} from '../workers/processes/every-process.ts';
 import { startMaintain } from '../workers/processes/maintain.ts';
 import { startTelegram } from '../workers/processes/telegram.ts';
 import {
@@ -72,6 +77,7 @@ export async function startService(environment: Environment, say: (text: string)
     });
     closing.push(closeRuntime);
     if (telemetry !== null) closing.push(telemetry.stop);
+    showServiceMetrics(runtime, registry);
     const clock = await startServiceClock(runtime, { count: countClockSteps(registry, CLOCKS), settles: true });
     closing.push(clock.stop);
     const { bootstrapToken: token, bootstrapPassword: password, cell } = environment;

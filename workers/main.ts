@@ -10,7 +10,7 @@ import { requireSchema } from '../models/migrate.ts';
 import { CLOCKS, installServiceClock } from '../models/system/service-clock.ts';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Telemetry } from '../telemetry/start.ts';
-import { openRuntime, startProcessRecord, startServiceClock } from './processes/every-process.ts';
+import { openRuntime, showServiceMetrics, startProcessRecord, startServiceClock } from './processes/every-process.ts';
 import { stopAll, type RunningProcess, type Runtime } from './runtime.ts';
 import { serveMetrics } from './system/metrics-server.ts';
 
@@ -98,6 +98,7 @@ async function main(name: string): Promise<void> {
   // Before any queue is opened: BullMQ remembers a first connection that was refused, and its worker would ask again
   // without a pause.
   await requireSchema(runtime.database);
+  if (name === 'maintain') showServiceMetrics(runtime, registry);
   const clock = await startServiceClock(runtime, {
     count: countClockSteps(registry, CLOCKS),
     settles: name === 'maintain',

@@ -197,6 +197,35 @@ export async function listOverdueChannels(
   );
 }
 
+/** Overdue deliveries that are counted at the most: with so many the figure has said what it can. */
+const MAX_COUNTED = 1000;
+
+/** Deliveries that should have been sent, and since when the oldest of them is due (Unix milliseconds; null = none). */
+export type OverdueDeliveries = { deliveries: number; oldestDueAtMs: number | null };
+
+/**
+ * Counts deliveries that are long due and that no worker sends, up to a thousand, the longest due first. Left out is
+ * what waits for its receiver: channels of which something is on its way, chats that asked for a pause, and what has to
+ * follow an earlier delivery.
+ */
+export async function countOverdueDeliveries(
+  database: Pick<Database, 'pool'>,
+  nowMs: number,
+): Promise<OverdueDeliveries> {
+  const [row] = await runOn(database.pool)<OverdueDeliveries>(
+    `WITH due AS MATERIALIZED (
+       SELECT d.* FROM deliveries d JOIN channels c ON c.id = d.channel_id AND coalesce(c.quiet_until, 0) <= $2
+       WHERE d.outcome = 'pending' AND d.next_attempt_at <= $1 AND NOT EXISTS (SELECT FROM deliveries h
+         WHERE h.channel_id = d.channel_id AND h.outcome = 'pending' AND h.claimed_until > $2)
+       ORDER BY d.next_attempt_at LIMIT $3)
+     SELECT count(*) AS deliveries, min(d.next_attempt_at) AS "oldestDueAtMs" FROM due d
+     WHERE NOT EXISTS (SELECT FROM unheld_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))
+       AND NOT ${followsUnreleased('pending')}`,
+    [nowMs - OVERDUE_MS, nowMs, MAX_COUNTED],
+  );
+  return row ?? { deliveries: 0, oldestDueAtMs: null };
+}
+
 /** Deliveries of one channel that are kept, beside those that are not finished. */
 const MAX_OF_CHANNEL = 10_000;
 

@@ -58,6 +58,16 @@ export async function pageServiceGaps(
   );
 }
 
+/** When the newest gap of each kind that there was ended, in Unix milliseconds; `nowMs` for one that lasts. */
+export async function lastServiceGaps(run: Run, nowMs: number): Promise<{ kind: GapKind; endMs: number }[]> {
+  return await run<{ kind: GapKind; endMs: number }>(
+    `SELECT kind, max(coalesce(ended_at, $1)) AS "endMs"
+     FROM (SELECT kind, ended_at FROM service_gaps UNION ALL SELECT 'overload', ended_at FROM overload_gaps) g
+     GROUP BY kind`,
+    [nowMs],
+  );
+}
+
 /**
  * A shared agent whose last check-in was this much before the newest one, in seconds, is gone, and no agent
  * runs its checks.

@@ -27,7 +27,7 @@ test(`the service shows the metrics that docs/operations.md names, and promtool$
 
   const shown = [...metrics.matchAll(/^# TYPE (spotcheck_\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
   const page = await readFile(join(ROOT, 'docs', 'operations.md'), 'utf8');
-  const documented = [...page.matchAll(/^\| `(spotcheck_\w+)`(?: w)? \| (\w+) \|/gm)].map(
+  const documented = [...page.matchAll(/^\| `(spotcheck_\w+)`(?: [wbm])? \| (\w+) \|/gm)].map(
     ([, name, type]) => `${name} ${type}`,
   );
   t.deepEqual(documented.toSorted(), shown.toSorted());

@@ -36,6 +36,8 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
     'web.ingress.tlsSecret=tls',
     'check.autoscaling.enabled=true',
     'podMonitor.enabled=true',
+    'podMonitor.rules=true',
+    'podMonitor.ruleLabels.release=prometheus',
     'check.regions[0].name=paris',
     'check.regions[0].replicas=3',
     'check.regions[1].name=tokyo',
@@ -159,6 +161,13 @@ if (isInstalled('helm')) {
       }
     });
 
+  test('the alerts for Prometheus are those of deploy/prometheus', async (t) => {
+    const manifests = await render(t, ['1.36.0', ...(CASES['keda'] ?? [])]);
+    const rules = manifests.find(({ kind }) => kind === 'PrometheusRule');
+    t.deepEqual(rules?.spec, load(await readFile(join(ROOT, 'deploy', 'prometheus', 'rules.yaml'), 'utf8')) as object);
+    t.like(rules, { metadata: { labels: { release: 'prometheus' } } });
+  });
+
   test('every pod has one budget, one way in and one way out', async (t) => {
     const manifests = await render(t, ['1.36.0', ...(CASES['keda'] ?? [])]);
     const pods = manifests.filter(({ kind }) => kind === 'Deployment').map((one) => podOf(one).metadata.labels);
@@ -247,7 +256,7 @@ if (isInstalled('helm') && isInstalled('kubeconform') && schemas !== undefined)
           '-strict',
           '-summary',
           '-output=json',
-          '-skip=ScaledObject,PodMonitor',
+          '-skip=ScaledObject,PodMonitor,PrometheusRule',
           `-schema-location=${folder}/schemas/{{ .ResourceKind }}{{ .KindSuffix }}.json`,
           join(folder, 'all.json'),
         ],

@@ -123,6 +123,7 @@ export function workOnChecks(
     if (outcome.checks > 0) await recordActivity('checks', now());
     return outcome;
   };
+  metrics.workerReopened(checkQueueName(region), 0);
   const worker = backend.createWorker<RegionJob>(checkQueueName(region), run, {
     concurrency: JOBS_AT_ONCE,
     lockDurationMs: LOCK_MS,

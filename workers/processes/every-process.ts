@@ -2,11 +2,13 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { spreadBetween, type Bucket } from '../../core/statistics/latency-histogram.ts';
 import { listCheckRegions } from '../../models/agents/shared-agents.ts';
+import { countOverdueDeliveries } from '../../models/alerts/deliveries.ts';
 import { closeDatabase, openDatabase } from '../../models/database.ts';
 import { createIdSource } from '../../models/secrets/ids.ts';
 import { createSecretBox, type SecretKey } from '../../models/secrets/secret-box.ts';
 import { runOn } from '../../models/sql.ts';
 import { unrolledSinceMs } from '../../models/statistics/rollups.ts';
+import { lastServiceGaps } from '../../models/statistics/service-gaps.ts';
 import { listCanaryAddresses } from '../../models/system/canary-addresses.ts';
 import { recordProcess, type ProcessFigures } from '../../models/system/processes.ts';
 import { runServiceClock, type ClockName } from '../../models/system/service-clock.ts';
@@ -16,7 +18,13 @@ import { openQueueBackend } from '../../queues/connection.ts';
 import { JobQueues } from '../../queues/job-queues.ts';
 import { registerQueueMetrics } from '../../queues/metrics.ts';
 import { ThrottledRecorder, type RunningProcess, type Runtime } from '../runtime.ts';
-import { EVALUATION_LAG, LATENESS, createWorkerMetrics, registerCanaryMetric } from '../system/metrics.ts';
+import {
+  EVALUATION_LAG,
+  LATENESS,
+  createWorkerMetrics,
+  registerCanaryMetric,
+  registerServiceMetrics,
+} from '../system/metrics.ts';
 
 /**
  * Starts keeping the service's time in a worker process, before anything goes by it. A clock that was set is logged,
@@ -77,6 +85,14 @@ function createReading(registry: Registry, name: string) {
     before = after;
     return spread;
   };
+}
+
+/** Registers what one process shows for the whole service, as PostgreSQL knows it. */
+export function showServiceMetrics({ database, now }: Pick<Runtime, 'database' | 'now'>, registry: Registry): void {
+  registerServiceMetrics(registry, {
+    readOverdue: () => countOverdueDeliveries(database, now()),
+    readLastGaps: () => lastServiceGaps(runOn(database.pool), now()),
+  });
 }
 
 type RuntimeOptions = {

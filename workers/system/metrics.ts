@@ -1,9 +1,13 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Vote } from '../../core/checks/verdict.ts';
 import type { MonitorType } from '../../core/monitors/monitor.ts';
+import { SharedCalls } from '../../core/shared-calls.ts';
 import { GAP_KINDS, type GapKind } from '../../core/statistics/service-gaps.ts';
 import { within } from '../../core/time.ts';
+import type { OverdueDeliveries } from '../../models/alerts/deliveries.ts';
 import { MAIL_TROUBLES } from '../../notifications/email/outcome.ts';
+import { CHORES } from '../../queues/job-queues.ts';
+import { QUEUES } from '../../queues/payloads.ts';
 
 /** What the workers count. Names are a contract with dashboards. */
 export type WorkerMetrics = {
@@ -24,7 +28,8 @@ export type WorkerMetrics = {
   selfCheckChanged(reachesAny: boolean): void;
   heartbeatsMissed(count: number): void;
   agentsChanged(to: 'offline' | 'online', count: number): void;
-  workerReopened(queue: string): void;
+  /** `count` 0 begins the count of a queue, so that the first time is a change. */
+  workerReopened(queue: string, count?: number): void;
 };
 
 /** The two that operators are shown as well. */
@@ -74,6 +79,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     labelNames: ['outcome'],
     registers,
   });
+  for (const outcome of ['delivered', 'retry', 'failed']) deliveries.inc({ outcome }, 0);
   const deliverySeconds = new Histogram({
     name: 'spotcheck_delivery_attempt_seconds',
     help: 'Duration of delivery attempts',
@@ -93,6 +99,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     labelNames: ['chore', 'outcome'],
     registers,
   });
+  for (const chore of CHORES) chores.inc({ chore, outcome: 'failed' }, 0);
   const choreSeconds = new Gauge({
     name: 'spotcheck_chore_seconds',
     help: 'Duration of the last run of a maintenance chore',
@@ -160,6 +167,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     labelNames: ['queue'],
     registers,
   });
+  for (const queue of Object.values(QUEUES)) reopened.inc({ queue }, 0);
   return {
     checkCompleted({ type, verdict, region, latenessMs }) {
       checks.inc({ type, verdict });
@@ -195,7 +203,7 @@ export function createWorkerMetrics(registry: Registry, unrolledSinceMs?: Unroll
     selfCheckChanged: (reachesAny) => cutOff.inc(reachesAny ? 0 : 1),
     heartbeatsMissed: (count) => missed.inc(count),
     agentsChanged: (to, count) => agents.inc({ to }, count),
-    workerReopened: (queue) => reopened.inc({ queue }),
+    workerReopened: (queue, count = 1) => reopened.inc({ queue }, count),
   };
 }
 
@@ -204,22 +212,66 @@ type CanaryPings = () => Promise<readonly { name: string; pingedAtMs: number | n
 
 /** Registers when pings of the canary last arrived, read with each scrape: that alone is stale where they stop. */
 export function registerCanaryMetric(registry: Registry, read: CanaryPings): void {
-  let known: Awaited<ReturnType<CanaryPings>> = [];
+  const reading = keepReading<Awaited<ReturnType<CanaryPings>>>(read, []);
   const gauge = new Gauge({
     name: 'spotcheck_canary_last_success_timestamp_seconds',
     help: 'When a ping of the canary last arrived at an address, in Unix seconds; 0 = never',
     labelNames: ['address'],
     registers: [registry],
     async collect() {
-      known = await within(
-        LAG_WAIT_MS,
-        read().catch(() => known),
-        known,
-      );
+      const pings = await reading();
       gauge.reset();
-      for (const { name, pingedAtMs } of known) gauge.set({ address: name }, (pingedAtMs ?? 0) / 1000);
+      for (const { name, pingedAtMs } of pings) gauge.set({ address: name }, (pingedAtMs ?? 0) / 1000);
     },
   });
+}
+
+/** What `maintain` reads from PostgreSQL with each scrape. */
+type ServiceReadings = {
+  readOverdue: () => Promise<OverdueDeliveries>;
+  /** When the newest gap of each kind ended, in Unix milliseconds. */
+  readLastGaps: () => Promise<readonly { kind: GapKind; endMs: number }[]>;
+};
+
+/** Registers what only PostgreSQL knows: what waits though no worker counts it, and what was while none ran. */
+export function registerServiceMetrics(registry: Registry, { readOverdue, readLastGaps }: ServiceReadings): void {
+  const registers = [registry];
+  const overdue = keepReading<OverdueDeliveries>(readOverdue, { deliveries: 0, oldestDueAtMs: null });
+  const count = new Gauge({
+    name: 'spotcheck_deliveries_overdue',
+    help: 'Deliveries due for 10 s or longer that no worker sends, 1000 at most',
+    registers,
+    async collect() {
+      count.set((await overdue()).deliveries);
+    },
+  });
+  const oldest = new Gauge({
+    name: 'spotcheck_delivery_oldest_overdue_seconds',
+    help: 'Seconds for which the oldest overdue delivery has been due; 0 = none',
+    registers,
+    async collect() {
+      const { oldestDueAtMs } = await overdue();
+      oldest.set(oldestDueAtMs === null ? 0 : Math.max(0, Date.now() - oldestDueAtMs) / 1000);
+    },
+  });
+  const gaps = keepReading<Awaited<ReturnType<ServiceReadings['readLastGaps']>>>(readLastGaps, []);
+  const lastGap = new Gauge({
+    name: 'spotcheck_service_gap_last_timestamp_seconds',
+    help: 'When the newest monitoring gap of the service ended, or now while it lasts, in Unix seconds; 0 = never',
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      const ends = new Map((await gaps()).map(({ kind, endMs }) => [kind, endMs]));
+      for (const kind of GAP_KINDS) lastGap.set({ kind }, (ends.get(kind) ?? 0) / 1000);
+    },
+  });
+}
+
+/** Shares a reading among the metrics of a scrape; where it fails or takes too long, the one before stays. */
+function keepReading<Reading>(read: () => Promise<Reading>, none: Reading): () => Promise<Reading> {
+  let known = none;
+  const calls = new SharedCalls(async () => (known = await read().catch(() => known)));
+  return async () => await within(LAG_WAIT_MS, calls.run(), known);
 }
 
 /** A scrape waits no longer for PostgreSQL, in milliseconds: what was known last grows meanwhile. */

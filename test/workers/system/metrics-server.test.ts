@@ -1,11 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import test from 'ava';
 import { Registry } from 'prom-client';
+import { buildTestMessage } from '../../../core/alerts/envelope.ts';
+import { createChannel } from '../../../models/alerts/channels.ts';
+import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
+import { runOn } from '../../../models/sql.ts';
 import { listProcesses } from '../../../models/system/processes.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
-import { startProcessRecord } from '../../../workers/processes/every-process.ts';
+import { showServiceMetrics, startProcessRecord } from '../../../workers/processes/every-process.ts';
 import { serveMetrics } from '../../../workers/system/metrics-server.ts';
 import { createWorkerMetrics, EVALUATION_LAG } from '../../../workers/system/metrics.ts';
+import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -73,3 +78,90 @@ test('operators are shown the lateness of all regions of a process together', as
   });
   t.deepEqual(shown?.figures?.lateness, { count: 3, p50: 0.01, p99: 0.01 });
 });
+
+test('deliveries that no worker sends are counted, and not those that wait for their receiver', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const { database, tenantId, now } = runtime;
+  const registry = new Registry();
+  showServiceMetrics(runtime, registry);
+  const read = async () => [
+    await gaugeOf(registry, 'spotcheck_deliveries_overdue'),
+    Math.floor((await gaugeOf(registry, 'spotcheck_delivery_oldest_overdue_seconds')) / 3600),
+  ];
+  t.deepEqual(await read(), [0, 0]);
+  const message = buildTestMessage({ nowMs: now(), publicUrl: runtime.publicUrl });
+  const addChannel = async (id: string, hoursDue: readonly number[]) => {
+    await createChannel(database, {
+      id,
+      tenantId,
+      type: 'webhook',
+      name: id,
+      status: 'connected',
+      allMonitors: true,
+      monitorIds: [],
+      webhook: { url: 'https://hooks.example/in', signingSecret: 'whsec_c2VjcmV0' },
+      nowMs: now(),
+      author: null,
+    });
+    await insertDeliveries(
+      runOn(database.pool),
+      hoursDue.map((hours, index) => ({
+        id: `dlv_${id}_${index}`,
+        tenantId,
+        channelId: id,
+        monitorId: 'mon_1',
+        message,
+        createdAtMs: now() - hours * 3_600_000,
+      })),
+    );
+  };
+  await addChannel('nch_under_way', [5, 4]);
+  await claimNextDelivery(database, 'nch_under_way', { nowMs: now(), claimMs: 600_000 });
+  // Its second one waits for the first, which is not due yet.
+  await addChannel('nch_in_order', [-1, 4]);
+  await addChannel('nch_in_time', [0]);
+  await addChannel('nch_in_pause', [3]);
+  await database.pool.query("UPDATE channels SET quiet_until = $1 WHERE id = 'nch_in_pause'", [now() + 600_000]);
+  t.deepEqual(await read(), [0, 0]);
+  await addChannel('nch_overdue', [2]);
+  await addChannel('nch_overdue_too', [1]);
+  t.deepEqual(await read(), [2, 2]);
+});
+
+test('when the newest gap of the service ended is read, so that one of before the start shows', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const registry = new Registry();
+  await runtime.database.pool.query(
+    `INSERT INTO service_gaps (kind, started_at, ended_at)
+     VALUES ('checks', 1000, 9000), ('checks', 10000, 20000), ('evaluation', 5000, NULL)`,
+  );
+  await runtime.database.pool.query('INSERT INTO overload_gaps (started_at, ended_at) VALUES (1000, 3000)');
+  showServiceMetrics({ ...runtime, now: () => 60_000 }, registry);
+  const values = (await registry.getSingleMetric('spotcheck_service_gap_last_timestamp_seconds')?.get())?.values ?? [];
+  t.deepEqual(
+    values.map(({ labels, value }) => [labels['kind'], value]),
+    [
+      ['clock', 0],
+      ['checks', 20],
+      ['evaluation', 60],
+      ['overload', 3],
+    ],
+  );
+});
+
+test('what alerts are about is there from the start, so that the first time is a change', async (t) => {
+  const registry = new Registry();
+  createWorkerMetrics(registry);
+  const text = await registry.metrics();
+  for (const line of [
+    'spotcheck_chores_total{chore="reconcile",outcome="failed"} 0',
+    'spotcheck_delivery_attempts_total{outcome="failed"} 0',
+    'spotcheck_queue_workers_reopened_total{queue="deliver"} 0',
+    'spotcheck_service_gaps_total{kind="checks"} 0',
+  ])
+    t.true(text.split('\n').includes(line), line);
+});
+
+async function gaugeOf(registry: Registry, name: string): Promise<number> {
+  return (await registry.getSingleMetric(name)?.get())?.values[0]?.value ?? Number.NaN;
+}
