@@ -21,9 +21,13 @@ type Container = {
   args: string[];
   env: { name: string; value: string }[];
   envFrom: unknown[];
+  volumeMounts?: unknown;
   resources: { requests: Labels };
 };
-type Pod = { metadata: { labels: Labels }; spec: { containers: Container[]; securityContext: object } };
+type Pod = {
+  metadata: { labels: Labels };
+  spec: { containers: Container[]; securityContext: object; volumes?: { name: string }[] };
+};
 
 const CHART = join(ROOT, 'deploy', 'helm');
 /** The oldest and the newest version of Kubernetes that the chart is rendered for. */
@@ -184,6 +188,34 @@ if (isInstalled('helm')) {
     }
     const service = manifests.find(({ kind }) => kind === 'Service');
     t.is(pods.filter((labels) => selects({ matchLabels: service?.spec['selector'] }, labels)).length, 1);
+  });
+
+  test('a certificate authority is mounted in every pod, that of the migrations included', async (t) => {
+    const manifests = await render(t, [
+      '1.36.0',
+      'extraVolumes[0].name=ca',
+      'extraVolumes[0].configMap.name=company-ca',
+      'extraVolumeMounts[0].name=ca',
+      'extraVolumeMounts[0].mountPath=/ca',
+    ]);
+    const workloads = manifests.filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
+    t.is(workloads.length, 7);
+    for (const { spec } of workloads.map(podOf)) {
+      t.deepEqual(spec.volumes, [{ name: 'ca', configMap: { name: 'company-ca' } }]);
+      t.deepEqual(spec.containers[0]?.volumeMounts, [{ name: 'ca', mountPath: '/ca' }]);
+    }
+  });
+
+  test('checks reach pods at any port, and roles that only use databases reach nothing beyond theirs', async (t) => {
+    const manifests = await render(t, ['1.36.0', 'networkPolicy.dnsPorts={53,5353}']);
+    const egressOf = (name: string) =>
+      manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)?.spec['egress'];
+    t.deepEqual((egressOf('status-reach-anywhere') as unknown[])[1], { to: [{ namespaceSelector: {} }] });
+    const [rule] = egressOf('status-reach-database') as { ports: { port: number; protocol: string }[] }[];
+    t.deepEqual(
+      rule?.ports.map(({ port, protocol }) => `${port}/${protocol}`),
+      ['53/UDP', '53/TCP', '5353/UDP', '5353/TCP', '5432/TCP', '6379/TCP'],
+    );
   });
 
   test('the Ingress is for the path of PUBLIC_URL', async (t) => {

@@ -35,6 +35,10 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- with .Values.extraVolumes }}
+volumes:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "spotcheck.podSecurity" -}}
@@ -56,6 +60,10 @@ securityContext:
 envFrom:
   - secretRef:
       name: {{ required "existingSecret is required: a Secret with DATABASE_URL and SECRET_KEYS" .Values.existingSecret }}
+{{- with .Values.extraVolumeMounts }}
+volumeMounts:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{/* HOST empty = every address of the pod, of both families. */}}
