@@ -1,5 +1,5 @@
 import { readEnvironment, type Environment } from '../config/environment.ts';
-import { loadOrCreateSecretKeys } from '../config/secret-keys.ts';
+import { readSecretKeys, type SecretKey } from '../config/secret-keys.ts';
 import type { AuditAction, Author } from '../core/accounts/audit-entry.ts';
 import { authorOf, OPERATOR } from '../models/accounts/audit-log.ts';
 import { findTenant, type Tenant } from '../models/accounts/tenants.ts';
@@ -30,8 +30,8 @@ export function serviceEnvironment(): Environment {
 export async function withDatabase<Result>(work: (context: CommandContext) => Promise<Result>): Promise<Result> {
   const environment = serviceEnvironment();
   const databaseUrl = await findDatabase(environment);
-  const secretKeys = environment.secretKeys ?? (await loadOrCreateSecretKeys(environment.dataDir));
-  const database = openDatabase({ databaseUrl, secrets: createSecretBox(secretKeys), poolSize: 2 });
+  const secrets = createSecretBox(await findSecretKeys(environment));
+  const database = openDatabase({ databaseUrl, secrets, poolSize: 2 });
   try {
     const [newId, nowMs] = [createIdSource(), Date.now()];
     return await work({
@@ -44,6 +44,16 @@ export async function withDatabase<Result>(work: (context: CommandContext) => Pr
   } finally {
     await closeDatabase(database);
   }
+}
+
+/** The key ring of the running service. A command makes none: the service would not have it. */
+async function findSecretKeys({ secretKeys, dataDir }: Environment): Promise<readonly SecretKey[]> {
+  const keys = secretKeys ?? (await readSecretKeys(dataDir));
+  if (keys === null)
+    throw new Refusal(
+      `${dataDir} has no key ring, so the running service has it from SECRET_KEYS: set SECRET_KEYS to the same value`,
+    );
+  return keys;
 }
 
 /**

@@ -25,8 +25,20 @@ export function parseSecretKeys(text: string): readonly SecretKey[] | null {
  * never replaced.
  */
 export async function loadOrCreateSecretKeys(dataDir: string): Promise<readonly SecretKey[]> {
-  const path = join(dataDir, 'secret-keys');
-  const text = (await readIfThere(path)) ?? (await createKeyFile(dataDir, path));
+  const path = pathOf(dataDir);
+  return parseFile(path, (await readIfThere(path)) ?? (await createKeyFile(dataDir, path)));
+}
+
+/** Reads the key ring of an embedded installation; null where it has no file of one. */
+export async function readSecretKeys(dataDir: string): Promise<readonly SecretKey[] | null> {
+  const path = pathOf(dataDir);
+  const text = await readIfThere(path);
+  return text === null ? null : parseFile(path, text);
+}
+
+const pathOf = (dataDir: string): string => join(dataDir, 'secret-keys');
+
+function parseFile(path: string, text: string): readonly SecretKey[] {
   const keys = parseSecretKeys(text.trim());
   if (keys === null)
     throw new Error(

@@ -1,7 +1,8 @@
 import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { countForeignSessions } from '../../models/secrets/sealed-values.ts';
 import { recordFirstStartOver } from '../../models/system/service-marks.ts';
-import { backUpCluster, copyEntry, copyOwner } from '../embedded-postgres/backup.ts';
+import { backUpCluster, copyEntry, copyOwner, syncFolders, syncPath } from '../embedded-postgres/backup.ts';
 import { Refusal, print } from '../output.ts';
 import { findDatabase, serviceEnvironment, withDatabase } from '../with-database.ts';
 import { bootstrap } from './accounts.ts';
@@ -18,6 +19,13 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   const to = resolve(options.to);
   if (await isThere(to)) throw new Refusal(`${to} already exists: choose a folder that does not exist`);
   const dataDir = await realpath(environment.dataDir);
+  // The ring that is copied has to open what is copied with it.
+  const { lackKey } = await withDatabase(({ database }) => countForeignSessions(database));
+  if (lackKey > 0)
+    throw new Refusal(
+      'The running service does not have the key that this command found: set SECRET_KEYS as it is set for the ' +
+        'service, or leave it unset as there',
+    );
   // What bears the name that was asked for is complete.
   const draft = `${to}.incomplete`;
   await rm(draft, { recursive: true, force: true });
@@ -26,7 +34,9 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   await copyOwner(dataDir, draft);
   if (environment.secretKeys === null) await copyEntry(join(dataDir, SECRET_KEYS), join(draft, SECRET_KEYS));
   await backUpCluster({ databaseUrl, dataDir, to: join(draft, 'postgres') });
+  await syncFolders(draft);
   await rename(draft, to);
+  await syncPath(dirname(to));
   print({ to }, options);
 }
 

@@ -110,8 +110,15 @@ export async function copyOwner(like: string, path: string): Promise<void> {
   await chown(path, uid, gid);
 }
 
+/** Writes the names of what a folder holds to the disk, and of what its folders hold. */
+export async function syncFolders(path: string): Promise<void> {
+  for (const entry of await readdir(path, { withFileTypes: true }))
+    if (entry.isDirectory()) await syncFolders(join(path, entry.name));
+  await syncPath(path);
+}
+
 /** A backup that a power cut empties is none. */
-async function syncPath(path: string): Promise<void> {
+export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, 'r');
   await handle.sync().finally(() => handle.close());
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { identifyProcess } from '../../config/processes.ts';
@@ -77,6 +77,17 @@ test(
       renames += 1;
     t.deepEqual(await backup, { status: 0, stdout: `${JSON.stringify({ to: copy })}\n`, stderr: '' });
     t.is((await stat(copy)).mode & 0o777, 0o700);
+    const SECRET_KEYS = `k1:${randomBytes(32).toString('base64')}`;
+    const foreign = await runSpotcheck(['backup', '--to', `${copy}-2`], { DATA_DIR: dataDir, SECRET_KEYS });
+    t.is(foreign.status, 1);
+    t.regex(foreign.stderr, /The running service does not have the key that this command found: set SECRET_KEYS/);
+    const keyless = await newDataDir(t);
+    await mkdir(keyless, { recursive: true });
+    const others = (await readdir(dataDir)).filter((name) => name !== 'secret-keys');
+    for (const name of others) await symlink(join(dataDir, name), join(keyless, name));
+    const refused = await runSpotcheck(['token', 'list', '--tenant', 'default'], { DATA_DIR: keyless });
+    t.regex(refused.stderr, /has no key ring, so the running service has it from SECRET_KEYS/);
+    t.deepEqual(await readdir(keyless), others, 'no command makes a ring');
     const again = await runSpotcheck(['backup', '--to', copy], { DATA_DIR: dataDir });
     t.deepEqual([again.status, again.stderr], [1, `${copy} already exists: choose a folder that does not exist\n`]);
 
