@@ -93,6 +93,13 @@ const RATE_LIMITS = {
   metrics: { counter: 'metrics', points: 120, seconds: MINUTE, what: 'scrapes of metrics in this account' },
   /** Of one link that connects Slack or an address: each tries a code there. */
   connect: { counter: 'connect', points: 10, seconds: MINUTE, what: 'attempts to connect with this link' },
+  /** Of one invitation, which anyone who has an account can make: each is a password to hash. */
+  acceptance: {
+    counter: 'acceptance',
+    points: 10,
+    seconds: MINUTE,
+    what: 'attempts to accept this invitation',
+  },
   /** Of one network: each asks the OpenID Connect provider up to four times. */
   openId: { counter: 'open-id', points: 120, seconds: MINUTE, what: 'sign-ins by a provider from this network' },
   /** Of one network, which a provider is: each is a signature to verify. */

@@ -1,3 +1,4 @@
+import { provisionedDomainOf } from '../../core/accounts/open-id.ts';
 import {
   MAX_INVITATIONS,
   acceptInvitation,
@@ -9,7 +10,14 @@ import {
   type Invitation,
 } from '../../models/accounts/invitations.ts';
 import type { User } from '../../models/accounts/user-row.ts';
-import { MAX_MEMBERS, changeRole, listMembers, normalizeEmail, removeMember } from '../../models/accounts/users.ts';
+import {
+  MAX_MEMBERS,
+  changeRole,
+  findUserByEmail,
+  listMembers,
+  normalizeEmail,
+  removeMember,
+} from '../../models/accounts/users.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
 import { ApiError, badRequest, conflict, notFound, requirePlainName } from '../api-error.ts';
 import type { Handler, Parts } from '../handler.ts';
@@ -82,10 +90,14 @@ export function createInvitationHandler({
   makeId,
   now,
   config,
-}: Parts<'database' | 'makeId' | 'now' | 'config'>): Handler<'createInvitation'> {
+  openId,
+}: Parts<'database' | 'makeId' | 'now' | 'config' | 'openId'>): Handler<'createInvitation'> {
   return async (request, response) => {
     const { email, role } = request.body;
     const { tenantId, user } = personOf(response);
+    const domain = provisionedDomainOf(normalizeEmail(email), openId?.settings.provisionDomains ?? []);
+    if (domain !== null && domain.tenantId !== null && domain.tenantId !== tenantId)
+      throw conflict(`people at ${domain.domain} belong to another account here: invite another address of theirs`);
     const token = generateInvitationToken();
     const created = await createInvitation(database, {
       author: authorOf(response),
@@ -140,9 +152,9 @@ export function findInvitationHandler({ database, now }: Parts<'database' | 'now
 
 /** `POST /invitations/accept`. A password is hashed only for who has a good link: that is work. */
 export function acceptInvitationHandler(
-  dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'openId'>,
+  dependencies: Parts<'database' | 'now' | 'makeId' | 'config' | 'openId' | 'rateLimits'>,
 ): Handler<'acceptInvitation'> {
-  const { database, makeId, now, openId } = dependencies;
+  const { database, makeId, now, openId, rateLimits } = dependencies;
   return async (request, response) => {
     if (openId?.settings.isOnly === true)
       throw new ApiError(
@@ -155,6 +167,10 @@ export function acceptInvitationHandler(
     requirePlainName('name', name);
     if (normalizeEmail(password) === invitation.email)
       throw badRequest('password must not be your email address: it is too easy to guess');
+    const isTaken = () =>
+      conflict(`${invitation.email} already has an account: ask to be invited with another address, or sign in`);
+    await rateLimits.take('acceptance', invitation.id);
+    if ((await findUserByEmail(database, invitation.email)) !== null) throw isTaken();
     const user = await acceptInvitation(database, {
       author: authorOf(response),
       token,
@@ -164,8 +180,7 @@ export function acceptInvitationHandler(
       nowMs: now(),
     });
     if (user === null) throw isOver();
-    if (user === 'taken')
-      throw conflict(`${invitation.email} already has an account: ask to be invited with another address, or sign in`);
+    if (user === 'taken') throw isTaken();
     // Who comes by an invitation is recorded as that, and not as signed in.
     const caller = await beginSession(dependencies, { request, response }, { user, author: null });
     if (caller === null) throw conflict('this user has just been removed');

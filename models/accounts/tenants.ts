@@ -48,6 +48,15 @@ export async function findTenant(database: Database, id: string): Promise<Tenant
   return record === null ? null : record.get({ plain: true });
 }
 
+/** True where the installation has no other tenant than this one, beside that of the service itself. */
+export async function isOnlyTenant({ pool }: Pick<Database, 'pool'>, id: string): Promise<boolean> {
+  const { rowCount } = await pool.query('SELECT 1 FROM tenants WHERE id NOT IN ($1, $2) LIMIT 1', [
+    id,
+    CANARY.tenantId,
+  ]);
+  return rowCount === 0;
+}
+
 /** Every tenant but that of the service itself, by creation. */
 export async function listTenants(database: Database): Promise<Tenant[]> {
   const { Op } = sequelize();

@@ -8,6 +8,7 @@ import {
   type OpenIdContext,
   type Page,
 } from '../api/accounts/open-id/open-id-sign-in.ts';
+import { isError } from '../api/api-server.ts';
 import { addPerson, PASSWORD, type Person } from '../api/person.ts';
 
 type Test = ExecutionContext<OpenIdContext>;
@@ -186,15 +187,41 @@ test('an account at the provider with the address of a user is not that user', a
   t.is(rows.length, 0);
 });
 
+test('an address that another account gave to a user of its own leads nobody into that account', async (t) => {
+  const { api } = t.context;
+  const [{ tenantId: ours }, { tenantId: theirs }] = [await api.account(), await api.account()];
+  const { user } = await addPerson(api, theirs);
+  for (const provisionDomains of [[], [{ domain: 'example.org', tenantId: ours }]]) {
+    const url = await api.another({ openId: openIdOf(provider, { linksByEmail: true, provisionDomains }) });
+    const browser = new Browser(url);
+    const sub = addProviderUser(provider, { email: user.email, email_verified: true });
+    await isRefused(t, [browser, await browser.signIn(provider, sub)], /There is no user for you here/);
+  }
+});
+
+test('nobody invites an address at a domain whose people are users of another account', async (t) => {
+  const { api } = t.context;
+  const [{ tenantId: ours }, { tenantId: theirs }] = [await api.account(), await api.account()];
+  const provisionDomains = [{ domain: 'corp.example', tenantId: ours }];
+  const url = await api.another({ openId: openIdOf(provider, { provisionDomains }) });
+  const invite = async (tenantId: string, email: string) =>
+    (await addPerson(api, tenantId)).call('POST', '/v1/invitations', { email, role: 'owner' }, {}, url);
+  const refused = await invite(theirs, 'Bob@Corp.example');
+  isError(t, refused, { status: 409, error: /people at corp\.example belong to another account here/ });
+  t.is((await invite(ours, 'bob@corp.example')).status, 201);
+  t.is((await invite(theirs, 'bob@other.example')).status, 201);
+});
+
 test('where the operator lets addresses decide, only verified ones do, and each user is one person', async (t) => {
   const { api } = t.context;
   const { tenantId } = await api.account();
   const { user } = await addPerson(api, tenantId);
-  const url = await api.another({ openId: openIdOf(provider, { linksByEmail: true }) });
+  const provisionDomains = [{ domain: 'example.org', tenantId }];
+  const url = await api.another({ openId: openIdOf(provider, { linksByEmail: true, provisionDomains }) });
   for (const email_verified of [false, undefined, 'true', 1]) {
     const sub = addProviderUser(provider, { email: user.email, email_verified });
     const browser = new Browser(url);
-    await isRefused(t, [browser, await browser.signIn(provider, sub)], /There is no user for you here/);
+    await isRefused(t, [browser, await browser.signIn(provider, sub)], /is not verified/);
   }
   const browser = new Browser(url);
   const sub = addProviderUser(provider, { email: user.email.toUpperCase(), email_verified: true });

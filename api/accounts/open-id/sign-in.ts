@@ -12,6 +12,7 @@ import {
   type NewIdentity,
 } from '../../../models/accounts/identities.ts';
 import { acceptInvitation } from '../../../models/accounts/invitations.ts';
+import { isOnlyTenant } from '../../../models/accounts/tenants.ts';
 import type { User } from '../../../models/accounts/user-row.ts';
 import { changeRole, findUserByEmail } from '../../../models/accounts/users.ts';
 import { isDatabaseAway, runOn } from '../../../models/sql.ts';
@@ -209,13 +210,16 @@ async function findNewUser(
     return user === 'taken' ? 'noUser' : (user ?? 'invitationOver');
   }
   if (email === '') return 'noUser';
+  const domain = provisionedDomainOf(email, provisionDomains);
   const owner = linksByEmail && isEmailVerified ? await findUserByEmail(database, email) : null;
   if (owner !== null) {
+    // Addresses of users are what an owner of any account entered: those of others decide for no domain (D-707).
+    const isOurs = domain?.tenantId === owner.tenantId || (await isOnlyTenant(database, owner.tenantId));
+    if (!isOurs) return 'noUser';
     const author = authorOf(finishing, 'member.identity_linked');
     const linked = await linkIdentity(database, { userId: owner.id, identity, author });
     return linked === 'linked' ? owner : 'noUser';
   }
-  const domain = provisionedDomainOf(email, provisionDomains);
   if (domain === null) return 'noUser';
   if (!isEmailVerified) return 'unverified';
   const made = await provisionUser(database, {

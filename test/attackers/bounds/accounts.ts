@@ -9,7 +9,7 @@ import { CANARY, MAX_ADDRESSES } from '../../../core/system/canary.ts';
 import { deleteUsedOnce } from '../../../models/accounts/identities.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { Browser, addProviderUser, openIdOf } from '../../api/accounts/open-id/open-id-sign-in.ts';
-import { addPerson, addSession } from '../../api/person.ts';
+import { addPerson, addSession, PASSWORD } from '../../api/person.ts';
 import { startHttpServer } from '../../helpers/http-server.ts';
 import { startOpenIdProvider } from '../../helpers/open-id-provider.ts';
 import { until } from '../../helpers/until.ts';
@@ -123,6 +123,14 @@ const people: Walker = async (t) => {
     [tenantId],
   );
   t.deepEqual(await statusesOf(2, (no) => invite(200 + no)), [201, 409]);
+
+  const [inviting, stranger] = [(await api.account()).tenantId, (await api.account()).tenantId];
+  const { email } = await addPerson(api, stranger);
+  const owner = await addPerson(api, inviting);
+  const invited = await owner.call('POST', '/v1/invitations', { email, role: 'viewer' });
+  const token = String(invited.json['url']).split('/').at(-1);
+  const accept = () => api.anonymous('POST', '/v1/invitations/accept', { token, name: 'X', password: PASSWORD });
+  t.deepEqual(await statusesOf(11, accept), thenRefused(10, 409, 429));
 };
 
 const sessions: Walker = async (t) => {
