@@ -98,6 +98,9 @@ const FAILED_AT_FIRST = rootsOf(
   `SELECT id FROM deliveries WHERE id = ANY ($1::text[]) AND outcome = 'failed' AND attempts_before = 0`,
 );
 
+/** How much of the error of an attempt is stored, in characters. */
+export const MAX_ERROR_LENGTH = 1000;
+
 /** In the order of the parameters of the statement that records attempts, an array each. */
 const RECORDED_COLUMNS = [
   'deliveryId',
@@ -384,7 +387,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
        JOIN deliveries d ON d.id = m.delivery_id JOIN channels c ON c.id = d.channel_id
      ), recorded AS (
        UPDATE delivery_attempts a SET duration_ms = m.duration_ms, outcome = m.outcome, status_code = m.status_code,
-         error = m.error, response = m.response
+         error = left(m.error, ${MAX_ERROR_LENGTH}), response = m.response
        FROM made m WHERE a.delivery_id = m.delivery_id AND a.attempt = m.attempt
      ), healed AS (
        UPDATE channels SET ${HEALED}

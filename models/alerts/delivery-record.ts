@@ -4,6 +4,7 @@ import type { HoldReason } from '../../core/alerts/hold.ts';
 import { recordChange, type Authored } from '../accounts/audit-log.ts';
 import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
+import { MAX_ERROR_LENGTH } from './delivery-attempts.ts';
 
 /** The outcome of a delivery so far. */
 export type DeliveryOutcome = 'pending' | 'delivered' | 'failed' | 'superseded';
@@ -152,7 +153,8 @@ export async function insertTestDelivery(
      )
      INSERT INTO delivery_attempts (delivery_id, attempt, started_at, duration_ms, outcome, status_code, error,
        response)
-     SELECT id, 1, $5::bigint, $6::integer, $4::text, $7::smallint, $8::text, $9::text FROM tested`,
+     SELECT id, 1, $5::bigint, $6::integer, $4::text, $7::smallint, left($8::text, ${MAX_ERROR_LENGTH}), $9::text
+       FROM tested`,
     [id, channelId, JSON.stringify(message), outcome, startedAtMs, durationMs, statusCode, error, response],
   );
 }

@@ -116,8 +116,16 @@ async function findTemplateProblem(
   return null;
 }
 
-/** Kinds of one shape each; the name holds what breaks JSON that is put together by hand. */
-const CHECKED_KINDS: readonly SampleKind[] = ['down', 'up', 'agent_offline', 'expiry'];
+/** One kind for each event; the name holds what breaks JSON that is put together by hand. */
+const CHECKED_KINDS: readonly SampleKind[] = [
+  'down',
+  'up',
+  'degraded',
+  'unknown',
+  'agent_offline',
+  'agent_online',
+  'expiry',
+];
 
 function sampleMessages({ publicUrl, nowMs }: Occasion): EventMessage[] {
   const channel = { id: 'nch_test', type: 'webhook', name: 'Test' } as const;

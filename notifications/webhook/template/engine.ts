@@ -1,5 +1,6 @@
 import { CaptureTag, Liquid, LiquidError, type Context } from 'liquidjs';
 import { MAX_RENDERED_BYTES, MAX_TEMPLATE_LENGTH, TOO_MUCH, type Rendered } from '../../../core/alerts/webhook.ts';
+import { cleanText } from '../../../core/foreign-text.ts';
 
 /** Tags that read files, or whose work is not bounded by what they print. */
 const LEFT_OUT = ['include', 'render', 'layout', 'block', 'tablerow'];
@@ -43,7 +44,11 @@ export function renderTemplate(template: string, variables: object): Rendered {
   }
 }
 
+/** Liquid's messages quote the template, and texts that it made, however long they are. */
+const MAX_PROBLEM_LENGTH = 300;
+
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return 'cannot be rendered';
-  return LiquidError.is(error) ? `is not valid Liquid: ${error.message}` : `cannot be rendered: ${error.message}`;
+  const message = cleanText(error.message, MAX_PROBLEM_LENGTH);
+  return LiquidError.is(error) ? `is not valid Liquid: ${message}` : `cannot be rendered: ${message}`;
 }

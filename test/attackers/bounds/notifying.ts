@@ -1,4 +1,8 @@
 import { PingsUnderWay, PingTokens } from '../../../api/heartbeats/pings.ts';
+import { buildTestMessage } from '../../../core/alerts/envelope.ts';
+import { recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
+import { insertTestDelivery } from '../../../models/alerts/delivery-record.ts';
+import { runOn } from '../../../models/sql.ts';
 import { holdingBodies } from '../../../net/body-budget.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending } from '../../../notifications/email/sending.ts';
@@ -251,7 +255,25 @@ const testDeliveries: Walker = async (t) => {
     thenRefused(60, 201, 429),
   );
   t.is(api.testDeliveries.filter((sent) => sent.url.includes(tenantId)).length, 60);
+  await boundErrors(t);
 };
+
+/** Of an error no more is kept than people read. */
+async function boundErrors(t: Parameters<Walker>[0]): Promise<void> {
+  const { database, account } = t.context.api;
+  const { tenantId } = await account();
+  const [id, channelId, error] = [`dlv_long${tenantId}`, `nch_${tenantId}1`, 'x'.repeat(262_144)];
+  await fillChannels(t.context.api, tenantId, 1);
+  const result = { statusCode: null, durationMs: 1, error, response: null };
+  const message = buildTestMessage({ nowMs: 0, publicUrl: 'https://spotcheck.example' });
+  await insertTestDelivery(runOn(database.pool), { id, channelId, message, startedAtMs: 0, attempt: result });
+  const longest = 'SELECT max(length(error)) FROM delivery_attempts WHERE delivery_id = $1';
+  t.is(await numberOf(t.context.api, longest, [id]), 1000);
+  await database.pool.query('UPDATE delivery_attempts SET error = NULL WHERE delivery_id = $1', [id]);
+  const attempt = { ...result, deliveryId: id, attempt: 1, finishedAtMs: 1, nextAttemptAtMs: null };
+  await recordAttempts(database, [{ ...attempt, outcome: 'failed' }]);
+  t.is(await numberOf(t.context.api, longest, [id]), 1000);
+}
 
 const previews: Walker = async (t) => {
   const { owner } = await t.context.api.account();

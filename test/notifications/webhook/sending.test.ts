@@ -67,6 +67,11 @@ const BAD_TEMPLATES: readonly [string, string, RegExp][] = [
     '{% for a in (1..9999) %}{% for b in (1..9999) %}x{% endfor %}{% endfor %}',
     /renders too much/,
   ],
+  [
+    'a filter that is unknown only where a monitor is degraded',
+    "{}{% if event == 'monitor.degraded' %}{{ detail.sources_down | where_exp: 'i', 'i | shout' }}{% endif %}",
+    /undefined filter: shout.*monitor\.degraded/,
+  ],
   ['more than 256 kB', '{% for a in (1..9999) %}{{ "now" | date: "%0100Y" }}{% endfor %}', /renders/],
 ];
 for (const [what, body, sentence] of BAD_TEMPLATES) {

@@ -46,6 +46,14 @@ test('captures count like what filters make, however little they are shown', (t)
   t.deepEqual(renderTemplate(nested, VARIABLES), { ok: true, text: 'xyy' });
 });
 
+test('what is said of a template is short, however long a text it quotes', (t) => {
+  const long = "{% assign e = 'xxxxxxxxxxxxxxxx' %}{% for i in (1..14) %}{% assign e = e | append: e %}{% endfor %}";
+  const rendered = renderTemplate(`${long}{% assign e = 'i | ' | append: e %}{{ list | where_exp: 'i', e }}`, {
+    list: ['Frankfurt'],
+  });
+  t.regex(rendered.ok ? '' : rendered.problem, /^is not valid Liquid: undefined filter: x{200,300}$/);
+});
+
 test('a template reads its variables, and neither prototypes, globals nor files', async (t) => {
   const renderer = createTemplateRenderer();
   t.teardown(renderer.close);
