@@ -5,8 +5,8 @@ import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 
 /**
- * One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. It is due at once unless
- * `dueAtMs` says when.
+ * One event to one channel, to be stored; `monitorId` is null where the event is no monitor's. An agent's or a drill's
+ * has that id in its place: deliveries of one subject keep their order. It is due at once unless `dueAtMs` says when.
  */
 export type NewDelivery = {
   id: string;
@@ -47,6 +47,15 @@ export const ENDS_INCIDENT = `(c.format ->> 'preset' IN (${STATEFUL_PRESETS.map(
  */
 export const MAY_BE_OVERTAKEN = `(${ENDS_INCIDENT} IS NOT TRUE OR EXISTS (SELECT FROM incidents i
   WHERE i.id = d.message #>> '{detail,incident_id}' AND i.resolved_at IS NULL))`;
+
+/**
+ * SQL: whether a delivery `d` says what is true no longer, its monitor or agent having changed since, or gone. What an
+ * agent has become is read from its row: its changes have no sequence.
+ */
+export const IS_OUTDATED = `(EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
+  OR d.event LIKE 'agent.%' AND (d.event = 'agent.offline') IS DISTINCT FROM coalesce((
+    SELECT a.offline_at IS NOT NULL AND a.revoked_at IS NULL FROM agents a
+    WHERE a.id = d.message #>> '{agent,id}'), false))`;
 
 /**
  * SQL: whether a held alert `h` of a delivery `d` waits for maintenance or a mute that began after it was written. That

@@ -5,7 +5,7 @@ import type { WebhookFormat } from '../../core/alerts/webhook.ts';
 import type { Database } from '../database.ts';
 import { runOn, type Run } from '../sql.ts';
 import { HEALED } from './channel-health.ts';
-import { MAY_BE_OVERTAKEN, followsUnreleased } from './deliveries.ts';
+import { IS_OUTDATED, MAY_BE_OVERTAKEN, followsUnreleased } from './deliveries.ts';
 import { releaseBehind } from './parent-holds.ts';
 import { readSummary } from './summaries.ts';
 import { openWebhook, type OpenedWebhook } from './webhook-secrets.ts';
@@ -222,8 +222,7 @@ async function claimEach(
        UPDATE deliveries SET outcome = 'superseded', finished_at = $2
        WHERE id = ANY (ARRAY (
          SELECT d.id FROM requested c JOIN deliveries d ON d.channel_id = c.id
-         WHERE ${DROPS_OVERTAKEN} AND is_due(d, $2) AND d.attempts > d.attempts_before
-           AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
+         WHERE ${DROPS_OVERTAKEN} AND is_due(d, $2) AND d.attempts > d.attempts_before AND ${IS_OUTDATED}
          FOR NO KEY UPDATE OF d SKIP LOCKED))
        RETURNING id
      ), next AS MATERIALIZED (
@@ -251,8 +250,8 @@ async function claimEach(
        INSERT INTO delivery_attempts (delivery_id, attempt, started_at) SELECT id, attempts, $2 FROM claimed
      )
      SELECT c.id AS requested, d.id AS "deliveryId", d.tenant_id AS "tenantId", d.channel_id AS "channelId",
-            d.monitor_id AS "monitorId", c.type AS "channelType", d.event, d.message, d.attempts AS attempt,
-            d.attempts_before AS "attemptsBefore", c.enabled, c.status,
+            CASE WHEN d.event NOT LIKE 'agent.%' THEN d.monitor_id END AS "monitorId", c.type AS "channelType",
+            d.event, d.message, d.attempts AS attempt, d.attempts_before AS "attemptsBefore", c.enabled, c.status,
             CASE WHEN c.type <> 'webhook' THEN coalesce(c.chat_id, c.sealed_url, c.address) END AS connection,
             c.type <> 'webhook'
               AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message)) AS "isOvertaken",
@@ -378,8 +377,7 @@ export async function recordAttempts(database: Database, made: readonly Recorded
     `WITH made AS MATERIALIZED (
        SELECT m.*, d.channel_id, d.attempts_before, CASE
                 WHEN m.outcome <> 'retry' THEN m.outcome
-                WHEN ${DROPS_OVERTAKEN} AND EXISTS (SELECT FROM outdated_alert(d.event, d.monitor_id, d.message))
-                  THEN 'superseded'
+                WHEN ${DROPS_OVERTAKEN} AND ${IS_OUTDATED} THEN 'superseded'
                 ELSE 'pending' END AS becomes
        FROM unnest($1::text[], $2::smallint[], $3::text[], $4::smallint[], $5::integer[], $6::text[],
          $7::text[], $8::bigint[], $9::bigint[])

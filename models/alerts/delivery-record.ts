@@ -63,7 +63,8 @@ export type DeliveryFilter = { outcome?: DeliveryOutcome; event?: string };
 type Key = { tenantId: string; id: string };
 
 const DELIVERY_COLUMNS = `d.id, d.channel_id AS "channelId",
-  CASE WHEN d.monitor_id LIKE 'drl\\_%' THEN d.message #>> '{monitor,id}' ELSE d.monitor_id END AS "monitorId",
+  CASE WHEN d.monitor_id LIKE 'drl\\_%' THEN d.message #>> '{monitor,id}'
+    WHEN d.event NOT LIKE 'agent.%' THEN d.monitor_id END AS "monitorId",
   d.message #>> '{drill,id}' AS "drillId",
   CASE WHEN d.monitor_id IS NOT NULL THEN d.message #>> '{monitor,name}' END AS "monitorName",
   CASE WHEN d.monitor_id NOT LIKE 'drl\\_%' THEN d.message #>> '{detail,incident_id}' END AS "incidentId",

@@ -97,7 +97,7 @@ async function makeDeliveries(
       id: newId('dlv'),
       tenantId,
       channelId,
-      monitorId: null,
+      monitorId: id,
       message,
       createdAtMs: now(),
     }));

@@ -2,14 +2,18 @@ import { randomBytes } from 'node:crypto';
 import test, { type ExecutionContext } from 'ava';
 import type { AgentMessage } from '../../../core/agents/message.ts';
 import type { ChannelType } from '../../../core/alerts/channel.ts';
+import type { WebhookFormat } from '../../../core/alerts/webhook.ts';
 import { createTenant } from '../../../models/accounts/tenants.ts';
 import { createAgent, deleteAgent, type Agent } from '../../../models/agents/agents.ts';
 import { updateLastSeenAt } from '../../../models/agents/shared-agents.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
+import { claimDeliveries } from '../../../models/alerts/delivery-attempts.ts';
+import { listDeliveries } from '../../../models/alerts/delivery-record.ts';
 import { recordPingAvailability } from '../../../models/heartbeats/watch.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { watchAgents } from '../../../workers/agents/watch.ts';
 import { startAgentWatch } from '../../../workers/processes/watches.ts';
+import { recordAttempt } from '../../helpers/deliveries.ts';
 import { openTestRuntime, type TestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -86,14 +90,21 @@ type ChannelOptions = {
   type?: ChannelType;
   allMonitors?: boolean;
   status?: 'connected' | 'pending';
+  format?: WebhookFormat;
 };
 
 async function addChannel(
   runtime: TestRuntime,
-  { tenantId = runtime.tenantId, type = 'webhook', allMonitors = true, status = 'connected' }: ChannelOptions = {},
+  {
+    tenantId = runtime.tenantId,
+    type = 'webhook',
+    allMonitors = true,
+    status = 'connected',
+    format,
+  }: ChannelOptions = {},
 ): Promise<string> {
   const id = runtime.newId('nch');
-  const webhook = { url: 'https://hooks.example/in', signingSecret: 'whsec_c2VjcmV0' };
+  const webhook = { url: 'https://hooks.example/in', signingSecret: 'whsec_c2VjcmV0', format };
   await createChannel(runtime.database, {
     id,
     tenantId,
@@ -151,14 +162,13 @@ test.serial(
     await checkIn(5, agent);
     await live(105);
     const { rows } = await runtime.database.pool.query(
-      'SELECT channel_id, tenant_id, monitor_id, event, outcome, message FROM deliveries',
+      'SELECT channel_id, tenant_id, event, outcome, message FROM deliveries',
     );
     t.is(rows.length, 1);
     const lastSeenAt = at(5) / SECOND;
     t.deepEqual(rows[0], {
       channel_id: channelId,
       tenant_id: runtime.tenantId,
-      monitor_id: null,
       event: 'agent.offline',
       outcome: 'pending',
       message: {
@@ -400,4 +410,89 @@ test.serial('before any web process has listened, and without agents, a round do
   t.deepEqual(await round(), { offline: 0, online: 0, held: 0, hasOwn: false });
   await recordPingAvailability(runtime.database, runtime.now);
   t.deepEqual(await round(), { offline: 0, online: 0, held: 0, hasOwn: false });
+});
+
+/** An agent that is offline from second 90 and back at 120, with a channel whose attempts the test makes. */
+async function stageChannel(t: ExecutionContext, format: WebhookFormat) {
+  const staged = await stage(t);
+  const { runtime, at, checkIn, live } = staged;
+  const agent = await addOwn(runtime, 'home-lab');
+  const channelId = await addChannel(runtime, { format });
+  await checkIn(0, agent);
+  await live(105);
+  const claim = async (second: number, lanes = 1) => {
+    const when = { nowMs: at(second), claimMs: 15 * SECOND };
+    const claims = await claimDeliveries(runtime.database, Array<string>(lanes).fill(channelId), when);
+    return claims.flatMap(({ claimed }) => claimed ?? []);
+  };
+  return {
+    ...staged,
+    claim,
+    async comeBack() {
+      await checkIn(120, agent);
+      await live(126);
+    },
+    /** Makes all attempts that are due, which are retried or delivered, and says of which events. */
+    async attempt(second: number, outcome: 'retry' | 'delivered' = 'delivered') {
+      const events: string[] = [];
+      for (let claimed = await claim(second); claimed[0] !== undefined; claimed = await claim(second)) {
+        const [{ deliveryId, attempt, event, monitorId }] = claimed;
+        t.is(monitorId, null);
+        events.push(event);
+        const nextAttemptAtMs = outcome === 'retry' ? at(second + 60) : null;
+        const result = { statusCode: 202, durationMs: 5, error: null, response: null, finishedAtMs: at(second) };
+        await recordAttempt(runtime.database, { deliveryId, attempt, outcome, nextAttemptAtMs, ...result });
+      }
+      return events;
+    },
+    async outcomes() {
+      const { database, tenantId } = runtime;
+      const listed = await listDeliveries(database, { tenantId, channelId, filter: {}, limit: 10 });
+      t.true(listed.every(({ agentId, monitorId }) => agentId === agent.id && monitorId === null));
+      return listed.toReversed().map(({ event, outcome }) => `${event} ${outcome}`);
+    },
+  };
+}
+
+test.serial('the retry that an agent is offline opens no alert at a receiver after it is back', async (t) => {
+  const { attempt, comeBack, outcomes } = await stageChannel(t, { preset: 'pagerduty' });
+  t.deepEqual(await attempt(105, 'retry'), ['agent.offline']);
+  await comeBack();
+  t.deepEqual(await attempt(126), ['agent.online']);
+  t.deepEqual(await attempt(165), []);
+  t.deepEqual(await outcomes(), ['agent.offline superseded', 'agent.online delivered']);
+});
+
+test.serial('the retry that an agent is back resolves no alert of an agent that is offline again', async (t) => {
+  const { attempt, comeBack, live, outcomes } = await stageChannel(t, { preset: 'pagerduty' });
+  t.deepEqual(await attempt(105), ['agent.offline']);
+  t.deepEqual(await attempt(165), []);
+  await comeBack();
+  t.deepEqual(await attempt(170, 'retry'), ['agent.online']);
+  await live(225);
+  t.deepEqual(await attempt(225), ['agent.offline']);
+  t.deepEqual(await attempt(230), []);
+  t.deepEqual(await outcomes(), ['agent.offline delivered', 'agent.online superseded', 'agent.offline delivered']);
+});
+
+test.serial('a retry is made while it is true, and a receiver of envelopes gets both', async (t) => {
+  const { attempt, comeBack } = await stageChannel(t, { preset: 'pagerduty' });
+  t.deepEqual(await attempt(105, 'retry'), ['agent.offline']);
+  t.deepEqual(await attempt(165), ['agent.offline']);
+  await comeBack();
+  t.deepEqual(await attempt(166), ['agent.online']);
+  const envelopes = await stageChannel(t, null);
+  t.deepEqual(await envelopes.attempt(105, 'retry'), ['agent.offline']);
+  await envelopes.comeBack();
+  t.deepEqual(await envelopes.attempt(165), ['agent.online', 'agent.offline']);
+});
+
+test.serial('events of an agent that wait are sent in their order', async (t) => {
+  const { claim, comeBack } = await stageChannel(t, { preset: 'pagerduty' });
+  await comeBack();
+  t.deepEqual(
+    (await claim(126, 2)).map(({ event }) => event),
+    ['agent.offline'],
+  );
+  t.deepEqual(await claim(127, 2), []);
 });
