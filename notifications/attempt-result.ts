@@ -63,9 +63,10 @@ export function notSent(outcome: 'retry' | 'failed', error: string): ChannelAtte
   return { ...NOTHING_MORE, outcome, statusCode: null, durationMs: 0, error, response: null };
 }
 
-/** Why nothing is sent to a chat where the operator has something to put right. */
+/** Why nothing is sent where the operator has something to put right, or others are first. */
 export const NO_TELEGRAM = 'Telegram is not configured on this installation';
 export const NO_EMAIL = 'Email is not configured on this installation';
+export const NO_CONNECTION = 'Too many messages wait for the mail server';
 export const SEALED_WEBHOOK = 'The webhook of the channel cannot be decrypted with the current SECRET_KEYS';
 
 /** How much of an answer's body is stored, in bytes. */

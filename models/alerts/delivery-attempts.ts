@@ -327,18 +327,28 @@ function refusalOf(channel: Pick<ClaimedRow, 'enabled' | 'status'>): string | nu
   return channel.status === 'connected' ? null : 'The channel is not connected';
 }
 
-/** How many attempts beyond `attemptsBefore` were only put off (429), so soon after the first; and when that began. */
+/** What an attempt that was only put off is known by: its status or its error. */
+export type PutOffMark = { statusCode: number } | { error: string };
+
+/** How many attempts beyond `attemptsBefore` were only put off, so soon after the first; and when that began. */
 export async function countPutOffs(
   { pool }: Pick<Database, 'pool'>,
   { deliveryId, attemptsBefore }: Pick<ClaimedAttempt, 'deliveryId' | 'attemptsBefore'>,
-  { withinMs }: { withinMs: number },
+  { withinMs, ...mark }: { withinMs: number } & PutOffMark,
 ): Promise<{ putOffs: number; firstAtMs: number } | undefined> {
   const [counted] = await runOn(pool)<{ putOffs: number; firstAtMs: number }>(
     `SELECT f.started_at AS "firstAtMs", count(a.attempt)::int AS "putOffs"
      FROM delivery_attempts f LEFT JOIN delivery_attempts a ON a.delivery_id = f.delivery_id AND a.attempt >= f.attempt
-       AND a.outcome = 'retry' AND a.status_code = 429 AND a.started_at + a.duration_ms <= f.started_at + $3
+       AND a.outcome = 'retry' AND (a.status_code = $4 OR a.error = $5)
+       AND a.started_at + a.duration_ms <= f.started_at + $3
      WHERE f.delivery_id = $1 AND f.attempt = $2 + 1 GROUP BY f.started_at`,
-    [deliveryId, attemptsBefore, withinMs],
+    [
+      deliveryId,
+      attemptsBefore,
+      withinMs,
+      'statusCode' in mark ? mark.statusCode : null,
+      'error' in mark ? mark.error : null,
+    ],
   );
   return counted;
 }

@@ -1,6 +1,6 @@
 import type { EmailAttachment } from '../../core/statistics/reports/message.ts';
 import { currentAccount } from '../../net/body-budget.ts';
-import { NOTHING_MORE, strikeOut, type ChannelAttempt } from '../attempt-result.ts';
+import { NO_CONNECTION, notSent, strikeOut, type ChannelAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
 
@@ -29,8 +29,14 @@ export type Email = EmailContent & {
 /** What sends emails. `close` ends all connections at once. */
 export type MailSending = { send: (email: Email) => Promise<ChannelAttempt>; close: () => void };
 
-/** One attempt takes no longer, from its turn at the server to the last answer, in milliseconds. */
-export const MAIL_DEADLINE_MS = 20_000;
+/** An exchange takes no longer, from the turn of its message to the last answer, in milliseconds. */
+const DEADLINE_MS = 20_000;
+
+/** A message waits no longer for a connection, in milliseconds. */
+const LONGEST_WAIT_MS = 10_000;
+
+/** One attempt takes no longer, the wait for its turn included, in milliseconds. */
+export const MAIL_ATTEMPT_MS = LONGEST_WAIT_MS + DEADLINE_MS;
 
 /** Connections to the mail server at a time, and messages on each before it is opened anew. */
 const MAX_CONNECTIONS = 10;
@@ -40,13 +46,10 @@ const MESSAGES_PER_CONNECTION = 100;
 const IDLE_MS = 30_000;
 
 /**
- * Messages in hand at a time; what comes beyond is retried by the timetable. They wait for one server, and jobs of
- * other channels must find room beside them.
+ * Messages that wait for a connection at a time; what is beyond is put off. They wait for one server, and jobs of other
+ * channels must find room beside them.
  */
-const MAX_IN_HAND = 200;
-
-/** Those of one account: a mail server that is slow leaves half of them to others. */
-const MAX_OF_ACCOUNT = MAX_IN_HAND / 2;
+const MAX_WAITING = 190;
 
 /** The longest answer of the server, in bytes. */
 const LONGEST_RESPONSE = 16_384;
@@ -61,6 +64,7 @@ export type MailSendingOptions = {
   /** The certificate authorities to trust instead of the system's, in PEM. */
   authorities?: string;
   deadlineMs?: number;
+  longestWaitMs?: number;
 };
 
 /**
@@ -69,13 +73,12 @@ export type MailSendingOptions = {
  * it is used where the server offers it, whatever its certificate.
  */
 export function openMailSending(options: MailSendingOptions): MailSending {
-  const { settings, onTrouble, deadlineMs = MAIL_DEADLINE_MS } = options;
+  const { settings, onTrouble, deadlineMs = DEADLINE_MS, longestWaitMs = LONGEST_WAIT_MS } = options;
   // Begun now, so that a package that is missing ends the start; only installations with a mail server hold it.
   const loading = loadTransport(options);
   const domain = settings.from.address.slice(settings.from.address.lastIndexOf('@') + 1);
-  const attempt = async (email: Email): Promise<ChannelAttempt> => {
+  const attempt = async (email: Email): Promise<Omit<ChannelAttempt, 'durationMs'>> => {
     const { transport, MailComposer } = await loading;
-    const startedAtMs = performance.now();
     // Written before it is sent: nodemailer throws what goes wrong with a message on its way where nothing catches it.
     const raw = await new MailComposer(messageOf(email, settings.from, domain)).compile().build();
     const envelope = { from: settings.from.address, to: email.to };
@@ -84,29 +87,90 @@ export function openMailSending(options: MailSendingOptions): MailSending {
       (error: SmtpFailure) => failed(error, settings, onTrouble),
     );
     const { response } = made.attempt;
-    return {
-      ...made.attempt,
-      response: response && strikeSignIn(response, settings.signIn),
-      durationMs: Math.round(performance.now() - startedAtMs),
-    };
+    return { ...made.attempt, response: response && strikeSignIn(response, settings.signIn) };
   };
-  const inHand = new Map<string, number>();
+  const queue = new ConnectionQueue(longestWaitMs);
   return {
     async send(email) {
-      const account = currentAccount() ?? '';
-      const ofAccount = inHand.get(account) ?? 0;
-      const all = [...inHand.values()].reduce((sum, count) => sum + count, 0);
-      if (all >= MAX_IN_HAND || ofAccount >= MAX_OF_ACCOUNT)
-        return unsent('Too many messages wait for the mail server');
-      inHand.set(account, ofAccount + 1);
-      return await attempt(email).finally(() => {
-        const left = (inHand.get(account) ?? 1) - 1;
-        if (left > 0) inHand.set(account, left);
-        else inHand.delete(account);
-      });
+      const startedAtMs = performance.now();
+      const sent = (await queue.take(() => attempt(email))) ?? notSent('retry', NO_CONNECTION);
+      return { ...sent, durationMs: Math.round(performance.now() - startedAtMs) };
     },
-    close: () => void loading.then(({ transport }) => transport.close({ force: true })),
+    close() {
+      queue.close();
+      void loading.then(({ transport }) => transport.close({ force: true }));
+    },
   };
+}
+
+/** A message in hand and whose it is; `begin` is there while it waits, and sends it or turns it away. */
+type QueuedMessage = { account: string; begin: ((isNext: boolean) => void) | null };
+
+/**
+ * Messages that wait for connections to the mail server. The account with the fewest messages under way is next, so
+ * that those of one that has many wait for one another.
+ */
+class ConnectionQueue {
+  readonly #longestWaitMs: number;
+  readonly #messages = new Set<QueuedMessage>();
+
+  constructor(longestWaitMs: number) {
+    this.#longestWaitMs = longestWaitMs;
+  }
+
+  /** What comes of the work, once a connection is free for it; null where none was in time, or too many wait. */
+  async take<Result>(work: () => Promise<Result>): Promise<Result | null> {
+    const message: QueuedMessage = { account: currentAccount() ?? '', begin: null };
+    const isFree = this.#underWay().length < MAX_CONNECTIONS;
+    this.#messages.add(message);
+    try {
+      return isFree || (await this.#wait(message)) ? await work() : null;
+    } finally {
+      this.#messages.delete(message);
+      this.#beginNext();
+    }
+  }
+
+  /** Turns away what waits. */
+  close(): void {
+    for (const message of this.#waiting()) message.begin?.(false);
+  }
+
+  #underWay(): QueuedMessage[] {
+    return [...this.#messages].filter(({ begin }) => begin === null);
+  }
+
+  #waiting(): QueuedMessage[] {
+    return [...this.#messages].filter(({ begin }) => begin !== null);
+  }
+
+  async #wait(message: QueuedMessage): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    message.begin = (isNext) => {
+      message.begin = null;
+      // It is counted no more before another one begins.
+      if (!isNext) this.#messages.delete(message);
+      resolve(isNext);
+    };
+    const waiting = this.#waiting();
+    if (waiting.length > MAX_WAITING) newestOfMost(waiting)?.begin?.(false);
+    const timer = setTimeout(() => message.begin?.(false), this.#longestWaitMs);
+    return await promise.finally(() => clearTimeout(timer));
+  }
+
+  #beginNext(): void {
+    const underWay = this.#underWay();
+    if (underWay.length >= MAX_CONNECTIONS) return;
+    const countOf = ({ account }: QueuedMessage) => underWay.filter((other) => other.account === account).length;
+    const [next] = this.#waiting().toSorted((a, b) => countOf(a) - countOf(b));
+    next?.begin?.(true);
+  }
+}
+
+/** The newest message of the account that has the most of them. */
+function newestOfMost(messages: readonly QueuedMessage[]): QueuedMessage | undefined {
+  const ofAccounts = [...Map.groupBy(messages.toReversed(), ({ account }) => account).values()];
+  return ofAccounts.toSorted((a, b) => b.length - a.length)[0]?.[0];
 }
 
 async function loadTransport(options: MailSendingOptions) {
@@ -182,8 +246,4 @@ function strikeSignIn(reason: string, signIn: MailSettings['signIn']): string {
   const { user, password } = signIn;
   const encoded = [password, `\0${user}\0${password}`].map((text) => Buffer.from(text).toString('base64'));
   return strikeOut(reason, [password, ...encoded]);
-}
-
-function unsent(error: string): ChannelAttempt {
-  return { ...NOTHING_MORE, outcome: 'retry', statusCode: null, durationMs: 0, error, response: null };
 }

@@ -23,6 +23,7 @@ import {
   recordAttempts,
   type Claim,
   type ClaimedAttempt,
+  type PutOffMark,
   type RecordedAttempt,
 } from '../../models/alerts/delivery-attempts.ts';
 import { updateGroupMessage } from '../../models/alerts/summaries.ts';
@@ -34,6 +35,7 @@ import { holdingBodies } from '../../net/body-budget.ts';
 import {
   NO_EMAIL,
   NO_TELEGRAM,
+  NO_CONNECTION,
   NOTHING_MORE,
   SEALED_WEBHOOK,
   notSent,
@@ -43,7 +45,7 @@ import {
 } from '../../notifications/attempt-result.ts';
 import type { EmailAlert, EmailReport } from '../../notifications/email/alert.ts';
 import { buildUnsubscribeLink } from '../../notifications/email/links.ts';
-import { MAIL_DEADLINE_MS } from '../../notifications/email/sending.ts';
+import { MAIL_ATTEMPT_MS } from '../../notifications/email/sending.ts';
 import type { SendTelegram } from '../../notifications/telegram/sending.ts';
 import type { WebhookDelivery } from '../../notifications/webhook/attempt.ts';
 import { enqueueCommitted, enqueueDeliveries } from '../../queues/enqueue-committed.ts';
@@ -93,7 +95,7 @@ const CLAIM_MARGIN_MS = 7000;
 /** More attempts than the seven days of a resolve have waits for. */
 const MAX_RESOLVE_ATTEMPTS = 250;
 
-/** How often the bot put a delivery off without using up an attempt, and when the first attempt began. */
+/** How often a delivery was put off without using up an attempt, and when the first attempt began. */
 type PutOffs = { putOffs: number; firstAtMs: number };
 
 /** A finished attempt: its outcome, and what follows. */
@@ -119,7 +121,7 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     const { database, now } = parts;
     const claimMs = parts.deadlineMs + CLAIM_MARGIN_MS;
     this.#parts = parts;
-    const emailClaimMs = MAIL_DEADLINE_MS + CLAIM_MARGIN_MS;
+    const emailClaimMs = MAIL_ATTEMPT_MS + CLAIM_MARGIN_MS;
     this.#claim = createBatched((channelIds) =>
       claimDeliveries(database, channelIds, { nowMs: now(), claimMs, emailClaimMs }),
     );
@@ -181,13 +183,13 @@ export class Deliverer implements LaneWork<ClaimedAttempt> {
     }
   }
 
-  /** Of a first attempt there are none, and none of what has a limit of its own at its receiver. */
+  /** Of a first attempt there are none. */
   async #countPutOffs(claimed: ClaimedAttempt): Promise<PutOffs> {
     const { database, now } = this.#parts;
-    const { channelType, attempt, attemptsBefore } = claimed;
+    const putOff = PUT_OFFS[claimed.channelType];
     const counted =
-      channelType === 'telegram' && attempt - attemptsBefore > 1
-        ? await countPutOffs(database, claimed, { withinMs: PUT_OFF_FOR_MS })
+      putOff !== undefined && claimed.attempt - claimed.attemptsBefore > 1
+        ? await countPutOffs(database, claimed, { ...putOff, withinMs: PUT_OFF_FOR_MS })
         : undefined;
     return { putOffs: Math.min(counted?.putOffs ?? 0, MAX_PUT_OFFS), firstAtMs: counted?.firstAtMs ?? now() };
   }
@@ -314,9 +316,18 @@ function endsIncident({ webhook, message }: ClaimedAttempt): boolean {
   );
 }
 
-/** Whether the bot put the message off: its limit is one for the chats of all accounts, and says nothing of this. */
-function isPutOff({ channelType }: ClaimedAttempt, { statusCode }: Pick<ChannelAttempt, 'statusCode'>): boolean {
-  return channelType === 'telegram' && statusCode === 429;
+/**
+ * How a message is put off by a limit that is one for all accounts: the bot's (429), or the room at the mail server. It
+ * says nothing of this receiver.
+ */
+const PUT_OFFS: Partial<Record<ChannelType, PutOffMark>> = {
+  telegram: { statusCode: 429 },
+  email: { error: NO_CONNECTION },
+};
+
+function isPutOff({ channelType }: ClaimedAttempt, { statusCode, error }: ChannelAttempt): boolean {
+  const putOff = PUT_OFFS[channelType];
+  return putOff !== undefined && ('error' in putOff ? error === putOff.error : statusCode === putOff.statusCode);
 }
 
 /** Ends what cannot or must not be sent any more; null for everything else. */

@@ -135,24 +135,72 @@ test('a server that is away, hangs or is slow is retried, within the deadline', 
   held.resolve();
 });
 
-test('messages beyond what may be in hand are retried, so that nothing else waits', async (t) => {
-  const server = await startMailServer(t);
-  const held = Promise.withResolvers<void>();
-  server.hold = held.promise;
-  const { send } = open(t, server.settings);
-  const ofAccount = (account: string) => holdingBodies(account, () => send(email()));
-  const sent = Array.from({ length: 100 }, () => ofAccount('ten_1'));
-  const refused = { outcome: 'retry', error: 'Too many messages wait for the mail server' };
-  t.like(await ofAccount('ten_1'), refused);
-  for (let index = 0; index < 100; index += 1) sent.push(ofAccount(`ten_${2 + (index % 2)}`));
-  t.like(await ofAccount('ten_4'), refused);
+const NO_CONNECTION = { outcome: 'retry', statusCode: null, error: 'Too many messages wait for the mail server' };
+
+test.serial('beyond what may wait the newest message of the account with the most is put off', async (t) => {
+  const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 600_000 });
+  const sent = Array.from({ length: 199 }, () => ofAccount('ten_1'));
+  const last = ofAccount('ten_1');
+  sent.push(ofAccount('ten_2'));
+  t.like(await last, NO_CONNECTION);
+  t.like(await ofAccount('ten_1'), NO_CONNECTION);
   await until(() => server.connections() === 10);
-  server.hold = null;
-  held.resolve();
+  release();
   t.true((await Promise.all(sent)).every(({ outcome }) => outcome === 'delivered'));
   t.is(server.taken.length, 200);
   t.true(server.connections() <= 30, `${server.connections()} connections`);
+  t.deepEqual(troubles, []);
 });
+
+test.serial('an account with few messages does not wait for all those of another', async (t) => {
+  const { server, release, ofAccount } = await prepareHeld(t, { longestWaitMs: 600_000 });
+  const sent = Array.from({ length: 150 }, () => ofAccount('ten_1'));
+  const other = ofAccount('ten_2').then(() => server.taken.length);
+  release();
+  t.true((await other) < 60, `after ${await other} messages`);
+  await Promise.all(sent);
+});
+
+test.serial('a message that gets no connection in time is put off, and says nothing of the server', async (t) => {
+  const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 100 });
+  const sent = Array.from({ length: 10 }, () => ofAccount('ten_1'));
+  t.like(await ofAccount('ten_2'), NO_CONNECTION);
+  t.deepEqual(troubles, []);
+  release();
+  t.deepEqual(
+    (await Promise.all(sent)).filter(({ outcome }) => outcome !== 'delivered'),
+    [],
+  );
+  t.like(await ofAccount('ten_2'), { outcome: 'delivered' });
+  t.is(server.taken.length, 11);
+});
+
+test.serial('the deadline of a message begins with its turn', async (t) => {
+  const { server, release, ofAccount, troubles } = await prepareHeld(t, { longestWaitMs: 600_000, deadlineMs: 3000 });
+  const hanging = Array.from({ length: 10 }, () => ofAccount('ten_1'));
+  const waiting = ofAccount('ten_2');
+  t.true((await Promise.all(hanging)).every(({ error }) => error?.endsWith('cannot be reached')));
+  release();
+  t.like(await waiting, { outcome: 'delivered' });
+  t.deepEqual([server.taken.length > 0, troubles.length], [true, 10]);
+});
+
+/** A server that takes no message before it is released. */
+async function prepareHeld(t: ExecutionContext, options: Partial<MailSendingOptions>) {
+  const server = await startMailServer(t);
+  const held = Promise.withResolvers<void>();
+  server.hold = held.promise;
+  const { send, troubles } = open(t, server.settings, options);
+  return {
+    server,
+    troubles,
+    ofAccount: (account: string) => holdingBodies(account, () => send(email())),
+    release() {
+      server.hold = null;
+      held.resolve();
+    },
+  };
+}
 
 test('a sign-in goes over TLS alone, to a server whose certificate is trusted', async (t) => {
   const keys = await authority.issue({ hosts: ['localhost'] });

@@ -15,7 +15,7 @@ import { closeDatabase, type Database } from '../../../models/database.ts';
 import { createIdSource } from '../../../models/secrets/ids.ts';
 import { runOn } from '../../../models/sql.ts';
 import { createHttpClient } from '../../../net/http-client.ts';
-import type { ChannelAttempt } from '../../../notifications/attempt-result.ts';
+import { NO_CONNECTION, notSent, type ChannelAttempt } from '../../../notifications/attempt-result.ts';
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
@@ -331,12 +331,15 @@ const tooMany = (retryAfterMs: number): ChannelAttempt => ({
   error: 'Telegram responded with 429: Too Many Requests',
   retryAfterMs,
 });
+const NO_ROOM = notSent('retry', NO_CONNECTION);
 const BROKEN: ChannelAttempt = { ...DELIVERED, outcome: 'retry', statusCode: 502, error: 'Bad gateway' };
 
 /** A Telegram channel whose bot gives these answers, the last one again and again; each job comes when it is due. */
 async function prepareBot(t: ExecutionContext, ...answers: ChannelAttempt[]) {
+  const answer = () => Promise.resolve((answers.length > 1 ? answers.shift() : answers[0]) ?? DELIVERED);
   const prepared = await prepare(t, (_request, response) => void response.end(), {
-    sendTelegram: () => Promise.resolve((answers.length > 1 ? answers.shift() : answers[0]) ?? DELIVERED),
+    sendTelegram: answer,
+    sendEmail: answer,
   });
   const { id, channelId } = await addDelivery('https://unused.example/', 'telegram');
   await database.pool.query('UPDATE channels SET chat_id = $1, sealed_url = NULL WHERE id = $1', [channelId]);
@@ -381,7 +384,7 @@ test('refusals of the bot as a whole leave an alert its four attempts', async (t
   for (let attempt = 1; attempt <= 10; attempt += 1) {
     const next = await deliverWhenDue();
     outcomes.push(next.outcomes);
-    if (attempt >= 2 && attempt <= 7) t.true(next.waitMs >= 39_000, `attempt ${attempt} after ${next.waitMs} ms`);
+    if (attempt >= 2 && attempt <= 7) t.true(next.waitMs >= 30_000, `attempt ${attempt} after ${next.waitMs} ms`);
   }
   t.deepEqual(outcomes, [...Array.from({ length: 9 }, () => ({ retry: 1 })), { failed: 1 }]);
   t.like(await deliveryOf(id), { outcome: 'failed', attempts: 10 });
@@ -389,6 +392,18 @@ test('refusals of the bot as a whole leave an alert its four attempts', async (t
   const late = await prepareBot(t, ...Array.from({ length: 6 }, () => tooMany(0)), DELIVERED);
   for (let attempt = 1; attempt <= 7; attempt += 1) await late.deliverWhenDue();
   t.like(await deliveryOf(late.id), { outcome: 'delivered', attempts: 7 });
+});
+
+test('an email that others keep from the mail server uses up no attempt and is no failure', async (t) => {
+  const answers = Array.from({ length: 6 }, () => NO_ROOM);
+  const { id, channelId, deliverWhenDue } = await prepareBot(t, ...answers, BROKEN);
+  const toEmail = `UPDATE channels SET type = 'email', chat_id = NULL, address = 'a@b.example' WHERE id = $1`;
+  await database.pool.query(toEmail, [channelId]);
+  for (let attempt = 1; attempt <= 9; attempt += 1) t.deepEqual((await deliverWhenDue()).outcomes, { retry: 1 });
+  const { rows } = await database.pool.query('SELECT failures FROM channels WHERE id = $1', [channelId]);
+  t.deepEqual(rows, [{ failures: 0 }]);
+  t.deepEqual((await deliverWhenDue()).outcomes, { failed: 1 });
+  t.like(await deliveryOf(id), { outcome: 'failed', attempts: 10 });
 });
 
 test('a redelivery has its own hour, and refusals of its first round do not count for it', async (t) => {
