@@ -287,12 +287,22 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
   const channelIds = [...new Set(attempts.map(({ channelId }) => channelId))];
   const deliveryIds = attempts.slice(0, NAMED_DELIVERIES).map(({ deliveryId }) => deliveryId);
   const dueAtMs = Math.max(...attempts.map((due) => due.dueAtMs));
-  // With its time: an alert that waits for the end of maintenance is due sooner, or later, when that is moved.
-  const jobId = `${attempts[0]?.deliveryId}-${attempts[0]?.attempt}-${attempts[0]?.dueAtMs}`;
   return {
     data: { channelIds, dueAtMs, deliveryIds, ...(attempts.every(({ attempt }) => attempt > 1) && { isRetry: true }) },
-    options: { jobId, delay: Math.max(0, dueAtMs - Date.now()), removeOnComplete: true, removeOnFail: true },
+    options: {
+      jobId: deliverJobId(attempts),
+      delay: Math.max(0, dueAtMs - Date.now()),
+      removeOnComplete: true,
+      removeOnFail: true,
+    },
   };
+}
+
+/** Says all that a job is for: by the first alone, another job of that one would keep the rest from being added. */
+function deliverJobId(attempts: readonly DueAttempt[]): string {
+  // With its time: an alert that waits for the end of maintenance is due sooner, or later, when that is moved.
+  const [first = '', ...others] = attempts.map((due) => `${due.deliveryId}-${due.attempt}-${due.dueAtMs}`);
+  return others.length === 0 ? first : `${first}-${createHash('sha256').update(others.join()).digest('hex')}`;
 }
 
 /** Puts a running job back for `delayMs`, without counting a failure. Always throws, so it ends a processor. */

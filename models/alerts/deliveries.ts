@@ -185,7 +185,8 @@ export async function insertDropped(run: Run, dropped: readonly (NewDelivery & {
 /**
  * Channels with deliveries that are long overdue and that no worker has claimed, the longest due first. Their jobs were
  * lost with the queue, or their worker with its claims. A channel of which any delivery is claimed is left to the
- * holder of the claim.
+ * holder of the claim, and a chat that asked to be left alone until then. Where there are more than `limit`, each
+ * account has its longest due one, then its next.
  */
 export async function listOverdueChannels(
   database: Database,
@@ -194,11 +195,13 @@ export async function listOverdueChannels(
   return await runOn(database.pool)<OverdueChannel>(
     `SELECT d.channel_id AS "channelId", longest.id AS "deliveryId", longest.attempts + 1 AS attempt,
             longest.next_attempt_at AS "dueAtMs", d.deliveries
-     FROM (SELECT channel_id, min(next_attempt_at) AS due_at,
-             count(*) FILTER (WHERE next_attempt_at <= $1) AS deliveries
-           FROM deliveries WHERE outcome = 'pending' AND next_attempt_at <= $2
-           GROUP BY channel_id HAVING min(next_attempt_at) <= $1 AND coalesce(max(claimed_until), 0) <= $2
-           ORDER BY due_at LIMIT $3) d,
+     FROM (SELECT o.* FROM (
+             SELECT channel_id, min(next_attempt_at) AS due_at,
+               count(*) FILTER (WHERE next_attempt_at <= $1) AS deliveries
+             FROM deliveries WHERE outcome = 'pending' AND next_attempt_at <= $2
+             GROUP BY channel_id HAVING min(next_attempt_at) <= $1 AND coalesce(max(claimed_until), 0) <= $2) o
+           JOIN channels c ON c.id = o.channel_id AND coalesce(c.quiet_until, 0) <= $2
+           ORDER BY row_number() OVER (PARTITION BY c.tenant_id ORDER BY o.due_at), o.due_at LIMIT $3) d,
      LATERAL (SELECT id, attempts, next_attempt_at FROM deliveries
               WHERE channel_id = d.channel_id AND outcome = 'pending' ORDER BY next_attempt_at, id LIMIT 1) longest
      ORDER BY longest.next_attempt_at`,

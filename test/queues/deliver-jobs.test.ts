@@ -22,7 +22,7 @@ for (const backend of listQueueBackends()) {
       await runtime.queues.enqueueAttempts(attempts);
       const [job, ...others] = await deliverJobs(runtime);
       t.deepEqual(others, []);
-      t.is(job?.id, `dlv_0-1-${dueAtMs}`);
+      t.true(job?.id?.startsWith(`dlv_0-1-${dueAtMs}-`));
       t.deepEqual(job?.data.channelIds, ['nch_0', 'nch_1', 'nch_2']);
       t.is(job?.data.dueAtMs, dueAtMs);
       t.is(job?.data.deliveryIds.length, 20);
@@ -47,6 +47,16 @@ for (const backend of listQueueBackends()) {
     t.is(job?.id, `dlv_1-2-${dueAtMs}`);
     t.is(await job?.getState(), 'delayed');
     t.true(Math.abs((job?.timestamp ?? 0) + (job?.delay ?? 0) - dueAtMs) < 30_000);
+  });
+
+  test(`${backend.name}: a job that waits keeps no other channel's attempts from being added`, async (t) => {
+    const runtime = await openTestRuntime(t, backend);
+    const dueAtMs = Date.now() - 1000;
+    const [first, second] = [attemptOf(1, 'nch_1', dueAtMs), attemptOf(2, 'nch_2', dueAtMs)];
+    await runtime.queues.enqueueAttempts([first]);
+    await runtime.queues.enqueueAttempts([first, second]);
+    const channels = (await deliverJobs(runtime)).map(({ data }) => data.channelIds);
+    t.deepEqual(channels.toSorted(), [['nch_1'], ['nch_1', 'nch_2']]);
   });
 
   test(`${backend.name}: an alert whose time is moved has a job for that time`, async (t) => {

@@ -60,7 +60,8 @@ export async function reconcile({
     const thorough = isSetBack || nowMs % THOROUGH_EVERY_MS < ROUND_MS;
     const schedules = await queues.reconcileSchedules(await listOccupiedSlots(database), regions, { nowMs, thorough });
     const overdue = await listOverdueChannels(database, { nowMs, limit: CHANNELS_PER_ROUND });
-    await queues.enqueueAttempts(overdue);
+    // A job for each: one that waits already must not keep those of other channels from being added.
+    for (const attempt of overdue) await queues.enqueueAttempts([attempt]);
     return { schedules, deliveries: overdue.reduce((sum, { deliveries }) => sum + deliveries, 0) };
   });
   if (mended === null) return { schedules: 0, deliveries: 0 };

@@ -472,6 +472,24 @@ test('channels with deliveries that are long due and unclaimed are listed, the l
   t.is((await listOverdueChannels(database, { nowMs, limit: 1 })).length, 1);
 });
 
+test('overdue channels are found for each account in turn, and not while they are to be left alone', async (t) => {
+  // Long before those of other tests.
+  const nowMs = NOW_MS - 5_000_000_000;
+  const add = (createdAtMs: number) => addDelivery({ createdAtMs });
+  const flooded = [await add(nowMs - 900_000), await add(nowMs - 800_000), await add(nowMs - 700_000)];
+  const [other, quiet] = [await add(nowMs - 60_000), await add(nowMs - 990_000)];
+  await database.pool.query('UPDATE channels SET tenant_id = $2 WHERE id = ANY ($1)', [
+    flooded.map(({ channelId }) => channelId),
+    flooded[0]?.tenantId,
+  ]);
+  await database.pool.query('UPDATE channels SET quiet_until = $2 WHERE id = $1', [quiet.channelId, nowMs + 1]);
+  const list = async (atMs: number, limit: number) =>
+    (await listOverdueChannels(database, { nowMs: atMs, limit })).map(({ channelId }) => channelId);
+  t.deepEqual(await list(nowMs, 2), [flooded[0]?.channelId, other.channelId]);
+  t.deepEqual(await list(nowMs, 3), [flooded[0]?.channelId, flooded[1]?.channelId, other.channelId]);
+  t.deepEqual(await list(nowMs + 1, 1), [quiet.channelId]);
+});
+
 function attemptOf(deliveryId: string, overrides: Partial<RecordedAttempt>): RecordedAttempt {
   return {
     deliveryId,
