@@ -3,7 +3,7 @@ import net, { type LookupFunction } from 'node:net';
 import { isRefusedAddress, type Guard } from './address-guard.ts';
 import { currentAccount } from './body-budget.ts';
 import { BLOCKED, BLOCKED_CODE, LookupsBusy, failureOf, timeoutFailure, type Failure } from './failure.ts';
-import { findRegistrableDomain } from './registrable-domain.ts';
+import { findOwnersDomain } from './registrable-domain.ts';
 import { startDeadline } from './timeline.ts';
 
 /**
@@ -243,7 +243,7 @@ export class NameLookups {
 }
 
 function domainOf(lookup: Lookup): string {
-  lookup.domain ??= findRegistrableDomain(lookup.name) ?? lookup.name;
+  lookup.domain ??= findOwnersDomain(lookup.name) ?? lookup.name;
   return lookup.domain;
 }
 

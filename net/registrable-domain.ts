@@ -11,8 +11,17 @@ const require = createRequire(import.meta.url);
  * and a name without a dot.
  */
 export function findRegistrableDomain(host: string): string | null {
+  return parseHost(host, false);
+}
+
+/** The same by the whole list: the domain whose owner decides what servers answer for it (`shop.eu.org`). */
+export function findOwnersDomain(host: string): string | null {
+  return parseHost(host, true);
+}
+
+function parseHost(host: string, allowPrivateDomains: boolean): string | null {
   // The list takes 13 MB, and many a process never asks.
   const { parse } = require('tldts') as typeof Tldts;
-  const { domain, isIp } = parse(domainToASCII(host.replace(/\.$/, '')));
+  const { domain, isIp } = parse(domainToASCII(host.replace(/\.$/, '')), { allowPrivateDomains });
   return isIp === true ? null : domain;
 }

@@ -165,6 +165,17 @@ test.serial('names of one domain, or of one account, that hang at once leave mos
   ]);
 });
 
+test.serial('strangers whose names are below one private suffix share no lookups', async (t) => {
+  const { asked, letGo } = replaceLookup(t);
+  const lookups = new NameLookups(8);
+  const hanging = ['a.dead.eu.org', 'b.dead.eu.org', 'dead.uk.com'].map((name) => outcomeOf(lookups, name));
+  hanging.push(outcomeOf(lookups, 'dead.shop.eu.org'), outcomeOf(lookups, 'dead.bank.eu.org'));
+  t.is(asked.length, 5);
+  t.is(await outcomeOf(lookups, 'c.dead.eu.org'), 'ERR_LOOKUPS_BUSY');
+  letGo();
+  await Promise.all(hanging);
+});
+
 test.serial('a name that is fast does not make its domain fast while others of it hang', async (t) => {
   const { letGo } = replaceLookup(t);
   const lookups = new NameLookups(16);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { findRegistrableDomain } from '../../net/registrable-domain.ts';
+import { findOwnersDomain, findRegistrableDomain } from '../../net/registrable-domain.ts';
 
 const HOSTS: readonly [host: string, domain: string | null][] = [
   ['example.com', 'example.com'],
@@ -25,3 +25,10 @@ for (const [host, domain] of HOSTS) {
     t.is(findRegistrableDomain(host), domain);
   });
 }
+
+test('by the whole list each customer of a hoster has a domain', (t) => {
+  t.is(findOwnersDomain('www.Shop.eu.org.'), 'shop.eu.org');
+  t.is(findOwnersDomain('shop.uk.com'), 'shop.uk.com');
+  t.is(findOwnersDomain('a.example.com'), 'example.com');
+  t.is(findOwnersDomain('eu.org'), null);
+});
