@@ -23,7 +23,7 @@ const MAX_IN_BATCH = 256;
 /** The first of a batch waits this long for others, in milliseconds. */
 const GATHER_MS = 1000;
 
-/** Waits before another attempt, in milliseconds: doubled each time, or what the collector asks for. */
+/** Waits before another attempt, in milliseconds: doubled each time, or longer where the collector asks for that. */
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -94,7 +94,7 @@ export class SpanExporter {
       'reason' in sent ? sent.reason : sent.outcome === 'partly' ? 'The collector took only a part of it' : null,
     );
     if (sent.outcome === 'retry') {
-      const waitMs = Math.min(LONGEST_WAIT_MS, sent.afterMs ?? this.#waitMs * (0.5 + random() / 2));
+      const waitMs = Math.min(LONGEST_WAIT_MS, Math.max(sent.afterMs ?? 0, this.#waitMs * (0.5 + random() / 2)));
       this.#waitMs = Math.min(LONGEST_WAIT_MS, this.#waitMs * 2);
       return waitMs;
     }

@@ -46,6 +46,17 @@ test('while the collector is away a bounded number waits, the first ones, and al
   t.deepEqual(counts, { sent: 2048, refused: 0, dropped: 5000 - 2048 });
 });
 
+test('a collector that asks for no wait is sent the same no more often than one that asks for nothing', async (t) => {
+  const { exporter, record, batches } = openExporter(() => AWAY);
+  record(1);
+  await until(() => batches.length === 1);
+  const startedAtMs = performance.now();
+  await until(() => batches.length >= 3);
+  // Half a second, then one; timers may be a moment early.
+  t.true(performance.now() - startedAtMs > 1400);
+  await exporter.stop();
+});
+
 test('what the collector will never take is given up, and the next batch is sent', async (t) => {
   const answers: Sent[] = [{ outcome: 'refused', reason: 'The collector responded with 400' }, { outcome: 'accepted' }];
   const { exporter, record, counts } = openExporter(() => answers.shift() ?? AWAY);
