@@ -33,6 +33,9 @@ export function nextAttemptDelayMs(failed: {
   return withJitter(seconds * 1000, failed.random);
 }
 
+/** Beyond the timetable no wait is shorter, in milliseconds: one that ends in 0 would make a loop of requests. */
+const SHORTEST_WAIT_MS = 1000;
+
 /** Resolves of one channel that are tried beyond the timetable at a time. */
 export const MAX_LATE_RESOLVES = 1000;
 
@@ -58,7 +61,8 @@ export function nextPutOffDelayMs(
 ): number | null {
   const { attempt, timetableSeconds } = putOff;
   if (attempt > MAX_PUT_OFFS || nowMs - firstAtMs > PUT_OFF_FOR_MS) return null;
-  return nextAttemptDelayMs({ ...putOff, attempt: Math.min(attempt, countAttempts(timetableSeconds) - 1) });
+  const waitMs = nextAttemptDelayMs({ ...putOff, attempt: Math.min(attempt, countAttempts(timetableSeconds) - 1) });
+  return waitMs === null ? null : Math.max(SHORTEST_WAIT_MS, waitMs);
 }
 
 /** How many attempts the timetable allows, the first included. */
@@ -78,7 +82,7 @@ export function nextResolveDelayMs(
   const within = nextAttemptDelayMs(failed);
   if (within !== null || nowMs - eventAtMs > RESOLVE_FOR_MS) return within;
   const retries = countAttempts(timetableSeconds) - 1;
-  const lastMs = (timetableSeconds[retries - 1] ?? 1) * 1000;
+  const lastMs = Math.max(SHORTEST_WAIT_MS, (timetableSeconds[retries - 1] ?? 0) * 1000);
   const waitMs = Math.min(RESOLVE_WAIT_MS, lastMs * 2 ** (attempt - retries));
   return withJitter(waitMs, random);
 }

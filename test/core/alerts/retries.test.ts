@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from 'fast-check';
-import { nextAttemptDelayMs } from '../../../core/alerts/retries.ts';
+import { nextAttemptDelayMs, nextPutOffDelayMs, nextResolveDelayMs } from '../../../core/alerts/retries.ts';
 
 const TIMETABLE = [5, 25, 125];
 
@@ -44,4 +44,18 @@ test('every wait is a whole number of milliseconds within 20 % of its place in a
     ),
   );
   t.pass();
+});
+
+test('beyond a timetable that ends in 0 waits grow as well, and a message is put off by a second', (t) => {
+  for (const timetableSeconds of [[0], [5, 25, 0], [0.001]]) {
+    let [attempt, nowMs] = [1, 0];
+    for (let waitMs: number | null = 0; waitMs !== null; attempt += 1) {
+      waitMs = nextResolveDelayMs({ attempt, random: 0, timetableSeconds }, { eventAtMs: 0, nowMs });
+      nowMs += waitMs ?? 0;
+      if (attempt > 3 && waitMs !== null) t.true(waitMs >= 800, `${waitMs} ms after attempt ${attempt}`);
+    }
+    t.true(nowMs > 7 * 86_400_000 && attempt < 250, `${attempt} attempts`);
+    const putOff = { attempt: 10, random: 0, timetableSeconds };
+    t.is(nextPutOffDelayMs(putOff, { firstAtMs: 0, nowMs: 0 }), 1000);
+  }
 });
