@@ -31,7 +31,8 @@ export function listOf<T>(
 
 /** true, false, 1 or 0. */
 export function flag(text: string): boolean | null {
-  return FLAGS[text.toLowerCase()] ?? null;
+  const name = text.toLowerCase();
+  return Object.hasOwn(FLAGS, name) ? (FLAGS[name] ?? null) : null;
 }
 
 /** A name that fits in queue names and URLs; `service` stands for the service's own checks. */
@@ -62,16 +63,19 @@ export function oneLine(text: string): string | null {
   return /^\P{Cc}{1,1024}$/u.test(text) ? text : null;
 }
 
+/** What a URL may be written as: `URL` itself takes blanks, line breaks and an empty query for nothing. */
+const WRITTEN_URL = /^[a-z]+:\/\/[^\s\p{Cc}?#]+$/iu;
+
 /**
- * A parser of absolute URLs of the given schemes (`https:`), which yields them without a trailing slash; a query or
- * fragment is refused.
+ * A parser of absolute URLs of the given schemes (`https:`), which yields them in their usual form. That has scheme and
+ * host in small letters and no slash at the end. A query or fragment is refused, be it empty.
  */
 export function urlOf(...protocols: readonly string[]): (text: string) => string | null {
   return (text) => {
-    if (!URL.canParse(text)) return null;
-    const { protocol, hostname, search, hash } = new URL(text);
-    if (!protocols.includes(protocol) || hostname === '' || search !== '' || hash !== '') return null;
-    return text.replace(/\/+$/, '');
+    const url = WRITTEN_URL.test(text) ? URL.parse(text) : null;
+    return url === null || !protocols.includes(url.protocol) || url.hostname === ''
+      ? null
+      : url.href.replace(/\/+$/, '');
   };
 }
 

@@ -59,6 +59,7 @@ test('an empty variable counts as unset', (t) => {
 test('the public URL follows the port and loses its trailing slash', (t) => {
   t.is(readEnvironment({ PORT: '8080' }).publicUrl, 'http://localhost:8080');
   t.is(readEnvironment({ PUBLIC_URL: 'https://status.example/app/' }).publicUrl, 'https://status.example/app');
+  t.is(readEnvironment({ PUBLIC_URL: 'HTTPS://Status.Example:443/App//' }).publicUrl, 'https://status.example/App');
 });
 
 test('the configuration cannot be changed by its readers', (t) => {
@@ -192,7 +193,19 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ],
   ['PORT', '-1', '65536', '80.5', '0x50', 'http', '1e3'],
   ['HOST', 'all', 'status.example', '127.1', '[::1]', '0.0.0.0:3000', 'fe80::1%eth0', '10.0.0.0/8'],
-  ['PUBLIC_URL', 'example.com', 'ftp://example.com', 'https://example.com/?a=1', 'https://example.com/#top'],
+  [
+    'PUBLIC_URL',
+    'example.com',
+    'ftp://example.com',
+    'https:example.com',
+    'https://example.com/?a=1',
+    'https://example.com/?',
+    'https://example.com/#top',
+    'https://example.com/#',
+    ' https://example.com',
+    'https://example.com\n',
+    'https://exam\tple.com',
+  ],
   [
     'TRUSTED_PROXIES',
     'true',
@@ -244,7 +257,7 @@ const BAD: readonly [name: string, ...values: string[]][] = [
   ],
   ['SECRET_KEYS', KEY, `k1:${KEY},k1:${KEY}`, 'k1:c2hvcnQ=', `k 1:${KEY}`, `k1:${KEY},`, `${'k'.repeat(33)}:${KEY}`],
   ['BOOTSTRAP_TOKEN', 'abc', 'spk_', 'spk_with space', 'spa_abc'],
-  ['ALLOW_PRIVATE_NETWORK', 'maybe', 'yes please'],
+  ['ALLOW_PRIVATE_NETWORK', 'maybe', 'yes please', 'constructor', '__proto__'],
   ['PLAN_COUNT_LIMITS', '2'],
   ['AGENT_REGIONS', 'a,,b', 'a,a', 'Hanoi', '-a', 'a b', 'service', 'x'.repeat(33)],
   ['AGENT_REGION', 'a,b', 'a:b', 'service'],
