@@ -76,9 +76,9 @@ export class ClusterNodes {
 
   /** One round at a time; those who come while it lasts, and shortly after, share it. */
   async #askAll(): Promise<Round> {
-    if (this.#newest !== null && Date.now() <= this.#newest.freshUntilMs) return this.#newest.round;
+    if (this.#newest !== null && performance.now() <= this.#newest.freshUntilMs) return this.#newest.round;
     const round = await this.#rounds.run();
-    this.#newest = { round, freshUntilMs: Date.now() + ROUND_MS };
+    this.#newest = { round, freshUntilMs: performance.now() + ROUND_MS };
     return round;
   }
 
@@ -113,8 +113,8 @@ export function connectorTo(nodes: ClusterNodes, slot: number): NonNullable<Redi
     override async connect(): Promise<Socket> {
       this.connecting = true;
       delete this.firstError;
-      await delay(Math.max(0, this.#nextAtMs - Date.now()));
-      this.#nextAtMs = Date.now() + BETWEEN_CONNECTIONS_MS;
+      await delay(Math.max(0, this.#nextAtMs - performance.now()));
+      this.#nextAtMs = performance.now() + BETWEEN_CONNECTIONS_MS;
       const master = await nodes.findMaster(slot).catch((error: Error) => error);
       if (!this.connecting) throw new Error('Connection is closed.');
       this.stream = master instanceof Error ? new Socket().destroy() : openSocket(master, nodes.access.isSecure);

@@ -286,10 +286,10 @@ const REMEMBERED = 100;
 function withoutRepeats(onError: (error: Error) => void): (error: Error) => void {
   const reportedAtMs = new Map<string, number>();
   return (error) => {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     // Messages that differ only in an address or a job are the same.
     const message = error.message.replaceAll(/\S*\d\S*/g, '#');
-    if (nowMs - (reportedAtMs.get(message) ?? 0) < REPEATED_AFTER_MS) return;
+    if (nowMs - (reportedAtMs.get(message) ?? Number.NEGATIVE_INFINITY) < REPEATED_AFTER_MS) return;
     if (reportedAtMs.size >= REMEMBERED) reportedAtMs.clear();
     reportedAtMs.set(message, nowMs);
     onError(error);

@@ -173,11 +173,11 @@ function optionsOf(role: RedisRole, { isCluster, silenceMs }: { isCluster: boole
  * stretch, or commands whose callers have gone would pile up.
  */
 function reconnecting({ isCluster, forMs }: { isCluster: boolean; forMs: number }): (error: Error) => false | 1 | 2 {
-  let [beganAtMs, lastAtMs] = [0, 0];
+  let [beganAtMs, lastAtMs] = [0, Number.NEGATIVE_INFINITY];
   return ({ message }) => {
     if (NO_MASTER_ANY_MORE.test(message) || (!isCluster && OTHER_NODE.test(message))) return 1;
     if (!NOT_HERE.test(message)) return false;
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     if (nowMs - lastAtMs > COMMAND_TIMEOUT_MS) beganAtMs = nowMs;
     lastAtMs = nowMs;
     return nowMs - beganAtMs < forMs ? 2 : 1;

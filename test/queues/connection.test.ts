@@ -1,4 +1,5 @@
 import test from 'ava';
+import { ClusterNodes, connectorTo } from '../../queues/cluster-node.ts';
 import { openQueueBackend } from '../../queues/connection.ts';
 import { createTestDatabase } from '../helpers/database.ts';
 import { until } from '../helpers/until.ts';
@@ -43,4 +44,16 @@ test('no job fails because an upgrade lets a function return another column', as
   await complete([4, 5, 6]);
   t.deepEqual(done, [1, 2, 3, 4, 5, 6]);
   t.deepEqual([...failed, ...errors], []);
+});
+
+test.serial('a clock that is set back delays neither a connection to a Cluster nor what its nodes say', async (t) => {
+  const nodes = new ClusterNodes([{ host: '127.0.0.1', port: 1 }], { isSecure: false });
+  const connector = new (connectorTo(nodes, 0))({});
+  await connector.connect(() => undefined);
+  const { now } = Date;
+  t.teardown(() => (Date.now = now));
+  Date.now = () => now() - 3_600_000;
+  const connected = connector.connect(() => undefined).then(() => 'connected');
+  const late = new Promise((resolve) => setTimeout(resolve, 30_000, 'late').unref());
+  t.is(await Promise.race([connected, late]), 'connected');
 });
