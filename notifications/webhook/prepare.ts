@@ -1,6 +1,7 @@
 import { buildAlert } from '../../core/alerts/chat/alert.ts';
 import { sealEnvelope, type Envelope, type EventMessage, type GroupMessage } from '../../core/alerts/envelope.ts';
 import { isJson, type Rendered, type WebhookFormat, type WebhookTemplate } from '../../core/alerts/webhook.ts';
+import { within } from '../../core/time.ts';
 import { dedupKeyOf, plainText, presetAlertsOf } from './presets/alert.ts';
 import { PRESETS } from './presets/index.ts';
 import type { TemplateRenderer } from './template/renderer.ts';
@@ -20,6 +21,13 @@ type Prepare = {
   message: EventMessage | GroupMessage;
 };
 
+/**
+ * How long an attempt waits for its template, in milliseconds. With the request after it, it must end before its claim
+ * does, or it would be made twice.
+ */
+const LONGEST_WAIT_MS = 3000;
+const TOO_LATE: Rendered = { ok: false, problem: `was not rendered within ${LONGEST_WAIT_MS / 1000} s` };
+
 /** Prepares what a webhook is sent of an event at a moment, in the format of its channel. */
 export async function prepareRequests(
   { url: address, format = null, account, deliveryId, message }: Prepare,
@@ -35,7 +43,7 @@ export async function prepareRequests(
     return { requests: requests.map((request) => jsonPost(request.url, request.body)), problem: null };
   }
   const { template } = format;
-  const rendered = await renderChecked({ template, envelope, account }, renderer);
+  const rendered = await within(LONGEST_WAIT_MS, renderChecked({ template, envelope, account }, renderer), TOO_LATE);
   if (!rendered.ok)
     return {
       requests: [jsonPost(url, envelope)],

@@ -1,4 +1,7 @@
 import test from 'ava';
+import { buildTestMessage } from '../../../core/alerts/envelope.ts';
+import type { Rendered } from '../../../core/alerts/webhook.ts';
+import { prepareRequests } from '../../../notifications/webhook/prepare.ts';
 import { renderTemplate } from '../../../notifications/webhook/template/engine.ts';
 import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
 
@@ -62,4 +65,20 @@ test('a template reads its variables, and neither prototypes, globals nor files'
   const body = names.map((name) => `{{ ${name} }}`).join('');
   t.deepEqual(await render(body), { ok: true, text: '' });
   for (const tag of ['include', 'render', 'layout']) t.false((await render(`{% ${tag} "/etc/passwd" %}`)).ok);
+});
+
+test('where a template is not rendered in time the envelope is sent instead', async (t) => {
+  const never = new Promise<Rendered>(() => undefined);
+  const { requests, problem } = await prepareRequests(
+    {
+      url: 'https://hooks.example/in',
+      format: { template: { method: 'PUT', contentType: 'text/plain', body: 'x' } },
+      account: 'ten_1',
+      deliveryId: 'dlv_1',
+      message: buildTestMessage({ nowMs: 0, publicUrl: 'https://spotcheck.example' }),
+    },
+    { nowMs: 0, renderer: { render: () => never } },
+  );
+  t.is(problem, 'The signed envelope was sent instead: template.body was not rendered within 3 s');
+  t.deepEqual([requests.length, requests[0]?.method, requests[0]?.contentType], [1, 'POST', 'application/json']);
 });
