@@ -19,6 +19,9 @@ const MAILBOX_IS_GONE = /\b5\.(?:1\.[0-36]|2\.1)\b/;
 /** A mailbox that is full or refuses the size may take the next message. */
 const MESSAGE_IS_REFUSED = /\b5\.(?:2\.[2-4]|3\.4)\b/;
 
+/** What a recipient or a message is answered for want of room or connections at the server itself. */
+const SERVER_IS_BUSY = /\b4\.3\.\d+\b/;
+
 /** Policy and sign-in: what the sender is told of itself, not of the recipient. */
 const SENDER_IS_REFUSED = /\b5\.(?:7|5|3|4)\.\d+\b|\brelay(?:ing)?\b|\bauthentication\b/i;
 
@@ -48,10 +51,12 @@ export function readFailure({ code, command = '', responseCode, response = '' }:
   // Nodemailer itself found the message too long, or an address that cannot be sent.
   if (responseCode === undefined && (code === 'EMESSAGE' || code === 'EENVELOPE')) return refusedMessage(null, '');
   if (responseCode === undefined) return troubled('unreachable');
-  if (responseCode < 500) return { ...retried(responseCode, response), trouble: 'busy' };
+  const isOfMessage = command.startsWith('RCPT') || command === 'DATA';
+  if (responseCode < 500)
+    return isOfMessage && !SERVER_IS_BUSY.test(response) ? retried(responseCode, response) : troubled('busy');
   if (MAILBOX_IS_GONE.test(response)) return gone(responseCode, response);
   if (MESSAGE_IS_REFUSED.test(response)) return refusedMessage(responseCode, response);
-  if (!command.startsWith('RCPT') && command !== 'DATA') return troubled('refused');
+  if (!isOfMessage) return troubled('refused');
   if (SIGN_IN_CODES.has(responseCode)) return troubled('refused');
   if (command === 'DATA') return refusedMessage(responseCode, response);
   return SENDER_IS_REFUSED.test(response) ? troubled('refused') : gone(responseCode, response);
@@ -61,10 +66,9 @@ function troubled(trouble: MailTrouble): MailOutcome {
   return { attempt: { ...made(''), outcome: 'retry', statusCode: null, error: TROUBLE_TEXTS[trouble] }, trouble };
 }
 
-function retried(statusCode: number, response: string): Pick<MailOutcome, 'attempt'> {
-  return {
-    attempt: { ...made(response), outcome: 'retry', statusCode, error: `The mail server responded with ${statusCode}` },
-  };
+function retried(statusCode: number, response: string): MailOutcome {
+  const error = `The mail server responded with ${statusCode}`;
+  return { attempt: { ...made(response), outcome: 'retry', statusCode, error }, trouble: null };
 }
 
 function refusedMessage(statusCode: number | null, response: string): MailOutcome {

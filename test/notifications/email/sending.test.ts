@@ -106,7 +106,8 @@ test('what the operator can mend is retried, and says nothing of the server to c
     [{ from: { code: 530, text: '5.7.0 Authentication required' } }, 'refused'],
     [{ to: { code: 554, text: '5.7.1 Relay access denied' } }, 'refused'],
     [{ to: { code: 550, text: 'Relaying denied' } }, 'refused'],
-    [{ to: { code: 451, text: '4.7.1 Greylisted' } }, 'busy'],
+    [{ from: { code: 451, text: '4.7.1 Sender alerts@operator.example is rated' } }, 'busy'],
+    [{ to: { code: 452, text: '4.3.1 Out of room' } }, 'busy'],
     [{ data: { code: 452, text: '4.3.1 Out of room' } }, 'busy'],
     [{ connect: { code: 421, text: 'Too many connections' } }, 'busy'],
     [{ connect: { code: 554, text: 'Go away' } }, 'refused'],
@@ -117,8 +118,24 @@ test('what the operator can mend is retried, and says nothing of the server to c
     const attempt = await send(email());
     t.like(attempt, { outcome: 'retry', channelProblem: null }, JSON.stringify(refusal));
     t.is(troubles.at(-1)?.[0], trouble, JSON.stringify(refusal));
-    if (trouble === 'refused') t.is(attempt.response, null);
+    t.is(attempt.response, null, JSON.stringify(refusal));
   }
+});
+
+test('what a recipient cannot take for now is retried with its response, and says nothing of the server', async (t) => {
+  const { server, send, troubles } = await prepare(t);
+  for (const refusal of [
+    { to: { code: 451, text: '4.7.1 Greylisted' } },
+    { to: { code: 450, text: 'Try again' } },
+    { data: { code: 451, text: '4.7.0 Scanned later' } },
+  ]) {
+    Object.assign(server.refusals, { to: null, data: null, ...refusal });
+    const { code, text } = Object.values(refusal)[0] ?? { code: 0, text: '' };
+    const attempt = await send(email());
+    t.like(attempt, { outcome: 'retry', statusCode: code, channelProblem: null });
+    t.true(attempt.response?.includes(text));
+  }
+  t.deepEqual(troubles, []);
 });
 
 test('a server that is away, hangs or is slow is retried, within the deadline', async (t) => {
