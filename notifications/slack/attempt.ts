@@ -13,6 +13,7 @@ import {
   NOTHING_MORE,
   OUTCOME_OF_FAILURE,
   excerptAnswer,
+  notSent,
   type ChannelAttempt,
 } from '../attempt-result.ts';
 
@@ -166,13 +167,19 @@ function wholeFacts(facts: readonly ChatFact[]): Run[] {
   return lines;
 }
 
-/** How much of an answer's body is stored, in bytes; Slack answers with one word. */
-const RESPONSE_LIMIT = 1024;
-
 /**
- * The words with which Slack says that a webhook takes nothing any more, whatever the status, and what they mean for
- * its owner.
+ * How much of an answer's body is read, in bytes; Slack answers with one word. More than is stored, so that a quoted
+ * URL is never cut in two before it is struck out.
  */
+const RESPONSE_LIMIT = 4096;
+
+/** The longest word that Slack answers with, in characters. */
+const WORD_LIMIT = 100;
+
+/** Parts of a path that are shorter than this, in characters, are words, not keys. */
+const SHORTEST_KEY = 8;
+
+/** The words of an answer of 4xx that say that a webhook takes nothing any more, and what they mean for its owner. */
 const PROBLEMS: ReadonlyMap<string, string> = new Map([
   ['invalid_token', 'the app was removed from the workspace, or its webhook was revoked'],
   ['no_active_hooks', 'the webhook was disabled'],
@@ -200,16 +207,8 @@ export async function attemptSlack(
   message: ChatMessage,
   { http, apiUrl, deadlineMs, now }: SlackSending,
 ): Promise<ChannelAttempt> {
-  if (!isWebhookUrl(webhookUrl, apiUrl)) {
-    return {
-      ...NOTHING_MORE,
-      outcome: 'failed',
-      statusCode: null,
-      durationMs: 0,
-      error: 'The webhook of the channel is not at hooks.slack.com',
-      response: null,
-    };
-  }
+  if (!isWebhookUrl(webhookUrl, apiUrl))
+    return notSent('failed', 'The webhook of the channel is not at hooks.slack.com');
   const startedAtMs = now();
   const exchange = await http({
     url: new URL(webhookUrl),
@@ -226,7 +225,7 @@ export async function attemptSlack(
   const durationMs = Math.max(0, Math.round(now() - startedAtMs));
   if (exchange.outcome === 'answered') {
     // The URL is the secret, and a server may quote the path that it was asked for.
-    const response = excerptAnswer(exchange.body, [webhookUrl, new URL(webhookUrl).pathname]);
+    const response = excerptAnswer(exchange.body, secretsOf(webhookUrl));
     return { ...judge(exchange), statusCode: exchange.status, durationMs, response };
   }
   return {
@@ -237,6 +236,12 @@ export async function attemptSlack(
     error: exchange.reason,
     response: null,
   };
+}
+
+function secretsOf(webhookUrl: string): string[] {
+  const { pathname } = new URL(webhookUrl);
+  const token = pathname.split('/').at(-1) ?? '';
+  return [webhookUrl, pathname, ...(token.length >= SHORTEST_KEY ? [token] : [])];
 }
 
 function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'durationMs' | 'response'> {
@@ -261,5 +266,5 @@ function judge(answer: HttpAnswer): Omit<ChannelAttempt, 'statusCode' | 'duratio
 }
 
 function wordOf({ body }: HttpAnswer): string {
-  return cleanText(body.toString('utf8'), RESPONSE_LIMIT);
+  return cleanText(body.toString('utf8'), WORD_LIMIT);
 }

@@ -1,6 +1,6 @@
 import { PING_EXPIRES_MS } from '../../core/system/canary.ts';
 import { createHttpClient } from '../../net/http-client.ts';
-import type { AttemptResult } from '../attempt-result.ts';
+import { notSent, type AttemptResult } from '../attempt-result.ts';
 import type { WebhookDelivery } from './attempt.ts';
 
 type PingSending = { deadlineMs: number; publicUrl: string; now: () => number };
@@ -20,7 +20,8 @@ export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (p
   return async ({ url, message }) => {
     const startedAtMs = now();
     const ageMs = startedAtMs - message.event_at * 1000;
-    if (ageMs > PING_EXPIRES_MS) return unsent(`The ping was ${Math.round(ageMs / 1000)} s late, and was not sent`);
+    if (ageMs > PING_EXPIRES_MS)
+      return notSent('failed', `The ping was ${Math.round(ageMs / 1000)} s late, and was not sent`);
     const exchange = await http({
       url: new URL(url),
       method: 'POST',
@@ -30,14 +31,10 @@ export function openPingSending({ deadlineMs, publicUrl, now }: PingSending): (p
       bodyLimit: () => RESPONSE_LIMIT,
     });
     const durationMs = Math.max(0, Math.round(now() - startedAtMs));
-    if (exchange.outcome === 'failed') return { ...unsent(exchange.reason), durationMs };
+    if (exchange.outcome === 'failed') return { ...notSent('failed', exchange.reason), durationMs };
     const { status } = exchange;
     return status >= 200 && status < 300
       ? { outcome: 'delivered', statusCode: status, durationMs, error: null, response: null }
-      : { ...unsent(`The address responded with ${status}`), statusCode: status, durationMs };
+      : { ...notSent('failed', `The address responded with ${status}`), statusCode: status, durationMs };
   };
-}
-
-function unsent(error: string): AttemptResult {
-  return { outcome: 'failed', statusCode: null, durationMs: 0, error, response: null };
 }

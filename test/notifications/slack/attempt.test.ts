@@ -127,3 +127,16 @@ test.serial("the webhook's address stands nowhere in a result, even where an ans
   webhook().reply(404, `nothing at ${URL_OF_CHANNEL} nor ${PATH}`);
   t.notRegex(JSON.stringify(await attempt()), /s3cr3t/);
 });
+
+test.serial(
+  'an answer that quotes the address, or its token alone, at the end of what is kept is kept without it',
+  async (t) => {
+    const url = `${URL_OF_CHANNEL}-and-more`;
+    for (const quoted of [url, `${PATH}-and-more`, 's3cr3t-and-more']) {
+      nock('https://hooks.slack.com')
+        .post(`${PATH}-and-more`)
+        .reply(500, 'x'.repeat(1015) + quoted);
+      t.is((await attempt(url)).response?.slice(1000), `${'x'.repeat(15)}[secret]`);
+    }
+  },
+);
