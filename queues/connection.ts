@@ -262,7 +262,7 @@ function redisBackend({
   };
 }
 
-/** Read-only statuses: a replaced server responds as well, and so does one without memory. */
+/** Rejects where the server takes no writes: one that was replaced responds as well, and so does one without memory. */
 async function takesWrites(redis: Redis, tag: string): Promise<void> {
   await redis.set(`${tag}:ready`, '1', 'EX', 60);
 }

@@ -21,8 +21,8 @@ type Job<Task, Result> = {
 const WITH_THREAD = 4;
 
 /**
- * Bounds of what may wait for the thread, in number and bytes. There are as many jobs as checks are under way at a
- * time, for a process that is behind reads no more of them.
+ * Bounds of what may wait for the thread, in number and bytes. More than this is only asked of it where checks or
+ * deliveries come faster than it computes.
  */
 const MAX_WAITING = 2000;
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
@@ -46,8 +46,8 @@ const LOST_COST_MS = 500;
 const LIMITS = { maxYoungGenerationSizeMb: 8 } as const;
 
 /**
- * One thread beside the event loop that computes for all accounts in turn. It starts with the
- * first task, and again after it was lost.
+ * One thread beside the event loop that computes for all accounts in turn. It starts with the first task, and again
+ * after it was lost.
  */
 export class ComputeThread<Task, Result> {
   readonly #entry: URL;

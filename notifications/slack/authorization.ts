@@ -1,4 +1,4 @@
-import { cleanText } from '../../core/foreign-text.ts';
+import { cleanText, parseJson } from '../../core/foreign-text.ts';
 import {
   openConnectCode,
   sealConnectCode,
@@ -155,12 +155,8 @@ function nameOf(value: unknown): string | null {
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? value : null;
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
