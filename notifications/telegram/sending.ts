@@ -153,6 +153,9 @@ export type TelegramMessage = {
   link_preview_options: { is_disabled: true };
 };
 
+/** The longest text that Telegram takes, in characters; tags and entities are counted here as well. */
+const TEXT_LIMIT = 4096;
+
 /** More than any address of ours, escaped; a longer one is left out. */
 const MAX_URL = 400;
 
@@ -174,10 +177,13 @@ export function renderTelegramMessage(
     `${CHAT_MARKS[tone]} <b>${shown(title, CHAT_CAPS.title)}</b>`,
     ...(text === null ? [] : [shown(text, CHAT_CAPS.text)]),
   ];
-  const body = facts.map(({ label, value }) => `${shown(label, CHAT_CAPS.shortName)}: ${shown(value, CHAT_CAPS.fact)}`);
   const url = attribute(link?.url ?? '');
   const foot =
     link === null || url.length > MAX_URL ? [] : [`<a href="${url}">${shown(link.label, CHAT_CAPS.shortName)}</a>`];
+  const lines = facts.map(
+    ({ label, value }) => `${shown(label, CHAT_CAPS.shortName)}: ${shown(value, CHAT_CAPS.fact)}`,
+  );
+  const body = wholeLines(lines, TEXT_LIMIT - [...head, ...foot].reduce((sum, { length }) => sum + length + 2, 0));
   return {
     chat_id: Number(chatId),
     text: [head, body, foot]
@@ -187,6 +193,12 @@ export function renderTelegramMessage(
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   };
+}
+
+/** The first lines, as many as there is room for, each with the break after it. */
+function wholeLines(lines: readonly string[], room: number): string[] {
+  let left = room;
+  return lines.filter(({ length }) => (left -= length + 1) >= 0);
 }
 
 function shown(text: string, maxLength: number): string {

@@ -30,9 +30,8 @@ export const CHAT_MARKS = {
 } as const satisfies Record<ChatTone, string>;
 
 /**
- * The most characters (UTF-16 units) of each part. Renderers hold them against what they send, so after escaping: a
- * message of one title, one text and six facts then stays within Telegram's 4,096 characters, and each part within what
- * Slack takes of one block.
+ * The most characters (UTF-16 units) of each part. Renderers hold them against what they send, so after escaping. Each
+ * part is then within what Slack takes of one block, and facts for which a message has no room are left out.
  */
 export const CHAT_CAPS = { title: 300, name: 200, text: 500, fact: 400, shortName: 60 } as const;
 

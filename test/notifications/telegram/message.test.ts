@@ -70,7 +70,7 @@ test("any message is well-formed and within Telegram's 4,096 characters, tags an
     tone: fc.constantFrom('bad', 'warning', 'good', 'unclear', 'neutral'),
     title: anyText,
     text: fc.option(anyText),
-    facts: fc.array(fc.record({ label: fc.constant('x'.repeat(60)), value: anyText }), { maxLength: 6 }),
+    facts: fc.array(fc.record({ label: fc.constant('x'.repeat(60)), value: anyText }), { maxLength: 12 }),
     link: fc.option(
       fc.record({
         label: fc.constant('Open'),
