@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { HOUR_MS, MINUTE_MS } from '../core/time.ts';
 import { flag, listOf, oneLine, urlOf, wholeNumber } from './formats.ts';
 import { secret, variable } from './variables.ts';
 
@@ -24,6 +23,8 @@ const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 /** How messages are written; gRPC is not spoken. */
 export type OtlpProtocol = (typeof PROTOCOLS)[number];
 
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 const MAX_PAIRS = 64;
 
 const pairs = 'up to 64 of name=value, comma-separated, values percent-encoded where they need it';

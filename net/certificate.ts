@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import tls, { TLSSocket } from 'node:tls';
-import { DAY_SECONDS } from '../core/time.ts';
 import type { Failure } from './failure.ts';
 
 /**
@@ -14,6 +13,7 @@ export type Certificate = { subject: string; issuer: string; validFrom: number; 
 const CHAIN_EXPIRED = 'A certificate of the chain has expired';
 
 const NAME_MISMATCH = 'ERR_TLS_CERT_ALTNAME_INVALID';
+const SECONDS_PER_DAY = 86_400;
 
 /** The certificate that the peer of a TLS connection showed; null before the handshake, and where it is unreadable. */
 export function readCertificate(socket: TLSSocket): Certificate | null {
@@ -61,7 +61,7 @@ export function isVerificationError(socket: Socket | null): boolean {
  */
 export function explainVerification(failure: Failure, certificate: Certificate | null): Failure {
   if (certificate === null) return failure;
-  const days = Math.floor((Date.now() / 1000 - certificate.validTo) / DAY_SECONDS);
+  const days = Math.floor((Date.now() / 1000 - certificate.validTo) / SECONDS_PER_DAY);
   if (days >= 0) return { cause: 'cert_expired', reason: `The certificate expired ${formatDaysAgo(days)}` };
   return failure.cause === 'cert_expired' ? { cause: 'cert_expired', reason: CHAIN_EXPIRED } : failure;
 }

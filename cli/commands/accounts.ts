@@ -10,8 +10,8 @@ import {
   revokeApiToken,
 } from '../../models/accounts/api-tokens.ts';
 import { OPERATOR, authorOf } from '../../models/accounts/audit-log.ts';
-import { AddressTaken, createTenant, listTenants } from '../../models/accounts/tenants.ts';
-import { createUser, findUserByEmail, resetAccess, setOperator } from '../../models/accounts/users.ts';
+import { createTenant, listTenants } from '../../models/accounts/tenants.ts';
+import { createAccount, createUser, findUserByEmail, resetAccess, setOperator } from '../../models/accounts/users.ts';
 import type { Database } from '../../models/database.ts';
 import type { IdPrefix } from '../../models/secrets/ids.ts';
 import { hashPassword } from '../../models/secrets/password.ts';
@@ -41,11 +41,10 @@ export async function makeTenant(options: CreateOptions): Promise<void> {
       nowMs,
       author: author('member.created'),
     };
-    const created = await createTenant(database, tenant, user).catch((error: unknown) => {
-      if (!(error instanceof AddressTaken)) throw error;
+    const outcome = await createAccount(database, { tenant, user });
+    if (outcome === 'name_taken') throw isThere(name);
+    if (outcome === 'address_taken')
       throw new Refusal(`${email} already has an account: choose another address with --email`);
-    });
-    if (created === null) throw isThere(name);
     return { id, name, plan, user: { id: userId, email, password } };
   });
   print(made, options);

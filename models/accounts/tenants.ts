@@ -3,42 +3,37 @@ import type { Plan } from '../../core/accounts/plans.ts';
 import { CANARY } from '../../core/system/canary.ts';
 import type { Database } from '../database.ts';
 import { sequelize } from '../orm.ts';
-import { inTransaction, runOn, sqlStateOf } from '../sql.ts';
+import { inTransaction, runOn, sqlStateOf, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
-import { createUserBy, type NewUser } from './users.ts';
 
 /** An account. Times are Unix seconds. */
 export type Tenant = { id: string; name: string; plan: Plan; createdAt: number };
 
-/** Says that the address of a user to be is somebody's already. */
-export class AddressTaken extends Error {}
+export type NewTenant = { id: string; name: string; plan: Plan; nowMs: number };
 
-/**
- * Stores a tenant, and its first user with it where one is given; null when the name is taken. Throws `AddressTaken`,
- * and stores neither.
- */
-export async function createTenant(
-  database: Database,
-  tenant: { id: string; name: string; plan: Plan; nowMs: number } & Authored,
-  user: (NewUser & Authored) | null = null,
-): Promise<Tenant | null> {
-  const { id, name, plan, nowMs, author } = tenant;
-  const isCreated = await inTransaction(database, async (run) => {
-    const rows = await run(
-      'INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING ' +
-        'RETURNING id',
-      [id, name, plan, Math.floor(nowMs / 1000)],
-    );
-    if (rows.length === 0) return false;
-    await recordChange(run, author, {
-      tenantId: id,
-      object: { kind: 'account', id, name },
-      changes: madeWith({ name, plan }),
-    });
-    if (user !== null && (await createUserBy(run, user)) === null) throw new AddressTaken();
-    return true;
+/** Stores a tenant; null when the name is taken. */
+export async function createTenant(database: Database, tenant: NewTenant & Authored): Promise<Tenant | null> {
+  const isCreated = await inTransaction(database, (run) => createTenantBy(run, tenant));
+  return isCreated ? await findTenant(database, tenant.id) : null;
+}
+
+/** The same in the caller's transaction; false when the name is taken. */
+export async function createTenantBy(
+  run: Run,
+  { id, name, plan, nowMs, author }: NewTenant & Authored,
+): Promise<boolean> {
+  const rows = await run(
+    'INSERT INTO tenants (id, name, plan, created_at) VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING ' +
+      'RETURNING id',
+    [id, name, plan, Math.floor(nowMs / 1000)],
+  );
+  if (rows.length === 0) return false;
+  await recordChange(run, author, {
+    tenantId: id,
+    object: { kind: 'account', id, name },
+    changes: madeWith({ name, plan }),
   });
-  return isCreated ? await findTenant(database, id) : null;
+  return true;
 }
 
 /** A tenant by id; null when there is none, or it is that of the service itself. */

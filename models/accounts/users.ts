@@ -6,13 +6,14 @@ import type { Database } from '../database.ts';
 import { inTransaction, runOn, type Run } from '../sql.ts';
 import { recordChange, type Authored } from './audit-log.ts';
 import { endOtherSessions } from './sessions.ts';
+import { createTenantBy, type NewTenant } from './tenants.ts';
 import { USER_COLUMNS, memberObject, recordMemberChange, userOf, type User, type UserRow } from './user-row.ts';
 
 /**
  * A person to be. `name` is empty unless given; `choseThePassword` says that no other person has seen it, which is not
  * so unless given.
  */
-export type NewUser = {
+type NewUser = {
   id: string;
   tenantId: string;
   email: string;
@@ -29,13 +30,33 @@ export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
+/** Says that the address of a user to be is somebody's already. */
+class AddressTaken extends Error {}
+
+/** Stores a tenant and its first user, or neither: then the name of the one or the address of the other is taken. */
+export async function createAccount(
+  database: Pick<Database, 'pool'>,
+  { tenant, user }: { tenant: NewTenant & Authored; user: NewUser & Authored },
+): Promise<'created' | 'name_taken' | 'address_taken'> {
+  try {
+    return await inTransaction(database, async (run) => {
+      if (!(await createTenantBy(run, tenant))) return 'name_taken';
+      // What was stored goes with the transaction.
+      if ((await createUserBy(run, user)) === null) throw new AddressTaken();
+      return 'created';
+    });
+  } catch (error) {
+    if (error instanceof AddressTaken) return 'address_taken';
+    throw error;
+  }
+}
+
 /** Stores a console user, the e-mail address normalized; null when the address is taken, in any case. */
 export async function createUser(database: Pick<Database, 'pool'>, user: NewUser & Authored): Promise<User | null> {
   return await inTransaction(database, (run) => createUserBy(run, user));
 }
 
-/** The same in the caller's transaction. */
-export async function createUserBy(run: Run, { author, ...user }: NewUser & Authored): Promise<User | null> {
+async function createUserBy(run: Run, { author, ...user }: NewUser & Authored): Promise<User | null> {
   const created = await insertUser(run, user);
   if (created === null) return null;
   const { tenantId, email, name, role } = created;
