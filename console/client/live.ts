@@ -1,6 +1,6 @@
-import { batch, signal } from '@preact/signals';
+import { batch, signal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { listAll, serviceMs } from './answer.ts';
+import { Failure, listAll, serviceMs } from './answer.ts';
 import {
   request,
   requestPage,
@@ -23,11 +23,23 @@ export const monitors = signal<readonly Monitor[] | null>(null);
 /** The open incidents by the id of their monitor. */
 export const openIncidents = signal<ReadonlyMap<string, Incident>>(new Map());
 
-/** When the service last answered, in Unix milliseconds; null before its first answer. */
+/**
+ * Until when the shown data are up to date, in Unix milliseconds; null before the first answer. It stands still while
+ * something was missed.
+ */
 export const updatedAtMs = signal<number | null>(null);
 
-/** The error of the last attempt to load the monitors; null after a success. */
+/** The error of the last attempt to load everything, which is repeated until it succeeds; null after a success. */
 export const monitorsError = signal<unknown>(null);
+
+/** Whether everything is being loaded. */
+const isLoadingAll = signal(false);
+
+/** The monitors, for what shows a load and its failure. */
+export const monitorsLoad = { value: monitors, error: monitorsError, isBusy: isLoadingAll, reload: () => loadAll() };
+
+/** Counts the events that say that anything may have changed. */
+const resets = signal(0);
 
 type MaintenanceWindow = Schemas['MaintenanceWindow'];
 
@@ -44,8 +56,11 @@ const underWay = new Set<Change[]>();
 /** Everything is loaded so long after maintenance changed, in milliseconds: many changes in a row are one. */
 const AFTER_MAINTENANCE_MS = 300;
 
-/** The interval at which everything is loaded again while there is no stream. */
+/** The interval at which everything is loaded again while there is no stream, or after a failed attempt. */
 const POLL_MS = 10_000;
+
+/** Before that no further attempt is made: the service said when to try again. In milliseconds of this browser. */
+const pause = { untilMs: 0 };
 
 /**
  * Calls a listener for every change on the stream, and returns how to stop. Without a stream there are no calls; pages
@@ -75,12 +90,18 @@ export function startLive(): () => void {
       if (isLive) liveState.value = 'live';
       else if (liveState.peek() !== 'away') liveState.value = 'polling';
     },
-    onReceived: () => (updatedAtMs.value = serviceMs()),
+    onReceived() {
+      if (monitorsError.peek() === null) updatedAtMs.value = serviceMs();
+    },
     onSilent() {
       liveState.value = 'away';
     },
     onEnded: (reason) => void loadSession(reason).catch(() => undefined),
-    onReset: () => (first === null ? reload() : void first.then(reload)),
+    onReset() {
+      resets.value += 1;
+      if (first === null) reload();
+      else void first.then(reload);
+    },
     onChanges: (changes) => {
       for (const since of underWay) since.push(...changes);
       if (changes.some(movesMaintenance))
@@ -94,7 +115,8 @@ export function startLive(): () => void {
   });
   const poll = setInterval(() => {
     // A request that hangs is waited for: browsers have few connections, and the stream needs one.
-    if (liveState.value !== 'live' && !document.hidden && underWay.size === 0) reload();
+    const isDue = liveState.value !== 'live' || (monitorsError.value !== null && Date.now() >= pause.untilMs);
+    if (isDue && !document.hidden && underWay.size === 0) reload();
   }, POLL_MS);
   return () => {
     controller.abort();
@@ -123,6 +145,7 @@ function movesMaintenance({ kind, data }: Change): boolean {
 export async function loadAll(abort = new AbortController().signal): Promise<void> {
   const since: Change[] = [];
   underWay.add(since);
+  isLoadingAll.value = true;
   try {
     const [overview, incidents] = await takeEarly(() => askForAll({ signal: abort }));
     // Parsing and rendering thousands of rows at once would be one long frame.
@@ -139,10 +162,14 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
     if (liveState.peek() === 'away') liveState.value = 'polling';
   } catch (error) {
     if (abort.aborted || session.peek() === null || !underWay.has(since)) return;
+    // An answer to an older request may be of before what this one was to bring.
+    forgetUpTo(since);
     monitorsError.value = error;
+    pause.untilMs = Date.now() + (error instanceof Failure ? (error.retryAfter ?? 0) : 0) * 1000;
     if (liveState.peek() !== 'live') liveState.value = 'away';
   } finally {
     underWay.delete(since);
+    isLoadingAll.value = underWay.size > 0;
   }
 }
 
@@ -175,16 +202,25 @@ async function takeEarly(ask: () => Promise<Everything>): Promise<Everything> {
   return answers === null ? await ask() : await answers.catch(ask);
 }
 
-/** Drops all requests up to the answered one: their responses have nothing newer. */
-function forgetUpTo(answered: Change[]): void {
+/** Drops all requests up to the ended one: their responses have nothing newer. */
+function forgetUpTo(ended: Change[]): void {
   for (const since of underWay) {
     underWay.delete(since);
-    if (since === answered) return;
+    if (since === ended) return;
   }
 }
 
-/** Puts rows of monitors in place of the shown ones, as after a change by this page. */
+/** Puts rows of monitors in place of the shown ones after a change by this page, also over what is being loaded. */
 export function putMonitors(changed: readonly Monitor[], deleted: readonly string[] = []): void {
+  const changes: Change[] = [
+    ...changed.map((data) => ({ kind: 'monitor' as const, data })),
+    ...deleted.map((id) => ({ kind: 'monitor' as const, data: { id, deleted: true } })),
+  ];
+  for (const since of underWay) since.push(...changes);
+  replaceRows(changed, deleted);
+}
+
+function replaceRows(changed: readonly Monitor[], deleted: readonly string[]): void {
   const rows = monitors.peek();
   if (rows === null) return;
   const gone = new Set(deleted);
@@ -205,7 +241,7 @@ function take(changes: readonly Change[]): void {
   batch(() => {
     // The stream sends the same rows as the overview (watchLive in the API's description).
     if (rows.length > 0)
-      putMonitors(
+      replaceRows(
         rows.filter(({ deleted }) => deleted !== true).map((row) => row as Monitor),
         rows.filter(({ deleted }) => deleted === true).map(({ id }) => id),
       );
@@ -248,12 +284,17 @@ function isSame(a: Monitor, b: Monitor): boolean {
 /** The delay that turns many changes into one reload. */
 const GATHER_MS = 300;
 
+/** Whether the same request may succeed later: the service was away, busy, or had enough of this user. */
+function isPassing(error: unknown): boolean {
+  return error instanceof Failure && (error.status === 0 || error.status === 429 || error.status >= 500);
+}
+
 /**
- * Reloads after changes of the given kinds, after the stream has come back, and every 10 s without it. `concerns` says
- * which changes matter.
+ * Reloads after changes of the given kinds, after anything may have changed, and every 10 s without the stream or after
+ * a failure. `concerns` says which changes matter.
  */
 export function useReload(
-  load: { reload: () => Promise<void> },
+  load: { reload: () => Promise<void>; error: ReadonlySignal<unknown> },
   kinds: readonly LiveKind[],
   concerns: (id: string) => boolean = () => true,
 ): void {
@@ -270,13 +311,14 @@ export function useReload(
     let isFirst = true;
     const endings = [
       onChange((kind, { id }) => kinds.includes(kind) && latest.current.concerns(id) && soon()),
-      liveState.subscribe((state) => {
-        if (!isFirst && state === 'live') soon();
+      resets.subscribe(() => {
+        if (!isFirst) soon();
         isFirst = false;
       }),
     ];
     const poll = setInterval(() => {
-      if (liveState.peek() !== 'live' && !document.hidden) soon();
+      const isDue = liveState.peek() !== 'live' || isPassing(latest.current.load.error.peek());
+      if (isDue && !document.hidden) soon();
     }, POLL_MS);
     return () => {
       for (const end of endings) end();

@@ -4,7 +4,8 @@ import { DAY_SECONDS } from '../../core/time.ts';
 import { serviceSeconds } from '../client/answer.ts';
 import { api, type Monitor } from '../client/api.ts';
 import { INSTALLATION_URL } from '../client/base-path.ts';
-import { loadAll, monitors, monitorsError } from '../client/live.ts';
+import { liveState } from '../client/live-stream.ts';
+import { loadAll, monitors, monitorsError, monitorsLoad } from '../client/live.ts';
 import { canWrite, signedIn, useDraft } from '../client/session-state.ts';
 import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button, ButtonLink } from '../parts/button.tsx';
@@ -12,7 +13,7 @@ import { SelectField } from '../parts/choice-fields.tsx';
 import { CopyText, LoopbackHint, ShownOnceDialog } from '../parts/copy.tsx';
 import { FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/field.tsx';
-import { FailedLoad, PageSkeleton } from '../parts/load.tsx';
+import { FailedLoad, Outdated, PageSkeleton } from '../parts/load.tsx';
 import { Empty, useTitle } from '../parts/page.tsx';
 import { PATHS, type PageProps } from '../paths.ts';
 import { useShortcut } from '../shell/keys.tsx';
@@ -59,6 +60,12 @@ function Overview({ all, query }: { all: readonly Monitor[]; query: PageProps['q
           </div>
         )}
       </div>
+      {/* Without a connection the notice above the page says it. */}
+      {monitorsError.value !== null && liveState.value !== 'away' && (
+        <div class="px-4 pt-3 md:px-3">
+          <Outdated load={monitorsLoad} />
+        </div>
+      )}
       {all.length === 0 ? <NoMonitors /> : <Listing all={all} selection={selection} load={figures} />}
     </div>
   );
