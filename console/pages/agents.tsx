@@ -7,6 +7,7 @@ import { canWrite, useDraft } from '../client/session-state.ts';
 import { required, useJudgedForm } from '../parts/action.tsx';
 import { Button, ButtonLink, Spinner } from '../parts/button.tsx';
 import { CopyText, CurlButton, LoopbackHint, ShownOnce } from '../parts/copy.tsx';
+import { useUnsaved } from '../parts/dialog.tsx';
 import { Form, FormError, TextField } from '../parts/field.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Loaded, Outdated, useLoad } from '../parts/load.tsx';
@@ -148,6 +149,7 @@ function AgentForm({ onCreated }: { onCreated: (agent: Created) => void }) {
     name: 'Use 1 to 255 characters, no line breaks',
     region: 'Use at most 255 characters, no line breaks',
   });
+  useUnsaved(() => name.value.trim() !== '' || region.value.trim() !== '');
   const body = () => ({ name: name.value.trim(), region: region.value.trim() === '' ? null : region.value.trim() });
   const create = () =>
     form.submit({ name: required(name.value.trim(), 'Enter a name') }, async () =>

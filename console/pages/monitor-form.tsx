@@ -1,5 +1,6 @@
 import { PLAN_LIMITS } from '../../core/accounts/plans.ts';
 import { api, type Schemas } from '../client/api.ts';
+import { usePoll } from '../client/live.ts';
 import { canWrite, signedIn } from '../client/session-state.ts';
 import { Loaded, useLoad } from '../parts/load.tsx';
 import { ViewOnly } from '../parts/object-page.tsx';
@@ -11,6 +12,9 @@ import { cloneOf, draftOf, emptyDraft, type MonitorType } from './monitor-form/d
 import { MonitorForm } from './monitor-form/form.tsx';
 import { withFollowing, type Surroundings } from './monitor-form/problems.ts';
 import { TYPES } from './monitor-form/words.ts';
+
+/** The interval at which locations are loaded again, in milliseconds. */
+const AGENTS_POLL_MS = 30_000;
 
 /**
  * The page that creates a monitor or, with an id in the address, edits one. `from` in the query is the monitor that a
@@ -31,6 +35,9 @@ export function MonitorFormPage({ params, query }: PageProps) {
     },
     [from],
   );
+  const agents = useLoad((signal) => api.get('/agents', { query: { limit: 1000 }, signal }), []);
+  // Whether a location is heard from is judged by the clock, which goes on while the form is open.
+  usePoll(agents, true, AGENTS_POLL_MS);
   if (!canWrite())
     return (
       <ViewOnly
@@ -63,7 +70,7 @@ export function MonitorFormPage({ params, query }: PageProps) {
                   isCopy: id === undefined,
                   type: typeOf(query['type']),
                 })}
-                agents={loaded.agents}
+                agents={agents.value.value?.agents ?? loaded.agents}
                 vendors={loaded.vendors}
                 channels={known}
               />

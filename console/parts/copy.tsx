@@ -3,9 +3,9 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { INSTALLATION_URL } from '../client/base-path.ts';
 import { SECRET_PLACEHOLDER, curlOf, type ApiRequest } from '../client/curl.ts';
-import { guardLeaving, navigate } from '../shell/router.ts';
+import { navigate } from '../shell/router.ts';
 import { Button } from './button.tsx';
-import { Dialog, confirm } from './dialog.tsx';
+import { Dialog, confirm, useLeaveGuard } from './dialog.tsx';
 
 /** How long "Copied" is shown, in milliseconds. */
 const SAID_MS = 2000;
@@ -199,31 +199,4 @@ export function ShownOnceDialog({
 
 function askWhetherKept({ question, text, action }: Required<Omit<Once, 'children'>>): Promise<boolean> {
   return confirm({ title: question, text, action, tone: 'primary' });
-}
-
-type Leaving = {
-  /** Whether anything would be lost. */
-  isNeeded: boolean;
-  /** The confirmation; true = leave. */
-  ask: () => Promise<boolean>;
-  /** Called at the moment of leaving, since a save may not be rendered yet. */
-  isFree: () => boolean;
-};
-
-/** Asks for confirmation before leaving while `isNeeded`: in a dialog within the console, by the browser beyond it. */
-export function useLeaveGuard({ isNeeded, ask, isFree }: Leaving): void {
-  const latest = useRef({ ask, isFree });
-  latest.current = { ask, isFree };
-  useEffect(() => {
-    if (!isNeeded) return undefined;
-    const stop = guardLeaving(async () => latest.current.isFree() || (await latest.current.ask()));
-    const warn = (event: BeforeUnloadEvent) => {
-      if (!latest.current.isFree()) event.preventDefault();
-    };
-    window.addEventListener('beforeunload', warn);
-    return () => {
-      stop();
-      window.removeEventListener('beforeunload', warn);
-    };
-  }, [isNeeded]);
 }

@@ -2,6 +2,7 @@ import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { sentenceOf, serviceSeconds } from '../client/answer.ts';
+import { guardLeaving, type LeaveGuard } from '../shell/router.ts';
 import { useFormAction } from './action.tsx';
 import { Button, IconButton } from './button.tsx';
 import { SelectField } from './choice-fields.tsx';
@@ -208,4 +209,35 @@ export function UntilDialog({ title, action, hint, lengths, initial, onSubmit, o
       />
     </FormDialog>
   );
+}
+
+/** Asks for confirmation before leaving while `isNeeded`: in a dialog within the console, by the browser beyond it. */
+export function useLeaveGuard({ isNeeded, ...guard }: LeaveGuard & { isNeeded: boolean }): void {
+  const latest = useRef(guard);
+  latest.current = guard;
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    const isFree = () => latest.current.isFree();
+    const stop = guardLeaving({ ...guard, isFree });
+    const warn = (event: BeforeUnloadEvent) => {
+      if (!isFree()) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', warn);
+    return () => {
+      stop();
+      window.removeEventListener('beforeunload', warn);
+    };
+  }, [isNeeded]);
+}
+
+/**
+ * Asks before leaving a form with unsaved input. `isUnsaved` is called when the form is rendered and at the moment of
+ * leaving; `query` is that of a `LeaveGuard`.
+ */
+export function useUnsaved(isUnsaved: () => boolean, query?: string): void {
+  useLeaveGuard({ isNeeded: isUnsaved(), isFree: () => !isUnsaved(), ask: askUnsaved, query });
+}
+
+function askUnsaved(): Promise<boolean> {
+  return confirm({ title: 'Leave without saving?', text: 'Your changes will be lost.', action: 'Leave' });
 }

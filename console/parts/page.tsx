@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import { Icon, type IconName } from './icon.tsx';
 
@@ -79,11 +79,12 @@ export function Card({ children, class: className = 'p-4 md:p-5' }: { children: 
 
 /**
  * Scrolls to the top and moves the focus to the heading, for content that takes the place of a form on the same page.
+ * `own` is a heading of the content that says more than that of the page.
  */
-export function useArrival(): void {
+export function useArrival(own?: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const main = document.querySelector('main');
-    const heading = main?.querySelector<HTMLElement>('h1');
+    const heading = own?.current ?? main?.querySelector<HTMLElement>('h1');
     main?.scrollTo({ top: 0 });
     if (!heading) return;
     heading.tabIndex = -1;

@@ -29,34 +29,57 @@ export const route = computed<Route>(() => {
 /** Whether the browser's back or forward led here; then the page restores its scroll position. */
 export const cameBack = signal(false);
 
-/** The confirmation before another page is shown; null = none. */
-const leaveGuard = signal<(() => Promise<boolean>) | null>(null);
+/** What would be lost by leaving a part of a page. */
+export type LeaveGuard = {
+  /** Whether nothing would be lost, at the moment of leaving. */
+  isFree: () => boolean;
+  /** The confirmation; true = leave. Guards with the same one ask once together. */
+  ask: () => Promise<boolean>;
+  /** The parameter of the query that shows another part of the page; without it only another page leaves. */
+  query?: string | undefined;
+};
 
-/**
- * Sets a confirmation before another page is shown. It ends when the user confirms or the returned function is called.
- */
-export function guardLeaving(mayLeave: () => Promise<boolean>): () => void {
-  const own = async () => {
-    const mayGo = await mayLeave();
-    if (mayGo && leaveGuard.value === own) leaveGuard.value = null;
-    return mayGo;
-  };
-  leaveGuard.value = own;
-  return () => {
-    if (leaveGuard.value === own) leaveGuard.value = null;
-  };
+const guards = new Set<LeaveGuard>();
+
+/** Sets a confirmation before leaving. It ends when the user confirms or the returned function is called. */
+export function guardLeaving(guard: LeaveGuard): () => void {
+  guards.add(guard);
+  return () => void guards.delete(guard);
+}
+
+/** The guards that an address (null: none of the console) leaves with something to lose. */
+function blocking(to: string | null): LeaveGuard[] {
+  const { path, query } = route.value;
+  const url = to === null ? null : new URL(to, window.location.origin);
+  const isLeft = ({ query: name }: LeaveGuard) =>
+    url?.pathname !== path || (name !== undefined && (url.searchParams.get(name) ?? '') !== (query[name] ?? ''));
+  return [...guards].filter((guard) => isLeft(guard) && !guard.isFree());
+}
+
+async function mayLeave(left: readonly LeaveGuard[]): Promise<boolean> {
+  for (const ask of new Set(left.map((guard) => guard.ask))) if (!(await ask())) return false;
+  for (const guard of left) guards.delete(guard);
+  return true;
 }
 
 /** Signs out, unless there is unsaved input that the user wants to keep. */
 export async function leave(): Promise<void> {
-  if (leaveGuard.value === null || (await leaveGuard.value())) await signOut();
+  if (await mayLeave(blocking(null))) await signOut();
 }
 
-/** Goes to a page of the console; `replace` replaces the history entry. */
-export function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
+type Navigation = {
+  /** Replaces the history entry. */
+  replace?: boolean;
+  /** Without a confirmation, as from what was deleted. */
+  isFree?: boolean;
+};
+
+/** Goes to a page of the console. */
+export function navigate(to: string, { replace = false, isFree = false }: Navigation = {}): void {
   if (to === currentAddress()) return;
-  if (leaveGuard.value !== null && new URL(to, window.location.origin).pathname !== route.value.path) {
-    void leaveGuard.value().then((mayGo) => mayGo && navigate(to, { replace }));
+  const left = isFree ? [] : blocking(to);
+  if (left.length > 0) {
+    void mayLeave(left).then((mayGo) => mayGo && navigate(to, { replace }));
     return;
   }
   window.history[replace ? 'replaceState' : 'pushState'](null, '', BASE_PATH + to);
@@ -80,10 +103,11 @@ export function setQuery(
 export function followLinks(): void {
   window.history.scrollRestoration = 'manual';
   window.addEventListener('popstate', () => {
-    if (leaveGuard.value !== null && withoutBase(window.location.pathname) !== route.value.path) {
+    const left = blocking(currentAddress());
+    if (left.length > 0) {
       // The browser has gone back already: undo it until the user has answered.
       window.history.pushState(null, '', BASE_PATH + address.value);
-      void leaveGuard.value().then((mayGo) => mayGo && window.history.back());
+      void mayLeave(left).then((mayGo) => mayGo && window.history.back());
       return;
     }
     cameBack.value = true;

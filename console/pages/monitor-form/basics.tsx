@@ -187,10 +187,18 @@ export function TypeChooser({ type, onType }: { type: MonitorType; onType: (type
 }
 
 /** The schedule of a heartbeat, and its next runs. */
-function ScheduleFields({ form: { draft, change, problem } }: { form: FormState }) {
+function ScheduleFields({ form: { draft, change, problem, judge, monitor } }: { form: FormState }) {
   const { heartbeat } = draft;
   const set = (part: Partial<Draft['heartbeat']>) => change({ heartbeat: { ...heartbeat, ...part } });
   const isScheduled = heartbeat.cron.trim() !== '';
+  const setCron = (cron: string) => {
+    // A schedule hides the interval, which must have no error then.
+    const isHiddenProblem = !isScheduled && judge().interval_seconds !== undefined;
+    change({
+      heartbeat: { ...heartbeat, cron },
+      ...(isHiddenProblem && { interval: String(monitor?.interval_seconds ?? '') }),
+    });
+  };
   return (
     <>
       <TextField
@@ -203,7 +211,7 @@ function ScheduleFields({ form: { draft, change, problem } }: { form: FormState 
         maxLength={200}
         hint="Optional. Minute, hour, day of month, month, day of week, as in crontab. Empty for a fixed interval."
         error={problem('check_spec.heartbeat.schedule.cron')}
-        onValue={(cron) => set({ cron })}
+        onValue={setCron}
       />
       {isScheduled && (
         <>

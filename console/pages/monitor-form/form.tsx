@@ -5,10 +5,10 @@ import { api, type Schemas } from '../../client/api.ts';
 import { INSTALLATION_URL } from '../../client/base-path.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { CopyText, CurlButton, PingLoopbackHint, useLeaveGuard } from '../../parts/copy.tsx';
-import { confirm } from '../../parts/dialog.tsx';
+import { CopyText, CurlButton, PingLoopbackHint } from '../../parts/copy.tsx';
+import { useUnsaved } from '../../parts/dialog.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { Card, useWide } from '../../parts/page.tsx';
+import { Card, useArrival, useWide } from '../../parts/page.tsx';
 import { PATHS } from '../../paths.ts';
 import { navigate } from '../../shell/router.ts';
 import { Notify, Parents, ServiceHours, saveChannels } from './alerting.tsx';
@@ -45,7 +45,7 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
   const isWide = useWide();
   const created = useSignal<Schemas['MonitorDetail'] | null>(null);
   const box = useRef<HTMLFormElement>(null);
-  useUnsaved(!isSaved.value && isChanged(draft.value, first), () => isSaved.peek());
+  useUnsaved(() => !isSaved.value && isChanged(draft.value, first));
   // On a phone the keyboard would cover the choice of types.
   useEffect(() => {
     if (monitor === null && isWide) box.current?.querySelector<HTMLInputElement>('input[name="target"]')?.focus();
@@ -77,6 +77,8 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
     await saveChannels(id, { before: [], after: chosen });
     // The monitor exists: a later failure must not look as if it did not.
     if (type === 'heartbeat') created.value = await api.get('/monitors/{id}', { path: { id } }).catch(() => null);
+    // What was typed is stored by now: a later sign-in must not restore it.
+    draft.value = first;
     if (created.value === null)
       leave(id, target.trim() === '' && type !== 'heartbeat' ? `${name} is saved as a draft` : `${name} created`);
   };
@@ -88,11 +90,10 @@ export function MonitorForm({ original, surroundings, monitor, agents, vendors, 
         path: { id },
         body: { ...body, ...(version !== null && { if_settings_version: version }) },
       });
+      isSaved.value = true;
+      await saveChannels(id, { before: first.channels, after: draft.value.channels });
     });
-    if (!isStored) return;
-    isSaved.value = true;
-    await saveChannels(id, { before: first.channels, after: draft.value.channels });
-    leave(id, 'Saved');
+    if (isStored) leave(id, 'Saved');
   };
   const save = async () => {
     if (action.isBusy.peek()) return;
@@ -198,9 +199,13 @@ function leadToProblem(form: HTMLFormElement | null, { byField, rest }: Problems
 /** The ping URL of a new heartbeat monitor. */
 function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
   const { token } = monitor.check_spec.heartbeat ?? {};
+  const heading = useRef<HTMLHeadingElement>(null);
+  useArrival(heading);
   return (
     <Card>
-      <h2 class="heading text-base">Waiting for the first ping of {monitor.name}</h2>
+      <h2 ref={heading} class="heading text-base">
+        Waiting for the first ping of {monitor.name}
+      </h2>
       <p class="mb-4 mt-1 text-sm text-soft">Call this URL when the job is done. You’re alerted if no ping arrives.</p>
       {token !== undefined && <PingUrl token={token} />}
       <ButtonLink href={`/monitors/${monitor.id}`} tone="primary" class="mt-5">
@@ -208,17 +213,6 @@ function NewHeartbeat({ monitor }: { monitor: Schemas['MonitorDetail'] }) {
       </ButtonLink>
     </Card>
   );
-}
-
-/**
- * Asks before leaving with unsaved changes. `isSaved` is called at that moment, since a save may not be rendered yet.
- */
-function useUnsaved(isUnsaved: boolean, isSaved: () => boolean): void {
-  useLeaveGuard({
-    isNeeded: isUnsaved,
-    isFree: isSaved,
-    ask: () => confirm({ title: 'Leave without saving?', text: 'Your changes will be lost.', action: 'Leave' }),
-  });
 }
 
 /** The ping URL of a heartbeat monitor, and commands that call it. */
