@@ -63,7 +63,9 @@ function App() {
   if (page === 'wall' && open !== undefined) return <PageOutlet page={open} />;
   if (value === 'unknown') return null;
   if (value === null || page === 'invitation') return <PageOutlet page={open ?? signInPage()} />;
-  return <SignedIn userId={value.user.id} chosenTheme={value.user.theme} />;
+  const { user, tenant } = value;
+  // Nothing of one person's pages is left to another one.
+  return <SignedIn key={`${user.id} ${tenant.id}`} userId={user.id} chosenTheme={user.theme} />;
 }
 
 function SignedIn({ userId, chosenTheme }: { userId: string; chosenTheme: 'system' | 'light' | 'dark' }) {

@@ -2,7 +2,7 @@ import type { components, paths } from '../../api/schema.generated.ts';
 import { Failure, compareClocks, nextCursor, type Page } from './answer.ts';
 import { BASE_PATH } from './base-path.ts';
 import { liveState } from './live-stream.ts';
-import { csrfToken, loseSession, loseSessionAfter } from './session-state.ts';
+import { adoptSession, csrfToken, loseSession, loseSessionAfter, type Session } from './session-state.ts';
 
 /** The resources of the API, by its description. */
 export type Schemas = components['schemas'];
@@ -109,11 +109,9 @@ export async function request<T>(method: string, path: string, options: RequestO
 }
 
 /** Sends a request, and returns the response with the cursor of the next page if it is a list. */
-export async function requestPage<T>(
-  method: string,
-  path: string,
-  { query, body, signal, answersOwn401 = false, token, idempotencyKey }: RequestOptions = {},
-): Promise<Page<T>> {
+export async function requestPage<T>(method: string, path: string, options: RequestOptions = {}): Promise<Page<T>> {
+  const { query, body, signal, answersOwn401 = false, token, idempotencyKey } = options;
+  const csrf = csrfToken();
   const { response, text } = await reach(`/v1${path}${queryText(query)}`, {
     method,
     headers: {
@@ -121,7 +119,7 @@ export async function requestPage<T>(
       ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'Content-Type': 'application/json' }),
-      ...(method !== 'GET' && csrfToken() !== null && { 'X-CSRF-Token': csrfToken() ?? '' }),
+      ...(method !== 'GET' && csrf !== null && { 'X-CSRF-Token': csrf }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     signal: AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ...(signal === undefined ? [] : [signal])]),
@@ -133,7 +131,13 @@ export async function requestPage<T>(
     if (liveState.peek() === 'live') loseSessionAfter(REASON_MS);
     else loseSession();
   }
-  throw failureOf(response, json ?? {});
+  const failure = failureOf(response, json ?? {});
+  if (csrf !== null && failure.status === 403 && failure.message.includes('X-CSRF-Token')) {
+    // Another tab has signed in again. Nothing of this request was carried out.
+    const isSameUser = adoptSession(await request<Session>('GET', '/session'));
+    if (isSameUser && csrfToken() !== csrf) return await requestPage(method, path, options);
+  }
+  throw failure;
 }
 
 /** Returns a response with its whole body, because the connection can break in between. */

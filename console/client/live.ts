@@ -87,8 +87,11 @@ export function startLive(): () => void {
   const stream = new LiveStream({
     onLive(isLive) {
       // Only an answer ends `away`, and no attempt to connect.
-      if (isLive) liveState.value = 'live';
-      else if (liveState.peek() !== 'away') liveState.value = 'polling';
+      if (isLive) {
+        // Meanwhile another tab may have signed in again, or someone else.
+        if (!['live', 'connecting'].includes(liveState.peek())) void loadSession().catch(() => undefined);
+        liveState.value = 'live';
+      } else if (liveState.peek() !== 'away') liveState.value = 'polling';
     },
     onReceived() {
       if (monitorsError.peek() === null) updatedAtMs.value = serviceMs();
@@ -328,14 +331,16 @@ export function useReload(
   }, []);
 }
 
-/** Reloads at an interval while `isWanted`, for data that the stream does not report, such as deliveries. */
-export function usePoll(load: { reload: () => Promise<void> }, isWanted: boolean, everyMs: number): void {
+type Polled = { reload: () => Promise<void>; isBusy?: ReadonlySignal<boolean> };
+
+/** Reloads at an interval while `isWanted`, for data that the stream does not report, unless a reload is under way. */
+export function usePoll(load: Polled, isWanted: boolean, everyMs: number): void {
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
     if (!isWanted) return undefined;
     const timer = setInterval(() => {
-      if (!document.hidden) void latest.current.reload();
+      if (!document.hidden && latest.current.isBusy?.peek() !== true) void latest.current.reload();
     }, everyMs);
     return () => clearInterval(timer);
   }, [isWanted, everyMs]);

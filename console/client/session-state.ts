@@ -16,6 +16,14 @@ export function csrfToken(): string | null {
   return value === null || value === 'unknown' ? null : value.csrf_token;
 }
 
+/** Takes the session as the service has it now; true if it is of the same user as before. */
+export function adoptSession(present: Session): boolean {
+  const before = session.peek();
+  // What did not change is not drawn anew.
+  if (JSON.stringify(before) !== JSON.stringify(present)) session.value = present;
+  return before !== null && before !== 'unknown' && before.user.id === present.user.id;
+}
+
 /** Why the session ended without the user's doing; null if it did not. */
 export const lostBy = signal<EndReason | null>(null);
 

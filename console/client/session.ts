@@ -1,7 +1,7 @@
 import { Failure } from './answer.ts';
 import { request } from './api.ts';
 import type { EndReason } from './live-stream.ts';
-import { endSession, loseSession, lostBy, session, type Session } from './session-state.ts';
+import { adoptSession, endSession, loseSession, lostBy, session, type Session } from './session-state.ts';
 
 /**
  * Loads the session; `reason` is why there may be none any more. Rejects if the service does not say whether there is
@@ -9,7 +9,7 @@ import { endSession, loseSession, lostBy, session, type Session } from './sessio
  */
 export async function loadSession(reason?: EndReason): Promise<void> {
   try {
-    session.value = await request<Session>('GET', '/session', { answersOwn401: true });
+    adoptSession(await request<Session>('GET', '/session', { answersOwn401: true }));
   } catch (error) {
     // An installation without sessions answers 404.
     if (!(error instanceof Failure && (error.status === 401 || error.status === 404))) throw error;

@@ -127,6 +127,8 @@ test.serial('who signs out is asked about unsaved input, and leaves nothing behi
   await signOut('Cancel');
   t.is(await page.getByLabel('Name', { exact: true }).inputValue(), 'Unsaved');
   await page.keyboard.press('Control+k');
+  // It is loaded when it is first opened.
+  await page.getByRole('dialog', { name: 'Command palette' }).waitFor();
   await page.keyboard.type('Sign out');
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
@@ -240,5 +242,34 @@ test.serial('the open page of a removed member says so within seconds, and a str
   await page.getByLabel('Password').fill('correct horse battery');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByText('Incorrect email or password').waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test.serial('a page goes on with the session of another tab, and starts anew for another person', async (t) => {
+  const { service, person } = t.context;
+  const { page, complaints } = await openSignedIn(t, '/agents/new');
+  await closeStream(page);
+  const send = await signedInElsewhere(t, person);
+  const { url } = (await (await send('/invitations', { email: 'next@shop.example', role: 'editor' })).json()) as {
+    url: string;
+  };
+  const other = await page.context().newPage();
+  const json = { 'Content-Type': 'application/json' };
+  const change = async (path: string, body: object) =>
+    t.true((await other.request.post(`${service.url}/v1${path}`, { headers: json, data: body })).ok());
+  await page.getByLabel('Name', { exact: true }).fill('home-lab');
+  await change('/session', person);
+  await page.getByRole('button', { name: 'Create agent' }).click();
+  await page.getByText('Agent created').first().waitFor();
+
+  await page.goto('/monitors/new');
+  await page.getByLabel('Name', { exact: true }).fill('Half a monitor');
+  await page.getByLabel('URL', { exact: true }).fill('https://shop.example/');
+  const token = new URL(url).pathname.split('/').at(-1);
+  await change('/invitations/accept', { token, name: 'Next', password: 'correct horse battery' });
+  await page.getByRole('button', { name: 'Create monitor' }).click();
+  await page.getByRole('button', { name: 'Next' }).waitFor();
+  t.is(await page.getByLabel('Name', { exact: true }).inputValue(), '');
+  t.false((await (await other.request.get(`${service.url}/v1/monitors`)).text()).includes('Half a monitor'));
   t.deepEqual(complaints, []);
 });
