@@ -44,7 +44,7 @@ export function MaintenancePage({ query }: PageProps) {
   return (
     <Page
       title="Maintenance"
-      lead="Planned work: checks go on, alerts wait, and uptime leaves it out."
+      lead="Planned work: checks go on, chats and emails wait, and uptime leaves it out."
       {...(isAny && canWrite() && { actions: <NewWindow /> })}
     >
       <Outdated load={load} />
@@ -85,7 +85,8 @@ function NewWindow() {
 function NoWindows() {
   return (
     <Empty icon="maintenance" title="No maintenance planned" {...(canWrite() && { action: <NewWindow /> })}>
-      Plan work once or on a schedule. Alerts wait until its end, and it does not count against uptime.
+      Plan work once or on a schedule. Chats and emails wait until its end, webhooks only if set so, and uptime leaves
+      it out.
     </Empty>
   );
 }

@@ -7,6 +7,7 @@ import { FailedLoad, PageSkeleton, useLoad } from '../parts/load.tsx';
 import { STATUSES } from '../parts/monitors.ts';
 import { EmptyPage } from '../parts/object-page.tsx';
 import { useTitle } from '../parts/page.tsx';
+import { QuietUntil } from '../parts/status.tsx';
 import { clock, formatDuration, formatShort, formatUntil } from '../parts/time.tsx';
 import { PATHS, type PageProps } from '../paths.ts';
 import { UnnotifiedMonitor, useChannels } from './channels/words.tsx';
@@ -116,10 +117,11 @@ function MonitorView({ id, query }: { id: string; query: PageProps['query'] }) {
       <div class="mb-6 mt-3 flex flex-wrap items-center justify-between gap-x-4 gap-y-2.5">
         <Target target={monitor.target} type={monitor.type} />
         <div class="flex flex-wrap gap-2 print:hidden">
-          <Actions monitor={monitor} onRequested={pollNewest} />
+          <Actions monitor={monitor} channels={channels.value.value ?? []} onRequested={pollNewest} />
         </div>
       </div>
       <InMaintenance maintenance={monitor.maintenance} />
+      <QuietUntil what="Muted" icon="mute" until={monitor.muted_until} />
       {monitor.enabled === 1 && <UnnotifiedMonitor monitor={monitor} channels={channels.value.value} />}
       <Special detail={monitor} checks={newest.checks.value} />
       {!isDraft && (

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { Schemas } from '../client/api.ts';
 import { count } from './figures.ts';
-import { Icon } from './icon.tsx';
+import { Icon, type IconName } from './icon.tsx';
 import { STATUSES, type Status } from './monitors.ts';
-import { formatShort } from './time.tsx';
+import { clock, formatShort, formatUntil } from './time.tsx';
 
 /** The mark of a status; unless `silent`, screen readers announce its name. */
 export function StatusMark({
@@ -64,6 +64,19 @@ export function OverdueWarning({
             : `${monitors} overdue: ${overdue === 1 ? 'its checks do' : 'their checks do'} not run on time.`}
         </span>{' '}
         The status shown may be out of date. {children}
+      </span>
+    </p>
+  );
+}
+
+/** A notice that alerts wait until a moment, such as those of a muted monitor; nothing once it has passed. */
+export function QuietUntil({ what, icon, until = 0 }: { what: string; icon: IconName; until: number | undefined }) {
+  if (until <= clock.value) return null;
+  return (
+    <p role="status" class="mb-4 flex gap-2 rounded-md bg-sunken px-3 py-2 text-sm">
+      <Icon name={icon} class="mt-0.5 size-4 text-pending" />
+      <span class="min-w-0 font-medium wrap-anywhere">
+        {what} until {formatUntil(until)}
       </span>
     </p>
   );

@@ -83,8 +83,8 @@ test('rules are written in fields, judged there, saved, and read as sentences', 
   t.deepEqual(complaints, []);
 });
 
-/** Adds a channel and returns its page of messages. */
-async function messagesOf(t: Context, tenantId: string, channel: Partial<NewChannel> & Pick<NewChannel, 'type'>) {
+/** Adds a connected channel and returns its id. */
+async function addChannel(t: Context, tenantId: string, channel: Partial<NewChannel> & Pick<NewChannel, 'type'>) {
   const { api } = t.context;
   const id = api.makeId('nch');
   await createChannel(api.database, {
@@ -98,8 +98,59 @@ async function messagesOf(t: Context, tenantId: string, channel: Partial<NewChan
     author: null,
     ...channel,
   });
-  return `/channels/${id}?tab=messages`;
+  return id;
 }
+
+/** The webhook of an address that takes no requests here. */
+const HOOK = { url: 'https://hooks.example/', signingSecret: 'whsec_AAAA', headers: {} };
+
+/** Adds a channel and returns its page of messages. */
+async function messagesOf(t: Context, tenantId: string, channel: Parameters<typeof addChannel>[2]) {
+  return `/channels/${await addChannel(t, tenantId, channel)}?tab=messages`;
+}
+
+test('the settings of a channel undo nothing that another person changed meanwhile', async (t) => {
+  const { account, monitorId, person } = await prepare(t);
+  const add = async (name: string) =>
+    (await account.owner('POST', '/v1/monitors', { name, target: 'https://a.example/' })).json.id as string;
+  const [blog, wiki] = [await add('Blog'), await add('Wiki')];
+  const id = await addChannel(t, account.tenantId, {
+    type: 'webhook',
+    webhook: HOOK,
+    allMonitors: false,
+    monitorIds: [monitorId],
+  });
+  const change = (body: object) => account.owner('PATCH', `/v1/channels/${id}`, body);
+  const stored = async () => (await account.owner('GET', `/v1/channels/${id}`)).json;
+  await change({ rules: [{ after_seconds: 90 }] });
+  const { page, complaints } = await openAt(t, await person(), `/channels/${id}?tab=settings`);
+  await page.getByRole('list', { name: 'Monitors' }).getByRole('checkbox', { name: /Blog/ }).check();
+  await page.getByLabel('Wait during maintenance and mutes').check();
+  t.is(await page.getByLabel('After (minutes)').inputValue(), '1.5');
+  await page.getByLabel('After (minutes)').fill('0');
+  await change({ monitor_ids: [wiki], rules: [{ after_seconds: 100 }] });
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved', { exact: true }).waitFor();
+  t.deepEqual(((await stored()).monitor_ids as string[]).toSorted(), [blog, wiki].toSorted());
+  t.true((await stored()).follows_maintenance);
+
+  await page.getByRole('button', { name: 'Save rules' }).click();
+  await page.getByText('Someone else changed these rules. Reload to see it, or save again to replace it').waitFor();
+  t.deepEqual((await stored()).rules, [{ after_seconds: 100 }]);
+  await page.getByRole('button', { name: 'Save rules' }).click();
+  await page.getByText('Rules saved').waitFor();
+  t.deepEqual((await stored()).rules, [{ after_seconds: 0 }]);
+
+  await page.getByLabel('Format').selectOption({ label: 'ntfy' });
+  await page.getByRole('link', { name: 'Messages', exact: true }).click();
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  t.is(await page.getByLabel('Format').inputValue(), 'ntfy');
+  await page.getByRole('link', { name: 'Messages', exact: true }).click();
+  await question.getByRole('button', { name: 'Leave' }).click();
+  await page.getByText(/^POST https/).waitFor();
+  t.deepEqual(complaints, []);
+});
 
 test('a channel shows each of its messages as it would be sent, and why one is not', async (t) => {
   const { account, person, channelId } = await prepare(t);
@@ -148,14 +199,20 @@ test('a channel shows each of its messages as it would be sent, and why one is n
   t.deepEqual(complaints, []);
 });
 
-test('a monitor is muted from its page for a while, and unmuted', async (t) => {
+test('a monitor is muted from its page for a while, which its row says too, and unmuted', async (t) => {
   const { account, monitorId, person } = await prepare(t);
+  await addChannel(t, account.tenantId, { type: 'webhook', webhook: HOOK });
+  await addChannel(t, account.tenantId, { type: 'webhook', webhook: HOOK, name: 'Quiet', followsMaintenance: true });
   const { page, complaints } = await openAt(t, await person(), `/monitors/${monitorId}`);
   await page.getByRole('button', { name: 'Mute', exact: true }).click();
   await page.getByLabel('From now, for').selectOption({ label: '2 h' });
   t.deepEqual(await findBarriers(page), []);
+  await page.getByRole('dialog').getByText('Still sent at once: Pager.').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Mute' }).click();
-  await page.getByText(/^Shop muted until /).waitFor();
+  await page.getByText(/^Shop muted until .* Still sent at once: Pager\.$/).waitFor();
+  await page.getByText(/^Muted until /).waitFor();
+  const viewer = await openAt(t, await person('viewer'), '/');
+  await viewer.page.getByRole('link', { name: /Shop.*Muted until / }).waitFor();
   const mutedUntil = async () => (await account.owner('GET', `/v1/monitors/${monitorId}`)).json.muted_until ?? 0;
   t.true(Math.abs((await mutedUntil()) - Date.now() / 1000 - 7200) < 60);
   await page.getByRole('button', { name: 'Unmute' }).click();

@@ -141,6 +141,7 @@ async function takeItOn(t: ExecutionContext, { page, service }: Story): Promise<
   );
   await page.getByRole('row', { name: /On call.*Down.*Delivered/ }).waitFor();
   await page.keyboard.press('a');
+  await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge' }).click();
   await page.getByRole('button', { name: 'Unacknowledge' }).waitFor();
   await page
     .getByText(/^Acknowledged by ./)
@@ -233,6 +234,7 @@ async function changeSecret(t: ExecutionContext, { page, receiver }: Story, befo
   t.deepEqual(await findBarriers(page), []);
   const sent = receiver.received.length;
   await page.keyboard.press('t');
+  await page.getByRole('dialog').getByRole('button', { name: 'Send a test' }).click();
   const tested = await until(() => receiver.received[sent]);
   t.is(
     tested.headers['x-service-signature'],

@@ -73,6 +73,8 @@ test.serial('the command palette finds monitors, incidents, pages and actions by
   await open('acknowledge');
   await dialog.getByRole('group', { name: 'This page' }).getByRole('option', { name: 'Acknowledge' }).waitFor();
   await page.keyboard.press('Enter');
+  const question = page.getByRole('dialog', { name: 'Acknowledge this incident?' });
+  await question.getByRole('button', { name: 'Acknowledge' }).click();
   await page.getByRole('button', { name: 'Unacknowledge' }).waitFor();
 
   // It opens from within a field, too.

@@ -7,7 +7,7 @@ import { required, toast, useAction, useJudgedForm } from '../../parts/action.ts
 import { Button } from '../../parts/button.tsx';
 import { CheckField, Choices, SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { CopyButton, CopyText, CurlButton, ShownOnceDialog, useCopy } from '../../parts/copy.tsx';
-import { confirm } from '../../parts/dialog.tsx';
+import { confirm, useUnsaved } from '../../parts/dialog.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { ChangesLink } from '../../parts/object-page.tsx';
@@ -23,7 +23,7 @@ import { navigate } from '../../shell/router.ts';
 import { Routing, describeTags, judgeRoute, routeBody, routeOf, type Route } from './monitor-choice.tsx';
 import { Rules } from './rules-form.tsx';
 import { WebhookForm } from './webhook-form.tsx';
-import { reportsHint, type Channel } from './words.tsx';
+import { FOLLOWS, reportsHint, staleFailure, type Channel } from './words.tsx';
 
 const CHANNEL_TEXTS = {
   name: 'At most 255 characters',
@@ -79,6 +79,7 @@ function fieldsOf(channel: Channel): ChannelFields {
     ...routeBody(routeOf(channel)),
     group_seconds: channel.group_seconds ?? 0,
     summarize_flapping: channel.summarize_flapping ?? false,
+    follows_maintenance: channel.follows_maintenance ?? false,
     reports: channel.reports ?? false,
     report_timezone: channel.report_timezone ?? 'UTC',
   };
@@ -92,6 +93,28 @@ function changesOf(before: ChannelFields, after: ChannelFields): ChannelFields {
   );
 }
 
+/**
+ * Joins the changes of a form with the channel as it is now: monitors are added and removed one by one. `theirs` is
+ * what another person changed of the fields that the form changes; null if nothing.
+ */
+export function joinChanges(
+  before: ChannelFields,
+  after: ChannelFields,
+  present: Channel,
+): { changes: ChannelFields; theirs: ChannelFields | null } {
+  const changes = changesOf(before, after);
+  const { monitor_ids: _, ...others } = changesOf(before, fieldsOf(present));
+  const isTheirs = (name: string) => name in changes || (name === 'all_monitors' && 'monitor_ids' in changes);
+  const theirs = Object.entries(others).filter(([name]) => isTheirs(name));
+  // A list that is chosen in the place of all monitors has none before it.
+  if (changes.monitor_ids !== undefined && changes.all_monitors === undefined) {
+    const [begun, chosen] = [new Set(before.monitor_ids), new Set(changes.monitor_ids)];
+    const remaining = present.monitor_ids.filter((id) => chosen.has(id) || !begun.has(id));
+    changes.monitor_ids = [...new Set([...remaining, ...[...chosen].filter((id) => !begun.has(id))])];
+  }
+  return { changes, theirs: theirs.length === 0 ? null : Object.fromEntries(theirs) };
+}
+
 function ChannelForm({ channel, onChanged }: SettingsProps) {
   const name = useDraft(`channel ${channel.id} name`, channel.name);
   const route = useDraft<Route>(`channel ${channel.id} routing`, routeOf(channel));
@@ -99,6 +122,7 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
   const zone = useDraft(`channel ${channel.id} report zone`, channel.report_timezone ?? 'UTC');
   const grouping = useDraft(`channel ${channel.id} grouping`, String(channel.group_seconds ?? 0));
   const summarizing = useDraft(`channel ${channel.id} flapping`, channel.summarize_flapping ?? false);
+  const isFollowing = useDraft(`channel ${channel.id} maintenance`, channel.follows_maintenance ?? false);
   const form = useJudgedForm(CHANNEL_TEXTS);
   const saved = useRef(fieldsOf(channel));
   const fields = (): ChannelFields => ({
@@ -106,15 +130,25 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
     ...routeBody(route.value),
     ...(channel.preset === undefined && channel.template === undefined && { group_seconds: Number(grouping.value) }),
     ...(channel.type !== 'webhook' && { summarize_flapping: summarizing.value }),
+    ...(channel.follows_maintenance !== undefined && { follows_maintenance: isFollowing.value }),
     ...(channel.reports !== undefined && { reports: reports.value }),
     ...(channel.report_timezone !== undefined && { report_timezone: zone.value }),
   });
   const body = () => changesOf(saved.current, fields());
+  useUnsaved(() => Object.keys(body()).length > 0, 'tab');
   const save = () =>
     form.submit({ name: required(name.value.trim(), 'Enter a name'), ...judgeRoute(route.value) }, async () => {
-      const sent = fields();
-      await api.patch('/channels/{id}', { path: { id: channel.id }, body: changesOf(saved.current, sent) });
-      saved.current = sent;
+      const path = { id: channel.id };
+      const present = await api.get('/channels/{id}', { path });
+      const { changes, theirs } = joinChanges(saved.current, fields(), present);
+      if (theirs !== null) {
+        // The next save goes ahead.
+        saved.current = { ...saved.current, ...theirs };
+        throw staleFailure('this channel');
+      }
+      await api.patch('/channels/{id}', { path, body: changes });
+      if (changes.monitor_ids !== undefined) route.value = { ...route.value, ids: changes.monitor_ids };
+      saved.current = fields();
       await onChanged();
       toast('Saved');
     });
@@ -152,6 +186,14 @@ function ChannelForm({ channel, onChanged }: SettingsProps) {
             checked={summarizing.value}
             onChecked={(value) => (summarizing.value = value)}
             error={form.problem('summarize_flapping') ?? null}
+          />
+        )}
+        {channel.follows_maintenance !== undefined && (
+          <CheckField
+            label={FOLLOWS.label}
+            hint={FOLLOWS.hint}
+            checked={isFollowing.value}
+            onChecked={(value) => (isFollowing.value = value)}
           />
         )}
         {channel.reports !== undefined && (
@@ -253,7 +295,7 @@ function DeleteChannel({ channel }: { channel: Channel }) {
     await action.run(async () => {
       await api.delete('/channels/{id}', { path: { id: channel.id } });
       toast(`${channel.name} deleted`);
-      navigate(PATHS.channels, { replace: true });
+      navigate(PATHS.channels, { replace: true, isFree: true });
     });
   };
   return (

@@ -6,6 +6,7 @@ import { canWrite } from '../../client/session-state.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink, Spinner } from '../../parts/button.tsx';
 import { Tabs } from '../../parts/choice-fields.tsx';
+import { confirm } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad } from '../../parts/load.tsx';
@@ -109,7 +110,12 @@ function Actions({ channel, reload }: { channel: Channel; reload: () => Promise<
       toast(enabled ? 'Channel enabled' : 'Channel disabled: no alerts are sent to it');
     });
   const isConnected = channel.status === 'connected';
-  useShortcut('t', 'Send a test', isConnected ? () => void test() : null);
+  // A stray key must not notify anyone.
+  const testByKey = async () => {
+    const title = `Send a test to ${channel.name}?`;
+    if (await confirm({ title, text: 'It is marked as a test.', action: 'Send a test', tone: 'primary' })) await test();
+  };
+  useShortcut('t', 'Send a test', isConnected ? () => void testByKey() : null);
   return (
     <>
       {isConnected && (

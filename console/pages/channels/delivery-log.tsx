@@ -20,6 +20,7 @@ import {
   EventOf,
   OUTCOMES,
   OutcomeBadge,
+  isUnderWay,
   type Channel,
   type DeliveryEvent,
   type DeliveryOutcome,
@@ -118,8 +119,8 @@ const EVENT_CHOICES = [
 ];
 
 /**
- * The interval of reloads in milliseconds, shorter while a delivery is pending. The stream does not report deliveries,
- * because an alert storm would flood it.
+ * The interval of reloads in milliseconds, shorter while a delivery is under way. The stream does not report
+ * deliveries, because an alert storm would flood it.
  */
 const POLL_MS = { busy: 2500, quiet: 10_000 } as const;
 
@@ -153,7 +154,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
     },
     [channel.id, outcome, event, cursor, count],
   );
-  const isUnderWay = load.value.value?.deliveries.some((delivery) => delivery.outcome === 'pending') ?? false;
+  const isBusy = load.value.value?.deliveries.some(isUnderWay) ?? false;
   useReload(load, ['incident', 'channel', 'agent']);
   // The channel is loaded again after a test, which the stream does not report either.
   const isFirst = useRef(true);
@@ -162,7 +163,7 @@ export function DeliveryLog({ channel, query }: { channel: Channel; query: Reado
     isFirst.current = false;
   }, [channel]);
   // Older pages have no pending deliveries.
-  usePoll(load, cursor === '', isUnderWay ? POLL_MS.busy : POLL_MS.quiet);
+  usePoll(load, cursor === '', isBusy ? POLL_MS.busy : POLL_MS.quiet);
   const opened = query['delivery'] ?? '';
   const canReplay = load.value.value?.canReplay ?? false;
   return (
@@ -262,14 +263,11 @@ function Listing({ found: { deliveries, next }, load, isFiltered, paging }: List
   );
 }
 
-function Outcome({
-  delivery: { outcome, attempt_count: attempts, last_error: error, next_attempt_at: next },
-}: {
-  delivery: Delivery;
-}) {
+function Outcome({ delivery }: { delivery: Delivery }) {
+  const { outcome, attempt_count: attempts, last_error: error, next_attempt_at: next } = delivery;
   return (
     <>
-      <OutcomeBadge outcome={outcome} attempts={attempts} />
+      <OutcomeBadge delivery={delivery} />
       {outcome === 'pending' && next !== null && attempts > 0 && (
         <span class="block text-xs text-soft">
           retry <Deadline at={next} />

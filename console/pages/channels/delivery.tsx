@@ -11,12 +11,13 @@ import { Code, FactLine, JsonText } from '../../parts/object-page.tsx';
 import { Badge } from '../../parts/status.tsx';
 import { LongText } from '../../parts/table.tsx';
 import { Deadline, formatDateTime, formatLatency } from '../../parts/time.tsx';
-import { EVENTS, OutcomeBadge, type Channel } from './words.tsx';
+import { EVENTS, OutcomeBadge, describeOutcome, isHeld, isUnderWay, type Channel } from './words.tsx';
 
 type Delivery = Schemas['DeliveryDetail'];
 type Attempt = Schemas['DeliveryAttempt'];
 
-const POLL_MS = 2000;
+/** The interval of reloads in milliseconds while it is under way, and while it waits. */
+const POLL_MS = { busy: 2000, quiet: 15_000 } as const;
 
 const ENDS: Record<NonNullable<Attempt['outcome']>, { label: string; tone: 'good' | 'warning' | 'bad' }> = {
   delivered: { label: 'Delivered', tone: 'good' },
@@ -32,7 +33,7 @@ export function DeliveryDialog({ id, channel, onClose, onChanged }: DialogProps)
   const formAction = useFormAction();
   const { value: delivery } = load.value;
   const isPending = delivery?.outcome === 'pending';
-  usePoll(load, isPending, POLL_MS);
+  usePoll(load, isPending, delivery !== null && isUnderWay(delivery) ? POLL_MS.busy : POLL_MS.quiet);
   const redeliver = () =>
     formAction.run(async () => {
       await api.post('/deliveries/{id}/redeliver', { path: { id } });
@@ -81,21 +82,26 @@ function titleOf({ event, monitor_name: monitor, agent_name: agent, drill_id: dr
 }
 
 function Shown({ delivery }: { delivery: Delivery }) {
-  const { attempts, next_attempt_at: next, outcome, message, event, created_at: createdAt } = delivery;
+  const { attempts, next_attempt_at: next, message, event, created_at: createdAt } = delivery;
+  const { label, why } = describeOutcome(delivery);
   return (
     <div class="flex flex-col gap-5 text-sm">
-      <p class="flex flex-wrap items-center gap-x-3 gap-y-1" role="status">
-        <OutcomeBadge outcome={outcome} />
-        {next !== null && (
+      <p class="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <OutcomeBadge delivery={{ ...delivery, attempt_count: Math.min(1, delivery.attempt_count) }} />
+        {next !== null && !isHeld(delivery) && (
           <span class="text-soft">
             next attempt <Deadline at={next} />
           </span>
         )}
+        {/* Without the time of the next attempt, which is another one every few seconds. */}
+        <span class="sr-only" role="status">
+          {[label, why].filter(Boolean).join(': ')}
+        </span>
       </p>
       <dl class="grid gap-x-6 gap-y-1 md:grid-cols-[8rem_1fr]">
         {delivery.monitor_id !== null && (
           <FactLine name="Monitor">
-            <MonitorName delivery={delivery} />
+            <MonitorName id={delivery.monitor_id} name={delivery.monitor_name} />
           </FactLine>
         )}
         {delivery.agent_id !== undefined && (
@@ -111,6 +117,11 @@ function Shown({ delivery }: { delivery: Delivery }) {
             <a href={`/incidents/${delivery.incident_id}`} class={LINK}>
               View incident
             </a>
+          </FactLine>
+        )}
+        {delivery.held_by_monitor !== undefined && (
+          <FactLine name="Parent">
+            <MonitorName id={delivery.held_by_monitor} name="Deleted monitor" />
           </FactLine>
         )}
         <FactLine name="Created">{formatDateTime(createdAt)}</FactLine>
@@ -141,7 +152,7 @@ export function DeliverySubject({ delivery }: { delivery: Schemas['Delivery'] })
   if (delivery.monitor_id === null) return <AgentName delivery={delivery} />;
   return (
     <>
-      <MonitorName delivery={delivery} />
+      <MonitorName id={delivery.monitor_id} name={delivery.monitor_name} />
       {delivery.drill_id !== undefined && <Badge>Drill</Badge>}
       {delivery.incident_id !== undefined && (
         <a href={`/incidents/${delivery.incident_id}`} class={`${LINK} block w-fit text-xs text-soft`}>
@@ -153,7 +164,7 @@ export function DeliverySubject({ delivery }: { delivery: Schemas['Delivery'] })
 }
 
 /** The monitor by its present name, as a link; by the name in the alert if it was deleted. */
-function MonitorName({ delivery: { monitor_id: id, monitor_name: name } }: { delivery: Schemas['Delivery'] }) {
+function MonitorName({ id, name }: { id: string | null; name: string | undefined }) {
   const monitor = (monitors.value ?? []).find((each) => each.id === id);
   if (monitor === undefined) return <LongText text={name ?? 'Deleted monitor'} />;
   return (

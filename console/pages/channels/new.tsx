@@ -8,6 +8,7 @@ import { useJudgedForm } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
 import { CheckField, ZoneField } from '../../parts/choice-fields.tsx';
 import { CurlButton, ShownOnce } from '../../parts/copy.tsx';
+import { useUnsaved } from '../../parts/dialog.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { ViewOnly } from '../../parts/object-page.tsx';
 import { Card, Empty, Page, useArrival, useWide } from '../../parts/page.tsx';
@@ -26,7 +27,7 @@ import {
   sentHeaders,
   type WebhookDraft,
 } from './webhook-form.tsx';
-import { TYPES, reportsHint, testAlert, type ChannelType } from './words.tsx';
+import { FOLLOWS, TYPES, reportsHint, testAlert, type ChannelType } from './words.tsx';
 
 /** The order in which types are offered: webhooks need nothing from the operator. */
 const TYPE_ORDER: readonly ChannelType[] = ['webhook', 'telegram', 'slack', 'email'];
@@ -130,7 +131,13 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
   const route = useDraft<Route>('new channel routing', EVERYTHING);
   const reports = useDraft('new channel reports', false);
   const zone = useDraft('new channel report zone', timeZone.value);
+  const isFollowing = useDraft('new channel maintenance', false);
   const form = useJudgedForm(CHANNEL_TEXTS);
+  useUnsaved(() =>
+    [name.value, address.value, webhook.value.url, ...Object.keys(sentHeaders(webhook.value.headers))].some(
+      (typed) => typed.trim() !== '',
+    ),
+  );
   const isWebhook = type === 'webhook';
   const isEmail = type === 'email';
   // An error of another type does not apply; the input stays.
@@ -143,6 +150,7 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
     ...(isWebhook
       ? {
           url: webhook.value.url.trim(),
+          ...(isFollowing.value && { follows_maintenance: true }),
           ...(Object.keys(headers).length > 0 && { headers }),
           ...(webhook.value.format.choice !== 'signed' && sentFormat(webhook.value.format)),
         }
@@ -194,6 +202,14 @@ function ChannelForm({ type, onCreated }: { type: ChannelType; onCreated: (name:
           error={form.problem('monitor_ids')}
           tagError={form.problem('monitor_tags')}
         />
+        {isWebhook && (
+          <CheckField
+            label={FOLLOWS.label}
+            hint={FOLLOWS.hint}
+            checked={isFollowing.value}
+            onChecked={(value) => (isFollowing.value = value)}
+          />
+        )}
         {!isWebhook && (
           <CheckField
             label="Send reports"

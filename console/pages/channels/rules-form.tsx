@@ -1,19 +1,22 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 import type { MonitorEvent } from '../../../core/alerts/event.ts';
 import { MAX_RULES, describeRule, findRuleProblems, type ChannelRule } from '../../../core/alerts/rules.ts';
 import { sortTags, splitTags } from '../../../core/monitors/monitor.ts';
+import { DAY_SECONDS } from '../../../core/time.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { toast, useAction, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { CheckField, SelectField, ZoneField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/copy.tsx';
+import { useUnsaved } from '../../parts/dialog.tsx';
 import { Form, FormError, TextField } from '../../parts/field.tsx';
 import { count } from '../../parts/figures.ts';
 import { judgeTags } from '../../parts/monitors.ts';
 import { Card } from '../../parts/page.tsx';
 import { formatDateTime } from '../../parts/time.tsx';
-import type { Channel } from './words.tsx';
+import { refuseStale, type Channel } from './words.tsx';
 
 const EVENTS = [
   ['monitor.down', 'Down'],
@@ -21,6 +24,8 @@ const EVENTS = [
   ['monitor.unknown', 'Unknown'],
   ['monitor.up', 'Recovered'],
 ] as const satisfies readonly (readonly [MonitorEvent, string])[];
+
+const MINUTE_SECONDS = 60;
 
 /** A rule as it is typed: numbers in minutes, texts as they stand. */
 type Draft = {
@@ -82,6 +87,7 @@ export function Sentences({ channel: { rule_sentences: sentences = [] } }: { cha
 
 function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
   const drafts = useDraft<readonly Draft[]>(`channel ${channel.id} rules`, (channel.rules ?? []).map(draftOf));
+  const known = useRef(channel.rules ?? []);
   const form = useJudgedForm({ rules: 'These rules cannot be saved' });
   const preview = useSignal<Schemas['RulesPreview'] | null>(null);
   const previewing = useAction();
@@ -94,9 +100,16 @@ function RulesForm({ channel, onChanged }: { channel: Channel; onChanged: () => 
   const change = (index: number, changed: Partial<Draft>) =>
     (drafts.value = drafts.value.map((draft, at) => (at === index ? { ...draft, ...changed } : draft)));
   const body = () => ({ rules: drafts.value.map(ruleOf) });
+  const saved = useRef(JSON.stringify((channel.rules ?? []).map(draftOf).map(ruleOf)));
+  useUnsaved(() => JSON.stringify(body().rules) !== saved.current, 'tab');
   const save = () =>
     form.submit(judge(drafts.value), async () => {
-      await api.patch('/channels/{id}', { path: { id: channel.id }, body: body() });
+      const path = { id: channel.id };
+      refuseStale(known, (await api.get('/channels/{id}', { path })).rules ?? [], 'these rules');
+      const sent = body();
+      await api.patch('/channels/{id}', { path, body: sent });
+      saved.current = JSON.stringify(sent.rules);
+      known.current = (await api.get('/channels/{id}', { path })).rules ?? [];
       await onChanged();
       toast('Rules saved');
     });
@@ -274,8 +287,8 @@ function judge(drafts: readonly Draft[]): Record<string, string | null> {
     };
     put('events', draft.events.length === 0 ? 'Choose an event' : undefined);
     put('tags', judgeTags(draft.tags));
-    put('after_seconds', judgeNumber(draft.afterMinutes, 1, 1440));
-    put('repeat_seconds', judgeNumber(draft.repeatMinutes, 1, 1440));
+    put('after_seconds', judgeMinutes(draft.afterMinutes, 0));
+    put('repeat_seconds', judgeMinutes(draft.repeatMinutes, MINUTE_SECONDS));
     put('repeat_max', judgeNumber(draft.repeatMax, 1, 20));
   }
   for (const { field } of findRuleProblems(drafts.map(ruleOf))) {
@@ -283,6 +296,21 @@ function judge(drafts: readonly Draft[]): Record<string, string | null> {
     found[`${index}.${name}`] ??= TEXTS[name] ?? null;
   }
   return found;
+}
+
+/** Judges minutes by the seconds that they are: the API takes whole ones, up to a day. */
+function judgeMinutes(text: string, leastSeconds: number): string | undefined {
+  if (text.trim() === '') return undefined;
+  const seconds = secondsOf(text);
+  const isExact = Math.abs(seconds - Number(text) * MINUTE_SECONDS) < 0.01;
+  return isExact && seconds >= leastSeconds && seconds <= DAY_SECONDS
+    ? undefined
+    : `${leastSeconds / MINUTE_SECONDS} to 1440 minutes, in whole seconds`;
+}
+
+/** The seconds of minutes as they are typed, such as 2.5 or, for 100 seconds, 1.6667. */
+function secondsOf(minutes: string): number {
+  return Math.round(Number(minutes) * MINUTE_SECONDS);
 }
 
 function judgeNumber(text: string, least: number, most: number): string | undefined {
@@ -299,8 +327,8 @@ function ruleOf(draft: Draft): ChannelRule & { events?: MonitorEvent[]; tags?: s
   return {
     ...(events.length < EVENTS.length && { events: [...events] }),
     ...(tags.length > 0 && { tags }),
-    ...(afterMinutes.trim() !== '' && { after_seconds: Number(afterMinutes) * 60 }),
-    ...(repeatMinutes.trim() !== '' && { repeat_seconds: Number(repeatMinutes) * 60 }),
+    ...(afterMinutes.trim() !== '' && { after_seconds: secondsOf(afterMinutes) }),
+    ...(repeatMinutes.trim() !== '' && { repeat_seconds: secondsOf(repeatMinutes) }),
     ...(repeatMax.trim() !== '' && { repeat_max: Number(repeatMax) }),
     ...(unlessAcknowledged && { unless_acknowledged: true }),
     ...(quiet !== 'none' && { quiet: { timezone, hours: hours.trim(), mode: quiet } }),
@@ -308,7 +336,8 @@ function ruleOf(draft: Draft): ChannelRule & { events?: MonitorEvent[]; tags?: s
 }
 
 function draftOf(rule: ChannelRule): Draft {
-  const minutes = (seconds: number | undefined) => (seconds === undefined ? '' : String(seconds / 60));
+  const minutes = (seconds: number | undefined) =>
+    seconds === undefined ? '' : String(Number((seconds / MINUTE_SECONDS).toFixed(4)));
   return {
     events: rule.events ?? NEW_RULE.events,
     tags: (rule.tags ?? []).join(', '),

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
 import {
   MAX_WEBHOOK_HEADERS,
   findHeadersProblem,
@@ -12,12 +13,13 @@ import { toast, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/choice-fields.tsx';
 import { CurlButton } from '../../parts/copy.tsx';
+import { useUnsaved } from '../../parts/dialog.tsx';
 import { Form, FormError, TextArea, TextField } from '../../parts/field.tsx';
 import { Card } from '../../parts/page.tsx';
 import type { HeaderDraft } from '../monitor-form/draft.ts';
 import { headerField, judgeHeaders } from '../monitor-form/judge-spec.ts';
 import { HeaderList } from '../monitor-form/request-fields.tsx';
-import { testAlert, type Channel } from './words.tsx';
+import { refuseStale, testAlert, type Channel } from './words.tsx';
 
 /** Changes the URL, headers and format of a webhook: a test alert has to arrive before they are stored. */
 export function WebhookForm({ channel, onChanged }: { channel: Channel; onChanged: () => Promise<void> }) {
@@ -26,6 +28,7 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
     format: formatDraftOf(channel),
     headers: (channel.header_names ?? []).map((name) => ({ name, value: '', kind: 'kept', isStored: true })),
   });
+  const known = useRef(sentFormat(formatDraftOf(channel)));
   const form = useJudgedForm(WEBHOOK_TEXTS);
   const body = () => {
     const url = webhook.value.url.trim();
@@ -34,13 +37,21 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
     return {
       ...(url !== '' && { url }),
       ...(Object.keys(headers).length > 0 && { headers }),
-      ...(JSON.stringify(format) !== JSON.stringify(sentFormat(formatDraftOf(channel))) && format),
+      ...(JSON.stringify(format) !== JSON.stringify(known.current) && format),
     };
   };
-  const isChanged = Object.keys(body()).length > 0;
+  const isChanged = () => Object.keys(body()).length > 0;
+  useUnsaved(isChanged, 'tab');
   const save = () =>
     form.submit(judgeWebhook(webhook.value, false), async () => {
-      await api.patch('/channels/{id}/webhook', { path: { id: channel.id }, body: body() });
+      const path = { id: channel.id };
+      const sent = body();
+      if ('preset' in sent) {
+        const present = await api.get('/channels/{id}', { path });
+        refuseStale(known, sentFormat(formatDraftOf(present)), 'the format');
+      }
+      await api.patch('/channels/{id}/webhook', { path, body: sent });
+      if ('preset' in sent) known.current = sentFormat(webhook.value.format);
       testAlert.set();
       webhook.value = { ...webhook.value, url: '', headers: webhook.value.headers.flatMap(storedOf) };
       toast('Test alert delivered. Changes saved');
@@ -57,7 +68,7 @@ export function WebhookForm({ channel, onChanged }: { channel: Channel; onChange
         />
         <FormError text={form.rest} />
         <div class="flex flex-wrap items-center gap-2">
-          <Button type="submit" tone="primary" busy={form.isBusy.value} disabled={!isChanged}>
+          <Button type="submit" tone="primary" busy={form.isBusy.value} disabled={!isChanged()}>
             Test and save
           </Button>
           <CurlButton

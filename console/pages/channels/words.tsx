@@ -1,12 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { matchesTags } from '../../../core/monitors/monitor.ts';
+import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
 import { useReload } from '../../client/live.ts';
 import { Remembered, canWrite } from '../../client/session-state.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad, type Load } from '../../parts/load.tsx';
 import { Badge } from '../../parts/status.tsx';
-import { Moment, formatExact } from '../../parts/time.tsx';
+import { Moment, clock, formatExact, formatUntil } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 
 export type Channel = Schemas['Channel'];
@@ -78,7 +79,7 @@ export const OUTCOMES: Record<DeliveryOutcome, { label: string; tone: 'plain' | 
   pending: { label: 'Pending', tone: 'warning' },
   delivered: { label: 'Delivered', tone: 'good' },
   failed: { label: 'Failed', tone: 'bad' },
-  superseded: { label: 'Skipped (newer event)', tone: 'plain' },
+  superseded: { label: 'Not sent', tone: 'plain' },
 };
 
 /** The label of an event, with its time where the table has no column for it; `exact` for a log of one incident. */
@@ -93,16 +94,68 @@ export function EventOf({ event, at, exact = false }: { event: DeliveryEvent; at
   );
 }
 
-/** A badge with the outcome of a delivery, and the number of attempts if there were several. */
-export function OutcomeBadge({ outcome, attempts = 1 }: { outcome: DeliveryOutcome; attempts?: number }) {
-  const { label, tone } = OUTCOMES[outcome];
+/** What an alert waits for, and why one that waited was not sent, by `held_by`. */
+const HOLDS: Readonly<Record<string, { waits: string; unsent: string }>> = {
+  maintenance: { waits: 'maintenance', unsent: 'over before maintenance ended' },
+  mute: { waits: 'muted', unsent: 'over before the mute ended' },
+  snooze: { waits: 'snoozed', unsent: 'over or acknowledged while snoozed' },
+  quiet_hours: { waits: 'quiet hours', unsent: 'quiet hours' },
+  delay: { waits: 'delay of its rule', unsent: 'over or acknowledged within the delay' },
+  parent: { waits: 'parent monitor', unsent: 'in the message of its parent' },
+  reminder: { waits: 'reminder', unsent: 'over or acknowledged before the reminder' },
+  flapping: { waits: 'unstable monitor', unsent: 'newer change of an unstable monitor' },
+};
+
+/** Of a delivery: what became of it, what it waits or waited for, and until when. */
+export type DeliveryResult = {
+  outcome: DeliveryOutcome;
+  attempt_count: number;
+  held_by?: string;
+  next_attempt_at?: number | null;
+};
+
+/** Whether a delivery waits for something else than its next attempt. */
+export function isHeld({ outcome, attempt_count: attempts, held_by: holder }: DeliveryResult): boolean {
+  return outcome === 'pending' && attempts === 0 && holder !== undefined;
+}
+
+/** The outcome of a delivery in a word, and why it waits or was not sent; an empty `why` without a reason. */
+export function describeOutcome(delivery: DeliveryResult): { label: string; why: string } {
+  const { outcome, attempt_count: attempts, held_by: holder, next_attempt_at: next = null } = delivery;
+  const hold = holder === undefined ? undefined : HOLDS[holder];
+  if (isHeld(delivery))
+    return { label: 'Waiting', why: `${hold?.waits ?? ''}${next === null ? '' : `, until ${formatUntil(next)}`}` };
+  if (outcome !== 'superseded') return { label: OUTCOMES[outcome].label, why: '' };
+  return attempts > 0
+    ? { label: 'Skipped (newer event)', why: '' }
+    : { label: OUTCOMES.superseded.label, why: hold?.unsent ?? '' };
+}
+
+/** A badge with the outcome of a delivery, why it waits or was not sent, and the attempts if there were several. */
+export function OutcomeBadge({ delivery }: { delivery: DeliveryResult }) {
+  const { label, why } = describeOutcome(delivery);
+  const { outcome, attempt_count: attempts } = delivery;
   return (
-    <span class="inline-flex items-center gap-1.5 whitespace-nowrap">
-      <Badge tone={tone}>{label}</Badge>
-      {attempts > 1 && <span class="text-xs text-soft">{attempts} attempts</span>}
+    <span class="inline-flex flex-wrap items-center gap-x-1.5">
+      <Badge tone={OUTCOMES[outcome].tone}>
+        {label}
+        {why !== '' && ':'}
+      </Badge>
+      {why !== '' && <span class="text-xs text-soft">{why}</span>}
+      {attempts > 1 && <span class="whitespace-nowrap text-xs text-soft">{attempts} attempts</span>}
     </span>
   );
 }
+
+/** Whether a delivery changes within seconds, so that it is loaded again as soon. */
+export function isUnderWay(delivery: DeliveryResult): boolean {
+  const { outcome, next_attempt_at: next = null } = delivery;
+  if (outcome !== 'pending') return false;
+  return next === null ? !isHeld(delivery) : next <= clock.value + NEAR_SECONDS;
+}
+
+/** An attempt that is due so soon is as good as under way. */
+const NEAR_SECONDS = 30;
 
 /** The channels of the account, kept up to date. */
 export function useChannels(): Load<readonly Channel[]> {
@@ -119,6 +172,38 @@ export function isActive({ enabled, status }: Channel): boolean {
 /** Whether a channel gets the alerts of a monitor, by the rule of the service (`listRoutes`). */
 export function isNotified(channel: Channel, { id, tags }: { id: string; tags: readonly string[] }): boolean {
   return isActive(channel) && (channel.all_monitors || channel.monitor_ids.includes(id) || isTagged(channel, tags));
+}
+
+/** The webhooks that are sent everything at once, while other channels wait, of those that `isConcerned` picks. */
+export function namesUnheld(channels: readonly Channel[], isConcerned: (channel: Channel) => boolean): string {
+  const names = channels
+    .filter((channel) => channel.follows_maintenance === false && isActive(channel) && isConcerned(channel))
+    .map(({ name }) => name);
+  if (names.length === 0) return '';
+  const rest = names.length - MAX_NAMED;
+  return ` Still sent at once: ${names.slice(0, MAX_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}.`;
+}
+
+/** Channels that a hint names. */
+const MAX_NAMED = 3;
+
+/** The label of `follows_maintenance`, and what it means. */
+export const FOLLOWS = {
+  label: 'Wait during maintenance and mutes',
+  hint: 'Off: every event is sent at once, also while chats and emails wait.',
+} as const;
+
+/** Stops a save that would replace what another person changed; `known` is what the form began with. */
+export function refuseStale(known: { current: unknown }, present: unknown, what: string): void {
+  const isSame = JSON.stringify(known.current) === JSON.stringify(present);
+  // The next save goes ahead.
+  known.current = present;
+  if (!isSame) throw staleFailure(what);
+}
+
+/** What a form says where another person changed what it would replace. */
+export function staleFailure(what: string): Failure {
+  return new Failure(`someone else changed ${what}. Reload to see it, or save again to replace it`, { status: 409 });
 }
 
 /** Whether a channel that is not for all monitors gets the alerts of those with these tags. */

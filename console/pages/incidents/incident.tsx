@@ -5,17 +5,17 @@ import { monitors, usePoll, useReload } from '../../client/live.ts';
 import { canWrite } from '../../client/session-state.ts';
 import { toast, useAction } from '../../parts/action.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
-import { UntilDialog } from '../../parts/dialog.tsx';
+import { UntilDialog, confirm } from '../../parts/dialog.tsx';
 import { Outdated, useLoad, type Load } from '../../parts/load.tsx';
 import { ObjectPage } from '../../parts/object-page.tsx';
 import { Page, Section } from '../../parts/page.tsx';
-import { Badge, StatusMark } from '../../parts/status.tsx';
+import { Badge, QuietUntil, StatusMark } from '../../parts/status.tsx';
 import { LongText, Table } from '../../parts/table.tsx';
 import { clock, formatAgo, formatDateTime, formatExact, formatLatency, formatUntil } from '../../parts/time.tsx';
 import { PATHS, type PageProps } from '../../paths.ts';
 import { TimingBar, hasTimings, sumTimings } from '../../plots/timing-bar.tsx';
 import { useShortcut } from '../../shell/keys.tsx';
-import { EventOf, OutcomeBadge } from '../channels/words.tsx';
+import { EventOf, OutcomeBadge, isUnderWay } from '../channels/words.tsx';
 import { AnswerEvidence } from '../monitor/check-details.tsx';
 import { IncidentStatus, Notes, Timeline } from './timeline.tsx';
 
@@ -53,7 +53,7 @@ function IncidentDeliveries({
         { head: 'Event', cell: ({ event, created_at: at }) => <EventOf event={event} at={at} exact /> },
         {
           head: 'Outcome',
-          cell: ({ outcome, attempt_count: attempts }) => <OutcomeBadge outcome={outcome} attempts={attempts} />,
+          cell: (delivery) => <OutcomeBadge delivery={delivery} />,
         },
         {
           head: 'When',
@@ -69,8 +69,8 @@ function IncidentDeliveries({
 
 type IncidentDetail = Schemas['IncidentDetail'];
 
-/** The interval of reloads while a delivery is pending, in milliseconds. */
-const DELIVERY_POLL_MS = 3000;
+/** The interval of reloads in milliseconds while a delivery is under way, and while one waits. */
+const DELIVERY_POLL_MS = { busy: 3000, quiet: 15_000 } as const;
 const BACK = { label: 'Incidents', href: PATHS.incidents };
 
 /** The page of one incident: status, timeline, evidence, deliveries and notes. */
@@ -78,7 +78,9 @@ export function IncidentPage({ params }: PageProps) {
   const id = params['id'] ?? '';
   const load = useLoad((signal) => api.get('/incidents/{id}', { path: { id }, signal }), [id]);
   useReload(load, ['incident'], (changed) => changed === id);
-  usePoll(load, load.value.value?.deliveries.some(({ outcome }) => outcome === 'pending') ?? false, DELIVERY_POLL_MS);
+  const deliveries = load.value.value?.deliveries ?? [];
+  const isPending = deliveries.some(({ outcome }) => outcome === 'pending');
+  usePoll(load, isPending, deliveries.some(isUnderWay) ? DELIVERY_POLL_MS.busy : DELIVERY_POLL_MS.quiet);
   return (
     <ObjectPage
       load={load}
@@ -98,6 +100,7 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
   return (
     <Page title={incident.monitor_name} back={BACK} actions={<Actions incident={incident} reload={reload} />}>
       <Outdated load={load} />
+      <Quiet incident={incident} />
       <IncidentStatus incident={incident} />
       <div class="grid grid-cols-1 gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div class="min-w-0">
@@ -119,6 +122,19 @@ function Shown({ incident, load }: { incident: IncidentDetail; load: Load<Incide
         </Section>
       </div>
     </Page>
+  );
+}
+
+/** That alerts of the incident wait: its monitor is muted, or the incident is snoozed. */
+function Quiet({ incident }: { incident: IncidentDetail }) {
+  if (incident.status === 'resolved') return null;
+  const monitor = monitors.value?.find(({ id }) => id === incident.monitor_id);
+  return (
+    <>
+      <QuietUntil what="Monitor muted" icon="mute" until={monitor?.muted_until} />
+      {/* The button of those who may end it says so, too. */}
+      {!canWrite() && <QuietUntil what="Snoozed" icon="snooze" until={incident.snoozed_until} />}
+    </>
   );
 }
 
@@ -154,7 +170,13 @@ function Actions({ incident, reload }: { incident: IncidentDetail; reload: () =>
   // Until the monitors are loaded it is taken to be there: a link that came later would push the page down.
   const isListed = monitors.value?.some(({ id }) => id === incident.monitor_id) ?? true;
   const isMonitorThere = isListed && incident.resolution !== 'deleted';
-  useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void change() : null);
+  // A stray key must not say that someone is on it.
+  const changeByKey = async () => {
+    const does = isAcknowledged ? 'Unacknowledge' : 'Acknowledge';
+    const text = 'Your team can see it, and reminders follow it.';
+    if (await confirm({ title: `${does} this incident?`, text, action: does, tone: 'primary' })) await change();
+  };
+  useShortcut('a', isAcknowledged ? 'Unacknowledge' : 'Acknowledge', canChange ? () => void changeByKey() : null);
   return (
     <>
       {incident.trace_url !== undefined && (

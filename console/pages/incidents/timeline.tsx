@@ -4,7 +4,7 @@ import { api, type Schemas } from '../../client/api.ts';
 import { canWrite, useDraft } from '../../client/session-state.ts';
 import { useAction, useFormAction } from '../../parts/action.tsx';
 import { Button, IconButton } from '../../parts/button.tsx';
-import { confirm } from '../../parts/dialog.tsx';
+import { confirm, useUnsaved } from '../../parts/dialog.tsx';
 import { Form, FormError, TextArea } from '../../parts/field.tsx';
 import { count } from '../../parts/figures.ts';
 import { Icon } from '../../parts/icon.tsx';
@@ -175,6 +175,7 @@ export function Notes({ incidentId, notes, onChanged }: NotesProps) {
 function NoteForm({ incidentId, onChanged }: Omit<NotesProps, 'notes'>) {
   const text = useDraft(`note on ${incidentId}`, '');
   const formAction = useFormAction();
+  useUnsaved(() => text.value.trim() !== '');
   const send = async () => {
     const note = text.value;
     if (note.trim() === '') return;
@@ -228,13 +229,17 @@ const ENDINGS: Record<NonNullable<Incident['resolution']>, string> = {
 
 /** The summary of an incident: its worst state, duration, reason, locations and acknowledgement. */
 export function IncidentStatus({ incident }: { incident: Incident }) {
-  const { state, status } = incident;
+  const { state, status, resolution } = incident;
   const isOpen = status === 'open';
   const { label, text } = STATUSES[state];
   return (
     <div class={`mb-8 rounded-xl border p-4 md:p-5 ${isOpen ? TINTS[state] : 'border-line bg-surface'}`}>
       <p class={`flex items-center gap-2.5 text-lg font-semibold md:text-xl ${isOpen ? text : ''}`}>
-        <StatusMark status={isOpen ? state : 'up'} silent class="size-4" />
+        <StatusMark
+          status={isOpen ? state : resolution === null || resolution === 'recovered' ? 'up' : 'paused'}
+          silent
+          class="size-4"
+        />
         <span>
           {isOpen ? (
             <>

@@ -11,7 +11,15 @@ import { TextField } from '../../parts/field.tsx';
 import { timeZone } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { MonitorDialog } from '../channels/monitor-choice.tsx';
-import { ChannelState, TYPES, UnnotifiedWarning, isActive, isTagged, type Channel } from '../channels/words.tsx';
+import {
+  ChannelState,
+  TYPES,
+  UnnotifiedWarning,
+  isActive,
+  isTagged,
+  namesUnheld,
+  type Channel,
+} from '../channels/words.tsx';
 import type { ServiceHoursDraft } from './draft.ts';
 import { Collapsible, FieldProblem, NumberField } from './fields.tsx';
 import type { FormState } from './problems.ts';
@@ -106,10 +114,13 @@ const MODES = [
 ] as const satisfies readonly { value: DependencyMode; label: string }[];
 
 /** The monitors that this one is behind, each with what it means for alerts when it is down. */
-export function Parents({ form: { draft, change, problem } }: { form: FormState }) {
+export function Parents({ form: { draft, change, channels, problem } }: { form: FormState }) {
   const isChoosing = useSignal(false);
   const { parents } = draft;
   const names = new Map(monitors.value?.map(({ id, name }) => [id, name]));
+  const tags = splitTags(draft.tags);
+  const isChosen = (channel: Channel) =>
+    channel.all_monitors || isTagged(channel, tags) || draft.channels.includes(channel.id);
   const set = (next: readonly Parent[]) => change({ parents: next });
   const choose = (id: string) => {
     isChoosing.value = false;
@@ -122,7 +133,8 @@ export function Parents({ form: { draft, change, problem } }: { form: FormState 
       isOpen={parents.length > 0}
     >
       <p class="text-[0.8125rem] leading-5 text-soft">
-        When one of these is down, alerts of this monitor say so. Those that are held come in its message.
+        When one of these is down, alerts of this monitor say so. Held alerts to chats and emails come in its message.
+        {namesUnheld(channels, isChosen)}
       </p>
       <FieldProblem text={problem('depends_on')} />
       <ul class="mt-1" aria-label="Behind">

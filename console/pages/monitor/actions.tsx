@@ -13,19 +13,20 @@ import { clock, formatDuration, formatUntil } from '../../parts/time.tsx';
 import { PATHS } from '../../paths.ts';
 import { useShortcut } from '../../shell/keys.tsx';
 import { navigate } from '../../shell/router.ts';
+import { isNotified, namesUnheld, type Channel } from '../channels/words.tsx';
 
 type Monitor = Schemas['Monitor'];
 
 type Action = 'check' | 'toggle' | 'mute' | 'delete';
 /** `onRequested` is called when a check was requested and results are on their way. */
-type ActionsProps = { monitor: Monitor; onRequested: () => void };
+type ActionsProps = { monitor: Monitor; channels: readonly Channel[]; onRequested: () => void };
 
 /** The buttons of a monitor, for roles that may use them. */
 export function Actions(props: ActionsProps) {
   return canWrite() ? <Buttons {...props} /> : null;
 }
 
-function Buttons({ monitor, onRequested }: ActionsProps) {
+function Buttons({ monitor, channels, onRequested }: ActionsProps) {
   const buttonAction = useAction();
   const action = useSignal<Action | null>(null);
   const isPlanning = useSignal(false);
@@ -59,9 +60,10 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
     });
   const { muted_until: mutedUntil = 0 } = monitor;
   const isMuted = mutedUntil > clock.value;
+  const unheld = namesUnheld(channels, (channel) => isNotified(channel, monitor));
   const mute = async (until: number) => {
     await api.post('/monitors/{id}/mute', { path: { id }, body: { until } });
-    toast(`${name} muted until ${formatUntil(until)}`);
+    toast(`${name} muted until ${formatUntil(until)}.${unheld}`);
     await loadAll();
   };
   const unmute = () =>
@@ -125,12 +127,14 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
       <Button size="small" tone="danger" icon="trash" busy={busy === 'delete'} onClick={() => void remove()}>
         <span class="max-md:sr-only">Delete</span>
       </Button>
-      {isPlanning.value && <MaintenanceDialog monitor={monitor} onClose={() => (isPlanning.value = false)} />}
+      {isPlanning.value && (
+        <MaintenanceDialog monitor={monitor} unheld={unheld} onClose={() => (isPlanning.value = false)} />
+      )}
       {isMuting.value && (
         <UntilDialog
           title={`Mute ${name}`}
           action="Mute"
-          hint="Checks and incidents go on. Alerts wait until the end, and what is still true then is sent."
+          hint={`Chats and emails wait until the end, and are sent what is still true then.${unheld}`}
           lengths={LENGTHS}
           initial={3600}
           onSubmit={mute}
@@ -143,8 +147,10 @@ function Buttons({ monitor, onRequested }: ActionsProps) {
 
 const LENGTHS = [900, 1800, 3600, 7200, 14_400, 28_800, 86_400];
 
+type MaintenanceProps = { monitor: Monitor; unheld: string; onClose: () => void };
+
 /** Starts maintenance of a monitor, from now on. */
-function MaintenanceDialog({ monitor: { id, name }, onClose }: { monitor: Monitor; onClose: () => void }) {
+function MaintenanceDialog({ monitor: { id, name }, unheld, onClose }: MaintenanceProps) {
   const seconds = useSignal('3600');
   const { isBusy, error, run } = useFormAction();
   const start = () =>
@@ -169,7 +175,7 @@ function MaintenanceDialog({ monitor: { id, name }, onClose }: { monitor: Monito
         options={LENGTHS.map((each) => ({ value: String(each), label: formatDuration(each) }))}
         value={seconds.value}
         onValue={(value) => (seconds.value = value)}
-        hint="Checks go on. Alerts to chats wait until the end, and uptime leaves the time out."
+        hint={`Checks go on. Chats and emails wait until the end, and uptime leaves the time out.${unheld}`}
       />
       <p class="text-sm text-soft">
         For later or several monitors,{' '}

@@ -132,7 +132,7 @@ function Stopwatch({ drill }: { drill: Drill }) {
 const DELIVERIES: readonly Column<Delivery>[] = [
   { head: 'Channel', cell: ({ channel_name: name }) => name },
   { head: 'Message', cell: ({ event }) => (event === 'monitor.up' ? 'End' : 'Alert') },
-  { head: 'Outcome', cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+  { head: 'Outcome', cell: (delivery) => <OutcomeBadge delivery={delivery} /> },
   { head: 'Decided', align: 'right', wideOnly: true, cell: ({ written_ms: ms }) => formatLatency(ms) },
   { head: 'Sent', align: 'right', wideOnly: true, cell: ({ begun_ms: ms }) => timeOf(ms) },
   { head: 'Arrived', align: 'right', cell: ({ delivered_ms: ms }) => timeOf(ms) },
@@ -226,7 +226,7 @@ const COLUMNS: readonly Column<Row>[] = [
     head: 'Outcome',
     cell: ({ delivery, left }) => (
       <>
-        {delivery !== null && <OutcomeBadge outcome={delivery.outcome} attempts={delivery.attempt_count} />}
+        {delivery !== null && <OutcomeBadge delivery={delivery} />}
         {left !== null && <span class="text-soft">Left out: {SKIPS[left.reason]}</span>}
       </>
     ),

@@ -22,7 +22,7 @@ import { FolderButtons, FolderHint, cursor, useFolders, useRowEvents } from './f
 import { arrange, groupsOf, listLines, type Line } from './folders.ts';
 import { Histories } from './histories.ts';
 import { FolderRow, RowHeads } from './row-heads.tsx';
-import { MonitorRow, formatUptime } from './row.tsx';
+import { MonitorRow, formatListUptime } from './row.tsx';
 import { countMatches, select, type Selection, type SortFigures } from './selection.ts';
 
 /** The interval at which the figures above the list and those of its rows are loaded, in milliseconds. */
@@ -267,7 +267,7 @@ function KeyFigures({ figures }: { figures: AccountFigures | null }) {
       "
     >
       <KeyFigure label="Uptime" period="24 h">
-        {formatUptime(uptime) || '–'}
+        {formatListUptime(uptime) || '–'}
       </KeyFigure>
       <KeyFigure label="Open incidents">
         <a href={`${PATHS.incidents}?status=open`} class={`hover:underline ${open > 0 ? 'text-down' : 'text-ink'}`}>

@@ -86,13 +86,23 @@ type RowProps = {
 
 const TINTS: Partial<Record<Monitor['status'], string>> = { down: 'bg-down-tint', degraded: 'bg-degraded-tint' };
 
+function isInList(row: Element | null, focused: Element): boolean {
+  return row?.closest('ul')?.contains(focused) === true;
+}
+
 /** Focuses the main control of the row that the keyboard selects. */
 export function useRowFocus<T extends HTMLElement>(isAtCursor: boolean): RefObject<T | null> {
   const control = useRef<T>(null);
+  const isMounted = useRef(false);
   useLayoutEffect(() => {
     const { activeElement: focused } = document;
+    const wasMounted = isMounted.current;
+    isMounted.current = true;
     // Never take the focus from a text field, or from another control of the row.
     if (!isAtCursor || isWriting(focused) || control.current?.closest('li')?.contains(focused) === true) return;
+    // A row that comes, as after a filter, takes it from no control beside the list.
+    const isBeside = focused !== null && !focused.matches('body, main') && !isInList(control.current, focused);
+    if (!wasMounted && isBeside) return;
     control.current?.focus({ preventScroll: true });
   }, [isAtCursor]);
   return control;
@@ -149,12 +159,13 @@ export const MonitorRow = memo(function MonitorRow({
               </span>
             )}
             <InMaintenance maintenance={monitor.maintenance} />
+            <Muted until={monitor.muted_until} />
             <RowStatus monitor={monitor} incident={incident} lastCheckAt={past?.last_check_at ?? null} />
           </span>
         </span>
         <UptimeStrip days={days.value} incidentsOf={monitor.id} class="row-strip h-4 w-full" />
         <span class="row-uptime wide-row text-right text-xs text-soft">
-          {formatUptime(past?.uptime_percent ?? null)}
+          {formatListUptime(past?.uptime_percent ?? null)}
         </span>
         <Sparkline
           values={past?.hourly_latency_ms ?? null}
@@ -177,6 +188,17 @@ function InMaintenance({ maintenance }: Pick<Monitor, 'maintenance'>) {
     <span class="font-medium text-pending">
       <Icon name="maintenance" class="mr-1 inline size-3.5 align-[-2px]" />
       Maintenance until {formatUntil(maintenance.ends_at)} ·{' '}
+    </span>
+  );
+}
+
+/** That the monitor is muted, and until when. */
+function Muted({ until = 0 }: { until: number | undefined }) {
+  if (until <= clock.value) return null;
+  return (
+    <span class="font-medium text-pending">
+      <Icon name="mute" class="mr-1 inline size-3.5 align-[-2px]" />
+      Muted until {formatUntil(until)} ·{' '}
     </span>
   );
 }
@@ -242,7 +264,7 @@ function nameStart(
 }
 
 /** Formats a percentage that is never rounded up to 100, with as many decimals in each row. */
-export function formatUptime(percent: number | null): string {
+export function formatListUptime(percent: number | null): string {
   return percent === null ? '' : `${(Math.floor(percent * 100) / 100).toFixed(2)}%`;
 }
 
