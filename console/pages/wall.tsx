@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Failure, sentenceOf, serviceMs } from '../client/answer.ts';
 import { request, type Schemas } from '../client/api.ts';
+import { ButtonLink } from '../parts/button.tsx';
 import { formatNumber } from '../parts/figures.ts';
 import { Icon } from '../parts/icon.tsx';
 import { FailedLoad, Placeholder } from '../parts/load.tsx';
@@ -9,6 +10,7 @@ import { STATUSES, STATUS_ORDER, type Status } from '../parts/monitors.ts';
 import { Empty, useTitle } from '../parts/page.tsx';
 import { MonitorMark, OverdueWarning, Unchecked } from '../parts/status.tsx';
 import { Since, TimesIn, clock, formatTime, formatUntil } from '../parts/time.tsx';
+import { PATHS } from '../paths.ts';
 import { summarize } from './overview/selection.ts';
 
 type Wall = Schemas['Wall'];
@@ -128,13 +130,33 @@ function Tile({ monitor }: { monitor: WallMonitor }) {
 }
 
 function Refused() {
+  const hasToken = window.location.hash !== '';
   return (
     <main class="h-full">
       <h1 class="sr-only">Wallboard</h1>
-      <Empty icon="wall" title="This link is not valid">
-        It was revoked, has expired or is incomplete. Ask an owner of the account for a new one.
-      </Empty>
+      {hasToken ? <InvalidLink /> : <SignedOut />}
     </main>
+  );
+}
+
+/** The wall is read with a session, and there is none any more. */
+function SignedOut() {
+  return (
+    <Empty
+      icon="wall"
+      title="Sign in to see the wallboard"
+      action={<ButtonLink href={PATHS.signIn}>Sign in</ButtonLink>}
+    >
+      Or open it by a link that an owner of the account made.
+    </Empty>
+  );
+}
+
+function InvalidLink() {
+  return (
+    <Empty icon="wall" title="This link is not valid">
+      It was revoked, has expired or is incomplete. Ask an owner of the account for a new one.
+    </Empty>
   );
 }
 

@@ -6,9 +6,11 @@ export function toWallTime(at: number, zone: string): string {
 }
 
 /**
- * Reads what such an input has as Unix seconds; null where it is empty. An hour that a zone skips counts as the next.
+ * Reads what such an input has as Unix seconds. It is null without a date, or with a year before 1970 or after 2999, as
+ * while one is typed. An hour that a zone skips counts as the next.
  */
 export function fromWallTime(text: string, zone: string): number | null {
+  if (!/^(?:19[7-9]|2\d\d)\d-/.test(text)) return null;
   const asUtc = Date.parse(`${text}Z`) / 1000;
   if (Number.isNaN(asUtc)) return null;
   const offsetAt = (at: number) => Date.parse(`${toWallTime(at, zone)}Z`) / 1000 - at;

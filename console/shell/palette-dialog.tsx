@@ -198,14 +198,14 @@ function findMonitors(text: string): PaletteEntry[] {
   }));
 }
 
-function incidentEntry({ id, monitor_name: name, state, status, reason }: Incident): PaletteEntry {
+function incidentEntry({ id, monitor_name: name, state, status, reason, resolution }: Incident): PaletteEntry {
   const isOpen = status === 'open';
   return {
     id: `incident-${id}`,
     label: `${name}: ${isOpen ? STATUSES[state].label.toLowerCase() : 'resolved'}`,
     note: reason,
     icon: null,
-    status: isOpen ? state : 'up',
+    status: isOpen ? state : resolution === null || resolution === 'recovered' ? 'up' : 'paused',
     run: () => navigate(`/incidents/${id}`),
   };
 }

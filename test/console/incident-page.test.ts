@@ -119,9 +119,46 @@ test('a delivery about an agent names it, in the log and by itself', async (t) =
   t.deepEqual(complaints, []);
 });
 
+test('an alert that was not sent says why, and one that waits until when', async (t) => {
+  const { api } = t.context;
+  const { account, person, ids } = await furnishAccount(api, 'held');
+  const [monitorId = '', incident = '', channelId = ''] = [ids.monitor[0], ids.incident[0], ids.channel[0]];
+  const run = runOn(api.database.pool);
+  const { tenantId } = account;
+  const name = (await account.owner('GET', `/v1/monitors/${monitorId}`)).json.name as string;
+  const nowMs = Date.now();
+  const add = async (reason: string, outcome: 'pending' | 'superseded', holder: string | null = null) => {
+    const id = api.makeId('dlv');
+    const message = { ...buildTestMessage({ nowMs, publicUrl: api.url }), detail: { incident_id: incident } };
+    const [next, finished] = outcome === 'pending' ? [nowMs + 2 * DAY_MS, null] : [nowMs, nowMs];
+    await run(
+      `INSERT INTO deliveries (id, tenant_id, channel_id, monitor_id, event, message, outcome, next_attempt_at,
+         finished_at, created_at) VALUES ($1, $2, $3, $4, 'monitor.down', $5, $6, $7, $8, $9)`,
+      [id, tenantId, channelId, monitorId, JSON.stringify(message), outcome, next, finished, nowMs],
+    );
+    await run('INSERT INTO held_deliveries (delivery_id, reason, held_by) VALUES ($1, $2, $3)', [id, reason, holder]);
+    return id;
+  };
+  await add('quiet_hours', 'pending');
+  await add('delay', 'superseded');
+  const joined = await add('parent', 'superseded', monitorId);
+  const { page, complaints } = await open(t, person);
+  await page.goto(`/channels/${channelId}`);
+  await page.getByRole('row', { name: /Waiting: ?quiet hours, until [A-Z][a-z]+ \d/ }).waitFor();
+  await page.getByRole('row', { name: /Not sent: ?over or acknowledged within the delay/ }).waitFor();
+  await page.goto(`/channels/${channelId}?delivery=${joined}`);
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('status').filter({ hasText: 'Not sent: in the message of its parent' }).waitFor();
+  await dialog.getByText('Parent', { exact: true }).waitFor();
+  t.is(await dialog.getByRole('link', { name }).count(), 2);
+  await page.goto(`/incidents/${incident}`);
+  await page.getByRole('row', { name: /Waiting: ?quiet hours/ }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
 test('incidents of some days are found by dates in the zone of the user, also those that began before', async (t) => {
   const { api } = t.context;
-  const { account, person } = await furnishAccount(api, 'dates');
+  const { account, person, ids } = await furnishAccount(api, 'dates');
   const add = (id: string, startMs: number, endMs: number) =>
     api.database.pool.query(
       `INSERT INTO incidents (id, tenant_id, monitor_id, monitor_name, state, reason, sources_down, started_at,
@@ -161,6 +198,19 @@ test('incidents of some days are found by dates in the zone of the user, also th
   await page.getByLabel('Period').selectOption('Any time');
   await row('inc_morning').waitFor();
   t.false(new URL(page.url()).searchParams.has('from'));
+
+  await page.getByLabel('Period').selectOption('Custom dates');
+  // The first digit of a year that is being typed.
+  await page.getByLabel('From').fill('0002-03-06');
+  await page.getByLabel('From').press('Tab');
+  t.is(await page.getByLabel('From').inputValue(), '0002-03-06');
+  t.false(new URL(page.url()).searchParams.has('from'));
+  await api.database.pool.query('UPDATE incidents SET started_at = $2, detected_at = $2 WHERE id = $1', [
+    ids.incident[0],
+    Date.now() - 3 * DAY_MS,
+  ]);
+  await page.goto('/incidents?period=1d');
+  await page.getByRole('region', { name: 'Open' }).getByRole('link', { name: /dates/ }).waitFor();
   t.deepEqual(complaints, []);
 });
 

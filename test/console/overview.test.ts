@@ -176,6 +176,10 @@ test.serial('it fits a phone in the dark, and shows a change without being asked
   t.deepEqual(await findBarriers(page), []);
   await withClient(t.context.databaseUrl, (client) => client.query(`UPDATE monitors SET state = 'up'`));
   await page.getByRole('heading', { level: 1, name: `All ${MONITORS} monitors are up` }).waitFor();
+  await page.goto('/?tag=of%3Anone');
+  await page.getByRole('heading', { name: 'No monitors match your filters' }).waitFor();
+  await page.getByRole('button', { name: 'Remove filter tag of:none' }).click();
+  await page.getByRole('list', { name: 'Monitors' }).getByRole('listitem').first().waitFor();
   t.deepEqual(complaints, []);
 });
 

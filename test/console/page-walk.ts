@@ -187,7 +187,7 @@ export const WALK: Record<PageName, WalkedPage> = {
       { path: '/docs?operation=createMonitor', shows: 'Send request' },
     ],
   },
-  wall: { isOpen: true, views: () => [{ path: '/wall', shows: 'This link is not valid' }] },
+  wall: { isOpen: true, views: () => [{ path: '/wall', shows: 'Sign in to see the wallboard' }] },
   signIn: { isOpen: true, views: () => [{ path: '/sign-in', shows: 'Password' }] },
   invitation: {
     isOpen: true,

@@ -191,4 +191,6 @@ test('a date and a time of a zone are read back as the moment, also around a cha
   t.is(fromWallTime('2026-03-29T02:30', 'Europe/Berlin'), Date.UTC(2026, 2, 29, 1, 30) / 1000);
   t.is(fromWallTime('2026-03-08T02:30', 'America/New_York'), Date.UTC(2026, 2, 8, 7, 30) / 1000);
   t.is(fromWallTime('', 'UTC'), null);
+  // What an input has while a year is typed, or has one digit too many.
+  for (const year of ['0002', '0020', '0202', '20260', '9999']) t.is(fromWallTime(`${year}-03-08T02:30`, 'UTC'), null);
 });

@@ -81,6 +81,11 @@ test('the wall of who is signed in has the times of their zone, a link those of 
   const screen = await open(t, null);
   await screen.page.goto(await createLink(t, page));
   await screen.page.getByText('Times in UTC').waitFor();
+  await page.goto('/wall');
+  await page.getByText('Times in Asia/Tokyo').waitFor();
+  t.is((await person.call('DELETE', '/v1/session')).status, 204);
+  await page.getByRole('heading', { name: 'Sign in to see the wallboard' }).waitFor();
+  await page.getByRole('link', { name: 'Sign in' }).waitFor();
   t.deepEqual([...complaints, ...screen.complaints], []);
 });
 

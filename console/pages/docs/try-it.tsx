@@ -1,6 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { parseJson } from '../../../core/foreign-text.ts';
+import { session } from '../../client/session-state.ts';
 import { required, useJudgedForm } from '../../parts/action.tsx';
 import { Button } from '../../parts/button.tsx';
 import { Form, TextArea, TextField } from '../../parts/field.tsx';
@@ -9,8 +10,11 @@ import { Badge } from '../../parts/status.tsx';
 import { formatLatency } from '../../parts/time.tsx';
 import { credentialOf, type Operation, type Parameter } from './description.ts';
 
-/** The token that was typed, for all operations; it is gone when the page is left or loaded again. */
+/** The token that was typed, for all operations; it is gone when the page is loaded again, or the session ends. */
 const token = signal('');
+session.subscribe((value) => {
+  if (value === null) token.value = '';
+});
 
 /** How long an answer is waited for and read, in milliseconds: a stream has no end. */
 const PATIENCE_MS = 10_000;

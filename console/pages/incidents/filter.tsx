@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
 import { DAY_SECONDS } from '../../../core/time.ts';
 import { serviceSeconds } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
@@ -76,7 +77,7 @@ export async function findIncidents(
   const query = {
     ...(acknowledged === 'true' || acknowledged === 'false' ? { acknowledged: acknowledged as 'true' | 'false' } : {}),
     ...(monitorId !== '' && { monitor_id: monitorId }),
-    ...(seconds !== undefined && { since: serviceSeconds() - seconds }),
+    ...(seconds !== undefined && { open_since: serviceSeconds() - seconds }),
     ...(start !== null && { open_since: start, until: start + DAY_SECONDS - 1 }),
     ...(from !== '' && { open_since: secondOf(`${from}T00:00:00`) }),
     ...(to !== '' && { until: secondOf(`${to}T23:59:59`) }),
@@ -107,8 +108,7 @@ function secondOf(wallTime: string): number {
 
 /** The first second of a UTC day; null if the text is none. */
 function dayStart(day: string): number | null {
-  const ms = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(day) : Number.NaN;
-  return Number.isNaN(ms) ? null : ms / 1000;
+  return /^\d{4}-\d{2}-\d{2}$/.test(day) ? fromWallTime(`${day}T00:00:00`, 'UTC') : null;
 }
 
 const STATUS_CHOICES = [
@@ -196,14 +196,23 @@ function Dates({ filter: { from, to }, onChange }: DatesProps) {
 type DateFieldProps = Pick<FieldProps, 'label' | 'value' | 'hint' | 'error'> & { onDate: (date: string) => void };
 
 function DateField({ label, value, onDate, hint, error }: DateFieldProps) {
+  // While a year is typed, the input has those of its first digits: they are no filter, and have to stay.
+  const typed = useSignal(value);
+  useEffect(() => {
+    typed.value = value;
+  }, [value]);
+  const take = (date: string) => {
+    typed.value = date;
+    if (date === '' || dayStart(date) !== null) onDate(date);
+  };
   return (
     <Field {...{ label, hint, error }} class="min-w-0 grow basis-36 text-sm sm:grow-0 sm:basis-44">
       {(input) => (
         <input
           {...input}
           type="date"
-          value={value}
-          onChange={({ currentTarget }) => onDate(currentTarget.value)}
+          value={typed.value}
+          onChange={({ currentTarget }) => take(currentTarget.value)}
           class={`${inputClass(input)} h-9`}
         />
       )}

@@ -52,7 +52,11 @@ function TimeField({ label, at, onAt, error = null }: TimeFieldProps) {
           type="datetime-local"
           step="1"
           value={at === null ? '' : toWallTime(at, timeZone.value)}
-          onChange={({ currentTarget: { value } }) => onAt(fromWallTime(value, timeZone.value))}
+          onChange={({ currentTarget: { value } }) => {
+            const typed = fromWallTime(value, timeZone.value);
+            // A year that is being typed is no filter yet.
+            if (value === '' || typed !== null) onAt(typed);
+          }}
           class={`${inputClass(input)} h-8`}
         />
       )}
@@ -138,7 +142,7 @@ export function useChecks(id: string, chosen: CheckChoice | null, refreshMs: num
       const merged = merge(checks.peek() ?? [], answer.checks);
       if (cursor !== null) wentBack.current = true;
       else if (!isJoined(checks.peek() ?? [], answer.checks) || merged.length > MOST) wentBack.current = false;
-      // After "Show older" everything in between is kept; otherwise a page that was open all night keeps only the
+      // After "Load more" everything in between is kept; otherwise a page that was open all night keeps only the
       // newest.
       checks.value = wentBack.current || merged.length <= PAGE ? merged : merged.slice(0, PAGE);
       if (cursor !== null || !wentBack.current) {

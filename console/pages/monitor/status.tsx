@@ -55,6 +55,7 @@ export function MonitorStatus(props: MonitorStatusProps) {
   const counted = checks?.filter(({ source }) => !isLost(source.id)) ?? null;
   const newest = newestByLocation(counted ?? []);
   const isChecked = (checks?.length ?? 0) > 0;
+  const title = headline(monitor, { isChecked, isOverdue });
   const observers = isBad && incident !== null && hasLocations(monitor) ? whoSees(incident, newest) : null;
   return (
     <div class={`rounded-xl border px-4 py-3.5 md:px-5 md:py-4 ${TINTS[status] ?? 'border-line bg-surface'}`}>
@@ -66,9 +67,14 @@ export function MonitorStatus(props: MonitorStatusProps) {
               'heading break-words text-xl leading-7 md:text-2xl md:leading-8 ' + (isBad ? STATUSES[status].text : '')
             }
           >
-            {headline(monitor, { isChecked, isOverdue })}
+            {title}
           </h1>
-          <div class="mt-0.5 text-[0.9375rem]" aria-live="polite">
+          {/* Without the durations below it, which are others every few seconds. */}
+          <p class="sr-only" role="status">
+            {title}
+            {isBad && incident !== null && `: ${sentence(causeOf(monitor, incident, observers !== null))}`}
+          </p>
+          <div class="mt-0.5 text-[0.9375rem]">
             {isBad && incident !== null ? (
               <p>
                 <span class="font-medium">

@@ -3,6 +3,7 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { sortTags } from '../../../core/monitors/monitor.ts';
 import type { Monitor } from '../../client/api.ts';
+import { IconButton } from '../../parts/button.tsx';
 import { Select } from '../../parts/choice-fields.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { FilterMark, labelOf } from './row-heads.tsx';
@@ -33,6 +34,8 @@ export function Controls({ selection, counts, types, tags, layout, onChange, chi
   // room beside the others, the bar at the bottom leads to them.
   const isOffered = (filter: StatusFilter) => counts[filter] > 0 && (filter !== 'overdue' || layout !== 'narrow');
   const present = STATUS_FILTERS.filter((filter) => isOffered(filter) || selection.status === filter);
+  const hasTypes = types.length > 1 && layout !== 'narrow';
+  const hasTags = (tags.length > 0 || selection.tag !== '') && layout !== 'narrow';
   return (
     <div class="flex flex-wrap items-center justify-between gap-2">
       <div class="flex flex-wrap gap-x-1 py-0.5" role="group" aria-label="Status">
@@ -53,7 +56,7 @@ export function Controls({ selection, counts, types, tags, layout, onChange, chi
       <div class={`flex gap-2 ${layout === 'narrow' ? 'w-full' : ''}`}>
         <Search {...search} text={selection.text} onText={(text) => onChange({ text })} />
         {/* In a narrow list the search covers types and tags. */}
-        {types.length > 1 && layout !== 'narrow' && (
+        {hasTypes && (
           <Select
             label="Type"
             value={selection.type}
@@ -61,7 +64,7 @@ export function Controls({ selection, counts, types, tags, layout, onChange, chi
             onValue={(type) => onChange({ type })}
           />
         )}
-        {(tags.length > 0 || selection.tag !== '') && layout !== 'narrow' && (
+        {hasTags && (
           <Select
             label="Tag"
             class="max-w-40"
@@ -85,6 +88,15 @@ export function Controls({ selection, counts, types, tags, layout, onChange, chi
         />
         {children}
         {layout !== 'narrow' && <DensityButton />}
+      </div>
+      {/* What filters without a field here, as from a link, can be seen and removed. */}
+      <div class="flex flex-wrap gap-1 empty:hidden">
+        {!hasTypes && selection.type !== '' && (
+          <ActiveFilter name="type" value={selection.type} onRemove={() => onChange({ type: '' })} />
+        )}
+        {!hasTags && selection.tag !== '' && (
+          <ActiveFilter name="tag" value={selection.tag} onRemove={() => onChange({ tag: '' })} />
+        )}
       </div>
     </div>
   );
@@ -148,6 +160,18 @@ function Chip({ isOn, onPress, children }: { isOn: boolean; onPress: () => void;
     >
       {children}
     </button>
+  );
+}
+
+/** A filter that applies, with a button that removes it. */
+function ActiveFilter({ name, value, onRemove }: { name: string; value: string; onRemove: () => void }) {
+  return (
+    <span class="inline-flex min-w-0 items-center rounded-full border border-line-strong bg-surface pl-3 text-sm">
+      <span class="clipped">
+        <span class="text-soft">{name}</span> {value}
+      </span>
+      <IconButton icon="close" label={`Remove filter ${name} ${value}`} onClick={onRemove} />
+    </span>
   );
 }
 
