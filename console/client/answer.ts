@@ -7,6 +7,8 @@ export class Failure extends Error {
   readonly requestId: string | null;
   /** Seconds until the same request may be accepted; null if the response did not say. */
   readonly retryAfter: number | null;
+  /** Before that the same request may be refused again, in Unix milliseconds of this browser. */
+  readonly retryAtMs: number;
   /** The whole body, for errors that carry more than a sentence. */
   readonly body: Readonly<Record<string, unknown>>;
 
@@ -18,6 +20,7 @@ export class Failure extends Error {
     this.status = answer.status;
     this.requestId = answer.requestId ?? null;
     this.retryAfter = answer.retryAfter ?? null;
+    this.retryAtMs = Date.now() + (this.retryAfter ?? 0) * 1000;
     this.body = answer.body ?? {};
   }
 }

@@ -59,9 +59,6 @@ const AFTER_MAINTENANCE_MS = 300;
 /** The interval at which everything is loaded again while there is no stream, or after a failed attempt. */
 const POLL_MS = 10_000;
 
-/** Before that no further attempt is made: the service said when to try again. In milliseconds of this browser. */
-const pause = { untilMs: 0 };
-
 /**
  * Calls a listener for every change on the stream, and returns how to stop. Without a stream there are no calls; pages
  * that need them poll.
@@ -118,7 +115,7 @@ export function startLive(): () => void {
   });
   const poll = setInterval(() => {
     // A request that hangs is waited for: browsers have few connections, and the stream needs one.
-    const isDue = liveState.value !== 'live' || (monitorsError.value !== null && Date.now() >= pause.untilMs);
+    const isDue = liveState.value !== 'live' || isDueAgain(monitorsError.value);
     if (isDue && !document.hidden && underWay.size === 0) reload();
   }, POLL_MS);
   return () => {
@@ -168,7 +165,6 @@ export async function loadAll(abort = new AbortController().signal): Promise<voi
     // An answer to an older request may be of before what this one was to bring.
     forgetUpTo(since);
     monitorsError.value = error;
-    pause.untilMs = Date.now() + (error instanceof Failure ? (error.retryAfter ?? 0) : 0) * 1000;
     if (liveState.peek() !== 'live') liveState.value = 'away';
   } finally {
     underWay.delete(since);
@@ -287,9 +283,10 @@ function isSame(a: Monitor, b: Monitor): boolean {
 /** The delay that turns many changes into one reload. */
 const GATHER_MS = 300;
 
-/** Whether the same request may succeed later: the service was away, busy, or had enough of this user. */
-function isPassing(error: unknown): boolean {
-  return error instanceof Failure && (error.status === 0 || error.status === 429 || error.status >= 500);
+/** Whether a request that failed (null: none) may succeed by now: the service was away, busy, or limits the rate. */
+function isDueAgain(error: unknown): boolean {
+  if (!(error instanceof Failure)) return error !== null;
+  return Date.now() >= error.retryAtMs && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
 /**
@@ -320,7 +317,7 @@ export function useReload(
       }),
     ];
     const poll = setInterval(() => {
-      const isDue = liveState.peek() !== 'live' || isPassing(latest.current.load.error.peek());
+      const isDue = liveState.peek() !== 'live' || isDueAgain(latest.current.load.error.peek());
       if (isDue && !document.hidden) soon();
     }, POLL_MS);
     return () => {

@@ -148,7 +148,10 @@ test('an alert that was not sent says why, and one that waits until when', async
   await page.getByRole('row', { name: /Not sent: ?over or acknowledged within the delay/ }).waitFor();
   await page.goto(`/channels/${channelId}?delivery=${joined}`);
   const dialog = page.getByRole('dialog');
-  await dialog.getByRole('status').filter({ hasText: 'Not sent: in the message of its parent' }).waitFor();
+  await dialog
+    .getByRole('status')
+    .filter({ hasText: `Not sent: in the message of ${name}` })
+    .waitFor();
   await dialog.getByText('Parent', { exact: true }).waitFor();
   t.is(await dialog.getByRole('link', { name }).count(), 2);
   await page.goto(`/incidents/${incident}`);

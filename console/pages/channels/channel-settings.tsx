@@ -242,7 +242,9 @@ function Facts({ channel }: { channel: Channel }) {
     <Card>
       <p class="text-sm">
         {channel.all_monitors ? 'Sends alerts for all monitors.' : `Sends alerts for ${chosen}.`}
-        {channel.reports === true && ' Sends reports.'} Created {formatDateTime(channel.created_at)}.
+        {channel.reports === true && ' Sends reports.'}
+        {channel.follows_maintenance === true && ' Waits during maintenance and mutes.'} Created{' '}
+        {formatDateTime(channel.created_at)}.
       </p>
     </Card>
   );

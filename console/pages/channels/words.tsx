@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { matchesTags } from '../../../core/monitors/monitor.ts';
 import { Failure } from '../../client/answer.ts';
 import { api, type Schemas } from '../../client/api.ts';
-import { useReload } from '../../client/live.ts';
+import { monitors, useReload } from '../../client/live.ts';
 import { Remembered, canWrite } from '../../client/session-state.ts';
 import { Icon } from '../../parts/icon.tsx';
 import { useLoad, type Load } from '../../parts/load.tsx';
@@ -111,6 +111,7 @@ export type DeliveryResult = {
   outcome: DeliveryOutcome;
   attempt_count: number;
   held_by?: string;
+  held_by_monitor?: string;
   next_attempt_at?: number | null;
 };
 
@@ -122,7 +123,9 @@ export function isHeld({ outcome, attempt_count: attempts, held_by: holder }: De
 /** The outcome of a delivery in a word, and why it waits or was not sent; an empty `why` without a reason. */
 export function describeOutcome(delivery: DeliveryResult): { label: string; why: string } {
   const { outcome, attempt_count: attempts, held_by: holder, next_attempt_at: next = null } = delivery;
-  const hold = holder === undefined ? undefined : HOLDS[holder];
+  const parent = monitors.value?.find(({ id }) => id === delivery.held_by_monitor)?.name;
+  const hold =
+    parent === undefined ? HOLDS[holder ?? ''] : { waits: `parent ${parent}`, unsent: `in the message of ${parent}` };
   if (isHeld(delivery))
     return { label: 'Waiting', why: `${hold?.waits ?? ''}${next === null ? '' : `, until ${formatUntil(next)}`}` };
   if (outcome !== 'superseded') return { label: OUTCOMES[outcome].label, why: '' };
