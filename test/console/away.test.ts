@@ -46,23 +46,13 @@ test.serial(
   'a reload that fails under a live stream is shown over the list, and repeated until it succeeds',
   async (t) => {
     const { page } = await openLivePage(t);
-    await isShown(page, 'Live');
-    const created = await page.request.get('/v1/session');
-    const { csrf_token: token } = await created.json();
-    await page.request.post('/v1/monitors', {
-      headers: { 'X-CSRF-Token': token },
-      data: { name: 'Shop', type: 'heartbeat' },
-    });
+    const { service } = t.context;
+    const { json: monitor } = await service.call('POST', '/monitors', { name: 'Shop', type: 'heartbeat' });
     await page.getByRole('link', { name: /Shop/ }).waitFor();
     const refused = { status: 429, headers: { 'retry-after': '1' }, json: { error: 'too many requests' } };
     await page.route('**/v1/overview', (route) => route.fulfill(refused));
     // A maintenance window that begins has everything loaded again.
-    const { monitors } = await (await page.request.get('/v1/monitors')).json();
-    const planned = await page.request.post(`/v1/monitors/${monitors[0].id}/maintenance`, {
-      headers: { 'X-CSRF-Token': token },
-      data: { duration_seconds: 3600 },
-    });
-    t.true(planned.ok());
+    await service.call('POST', `/monitors/${String(monitor['id'])}/maintenance`, { duration_seconds: 3600 });
     await page.getByText(/This may be out of date\. Too many requests/).waitFor();
     await isShown(page, 'Live');
     t.is(await page.getByText(/Maintenance until/).count(), 0);
