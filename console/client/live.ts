@@ -85,8 +85,12 @@ export function startLive(): () => void {
     onLive(isLive) {
       // Only an answer ends `away`, and no attempt to connect.
       if (isLive) {
-        // Meanwhile another tab may have signed in again, or someone else.
-        if (!['live', 'connecting'].includes(liveState.peek())) void loadSession().catch(() => undefined);
+        if (liveState.peek() !== 'live') {
+          // Everything is loaded now, which says itself whether it failed.
+          monitorsError.value = null;
+          // Meanwhile another tab may have signed in again, or someone else.
+          if (liveState.peek() !== 'connecting') void loadSession().catch(() => undefined);
+        }
         liveState.value = 'live';
       } else if (liveState.peek() !== 'away') liveState.value = 'polling';
     },
@@ -115,7 +119,8 @@ export function startLive(): () => void {
   });
   const poll = setInterval(() => {
     // A request that hangs is waited for: browsers have few connections, and the stream needs one.
-    const isDue = liveState.value !== 'live' || isDueAgain(monitorsError.value);
+    const { value: error } = monitorsError;
+    const isDue = liveState.value === 'live' ? isDueAgain(error) : !isTooSoon(error);
     if (isDue && !document.hidden && underWay.size === 0) reload();
   }, POLL_MS);
   return () => {
@@ -286,7 +291,12 @@ const GATHER_MS = 300;
 /** Whether a request that failed (null: none) may succeed by now: the service was away, busy, or limits the rate. */
 function isDueAgain(error: unknown): boolean {
   if (!(error instanceof Failure)) return error !== null;
-  return Date.now() >= error.retryAtMs && (error.status === 0 || error.status === 429 || error.status >= 500);
+  return !isTooSoon(error) && (error.status === 0 || error.status === 429 || error.status >= 500);
+}
+
+/** Whether the service said that it would refuse the same request now. */
+function isTooSoon(error: unknown): boolean {
+  return error instanceof Failure && Date.now() < error.retryAtMs;
 }
 
 /**
@@ -317,7 +327,8 @@ export function useReload(
       }),
     ];
     const poll = setInterval(() => {
-      const isDue = liveState.peek() !== 'live' || isDueAgain(latest.current.load.error.peek());
+      const error = latest.current.load.error.peek();
+      const isDue = liveState.peek() === 'live' ? isDueAgain(error) : !isTooSoon(error);
       if (isDue && !document.hidden) soon();
     }, POLL_MS);
     return () => {
