@@ -170,10 +170,18 @@ export function firstFailureOf(state: SourceState | null): { gauge: GaugeName; e
   return evidence && { gauge, evidence };
 }
 
-/** The results that made the source say what it says: those of the gauge that its vote rests on. */
+/**
+ * The results that made the source say what it says: those of the gauge that its vote rests on. Where a source that was
+ * down is degraded now, those are the degraded ones that ended its being down.
+ */
 export function evidenceFor(state: SourceState | null): readonly Evidence[] {
   if (state === null) return [];
-  return state.failing.tripped === true ? state.failing.decidedBy : state.impaired.decidedBy;
+  const { failing, impaired } = state;
+  if (failing.tripped === true) return failing.decidedBy;
+  if (impaired.tripped !== true) return impaired.decidedBy;
+  const impairedAtMs = impaired.decidedBy.at(-1)?.atMs ?? 0;
+  const since = failing.decidedBy.filter(({ verdict, atMs }) => verdict !== 'up' && atMs > impairedAtMs);
+  return since.length > 0 ? since : impaired.decidedBy;
 }
 
 function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean }, rule: StreakRule): Gauge {

@@ -98,6 +98,38 @@ test('an outage that two sources must see begins when the second of them began t
   t.is(changes.at(-1)?.reason, 'Timed out (seen from 2 of 2 locations)');
 });
 
+test('down that turns into degraded is explained by what is degraded, from one location and from several', (t) => {
+  const slow = (agentNo: number, second: number): Sent => ({
+    ...sent(agentNo, second, 'degraded'),
+    cause: 'slow',
+    reason: 'The response took 412 ms',
+    latencyMs: 412,
+  });
+  const alone = play(monitorOf(1, { upAfterSuccesses: 2 }), [
+    ...[0, 60].map((second) => sent(1, second, 'down')),
+    slow(1, 120),
+    sent(1, 180, 'up'),
+  ]).changes;
+  const together = play(monitorOf(2, { downAfterFailures: 1 }), [
+    sent(1, 0, 'down'),
+    sent(2, 1, 'down'),
+    slow(2, 61),
+    sent(1, 120, 'down'),
+  ]).changes;
+  for (const [changes, seen] of [
+    [alone, ''],
+    [together, ' (seen from 2 of 2 locations)'],
+  ] as const) {
+    const change = changes.at(-1);
+    t.like(change, { from: 'down', to: 'degraded', cause: 'slow', reason: `The response took 412 ms${seen}` });
+    const [degraded] = change?.evidence.sources.filter(({ vote }) => vote === 'degraded') ?? [];
+    t.deepEqual(
+      degraded?.decidedBy.map(({ latencyMs, verdict }) => [latencyMs, verdict]),
+      [[412, 'degraded']],
+    );
+  }
+});
+
 test('down that turns into degraded begins with the first result that was not down', (t) => {
   const { changes } = play(monitorOf(1, { upAfterSuccesses: 2 }), [
     sent(1, 0, 'up'),
