@@ -92,10 +92,10 @@ export async function startService(environment: Environment, say: (text: string)
       value === null ? [] : [name],
     );
     if (firstStart === null && ignored.length > 0) log.info({ variables: ignored }, 'bootstrap.ignored');
-    const processes: RunningProcess[] = [];
-    closing.push(async () => void (await stopAll(processes, STOP_BOUND_MS)));
-    await startWorkers(runtime, environment, processes);
-    processes.push(startProcessRecord(runtime, { kind: 'spotcheck', version: packageJson.version, registry }));
+    const stages: Stages = { feeding: [], deciding: [], delivering: [], last: [] };
+    closing.push(async () => void (await stopAll(Object.values(stages), STOP_BOUND_MS)));
+    await startWorkers(runtime, environment, stages);
+    stages.last.push(startProcessRecord(runtime, { kind: 'spotcheck', version: packageJson.version, registry }));
     const database = openApiDatabase({
       databaseUrl,
       secrets: runtime.database.secrets,
@@ -137,11 +137,15 @@ async function startDatabase(
   return postgres.databaseUrl;
 }
 
-/**
- * Adds each worker to those that run as soon as it does, at their head. They are stopped in that order, those that feed
- * others first.
- */
-async function startWorkers(runtime: Runtime, environment: Environment, running: RunningProcess[]): Promise<void> {
+/** What runs, in the order in which it is stopped: what comes first feeds the others. */
+type Stages = Record<'feeding' | 'deciding' | 'delivering' | 'last', RunningProcess[]>;
+
+/** Starts each worker, and adds it to those that run as soon as it does. */
+async function startWorkers(
+  runtime: Runtime,
+  environment: Environment,
+  { feeding, deciding, delivering }: Stages,
+): Promise<void> {
   const {
     allowPrivateNetwork,
     agentRegions,
@@ -154,7 +158,7 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
     slack,
     mail,
   } = environment;
-  running.unshift(
+  delivering.push(
     startDeliver(runtime, {
       allowPrivateNetwork,
       deadlineMs: webhookTimeoutSeconds * 1000,
@@ -164,17 +168,21 @@ async function startWorkers(runtime: Runtime, environment: Environment, running:
       mail,
     }),
   );
-  running.unshift(await startEvaluate(runtime));
+  deciding.push(await startEvaluate(runtime));
   for (const region of agentRegions)
-    running.unshift(
+    feeding.push(
       await startCheck(runtime, { region, version: packageJson.version, allowPrivateNetwork, selfCheckHosts }),
     );
-  running.unshift(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }));
-  running.unshift(startHeartbeatWatch(runtime));
-  running.unshift(startAgentWatch(runtime), startMaintenanceWatch(runtime), startParentWatch(runtime));
-  running.unshift(startTelegram(runtime, telegram));
-  running.unshift(startMaintain(runtime, environment));
-  running.unshift(startClock(runtime));
+  feeding.push(startServiceCheck(runtime, { allowPrivateNetwork, dnsResolvers, whoisServer, selfCheckHosts }));
+  feeding.push(
+    startHeartbeatWatch(runtime),
+    startAgentWatch(runtime),
+    startMaintenanceWatch(runtime),
+    startParentWatch(runtime),
+    startTelegram(runtime, telegram),
+    startMaintain(runtime, environment),
+    startClock(runtime),
+  );
 }
 
 async function listen({

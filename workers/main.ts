@@ -103,8 +103,8 @@ async function main(name: string): Promise<void> {
     count: countClockSteps(registry, CLOCKS),
     settles: name === 'maintain',
   });
-  const running = await PROCESSES[name](runtime, environment);
-  running.push(clock);
+  const working = await PROCESSES[name](runtime, environment);
+  const running: RunningProcess[] = [clock];
   running.push(
     startProcessRecord(runtime, {
       kind: name === 'check' ? `check ${environment.agentRegion ?? ''}` : name,
@@ -125,7 +125,7 @@ async function main(name: string): Promise<void> {
   const stop = async (signal: string) => {
     log.info({ signal }, 'process.stopping');
     stopping.abort();
-    const clean = await stopAll(running, STOP_BOUND_MS);
+    const clean = await stopAll([working, running], STOP_BOUND_MS);
     if (clean) await close();
     log.info({ outcome: clean ? 'clean' : 'cut short' }, 'process.stopped');
     process.exit(0);

@@ -33,12 +33,13 @@ export type Runtime = {
 export type RunningProcess = { name: string; stop: () => Promise<void> };
 
 /**
- * Stops processes in the given order: those that feed others first, so that what is under way still gets through. True
- * when all stopped within `boundMs`, false when the bound ended the wait: then what is left comes back by its lock.
+ * Stops processes in stages: those that feed others first, all of a stage at once, so that what is under way still gets
+ * through. True when all stopped within `boundMs`, false when the bound ended the wait: then what is left comes back by
+ * its lock.
  */
-export async function stopAll(processes: readonly RunningProcess[], boundMs: number): Promise<boolean> {
+export async function stopAll(stages: readonly (readonly RunningProcess[])[], boundMs: number): Promise<boolean> {
   const stopped = (async () => {
-    for (const process of processes) await process.stop();
+    for (const processes of stages) await Promise.all(processes.map((process) => process.stop()));
     return true;
   })();
   return await within(boundMs, stopped, false);

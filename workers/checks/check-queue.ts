@@ -14,6 +14,7 @@ import { createHttpProbe } from '../../probes/http.ts';
 import type { Probe } from '../../probes/index.ts';
 import { SelfCheck } from '../../probes/self-check.ts';
 import { StallWatch } from '../../probes/stall-watch.ts';
+import { giveJobBack } from '../../queues/job-queues.ts';
 import {
   checkQueueName,
   type DrillJob,
@@ -75,7 +76,8 @@ type CheckWork = {
 };
 
 /**
- * Works on the check queue of a region with the given probe. `stop` takes no new tick and lets those in hand finish.
+ * Works on the check queue of a region with the given probe. `stop` takes no new tick, begins no check and lets those
+ * under way finish; ticks with checks that have not begun go back to the queue.
  */
 export function workOnChecks(
   runtime: Runtime,
@@ -92,6 +94,8 @@ export function workOnChecks(
   const limiter = new ConcurrencyLimiter({ concurrency: probesAtOnce, perTurn: PROBES_PER_TURN });
   const checker = openChecker(runtime, probe, selfCheckHosts);
   const batcher = openBatcher(runtime);
+  const stopping = new AbortController();
+  const waits = new Waits(now);
   const checks = new CheckRunner({
     listDueChecks: (slot) => listDueChecks(database, slot),
     claimRechecks: (agentNo) =>
@@ -106,9 +110,11 @@ export function workOnChecks(
     source,
     log,
     now,
-    waitUntil: (atMs) => untilMoment(atMs, now),
+    waitUntil: (atMs) => waits.until(atMs),
+    stopping: stopping.signal,
   });
-  const run = async ({ data, id = '' }: Job<RegionJob>) => {
+  const run = async (job: Job<RegionJob>, token: string | undefined) => {
+    const { data, id = '' } = job;
     if ('drillId' in data) return await answerDrill({ limiter, batcher, database, now }, data);
     if ('trialId' in data) return await runPreview({ limiter, checker, database, now }, data);
     const outcome =
@@ -118,6 +124,7 @@ export function workOnChecks(
             { agentNo: data.agentNo, intervalSeconds: data.intervalSeconds, slot: data.phase },
             slotBeginsAt(id),
           );
+    if (outcome === null) return await giveJobBack(job, token);
     metrics.checksDropped(outcome.dropped);
     if (outcome.dropped > 0) await behind.record(data.agentNo, now());
     if (outcome.checks > 0) await recordActivity('checks', now());
@@ -132,7 +139,10 @@ export function workOnChecks(
   });
   return {
     async stop() {
-      await worker.close();
+      const closed = worker.close();
+      stopping.abort();
+      waits.end();
+      await closed;
       await certificates.close();
     },
   };
@@ -188,10 +198,36 @@ function openSelfCheckOf({ log, metrics, now }: Runtime, hosts: readonly HostPor
   });
 }
 
-/** Resolves at `atMs` (Unix milliseconds), or a millisecond before: timers go by a clock of their own. */
-function untilMoment(atMs: number, now: () => number): Promise<void> {
-  const waitMs = atMs - now();
-  return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
+/** Waits for moments, all of which can be ended. */
+class Waits {
+  readonly #now: () => number;
+  readonly #wakeUps = new Set<() => void>();
+  #isOver = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Resolves at `atMs` (Unix milliseconds), or a millisecond before: timers go by a clock of their own. */
+  async until(atMs: number): Promise<void> {
+    const waitMs = atMs - this.#now();
+    if (waitMs <= 0 || this.#isOver) return;
+    await new Promise<void>((resolve) => {
+      const wake = () => {
+        clearTimeout(timer);
+        this.#wakeUps.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, waitMs);
+      this.#wakeUps.add(wake);
+    });
+  }
+
+  /** Ends the waits, and those that come. */
+  end(): void {
+    this.#isOver = true;
+    for (const wake of this.#wakeUps) wake();
+  }
 }
 
 type PreviewParts = {

@@ -31,8 +31,10 @@ export type CheckRunnerParts = {
   source: TracedSource;
   log: Pick<Logger, 'debug' | 'isLevelEnabled'>;
   now: () => number;
-  /** Resolves at the given moment (Unix milliseconds), at once when it is past. */
+  /** Resolves at the given moment (Unix milliseconds), at once when it is past or checks are not to begin any more. */
   waitUntil: (atMs: number) => Promise<void>;
+  /** Once aborted, no check begins. */
+  stopping: AbortSignal;
 };
 
 /** The agent whose checks are run, as traces and incidents name it. */
@@ -50,8 +52,11 @@ const UNREADABLE = 'The secrets of this monitor cannot be decrypted with the cur
  */
 type PlannedCheck = { check: DueCheck; agentNo: number; dueAtMs: number; intervalSeconds: number | null };
 
+/** A check that had not begun when the process was to stop. */
+const NOT_BEGUN = 'not begun';
+
 /** Null where the check was left out. */
-type CheckedOutcome = { name: string; result: ResultPayload } | null;
+type CheckedOutcome = { name: string; result: ResultPayload } | typeof NOT_BEGUN | null;
 
 /** Runs the checks of a region: who is due, wait for the due time and for the turn, check, hand the result on. */
 export class CheckRunner {
@@ -67,9 +72,10 @@ export class CheckRunner {
 
   /**
    * Runs a tick: every monitor of the slot is checked at its own due time. Where more is due than can be run, the tick
-   * waits, and is then run as the newest of its slot.
+   * waits, and is then run as the newest of its slot. Null where a stop kept some of its checks from beginning: another
+   * process is to run it.
    */
-  async runTick(slot: ScheduleSlot, slotBeginsAtMs: number): Promise<CheckOutcome> {
+  async runTick(slot: ScheduleSlot, slotBeginsAtMs: number): Promise<CheckOutcome | null> {
     this.#recordIfLate(slot, slotBeginsAtMs);
     const begun = await this.#ticks.readInTurn(slotKey(slot), slotBeginsAtMs, async (tick) => {
       this.#recordIfLate(slot, tick.slotBeginsAtMs);
@@ -81,14 +87,17 @@ export class CheckRunner {
     }
     const { tick, due } = begun;
     const outcomes = await Promise.all(due.map((check) => this.#checkOnTime(check, slot, tick)));
+    if (outcomes.includes(NOT_BEGUN)) return null;
     return summarise(outcomes, tick.passedOver * due.length);
   }
 
   /** Claims the monitors of the agent that wait for a recheck, some at a time until none is left, and checks them. */
   async runRechecks(agentNo: number): Promise<CheckOutcome> {
-    const { claimRechecks, now } = this.#parts;
+    const { claimRechecks, now, stopping } = this.#parts;
     const outcomes: CheckedOutcome[] = [];
-    for (let due = await claimRechecks(agentNo); due.length > 0; due = await claimRechecks(agentNo)) {
+    while (!stopping.aborted) {
+      const due = await claimRechecks(agentNo);
+      if (due.length === 0) break;
       const checks = due.map((check) => this.#check({ check, agentNo, dueAtMs: now(), intervalSeconds: null }));
       outcomes.push(...(await Promise.all(checks)));
     }
@@ -105,6 +114,7 @@ export class CheckRunner {
       : planStart({ dueAtMs, intervalMs: intervalSeconds * 1000, monitorNo: check.monitorNo }, this.#parts.now());
     if (startAtMs === null) return null;
     await this.#parts.waitUntil(startAtMs);
+    if (this.#parts.stopping.aborted) return NOT_BEGUN;
     const planned: PlannedCheck = { check, agentNo, dueAtMs, intervalSeconds };
     const key = `${agentNo} ${check.monitorNo}`;
     if (this.#joinWaiting(key, planned)) return null;
@@ -123,15 +133,21 @@ export class CheckRunner {
 
   async #check(planned: PlannedCheck, waitingKey?: string): Promise<CheckedOutcome> {
     // What was observed is not kept for as long as the result waits for its batch.
-    const { check, result } = await this.#checkInTurn(planned, waitingKey);
+    const checked = await this.#checkInTurn(planned, waitingKey);
+    if (checked === NOT_BEGUN) return checked;
+    const { check, result } = checked;
     await this.#parts.batcher.add(result, result.verdict !== check.steadyVerdict);
     return { name: check.name, result };
   }
 
   async #checkInTurn(planned: PlannedCheck, waitingKey: string | undefined) {
-    const { limiter, checker, now } = this.#parts;
+    const { limiter, checker, now, stopping } = this.#parts;
     const account = planned.check.tenantId;
     await limiter.enter(account);
+    if (stopping.aborted) {
+      limiter.leave(account);
+      return NOT_BEGUN;
+    }
     const { check, request, measured } = await this.#measure(planned, waitingKey).finally(() => limiter.leave(account));
     const checked = await checker.confirm(request, measured);
     const result = toResult(planned, checked, now());
@@ -239,7 +255,7 @@ function slotKey({ agentNo, intervalSeconds, slot }: ScheduleSlot): string {
 
 /** `passedOver` checks are of ticks that waited so long that newer ones superseded them. */
 function summarise(outcomes: readonly CheckedOutcome[], passedOver = 0): CheckOutcome {
-  const done = outcomes.filter((outcome) => outcome !== null);
+  const done = outcomes.filter((outcome) => outcome !== null && outcome !== NOT_BEGUN);
   const count = (verdict: ResultPayload['verdict']) => done.filter(({ result }) => result.verdict === verdict).length;
   return {
     checks: done.length,

@@ -56,3 +56,26 @@ for (const backend of listQueueBackends()) {
     },
   );
 }
+
+for (const backend of listQueueBackends()) {
+  test(`${backend.name}: a stop gives a tick back whose checks wait, and the next process runs it`, async (t) => {
+    const runtime = await openTestRuntime(t, backend);
+    const target = await startTarget(t);
+    const agent = await runtime.addAgent('local');
+    await runtime.addMonitor([agent], { target: target.url('/'), intervalSeconds: 60 });
+    const start = () => startCheck(runtime, { region: 'local', version: '0.1.0', allowPrivateNetwork: true });
+    const process = await start();
+    const data = { agentNo: agent.no, intervalSeconds: 60, phase: 0 };
+    // Its checks are due later than it takes to stop.
+    const beginsAtMs = runtime.now() + 12_000;
+    const queue = runtime.queues.checkQueue('local');
+    const job = await queue.add('tick', data, { jobId: `repeat:tick:${beginsAtMs - EARLY_MS}` });
+    await until(() => job.isActive());
+    await process.stop();
+    t.is(target.hits('/'), 0);
+    t.is(await job.getState(), 'waiting');
+    const next = await start();
+    t.teardown(next.stop);
+    await until(() => target.hits('/') === 1);
+  });
+}

@@ -66,6 +66,7 @@ const SILENT = createLogger({ process: 'check', level: 'silent' });
 /** The work of ticks in a time that stands where the test put it; waiting for a moment moves it there. */
 function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
   let nowMs = startMs;
+  const stopping = new AbortController();
   const submitted: ResultPayload[][] = [];
   const completed: { region: string; latenessMs: number }[] = [];
   const crashed: unknown[] = [];
@@ -100,6 +101,7 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
       nowMs = Math.max(nowMs, atMs);
       return Promise.resolve();
     },
+    stopping: stopping.signal,
     claimRechecks: () => Promise.resolve([]),
     certificates: new CertificateRecorder({
       store: () => Promise.reject(new Error('No certificate was seen')),
@@ -115,8 +117,29 @@ function checkerAt(startMs: number, overrides: Partial<Parts> = {}) {
     ...parts,
   });
   const check = (slot: ScheduleSlot, slotBeginsAtMs: number) => runner.runTick(slot, slotBeginsAtMs);
-  return { check, submitted, completed, crashed };
+  return { check, submitted, completed, crashed, stop: () => stopping.abort() };
 }
+
+test('a stop lets the checks under way finish and begins none, and the tick is for another process', async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Observation>();
+  const { check, stop, submitted } = checkerAt(SLOT_START_MS - 300, {
+    limiter: new ConcurrencyLimiter({ concurrency: 1, perTurn: 1 }),
+    probe() {
+      begun.resolve();
+      return answer.promise;
+    },
+  });
+  const outcome = check(ENTRY, SLOT_START_MS);
+  await begun.promise;
+  stop();
+  answer.resolve(answered(200));
+  t.is(await outcome, null);
+  t.deepEqual(
+    submitted.map((results) => results.length),
+    [1],
+  );
+});
 
 test('every monitor of the slot is probed at its own moment in it, and the results leave in one batch', async (t) => {
   const { check, submitted, completed } = checkerAt(SLOT_START_MS - 300);
