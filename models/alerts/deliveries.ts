@@ -225,10 +225,14 @@ export async function countOverdueDeliveries(
   nowMs: number,
 ): Promise<OverdueDeliveries> {
   const [row] = await runOn(database.pool)<OverdueDeliveries>(
-    `WITH due AS MATERIALIZED (
-       SELECT d.* FROM deliveries d JOIN channels c ON c.id = d.channel_id AND coalesce(c.quiet_until, 0) <= $2
-       WHERE d.outcome = 'pending' AND d.next_attempt_at <= $1 AND NOT EXISTS (SELECT FROM deliveries h
-         WHERE h.channel_id = d.channel_id AND h.outcome = 'pending' AND h.claimed_until > $2)
+    `WITH overdue AS MATERIALIZED (
+       SELECT channel_id FROM deliveries WHERE outcome = 'pending' AND next_attempt_at <= $2
+       GROUP BY channel_id HAVING min(next_attempt_at) <= $1 AND coalesce(max(claimed_until), 0) <= $2
+     ), due AS MATERIALIZED (
+       SELECT d.* FROM overdue o JOIN channels c ON c.id = o.channel_id AND coalesce(c.quiet_until, 0) <= $2,
+       LATERAL (SELECT * FROM deliveries
+                WHERE channel_id = o.channel_id AND outcome = 'pending' AND next_attempt_at <= $1
+                ORDER BY next_attempt_at LIMIT $3) d
        ORDER BY d.next_attempt_at LIMIT $3)
      SELECT count(*) AS deliveries, min(d.next_attempt_at) AS "oldestDueAtMs" FROM due d
      WHERE NOT EXISTS (SELECT FROM unheld_ahead(d.channel_id, d.monitor_id, d.no, d.after_id, $2))

@@ -236,13 +236,16 @@ type ServiceReadings = {
 /** Registers what only PostgreSQL knows: what waits though no worker counts it, and what was while none ran. */
 export function registerServiceMetrics(registry: Registry, { readOverdue, readLastGaps }: ServiceReadings): void {
   const registers = [registry];
-  const overdue = keepReading<OverdueDeliveries>(readOverdue, { deliveries: 0, oldestDueAtMs: null });
+  // Absent rather than 0 where it is not known: `absent()` has an alert of its own.
+  const overdue = keepReading<OverdueDeliveries | null>(() => readOverdue().catch(() => null), null);
   const count = new Gauge({
     name: 'spotcheck_deliveries_overdue',
     help: 'Deliveries due for 10 s or longer that no worker sends, 1000 at most',
     registers,
     async collect() {
-      count.set((await overdue()).deliveries);
+      const read = await overdue();
+      if (read === null) count.remove();
+      else count.set(read.deliveries);
     },
   });
   const oldest = new Gauge({
@@ -250,8 +253,9 @@ export function registerServiceMetrics(registry: Registry, { readOverdue, readLa
     help: 'Seconds for which the oldest overdue delivery has been due; 0 = none',
     registers,
     async collect() {
-      const { oldestDueAtMs } = await overdue();
-      oldest.set(oldestDueAtMs === null ? 0 : Math.max(0, Date.now() - oldestDueAtMs) / 1000);
+      const read = await overdue();
+      if (read === null) oldest.remove();
+      else oldest.set(read.oldestDueAtMs === null ? 0 : Math.max(0, Date.now() - read.oldestDueAtMs) / 1000);
     },
   });
   const gaps = keepReading<Awaited<ReturnType<ServiceReadings['readLastGaps']>>>(readLastGaps, []);

@@ -9,7 +9,7 @@ import { listProcesses } from '../../../models/system/processes.ts';
 import { startEvaluate } from '../../../workers/processes/evaluate.ts';
 import { showServiceMetrics, startProcessRecord } from '../../../workers/processes/every-process.ts';
 import { serveMetrics } from '../../../workers/system/metrics-server.ts';
-import { createWorkerMetrics, EVALUATION_LAG } from '../../../workers/system/metrics.ts';
+import { createWorkerMetrics, EVALUATION_LAG, registerServiceMetrics } from '../../../workers/system/metrics.ts';
 import { claimNextDelivery } from '../../helpers/deliveries.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 import { until } from '../../helpers/until.ts';
@@ -126,6 +126,22 @@ test('deliveries that no worker sends are counted, and not those that wait for t
   await addChannel('nch_overdue', [2]);
   await addChannel('nch_overdue_too', [1]);
   t.deepEqual(await read(), [2, 2]);
+});
+
+test('how many deliveries are overdue is absent rather than 0 while it cannot be read', async (t) => {
+  const registry = new Registry();
+  let isAway = true;
+  registerServiceMetrics(registry, {
+    readOverdue: () =>
+      isAway ? Promise.reject(new Error('away')) : Promise.resolve({ deliveries: 7, oldestDueAtMs: 1 }),
+    readLastGaps: () => Promise.resolve([]),
+  });
+  const series = async () => (await registry.metrics()).match(/^spotcheck_deliver\w+overdue\w* /gm);
+  t.is(await series(), null);
+  isAway = false;
+  t.is((await series())?.length, 2);
+  isAway = true;
+  t.is(await series(), null);
 });
 
 test('when the newest gap of the service ended is read, so that one of before the start shows', async (t) => {
