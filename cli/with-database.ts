@@ -1,11 +1,11 @@
 import { readEnvironment, type Environment } from '../config/environment.ts';
-import { readSecretKeys, type SecretKey } from '../config/secret-keys.ts';
+import { readSecretKeys } from '../config/secret-keys.ts';
 import type { AuditAction, Author } from '../core/accounts/audit-entry.ts';
 import { authorOf, OPERATOR } from '../models/accounts/audit-log.ts';
 import { findTenant, type Tenant } from '../models/accounts/tenants.ts';
-import { closeDatabase, openDatabase, type Database } from '../models/database.ts';
+import { SESSION_MARK, closeDatabase, openDatabase, type Database } from '../models/database.ts';
 import { createIdSource, type IdPrefix } from '../models/secrets/ids.ts';
-import { createSecretBox } from '../models/secrets/secret-box.ts';
+import { createSecretBox, type SecretBox } from '../models/secrets/secret-box.ts';
 import { findEmbeddedPostgres } from './embedded-postgres/connection.ts';
 import { Refusal } from './output.ts';
 
@@ -30,8 +30,7 @@ export function serviceEnvironment(): Environment {
 export async function withDatabase<Result>(work: (context: CommandContext) => Promise<Result>): Promise<Result> {
   const environment = serviceEnvironment();
   const databaseUrl = await findDatabase(environment);
-  const secrets = createSecretBox(await findSecretKeys(environment));
-  const database = openDatabase({ databaseUrl, secrets, poolSize: 2 });
+  const database = openDatabase({ databaseUrl, secrets: await openSecrets(environment), poolSize: 2 });
   try {
     const [newId, nowMs] = [createIdSource(), Date.now()];
     return await work({
@@ -46,14 +45,26 @@ export async function withDatabase<Result>(work: (context: CommandContext) => Pr
   }
 }
 
-/** The key ring of the running service. A command makes none: the service would not have it. */
-async function findSecretKeys({ secretKeys, dataDir }: Environment): Promise<readonly SecretKey[]> {
+/**
+ * A box over the key ring of the running service. A command makes no ring, for the service would not have it: without
+ * one it neither encrypts nor decrypts, which most commands need not.
+ */
+async function openSecrets({ secretKeys, dataDir }: Environment): Promise<SecretBox> {
   const keys = secretKeys ?? (await readSecretKeys(dataDir));
-  if (keys === null)
+  if (keys !== null) return createSecretBox(keys);
+  const refuse = (): never => {
     throw new Refusal(
       `${dataDir} has no key ring, so the running service has it from SECRET_KEYS: set SECRET_KEYS to the same value`,
     );
-  return keys;
+  };
+  return {
+    get keyIds() {
+      return refuse();
+    },
+    seal: refuse,
+    open: refuse,
+    derive: (purpose) => (purpose === SESSION_MARK ? ['none'] : refuse()),
+  };
 }
 
 /**

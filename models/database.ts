@@ -88,6 +88,9 @@ export async function closeDatabase(database: Database): Promise<void> {
 /** What sessions of ours are called at PostgreSQL, in front of the marks of their keys. */
 export const SESSION_NAME = 'spotcheck';
 
+/** What marks of keys are derived for. */
+export const SESSION_MARK = 'session-mark';
+
 const MARK_LENGTH = 6;
 /** PostgreSQL cuts names off after 63 bytes. */
 const MAX_MARKS = 7;
@@ -113,7 +116,7 @@ export function compareRing(sessionName: string, secrets: SecretBox): 'same' | '
 }
 
 function marksOf(secrets: SecretBox): readonly [string, ...string[]] {
-  const [current, ...others] = secrets.derive('session-mark');
+  const [current, ...others] = secrets.derive(SESSION_MARK);
   return [markOf(current), ...others.slice(0, MAX_MARKS - 1).map(markOf)];
 }
 

@@ -1,5 +1,6 @@
 import { mkdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import type { Database } from '../../models/database.ts';
 import { countForeignSessions } from '../../models/secrets/sealed-values.ts';
 import { recordFirstStartOver } from '../../models/system/service-marks.ts';
 import { backUpCluster, copyEntry, copyOwner, syncFolders, syncPath } from '../embedded-postgres/backup.ts';
@@ -19,13 +20,7 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   const to = resolve(options.to);
   if (await isThere(to)) throw new Refusal(`${to} already exists: choose a folder that does not exist`);
   const dataDir = await realpath(environment.dataDir);
-  // The ring that is copied has to open what is copied with it.
-  const { lackKey } = await withDatabase(({ database }) => countForeignSessions(database));
-  if (lackKey > 0)
-    throw new Refusal(
-      'The running service does not have the key that this command found: set SECRET_KEYS as it is set for the ' +
-        'service, or leave it unset as there',
-    );
+  await withDatabase(({ database }) => refuseOtherRing(database));
   // What bears the name that was asked for is complete.
   const draft = `${to}.incomplete`;
   await rm(draft, { recursive: true, force: true });
@@ -38,6 +33,17 @@ export async function backUp(options: { to: string; json?: boolean }): Promise<v
   await rename(draft, to);
   await syncPath(dirname(to));
   print({ to }, options);
+}
+
+/** The ring that is copied has to open what is copied with it. */
+async function refuseOtherRing(database: Database): Promise<void> {
+  const [key] = database.secrets.keyIds;
+  const { lackKey, sealWithOther } = await countForeignSessions(database);
+  if (lackKey + sealWithOther > 0)
+    throw new Refusal(
+      `The running service does not encrypt with the key "${key}" that this command found: set SECRET_KEYS as it is ` +
+        'set for the service, or leave it unset as there',
+    );
 }
 
 async function isThere(path: string): Promise<boolean> {
