@@ -19,8 +19,11 @@ const MAILBOX_IS_GONE = /\b5\.(?:1\.[0-36]|2\.1)\b/;
 /** A mailbox that is full or refuses the size may take the next message. */
 const MESSAGE_IS_REFUSED = /\b5\.(?:2\.[2-4]|3\.4)\b/;
 
-/** What a recipient or a message is answered for want of room or connections at the server itself. */
-const SERVER_IS_BUSY = /\b4\.3\.\d+\b/;
+/** The server itself has no room, or cannot reach the next one (RFC 3463). */
+const SERVER_IS_BUSY = /\b4\.[34]\.\d+\b/;
+
+/** The server closes the connection; RFC 5321 allows it as an answer to any command. */
+const SERVICE_NOT_AVAILABLE = 421;
 
 /** Policy and sign-in: what the sender is told of itself, not of the recipient. */
 const SENDER_IS_REFUSED = /\b5\.(?:7|5|3|4)\.\d+\b|\brelay(?:ing)?\b|\bauthentication\b/i;
@@ -44,22 +47,32 @@ export function accepted(response: string): MailOutcome {
 /**
  * Reads a failed exchange. Retried are answers of 4xx, connections that fail, and whatever the operator can mend. A
  * final refusal of the recipient ends with a `channelProblem`; one of this message alone is `failed`. The answer of the
- * server is shown only where it is about the recipient or the message.
+ * server is shown only where it is about the recipient or the message, and does not quote the address of the `sender`.
  */
-export function readFailure({ code, command = '', responseCode, response = '' }: SmtpFailure): MailOutcome {
+export function readFailure(
+  { code, command = '', responseCode, response = '' }: SmtpFailure,
+  sender: string,
+): MailOutcome {
   if (code === 'EAUTH' || code === 'ENOAUTH' || command.startsWith('AUTH')) return troubled('refused');
   // Nodemailer itself found the message too long, or an address that cannot be sent.
   if (responseCode === undefined && (code === 'EMESSAGE' || code === 'EENVELOPE')) return refusedMessage(null, '');
   if (responseCode === undefined) return troubled('unreachable');
   const isOfMessage = command.startsWith('RCPT') || command === 'DATA';
   if (responseCode < 500)
-    return isOfMessage && !SERVER_IS_BUSY.test(response) ? retried(responseCode, response) : troubled('busy');
+    return isOfMessage && responseCode !== SERVICE_NOT_AVAILABLE && !isOfServer(response, sender)
+      ? retried(responseCode, response)
+      : troubled('busy');
   if (MAILBOX_IS_GONE.test(response)) return gone(responseCode, response);
   if (MESSAGE_IS_REFUSED.test(response)) return refusedMessage(responseCode, response);
   if (!isOfMessage) return troubled('refused');
   if (SIGN_IN_CODES.has(responseCode)) return troubled('refused');
   if (command === 'DATA') return refusedMessage(responseCode, response);
   return SENDER_IS_REFUSED.test(response) ? troubled('refused') : gone(responseCode, response);
+}
+
+/** Whether a 4xx is about the server or the installation's sender, not about the recipient. */
+function isOfServer(response: string, sender: string): boolean {
+  return SERVER_IS_BUSY.test(response) || response.toLowerCase().includes(sender.toLowerCase());
 }
 
 function troubled(trouble: MailTrouble): MailOutcome {

@@ -181,8 +181,12 @@ async function loadTransport(options: MailSendingOptions) {
   return { transport: createTransport(transportOptions(options)), MailComposer };
 }
 
-function failed(error: SmtpFailure, { signIn }: MailSettings, onTrouble: MailSendingOptions['onTrouble']): MailOutcome {
-  const outcome = readFailure(error);
+function failed(
+  error: SmtpFailure,
+  { signIn, from }: MailSettings,
+  onTrouble: MailSendingOptions['onTrouble'],
+): MailOutcome {
+  const outcome = readFailure(error, from.address);
   const reason = error instanceof Error ? error.message : String(error);
   if (outcome.trouble !== null) onTrouble(outcome.trouble, strikeSignIn(reason, signIn));
   return outcome;

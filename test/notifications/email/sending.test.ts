@@ -109,6 +109,10 @@ test('what the operator can mend is retried, and says nothing of the server to c
     [{ from: { code: 451, text: '4.7.1 Sender alerts@operator.example is rated' } }, 'busy'],
     [{ to: { code: 452, text: '4.3.1 Out of room' } }, 'busy'],
     [{ data: { code: 452, text: '4.3.1 Out of room' } }, 'busy'],
+    [{ to: { code: 421, text: '4.7.0 Too many messages from this host' } }, 'busy'],
+    [{ data: { code: 421, text: 'Closing the connection' } }, 'busy'],
+    [{ to: { code: 450, text: '4.4.1 The next server does not answer' } }, 'busy'],
+    [{ to: { code: 450, text: '4.1.8 <Alerts@spotcheck.example>: Sender domain not found' } }, 'busy'],
     [{ connect: { code: 421, text: 'Too many connections' } }, 'busy'],
     [{ connect: { code: 554, text: 'Go away' } }, 'refused'],
   ] as const;
@@ -127,6 +131,7 @@ test('what a recipient cannot take for now is retried with its response, and say
   for (const refusal of [
     { to: { code: 451, text: '4.7.1 Greylisted' } },
     { to: { code: 450, text: 'Try again' } },
+    { to: { code: 452, text: '4.2.2 Mailbox full' } },
     { data: { code: 451, text: '4.7.0 Scanned later' } },
   ]) {
     Object.assign(server.refusals, { to: null, data: null, ...refusal });
