@@ -26,8 +26,14 @@ export type Email = EmailContent & {
   attachment?: EmailAttachment;
 };
 
-/** What sends emails. `close` ends all connections at once. */
-export type MailSending = { send: (email: Email) => Promise<ChannelAttempt>; close: () => void };
+/** What sends emails. */
+export type MailSending = {
+  send: (email: Email) => Promise<ChannelAttempt>;
+  /** Puts off what waits for a connection, now and from now on; exchanges under way go on. */
+  stop: () => void;
+  /** Ends all connections at once. */
+  close: () => void;
+};
 
 /** An exchange takes no longer, from the turn of its message to the last answer, in milliseconds. */
 const DEADLINE_MS = 20_000;
@@ -96,8 +102,9 @@ export function openMailSending(options: MailSendingOptions): MailSending {
       const sent = (await queue.take(() => attempt(email))) ?? notSent('retry', NO_CONNECTION);
       return { ...sent, durationMs: Math.round(performance.now() - startedAtMs) };
     },
+    stop: () => queue.stop(),
     close() {
-      queue.close();
+      queue.stop();
       void loading.then(({ transport }) => transport.close({ force: true }));
     },
   };
@@ -113,6 +120,7 @@ type QueuedMessage = { account: string; begin: ((isNext: boolean) => void) | nul
 class ConnectionQueue {
   readonly #longestWaitMs: number;
   readonly #messages = new Set<QueuedMessage>();
+  #isStopped = false;
 
   constructor(longestWaitMs: number) {
     this.#longestWaitMs = longestWaitMs;
@@ -124,15 +132,16 @@ class ConnectionQueue {
     const isFree = this.#underWay().length < MAX_CONNECTIONS;
     this.#messages.add(message);
     try {
-      return isFree || (await this.#wait(message)) ? await work() : null;
+      return isFree || (!this.#isStopped && (await this.#wait(message))) ? await work() : null;
     } finally {
       this.#messages.delete(message);
       this.#beginNext();
     }
   }
 
-  /** Turns away what waits. */
-  close(): void {
+  /** Turns away what waits, and what would have to. */
+  stop(): void {
+    this.#isStopped = true;
     for (const message of this.#waiting()) message.begin?.(false);
   }
 

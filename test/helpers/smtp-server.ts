@@ -37,6 +37,8 @@ export type MailServer = {
   gone: Set<string>;
   /** While set, a message is taken only once it resolves. */
   hold: Promise<void> | null;
+  /** Messages that came and are not taken yet. */
+  held: number;
   mailsTo: (address: string) => ReceivedMail[];
 };
 
@@ -81,7 +83,9 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
         // A client that breaks off has nothing to hear.
         const bytes = await buffer(stream).catch(() => null);
         if (bytes === null) return;
+        server.held += 1;
         await server.hold;
+        server.held -= 1;
         const refusal = answer(refusals.data);
         if (refusal !== null) return done(refusal);
         taken.push({
@@ -117,6 +121,7 @@ export async function startMailServer(t: Harness, options: MailServerOptions = {
     refusals,
     gone,
     hold: null,
+    held: 0,
     mailsTo: (address) => taken.filter(({ envelope }) => envelope.to.includes(address)),
   };
   return server;

@@ -100,6 +100,8 @@ export function startDeliver(runtime: Runtime, options: DeliverProcessOptions): 
       // A long backlog would hold the stop: what is left of it goes with its job to another process, or waits for the
       // next start.
       lanes.stop();
+      // An email that began only now could be cut off in its exchange, and would be sent twice.
+      mail?.stop();
       await worker.close();
       mail?.close();
       await sending.close();

@@ -7,9 +7,11 @@ import { createChannel } from '../../../models/alerts/channels.ts';
 import { insertDeliveries } from '../../../models/alerts/deliveries.ts';
 import { reopenDelivery } from '../../../models/alerts/delivery-record.ts';
 import { runOn } from '../../../models/sql.ts';
+import { NO_CONNECTION } from '../../../notifications/attempt-result.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { createEvaluator } from '../../../workers/incidents/evaluate.ts';
 import { startDeliver } from '../../../workers/processes/deliver.ts';
+import type { RunningProcess } from '../../../workers/runtime.ts';
 import { createHarness } from '../../helpers/harness.ts';
 import { openTestRuntime, resultOf, type TestRuntime } from '../../helpers/runtime.ts';
 import { startMailServer, type MailServer } from '../../helpers/smtp-server.ts';
@@ -25,6 +27,7 @@ let runtime: TestRuntime;
 let mail: MailServer;
 let telegram: TelegramServer;
 let agent: Agent;
+let running: RunningProcess;
 let made = 0;
 /** What was counted of the mail server. */
 const troubles: string[] = [];
@@ -35,7 +38,8 @@ test.before(async () => {
   mail = await startMailServer(harness);
   telegram = await startTelegramServer(harness);
   telegram.open(ADA);
-  startSending(mail.settings);
+  running = startSending(mail.settings);
+  harness.teardown(() => running.stop());
 });
 test.after.always(close);
 test.afterEach.always(() => Object.assign(mail.refusals, { connect: null, from: null, to: null, data: null }));
@@ -165,6 +169,31 @@ test.serial('a report arrives with its monitors in it and the table attached', a
   t.false('references' in sent.headers);
 });
 
+test.serial('a stop lets emails under way end and puts off those that wait, and each arrives once', async (t) => {
+  const held = Promise.withResolvers<void>();
+  mail.hold = held.promise;
+  const { tenantId, change } = await prepare(t);
+  const others = await Promise.all(Array.from({ length: 14 }, () => addChannel(tenantId)));
+  const takenBefore = mail.taken.length;
+  const deliveries = await change('down');
+  t.is(deliveries.length, 15);
+  await until(async () => mail.held === 10 && (await claimedOf(tenantId)) === 15);
+  const stopped = running.stop();
+  mail.hold = null;
+  held.resolve();
+  await stopped;
+  t.is(mail.taken.length, takenBefore + 10);
+  const attempts = (await Promise.all(deliveries.map(({ deliveryId }) => attemptsOf(deliveryId)))).flat();
+  const putOff = attempts.filter(({ outcome }) => outcome === 'retry');
+  t.deepEqual(
+    putOff.map(({ error }) => error),
+    Array.from({ length: 5 }, () => NO_CONNECTION),
+  );
+  running = startSending(mail.settings);
+  for (const { deliveryId } of deliveries) await finished(deliveryId);
+  for (const { address } of others) t.is(mail.mailsTo(address).length, 1);
+});
+
 test.serial('a mail server that hangs holds no other channel', async (t) => {
   const held = Promise.withResolvers<void>();
   mail.hold = held.promise;
@@ -188,9 +217,9 @@ const OPTIONS = {
   slackApiUrl: 'https://slack.com/api',
 };
 
-function startSending(settings: MailServer['settings']): void {
+function startSending(settings: MailServer['settings']): RunningProcess {
   const metrics = { ...runtime.metrics, mailServerFailed: (trouble: string) => void troubles.push(trouble) };
-  const running = startDeliver(
+  return startDeliver(
     { ...runtime, metrics },
     {
       ...OPTIONS,
@@ -198,7 +227,6 @@ function startSending(settings: MailServer['settings']): void {
       mail: settings,
     },
   );
-  harness.teardown(() => running.stop());
 }
 
 /** An account with a monitor that is up and a channel to an address of its own. */
@@ -266,6 +294,12 @@ async function deliveryOf(id: string) {
 async function attemptsOf(id: string) {
   const text = 'SELECT * FROM delivery_attempts WHERE delivery_id = $1 ORDER BY attempt';
   return (await runtime.database.pool.query(text, [id])).rows;
+}
+
+/** How many deliveries of an account are in the hands of a process. */
+async function claimedOf(tenantId: string): Promise<number> {
+  const text = 'SELECT count(*)::int AS claimed FROM deliveries WHERE tenant_id = $1 AND claimed_until IS NOT NULL';
+  return (await runtime.database.pool.query(text, [tenantId])).rows[0].claimed;
 }
 
 async function channelOf(id: string) {
