@@ -148,6 +148,7 @@ const RENDERERS = {
 
 function renderEmail({ channel, message, facts }: Chat): Rendered {
   const { to, subject, text, html, attachment } = buildEmail({
+    account: '',
     ...identifyEmail({ deliveryId: DELIVERY_ID, attemptsBefore: 0, message }),
     to: channel.address ?? '',
     message: buildAlert(message, facts.nowMs),

@@ -213,7 +213,7 @@ export function createChatTest(dependencies: ChatTestDependencies): (channel: Ch
 }
 
 async function sendTo(
-  { id, type }: Channel,
+  { id, type, tenantId: account }: Channel,
   { connection, message }: { connection: string; message: ChatMessage },
   { database, publicUrl, newId, sendTelegram, sendSlack, sendEmail }: ChatTestDependencies,
 ): Promise<ChannelAttempt> {
@@ -221,7 +221,7 @@ async function sendTo(
     if (sendEmail === null) return notSent('failed', NO_EMAIL);
     const unsubscribeUrl = buildUnsubscribeLink(id, publicUrl, database.secrets.seal);
     return await sendEmail(
-      buildEmail({ to: connection, message, messageId: newId('dlv'), threadId: null, unsubscribeUrl }),
+      buildEmail({ account, to: connection, message, messageId: newId('dlv'), threadId: null, unsubscribeUrl }),
     );
   }
   if (type === 'telegram')

@@ -25,7 +25,8 @@ export async function sendConfirmation(
   await rateLimits.take('addressConfirmation', hash('sha256', address.toLowerCase(), 'base64url'));
   const code = generateConnectCode(randomBytes, now(), CONFIRMATION_SECONDS);
   const link = buildConfirmLink(code, config.publicUrl, database.secrets.seal);
-  const { outcome, error } = await sendEmail(buildConfirmation({ to: address, messageId: makeId('dlv'), link }));
+  const confirmation = buildConfirmation({ account: tenantId, to: address, messageId: makeId('dlv'), link });
+  const { outcome, error } = await sendEmail(confirmation);
   if (outcome !== 'delivered') throw badRequest(`confirmation could not be sent: ${error}`);
   return code;
 }

@@ -9,6 +9,7 @@ export type EmailReport = { table: ReportTable; attachment: EmailAttachment | nu
 
 /** One message of a channel on its way to its address; `report` is null of everything else. */
 export type EmailAlert = EmailIdentity & {
+  account: string;
   to: string;
   message: ChatMessage;
   unsubscribeUrl: string;
@@ -16,7 +17,7 @@ export type EmailAlert = EmailIdentity & {
 };
 
 /** The email of a message of a channel, with the link that ends them below it. */
-export function buildEmail({ to, message, messageId, threadId, unsubscribeUrl, report = null }: EmailAlert): Email {
+export function buildEmail({ message, unsubscribeUrl, report = null, ...addressed }: EmailAlert): Email {
   const footer = {
     text: 'You get this because this address was confirmed for alerts of a Spotcheck account.',
     link: { label: 'Unsubscribe', url: unsubscribeUrl },
@@ -24,9 +25,7 @@ export function buildEmail({ to, message, messageId, threadId, unsubscribeUrl, r
   const attachment = report?.attachment ?? null;
   return {
     ...renderEmail(message, footer, report?.table ?? null),
-    to,
-    messageId,
-    threadId,
+    ...addressed,
     unsubscribeUrl,
     ...(attachment !== null && { attachment }),
   };
@@ -36,7 +35,10 @@ export function buildEmail({ to, message, messageId, threadId, unsubscribeUrl, r
  * The email that asks whether alerts may be sent to an address. It holds no text of the account that wants it, so that
  * nothing can be written to strangers by way of names.
  */
-export function buildConfirmation({ to, messageId, link }: { to: string; messageId: string; link: string }): Email {
+export function buildConfirmation({
+  link,
+  ...addressed
+}: Pick<Email, 'account' | 'to' | 'messageId'> & { link: string }): Email {
   const content = renderEmail(
     {
       tone: 'neutral',
@@ -47,5 +49,5 @@ export function buildConfirmation({ to, messageId, link }: { to: string; message
     },
     { text: 'If you do not expect this, ignore it: nothing else will be sent to you.', link: null },
   );
-  return { ...content, to, messageId, threadId: null, unsubscribeUrl: null };
+  return { ...content, ...addressed, threadId: null, unsubscribeUrl: null };
 }

@@ -1,5 +1,4 @@
 import type { EmailAttachment } from '../../core/statistics/reports/message.ts';
-import { currentAccount } from '../../net/body-budget.ts';
 import { NO_CONNECTION, notSent, strikeOut, type ChannelAttempt } from '../attempt-result.ts';
 import type { EmailContent } from './message.ts';
 import { accepted, readFailure, type MailOutcome, type MailTrouble, type SmtpFailure } from './outcome.ts';
@@ -17,6 +16,8 @@ export type MailSettings = Readonly<{
 
 /** One email on its way to one address. */
 export type Email = EmailContent & {
+  /** Whose it is: accounts take turns at the mail server. */
+  account: string;
   to: string;
   /** The part of the Message-ID before its `@`. */
   messageId: string;
@@ -99,7 +100,7 @@ export function openMailSending(options: MailSendingOptions): MailSending {
   return {
     async send(email) {
       const startedAtMs = performance.now();
-      const sent = (await queue.take(() => attempt(email))) ?? notSent('retry', NO_CONNECTION);
+      const sent = (await queue.take(email.account, () => attempt(email))) ?? notSent('retry', NO_CONNECTION);
       return { ...sent, durationMs: Math.round(performance.now() - startedAtMs) };
     },
     stop: () => queue.stop(),
@@ -127,8 +128,8 @@ class ConnectionQueue {
   }
 
   /** What comes of the work, once a connection is free for it; null where none was in time, or too many wait. */
-  async take<Result>(work: () => Promise<Result>): Promise<Result | null> {
-    const message: QueuedMessage = { account: currentAccount() ?? '', begin: null };
+  async take<Result>(account: string, work: () => Promise<Result>): Promise<Result | null> {
+    const message: QueuedMessage = { account, begin: null };
     const isFree = this.#underWay().length < MAX_CONNECTIONS;
     this.#messages.add(message);
     try {

@@ -32,6 +32,7 @@ test('docs/messages.md shows the first kind as a mail program shows it, letter b
   if (message === undefined) throw new Error('There is no such example');
   const [, content = ''] = /^## Emails\n([\s\S]*?)(?=^## )/m.exec(page) ?? [];
   const { subject, text } = buildEmail({
+    account: 'ten_1',
     to: 'oncall@example.com',
     message,
     messageId: 'dlv_1',

@@ -397,6 +397,7 @@ async function sendToEmail(
   if (connection === null) return notSent('failed', 'The channel has no address');
   return await sendEmail({
     ...identifyEmail(claimed),
+    account: claimed.tenantId,
     to: connection,
     message: alertOf(claimed, now()),
     unsubscribeUrl: buildUnsubscribeLink(channelId, publicUrl, database.secrets.seal),

@@ -1,7 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { closeDatabase, openDatabase } from '../../../models/database.ts';
 import { buildUnsubscribeLink } from '../../../notifications/email/links.ts';
-import { openMailSending, type MailSending } from '../../../notifications/email/sending.ts';
+import { openMailSending, type Email, type MailSending } from '../../../notifications/email/sending.ts';
 import { createHarness } from '../../helpers/harness.ts';
 import { startMailServer, type MailServer } from '../../helpers/smtp-server.ts';
 import { isError, withApiServer, type Account, type ApiServer } from '../api-server.ts';
@@ -203,6 +203,19 @@ test('without a mail server the operator is named, and the session says so', asy
     status: 400,
     error: 'type email is not available here: the operator of this installation must set SMTP_URL and MAIL_FROM',
   });
+});
+
+test('a confirmation is sent in the turn of its account', async (t) => {
+  const { api, account } = await prepare(t);
+  const accounts: string[] = [];
+  const sendEmail = async (email: Email) => {
+    accounts.push(email.account);
+    return await sending.send(email);
+  };
+  const at = await api.another({ sendEmail });
+  const { status } = await account.owner('POST', '/v1/channels', { type: 'email', address: newAddress() }, {}, at);
+  t.is(status, 201);
+  t.deepEqual(accounts, [account.tenantId]);
 });
 
 test('an address cannot be changed, and a read can be sent back', async (t) => {

@@ -3,7 +3,6 @@ import { buildTestMessage } from '../../../core/alerts/envelope.ts';
 import { recordAttempts } from '../../../models/alerts/delivery-attempts.ts';
 import { insertTestDelivery } from '../../../models/alerts/delivery-record.ts';
 import { runOn } from '../../../models/sql.ts';
-import { holdingBodies } from '../../../net/body-budget.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending } from '../../../notifications/email/sending.ts';
 import type { Account, ApiServer } from '../../api/api-server.ts';
@@ -360,16 +359,15 @@ const emailsInHand: Walker = async (t) => {
   t.teardown(() => sending.close());
   const message = { tone: 'bad', title: 'x'.repeat(10_000), text: '<'.repeat(10_000), facts: [], link: null } as const;
   const send = (account: string, no: number) =>
-    holdingBodies(account, () =>
-      sending.send(
-        buildEmail({
-          to: 'a@customer.example',
-          message,
-          messageId: `dlv_${no}`,
-          threadId: null,
-          unsubscribeUrl: 'https://spotcheck.example',
-        }),
-      ),
+    sending.send(
+      buildEmail({
+        account,
+        to: 'a@customer.example',
+        message,
+        messageId: `dlv_${no}`,
+        threadId: null,
+        unsubscribeUrl: 'https://spotcheck.example',
+      }),
     );
   const ofOne = Array.from({ length: 205 }, (_, no) => send('ten_1', no));
   const ofOthers = Array.from({ length: 105 }, (_, no) => send(`ten_${2 + (no % 2)}`, 300 + no));

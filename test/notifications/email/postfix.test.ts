@@ -24,6 +24,7 @@ if (canStartPostfix()) {
     const send = (to: string) =>
       sending.send(
         buildEmail({
+          account: 'ten_1',
           to,
           message: { tone: 'bad', title: 'Down: Café', text: 'Connection refused', facts: [], link: null },
           messageId: 'dlv_1',

@@ -1,6 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
 import type { ChatMessage } from '../../../core/alerts/chat/message.ts';
-import { holdingBodies } from '../../../net/body-budget.ts';
 import { buildEmail } from '../../../notifications/email/alert.ts';
 import { openMailSending, type MailSendingOptions, type Email } from '../../../notifications/email/sending.ts';
 import { TestAuthority } from '../../helpers/certificates.ts';
@@ -216,7 +215,7 @@ async function prepareHeld(t: ExecutionContext, options: Partial<MailSendingOpti
   return {
     server,
     troubles,
-    ofAccount: (account: string) => holdingBodies(account, () => send(email())),
+    ofAccount: (account: string) => send(email({ account })),
     release() {
       server.hold = null;
       held.resolve();
@@ -263,6 +262,7 @@ test('a wrong password is for the operator: it is retried, and stands in no erro
 
 function email(overrides: Partial<Email> = {}, message = MESSAGE): Email {
   const built = buildEmail({
+    account: 'ten_1',
     to: 'oncall@customer.example',
     message,
     messageId: 'dlv_1',
