@@ -72,8 +72,11 @@ export const MAX_RENDERED_BYTES = 262_144;
  */
 export const RENDER_MS = 250;
 
-/** What came of rendering; `problem` continues a sentence that begins with what was rendered. */
-export type Rendered = { ok: true; text: string } | { ok: false; problem: string };
+/**
+ * What came of rendering; `problem` continues a sentence that begins with what was rendered. `isLate`: the template had
+ * no turn in time, which another attempt may have.
+ */
+export type Rendered = { ok: true; text: string } | { ok: false; problem: string; isLate?: boolean };
 
 /** The answer to a template that does not end in time. */
 export const TOO_MUCH: Rendered = {

@@ -30,6 +30,8 @@ export type WebhookDelivery = {
   account: string;
   deliveryId: string;
   attempt: number;
+  /** False: another attempt follows a failed one. Default true. */
+  isLast?: boolean;
   message: EventMessage | GroupMessage;
 };
 
@@ -61,7 +63,8 @@ const SHORTEST_KEY = 8;
  * Makes one attempt at a webhook (D-50, D-51, D-53). It is a signed request, whose `sent_at`, timestamps and signatures
  * are new each time. 2xx is `delivered`; 3xx, which is not followed, and 4xx are `failed`; everything else that the
  * receiver does is `retry`, and so is a 429 to a format other than the envelope. A template that cannot be rendered
- * leaves the envelope to be sent, and the `error` of a delivered attempt says so. Rejects only when our own machine
+ * leaves the envelope to be sent, and the `error` of a delivered attempt says so; one that had no turn in time is
+ * `retry`, unless the attempt is the last one (D-672). Rejects only when our own machine
  * lacks something.
  */
 export async function attemptWebhook(delivery: WebhookDelivery, sending: WebhookSending): Promise<AttemptResult> {
@@ -70,11 +73,14 @@ export async function attemptWebhook(delivery: WebhookDelivery, sending: Webhook
     return { outcome: 'failed', statusCode: null, durationMs: 0, error: `The URL ${problem}`, response: null };
   const sentAtMs = sending.now();
   const { requests, problem: templateProblem } = await prepareRequests(delivery, { ...sending, nowMs: sentAtMs });
+  const durationMs = () => Math.max(0, Math.round(sending.now() - sentAtMs));
+  if (requests.length === 0)
+    return { outcome: 'retry', statusCode: null, durationMs: durationMs(), error: templateProblem, response: null };
   const { outcome, statusCode, error, body } = await sendInOrder(requests, delivery, { ...sending, sentAtMs });
   return {
     outcome,
     statusCode,
-    durationMs: Math.max(0, Math.round(sending.now() - sentAtMs)),
+    durationMs: durationMs(),
     error: error ?? templateProblem,
     response:
       body === null || body.length === 0 ? null : excerptAnswer(body, secretsOf(delivery), shortSecretsOf(delivery)),

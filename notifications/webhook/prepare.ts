@@ -9,7 +9,10 @@ import type { TemplateRenderer } from './template/renderer.ts';
 /** One request to a webhook, without the headers of its channel and the signatures. */
 export type PreparedRequest = { url: URL; method: string; contentType: string; body: Buffer };
 
-/** What is to be sent, in order; `problem` is why it is the envelope instead of the template, null where it is not. */
+/**
+ * What is to be sent, in order; `problem` is why it is the envelope instead of the template, null where it is not. No
+ * requests: the template had no turn in time, and another attempt is to come.
+ */
 export type Prepared = { requests: PreparedRequest[]; problem: string | null };
 
 type Prepare = {
@@ -18,6 +21,8 @@ type Prepare = {
   /** Whose webhook it is: templates of all accounts are rendered in turn. */
   account: string;
   deliveryId: string;
+  /** False: another attempt follows a failed one. */
+  isLast?: boolean;
   message: EventMessage | GroupMessage;
 };
 
@@ -26,11 +31,11 @@ type Prepare = {
  * does, or it would be made twice.
  */
 const LONGEST_WAIT_MS = 3000;
-const TOO_LATE: Rendered = { ok: false, problem: `was not rendered within ${LONGEST_WAIT_MS / 1000} s` };
+const TOO_LATE: Rendered = { ok: false, problem: `was not rendered within ${LONGEST_WAIT_MS / 1000} s`, isLate: true };
 
 /** Prepares what a webhook is sent of an event at a moment, in the format of its channel. */
 export async function prepareRequests(
-  { url: address, format = null, account, deliveryId, message }: Prepare,
+  { url: address, format = null, account, deliveryId, isLast = true, message }: Prepare,
   { nowMs, renderer }: { nowMs: number; renderer: Pick<TemplateRenderer, 'render'> },
 ): Promise<Prepared> {
   const url = new URL(address);
@@ -44,6 +49,9 @@ export async function prepareRequests(
   }
   const { template } = format;
   const rendered = await within(LONGEST_WAIT_MS, renderChecked({ template, envelope, account }, renderer), TOO_LATE);
+  // A receiver of the template's form may refuse the envelope for good (D-672).
+  if (!rendered.ok && rendered.isLate === true && !isLast)
+    return { requests: [], problem: `template.body ${rendered.problem}` };
   if (!rendered.ok)
     return {
       requests: [jsonPost(url, envelope)],

@@ -350,15 +350,16 @@ const SENDERS = {
 } as const satisfies Record<ChannelType, Send>;
 
 async function sendToWebhook(
-  { webhook, tenantId, deliveryId, attempt, message }: ClaimedAttempt,
-  { sendWebhook }: DelivererParts,
+  { webhook, tenantId, deliveryId, attempt, attemptsBefore, message }: ClaimedAttempt,
+  { sendWebhook, retrySeconds }: DelivererParts,
 ): Promise<ChannelAttempt> {
   // The operator can bring the key back, so this is retried.
   if (webhook === null)
     return notSent('retry', 'The URL of the channel cannot be decrypted with the current SECRET_KEYS');
   const sent = webhookMessageOf(message);
   if (sent === null) return notSent('failed', `${message.event} is sent to chats only`);
-  const delivery = { ...webhook, account: tenantId, deliveryId, attempt, message: sent };
+  const isLast = attempt - attemptsBefore >= countAttempts(retrySeconds);
+  const delivery = { ...webhook, account: tenantId, deliveryId, attempt, isLast, message: sent };
   return { ...NOTHING_MORE, ...(await sendWebhook(delivery)) };
 }
 

@@ -12,6 +12,8 @@ export type TemplateRenderer = {
 /** What a task holds besides its template, in bytes: about as much as an envelope. */
 const TASK_BYTES = 4096;
 
+const TOO_MANY: Rendered = { ok: false, problem: 'was not rendered: too many templates are waiting', isLate: true };
+
 /** Makes the renderer of a process. Its thread starts with the first template. */
 export function createTemplateRenderer(): TemplateRenderer {
   const thread = new ComputeThread<RenderTask, Rendered>(new URL('thread.ts', import.meta.url));
@@ -20,7 +22,7 @@ export function createTemplateRenderer(): TemplateRenderer {
       const bytes = TASK_BYTES + 2 * task.template.length;
       try {
         const computed = await thread.run(task, { account, bytes, takesLong: false });
-        return computed?.result ?? { ok: false, problem: 'was not rendered: too many templates are waiting' };
+        return computed?.result ?? TOO_MANY;
       } catch {
         return TOO_MUCH;
       }

@@ -19,7 +19,7 @@ import { NO_CONNECTION, notSent, type ChannelAttempt } from '../../../notificati
 import { attemptWebhook } from '../../../notifications/webhook/attempt.ts';
 import { createWebhookAgent } from '../../../notifications/webhook/sending.ts';
 import { generateSigningSecret } from '../../../notifications/webhook/signature.ts';
-import { createTemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
+import { createTemplateRenderer, type TemplateRenderer } from '../../../notifications/webhook/template/renderer.ts';
 import type { DueAttempt } from '../../../queues/job-queues.ts';
 import { ChannelHealth } from '../../../workers/alerts/channel-health.ts';
 import { ChannelLanes } from '../../../workers/alerts/channel-lanes.ts';
@@ -234,6 +234,29 @@ test('for a template that fails when it is due the signed envelope is sent, and 
   t.is(bodies.at(-1)?.event, 'monitor.up');
   t.regex(String((await send('{"title": "{{ reason }}""}'))?.error), /valid JSON/);
   t.is(bodies.at(-1)?.event, 'monitor.up');
+});
+
+test('a template that is late is retried, and only the last attempt sends the envelope instead', async (t) => {
+  const bodies: { event?: string }[] = [];
+  const render = async () => ({ ok: false, problem: 'was not rendered within 3 s', isLate: true }) as const;
+  const { clock, deliver, receiver } = await prepare(
+    t,
+    async (request, response) => {
+      bodies.push((await json(request)) as (typeof bodies)[number]);
+      response.writeHead(400).end();
+    },
+    { renderer: { render } },
+  );
+  const template = { method: 'PUT', contentType: 'text/plain', body: 'x' } as const;
+  const { id, channelId } = await addDelivery(receiver.url, 'webhook', { template });
+  for (let attempt = 1; attempt <= 3; attempt += 1) {
+    t.deepEqual(await deliver(channelId), { retry: 1 });
+    clock.offsetMs += Math.max(0, (await deliveryOf(id)).next_attempt_at - clock.now());
+  }
+  t.deepEqual(bodies, []);
+  t.is((await attemptsOf(id))[2]?.error, 'template.body was not rendered within 3 s');
+  t.deepEqual(await deliver(channelId), { failed: 1 });
+  t.is(bodies[0]?.event, 'monitor.up');
 });
 
 test('a 404 is final after one attempt', async (t) => {
@@ -548,7 +571,10 @@ test('what is sent to chats only never reaches a webhook', async (t) => {
 type Line = Record<string, unknown> & { text: string };
 
 /** A deliverer with everything real but the clock, which can be put forward, and a receiver for it. */
-async function prepare(t: ExecutionContext, listener: RequestListener, overrides: Partial<DelivererParts> = {}) {
+type Overrides = Partial<DelivererParts> & { renderer?: Pick<TemplateRenderer, 'render'> };
+
+async function prepare(t: ExecutionContext, listener: RequestListener, given: Overrides = {}) {
+  const { renderer = createTemplateRenderer(), ...overrides } = given;
   let requests = 0;
   const counted: RequestListener = (request, response) => {
     requests += 1;
@@ -574,7 +600,6 @@ async function prepare(t: ExecutionContext, listener: RequestListener, overrides
     publicUrl: 'https://spotcheck.example',
     log: { warn: writeLine },
   });
-  const renderer = createTemplateRenderer();
   const deliverer = createDeliverer({
     database,
     sendWebhook: (delivery) =>
