@@ -67,8 +67,9 @@ export function oneLine(text: string): string | null {
 const WRITTEN_URL = /^[a-z]+:\/\/[^\s\p{Cc}?#]+$/iu;
 
 /**
- * A parser of absolute URLs of the given schemes (`https:`), which yields them in their usual form. That has scheme and
- * host in small letters and no slash at the end. A query or fragment is refused, be it empty.
+ * A parser of absolute URLs of the given schemes (`https:`), which yields them in their usual form. That has no slash
+ * at the end and the scheme in small letters, and of http and https the host. A query or
+ * fragment is refused, be it empty.
  */
 export function urlOf(...protocols: readonly string[]): (text: string) => string | null {
   return (text) => {

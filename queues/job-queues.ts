@@ -298,7 +298,7 @@ function deliverJob(attempts: readonly DueAttempt[]): { data: DeliverJob; option
   };
 }
 
-/** Says all that a job is for: by the first alone, another job of that one would keep the rest from being added. */
+/** The id covers all attempts; with the first one's id alone, a waiting job of that delivery would block this one. */
 function deliverJobId(attempts: readonly DueAttempt[]): string {
   // With its time: an alert that waits for the end of maintenance is due sooner, or later, when that is moved.
   const [first = '', ...others] = attempts.map((due) => `${due.deliveryId}-${due.attempt}-${due.dueAtMs}`);

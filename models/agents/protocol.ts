@@ -119,7 +119,7 @@ export async function listAssignedWork(database: Database, agentNo: number): Pro
   return rows;
 }
 
-/** What those of the monitors measure that the agent is still a source of, by their numbers; none for an old token. */
+/** The settings of those monitors, by number, that still have the agent as a source; none for an old token. */
 export async function listMeasuredSettings(
   database: Database,
   { no, tokenFingerprint }: Caller,

@@ -208,7 +208,7 @@ test.serial('bad configuration is exit 1 with all problems at once and no secret
   await t.throwsAsync(stat(dataDir), { code: 'ENOENT' });
 });
 
-test.serial('it runs as a user without privileges, whose a backup made by root is as well', async (t) => {
+test.serial('it runs as a user without privileges, who also owns a backup that root makes', async (t) => {
   const isRoot = process.getuid?.() === 0;
   const account = isRoot ? UNPRIVILEGED : {};
   // Beside the run's own directory and not in it, which is closed to others.
