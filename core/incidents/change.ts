@@ -1,4 +1,5 @@
 import type { Verdict } from '../checks/verdict.ts';
+import { cleanText } from '../foreign-text.ts';
 import { describeNotCounted, enumerate, findSourceStatus, type SourceStatus } from '../monitors/source-status.ts';
 import type { FailureEvidence } from './evidence.ts';
 import {
@@ -52,6 +53,50 @@ export type SourceEvidence = {
   decidedBy: readonly Evidence[];
   streak: readonly Evidence[];
 };
+
+/** The characters that the results in a stored evidence take at most, about. */
+const MAX_STORED = 16_384;
+
+/** What a result takes beside its cause and reason: names of fields, moments and numbers. */
+const RESULT_FRAME = 150;
+
+/** The characters of a reason in an evidence that is cut. */
+const CUT_REASON = 100;
+
+/**
+ * Fits evidence into what is stored of it (D-710). Where it is too long, a source keeps the moment of the first result
+ * behind its vote and the last one, with its reason cut; where there are too many sources, those that count come first,
+ * and the others keep their votes alone.
+ */
+export function fitEvidence(evidence: ChangeEvidence): ChangeEvidence {
+  const { sources } = evidence;
+  if (sources.reduce((size, source) => size + sizeOf(source), 0) <= MAX_STORED) return evidence;
+  const fitted = new Map<SourceEvidence, SourceEvidence>();
+  let left = MAX_STORED;
+  for (const source of sources.toSorted((a, b) => Number(b.fresh) - Number(a.fresh))) {
+    const cut = { ...source, decidedBy: cutResults(source.decidedBy), streak: [] };
+    left -= sizeOf(cut);
+    fitted.set(source, left >= 0 ? cut : { ...cut, decidedBy: [] });
+  }
+  return { ...evidence, sources: sources.map((source) => fitted.get(source) ?? source) };
+}
+
+function sizeOf({ decidedBy, streak }: SourceEvidence): number {
+  return [...decidedBy, ...streak].reduce(
+    (size, { cause, reason }) => size + RESULT_FRAME + (cause?.length ?? 0) + (reason?.length ?? 0),
+    0,
+  );
+}
+
+function cutResults(results: readonly Evidence[]): Evidence[] {
+  const last = results.at(-1);
+  const first = results.slice(0, -1).slice(0, 1);
+  if (last === undefined) return [];
+  return [
+    ...first.map((result) => ({ ...result, reason: null })),
+    { ...last, reason: last.reason && cleanText(last.reason, CUT_REASON) },
+  ];
+}
 
 /** The names of the sources that say down at a change, or down or degraded where no place says down; sorted. */
 export function sourcesAgainst(evidence: ChangeEvidence): string[] {

@@ -186,7 +186,7 @@ export function evidenceFor(state: SourceState | null): readonly Evidence[] {
 
 function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean }, rule: StreakRule): Gauge {
   if (gauge.tripped === observed.bad) return gauge.streak.length === 0 ? gauge : { ...gauge, streak: [] };
-  const streak = [...continued(gauge.streak, observed.evidence.atMs, rule), observed.evidence];
+  const streak = [...thinned(continued(gauge.streak, observed.evidence.atMs, rule), observed), observed.evidence];
   if (streak.length < streakNeeded(gauge, observed.bad, rule)) return { ...gauge, streak };
   // Unsettled gauges count failures only: the one good result that settles them stands alone.
   return {
@@ -194,6 +194,14 @@ function stepGauge(gauge: Gauge, observed: { evidence: Evidence; bad: boolean },
     streak: [],
     decidedBy: gauge.tripped === null && !observed.bad ? [observed.evidence] : streak,
   };
+}
+
+/**
+ * A streak without the reasons that no reader needs once this result follows: of all but its first result and the
+ * newest of each verdict. All states of a monitor are read for each of its changes.
+ */
+function thinned(streak: readonly Evidence[], { evidence: next }: { evidence: Evidence }): readonly Evidence[] {
+  return streak.map((one, index) => (index > 0 && one.verdict === next.verdict ? { ...one, reason: null } : one));
 }
 
 /** A source that never failed has nothing to recover from: its first good result settles it. */

@@ -123,6 +123,37 @@ export async function findNewestResults(
 }
 
 /**
+ * The most sources whose states are read in one transaction: a thousand monitors with five locations. A state takes
+ * some 10 kB at the worst.
+ */
+const MAX_SOURCES = 5000;
+
+/**
+ * Groups monitors so that each group has at most 5,000 sources; a monitor with more is alone. The groups, and the
+ * monitors in them, are in the order of their numbers.
+ */
+export async function groupBySources(run: Run, monitorNos: readonly number[]): Promise<number[][]> {
+  const rows = await run<{ no: number; sources: number }>(
+    `SELECT monitor_no AS no, count(*)::int AS sources FROM monitor_sources WHERE monitor_no = ANY($1::int[])
+     GROUP BY monitor_no ORDER BY monitor_no`,
+    [monitorNos],
+  );
+  const groups: number[][] = [];
+  let left = 0;
+  for (const { no, sources } of rows) {
+    const group = groups.at(-1);
+    if (group === undefined || sources > left) {
+      groups.push([no]);
+      left = MAX_SOURCES - sources;
+    } else {
+      group.push(no);
+      left -= sources;
+    }
+  }
+  return groups;
+}
+
+/**
  * Locks monitors in the order of their numbers and reads all their sources; paused and deleted ones are not returned.
  * Throws where the newest results are lost: their sources would count as silent.
  */

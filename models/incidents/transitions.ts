@@ -1,5 +1,5 @@
 import type { EventState } from '../../core/alerts/event.ts';
-import { sourcesAgainst, type Change } from '../../core/incidents/change.ts';
+import { fitEvidence, sourcesAgainst, type Change } from '../../core/incidents/change.ts';
 import { reopens, stepIncident } from '../../core/incidents/incident.ts';
 import type { MonitorState } from '../../core/incidents/state.ts';
 import type { StateChange } from '../../core/statistics/sla.ts';
@@ -36,6 +36,7 @@ export async function recordTransitions<Decided extends DecidedTransition>(
     run,
     decided.map(({ monitor, sequence, change: { failures: _kept, ...change } }) => ({
       ...change,
+      evidence: fitEvidence(change.evidence),
       monitorId: monitor.id,
       tenantId: monitor.tenantId,
       sequence,

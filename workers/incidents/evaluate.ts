@@ -19,6 +19,7 @@ import { scheduleRechecks, type PlannedRecheck } from '../../models/checks/sched
 import type { Database } from '../../models/database.ts';
 import {
   findNewestResults,
+  groupBySources,
   lockMonitors,
   lockSources,
   sourceKey,
@@ -51,28 +52,35 @@ export type EvaluationOutcome = RecordedChanges & { stored: number };
 const LATE_RESULT_HORIZON_MS = 2 * DAY_MS;
 
 /**
- * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. On the steady path,
- * where no result changes what its source says, that is two reads and one insert, none of which locks a monitor or a
- * source, whatever the number of results. Only sources that change lead to their monitors being locked and decided.
+ * Makes the evaluator: results in, stored rows and decisions out, in one transaction for a batch. One whose monitors
+ * have very many sources has a transaction for each part. On the steady path, where no result changes what its source
+ * says, that is two reads and one insert, none of which locks a monitor or a source, whatever the number of results.
+ * Only sources that change lead to their monitors being locked and decided.
  */
 export function createEvaluator(
   parts: EvaluatorParts,
 ): (results: readonly MeasuredResult[]) => Promise<EvaluationOutcome> {
-  const evaluate = (results: readonly MeasuredResult[]) =>
+  const attempt = (results: readonly MeasuredResult[]) =>
     inTransaction(parts.database, (run) => evaluateBatch(run, results, parts));
-  return async (measured) => {
-    if (measured.length === 0) return nothingChanged(0);
-    const results = measured.map(clean);
-    try {
-      return await evaluate(results);
-    } catch (error) {
-      // The chore that makes partitions ahead was away for days: nothing may be lost for that.
-      if (sqlStateOf(error) === NO_PARTITION) await createPartitions(parts.database, parts.now());
-      else if (error instanceof RecentResultsLost) await restoreRecentResults(parts.database);
-      else throw error;
-      return await evaluate(results);
-    }
+  const evaluate = async (results: readonly MeasuredResult[]): Promise<EvaluationOutcome> => {
+    const outcome = await attempt(results).catch(async (error: unknown) => {
+      await mend(error, parts);
+      return await attempt(results);
+    });
+    if (!Array.isArray(outcome)) return outcome;
+    const outcomes: EvaluationOutcome[] = [];
+    for (const part of outcome) outcomes.push(await evaluate(part));
+    return joinOutcomes(outcomes);
   };
+  return async (measured) => (measured.length === 0 ? nothingChanged(0) : await evaluate(measured.map(clean)));
+}
+
+/** Makes good what a transaction lacked; throws what it cannot. */
+async function mend(error: unknown, { database, now }: EvaluatorParts): Promise<void> {
+  // The chore that makes partitions ahead was away for days: nothing may be lost for that.
+  if (sqlStateOf(error) === NO_PARTITION) await createPartitions(database, now());
+  else if (error instanceof RecentResultsLost) await restoreRecentResults(database);
+  else throw error;
 }
 
 /**
@@ -85,15 +93,19 @@ type Batch = {
   newest: ReadonlyMap<string, number>;
 };
 
+/** Returns the parts of a batch that is too large for one transaction; nothing of it was written then. */
 async function evaluateBatch(
   run: Run,
   measured: readonly MeasuredResult[],
   parts: EvaluatorParts,
-): Promise<EvaluationOutcome> {
+): Promise<EvaluationOutcome | MeasuredResult[][]> {
   const recentFromMs = await readRecentFrom(run);
   const { results, sources } = await readResultSources(run, measured);
   if (results.length === 0) return nothingChanged(0);
-  const changeable = await lockChangeable(run, findChangeable(results, sources));
+  const mayChange = findChangeable(results, sources);
+  const split = await splitBatch(run, results, mayChange);
+  if (split.length > 1) return split;
+  const changeable = await lockChangeable(run, mayChange);
   const newest = await findNewestBefore(run, changeable, parts.now());
   const stored = await storeResults(
     run,
@@ -121,6 +133,15 @@ async function evaluateBatch(
 
 function nothingChanged(stored: number): EvaluationOutcome {
   return { stored, rechecks: [], transitions: [], deliveries: [] };
+}
+
+function joinOutcomes(outcomes: readonly EvaluationOutcome[]): EvaluationOutcome {
+  return {
+    stored: outcomes.reduce((stored, outcome) => stored + outcome.stored, 0),
+    rechecks: outcomes.flatMap(({ rechecks }) => rechecks),
+    transitions: outcomes.flatMap(({ transitions }) => transitions),
+    deliveries: outcomes.flatMap(({ deliveries }) => deliveries),
+  };
 }
 
 /**
@@ -168,6 +189,22 @@ function findChangeable(
       changeable.set(key, source);
   }
   return changeable;
+}
+
+/**
+ * Splits results by the sources of the monitors that may change, whose states are read together (D-711). Of monitors
+ * that do not change, results are in the first part.
+ */
+async function splitBatch(
+  run: Run,
+  results: readonly MeasuredResult[],
+  changeable: ReadonlyMap<string, EvaluatedSource>,
+): Promise<MeasuredResult[][]> {
+  if (changeable.size === 0) return [[...results]];
+  const monitorNos = new Set([...changeable.values()].map(({ monitorNo }) => monitorNo));
+  const groups = await groupBySources(run, [...monitorNos]);
+  const partOf = new Map(groups.flatMap((group, index) => group.map((monitorNo) => [monitorNo, index] as const)));
+  return [...Map.groupBy(results, ({ monitorNo }) => partOf.get(monitorNo) ?? 0).values()];
 }
 
 /** Locks the sources that may change, and has them as they are then. */

@@ -189,7 +189,31 @@ const changes: Walker = async (t) => {
   for (let turn = 0; turn < 3; turn += 1) await account.owner('POST', `/v1/monitors/${id}/pause`);
   t.is(await numberOf(api, 'SELECT count(*) FROM transitions WHERE monitor_id = $1', [id]), 2);
   t.is(await numberOf(api, 'SELECT count(*) FROM incidents WHERE monitor_id = $1', [id]), 1);
+  const crowded = await watched(api, account);
+  await addSilentSources(api, { tenantId: account.tenantId, monitorNo: crowded.no, sources: 50 });
+  await crowded.evaluate(1, 'down');
+  const size = 'SELECT max(length(evidence::text)) FROM transitions WHERE monitor_id = $1';
+  const frames = 50 * 200;
+  t.true((await numberOf(api, size, [crowded.id])) < 16_384 + frames);
 };
+
+/** Own agents of an account that said down of a monitor with the longest reasons long ago, and are silent now. */
+async function addSilentSources(
+  api: ApiServer,
+  { tenantId, monitorNo, sources }: { tenantId: string; monitorNo: number; sources: number },
+): Promise<void> {
+  const said = { atMs: 1, verdict: 'down', cause: 'timeout', reason: 'x'.repeat(500), httpStatus: null, latencyMs: 1 };
+  const gauge = { tripped: true, decidedBy: [said, said, said, said, said], streak: [said, said, said, said] };
+  const state = { checksVersion: 1, newestAtMs: 1, abstention: null, failing: gauge, impaired: gauge };
+  await api.database.pool.query(
+    `WITH crowd AS (
+       INSERT INTO agents (id, tenant_id, kind, name, created_at)
+       SELECT 'agt_crowd_' || n, $1, 'tenant', 'crowd', 0 FROM generate_series(1, $2) n RETURNING no
+     )
+     INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds, state) SELECT $3, no, 60, $4 FROM crowd`,
+    [tenantId, sources, monitorNo, JSON.stringify(state)],
+  );
+}
 
 const notes: Walker = async (t) => {
   const { api } = t.context;

@@ -1,7 +1,7 @@
 import test from 'ava';
 import * as fc from 'fast-check';
 import type { Vote } from '../../../core/checks/verdict.ts';
-import { sourcesAgainst, type Change } from '../../../core/incidents/change.ts';
+import { fitEvidence, sourcesAgainst, type Change, type SourceEvidence } from '../../../core/incidents/change.ts';
 import { stepIncident } from '../../../core/incidents/incident.ts';
 import { applyResult, reconsider } from '../../../core/incidents/monitor-state.ts';
 import type { DecidedMonitor, Source } from '../../../core/incidents/quorum.ts';
@@ -615,4 +615,65 @@ test('an offline source is reported as such in the evidence and in the reason', 
       ['offline', 'up', false],
     ],
   );
+});
+
+const LONG = 'x'.repeat(500);
+
+/** A source with nine results of long reasons: five that made its vote, and four against it. */
+function wordySource(agentNo: number, fresh: boolean): SourceEvidence {
+  const results = (from: number, most: number) =>
+    Array.from({ length: most }, (_, index) => ({
+      atMs: START_MS + from + index,
+      verdict: 'down' as const,
+      cause: 'timeout',
+      reason: LONG,
+      httpStatus: null,
+      latencyMs: 20,
+    }));
+  return {
+    agentNo,
+    name: `source-${agentNo}`,
+    standing: fresh ? 'votes' : 'silent',
+    vote: 'down',
+    fresh,
+    newestAtMs: START_MS,
+    decidedBy: results(0, 5),
+    streak: results(5, 4),
+  };
+}
+
+function evidenceOf(sources: readonly SourceEvidence[]) {
+  const count = sources.length;
+  return { tally: { sources: count, votes: 1, needed: 1, down: 1, impaired: 1 }, quorum: 1, sources: [...sources] };
+}
+
+test('evidence of two wordy sources is stored whole', (t) => {
+  const evidence = evidenceOf([wordySource(1, true), wordySource(2, false)]);
+  t.is(fitEvidence(evidence), evidence);
+});
+
+test('evidence of three wordy sources keeps the start of each vote and a cut reason, and no streaks', (t) => {
+  const { sources } = fitEvidence(evidenceOf([1, 2, 3].map((agentNo) => wordySource(agentNo, agentNo === 3))));
+  for (const { decidedBy, streak } of sources) {
+    t.deepEqual(
+      decidedBy.map(({ atMs, cause, reason }) => [atMs - START_MS, cause, reason]),
+      [
+        [0, 'timeout', null],
+        [4, 'timeout', LONG.slice(0, 100)],
+      ],
+    );
+    t.deepEqual(streak, []);
+  }
+});
+
+test('evidence of a crowd of sources keeps all votes, and the results of those that count first', (t) => {
+  const evidence = evidenceOf(Array.from({ length: 60 }, (_, index) => wordySource(index, index >= 50)));
+  const fitted = fitEvidence(evidence);
+  const statements = ({ sources }: typeof evidence) =>
+    sources.map(({ name, vote, fresh, standing, newestAtMs }) => [name, vote, fresh, standing, newestAtMs]);
+  t.deepEqual(statements(fitted), statements(evidence));
+  t.true(fitted.sources.slice(50).every(({ decidedBy }) => decidedBy.length === 2));
+  const kept = fitted.sources.flatMap(({ decidedBy }) => decidedBy);
+  t.true(kept.length > 20 && kept.length < 120);
+  t.true(JSON.stringify(kept).length < 16_384);
 });

@@ -2,6 +2,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import type { Verdict, Vote } from '../../../core/checks/verdict.ts';
 import {
+  evidenceFor,
   firstFailureOf,
   stepSource,
   voteOf,
@@ -117,6 +118,30 @@ test('what decided is kept as evidence, first failure first', (t) => {
       [3, 'cause_3'],
     ],
   );
+});
+
+test('of a streak the first result keeps its reason, and the newest of each verdict', (t) => {
+  const verdicts: Vote[] = ['down', 'down', 'degraded', 'degraded', 'degraded', 'up', 'up'];
+  const state = verdicts.reduce<SourceState | null>(
+    (before, verdict, index) =>
+      stepSource(
+        before,
+        { ...result(index + 1, verdict), reason: `no. ${index + 1}` },
+        { ...RULE, upAfterSuccesses: 5 },
+      ),
+    null,
+  );
+  t.deepEqual(
+    state?.failing.decidedBy.map(({ atMs, reason }) => [atMs, reason]),
+    [
+      [3, 'no. 3'],
+      [4, null],
+      [5, 'no. 5'],
+      [6, null],
+      [7, 'no. 7'],
+    ],
+  );
+  t.is(evidenceFor(state).at(-1)?.reason, 'no. 5', 'of degraded after down');
 });
 
 test('a source that cannot tell falls silent with the third result in a row and then needs no write', (t) => {

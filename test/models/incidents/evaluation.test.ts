@@ -1,5 +1,5 @@
 import test from 'ava';
-import { listStaleMonitors } from '../../../models/incidents/evaluation.ts';
+import { groupBySources, listStaleMonitors } from '../../../models/incidents/evaluation.ts';
 import { runOn } from '../../../models/sql.ts';
 import { openTestRuntime } from '../../helpers/runtime.ts';
 
@@ -25,4 +25,32 @@ test('pages go through all monitors in order, paused ones and drafts too, and na
   t.deepEqual(await list(third ?? 0, 2), { stale: [], lastNo: middle });
   t.deepEqual(await list(middle ?? 0, 1), { stale: [last], lastNo: last });
   t.deepEqual(await list(last ?? 0, 1), { stale: [], lastNo: null });
+});
+
+test('monitors are grouped so that a group has five thousand sources at most', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const nos: number[] = [];
+  for (let made = 0; made < 4; made += 1) nos.push((await runtime.addMonitor([])).no);
+  const [first = 0, second = 0, third = 0, fourth = 0] = nos;
+  await runtime.database.pool.query(
+    `INSERT INTO agents (id, tenant_id, kind, name, created_at)
+     SELECT 'agt_' || n, $1, 'tenant', 'crowd', 0 FROM generate_series(1, 5001) n`,
+    [runtime.tenantId],
+  );
+  const assign = (no: number, sources: number) =>
+    runtime.database.pool.query(
+      `INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds)
+       SELECT $1, no, 60 FROM agents WHERE name = 'crowd' ORDER BY no LIMIT $2`,
+      [no, sources],
+    );
+  await assign(first, 2500);
+  await assign(second, 2500);
+  await assign(third, 1);
+  await assign(fourth, 5001);
+
+  t.deepEqual(await groupBySources(runOn(runtime.database.pool), [fourth, third, second, first]), [
+    [first, second],
+    [third],
+    [fourth],
+  ]);
 });

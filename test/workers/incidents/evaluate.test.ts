@@ -1,4 +1,5 @@
 import test from 'ava';
+import type { Monitor } from '../../../core/monitors/monitor.ts';
 import { HOUR_MS } from '../../../core/time.ts';
 import { createChannel } from '../../../models/alerts/channels.ts';
 import { storeResults, type MeasuredResult } from '../../../models/checks/check-results.ts';
@@ -91,6 +92,36 @@ test('a batch stores its results and writes the transitions, incident and delive
     outcome.deliveries.map(({ deliveryId }) => deliveryId),
     deliveries.map(({ id }) => id),
   );
+});
+
+test('a batch whose monitors have too many sources for one transaction is decided in parts', async (t) => {
+  const runtime = await openTestRuntime(t);
+  const agent = await runtime.addAgent('local');
+  const monitors: Monitor[] = [];
+  for (let made = 0; made < 3; made += 1) monitors.push(await runtime.addMonitor([agent], { downMinSources: 1 }));
+  await runtime.database.pool.query(
+    `WITH crowd AS (
+       INSERT INTO agents (id, tenant_id, kind, name, created_at)
+       SELECT 'agt_' || n, $1, 'tenant', 'crowd', 0 FROM generate_series(1, 2499) n RETURNING no
+     )
+     INSERT INTO monitor_sources (monitor_no, agent_no, interval_seconds)
+     SELECT m.no, c.no, 60 FROM monitors m, crowd c`,
+    [runtime.tenantId],
+  );
+  const nowMs = Date.now();
+  const resultsAt = (second: number) =>
+    monitors.map((monitor) => resultOf(monitor, agent, { dueAtMs: nowMs + second * SECOND, verdict: 'down' }));
+
+  const { stored, transitions } = await evaluatorOf(runtime, nowMs)([...resultsAt(-120), ...resultsAt(-60)]);
+
+  t.is(stored, 6);
+  t.deepEqual(
+    transitions.map(({ monitorId, change }) => [monitorId, change.to]),
+    monitors.map(({ id }) => [id, 'down']),
+  );
+  const written = await rowsOf(runtime, 'SELECT DISTINCT xmin::text FROM transitions');
+  t.is(written.length, 2, 'transactions');
+  t.deepEqual((await evaluatorOf(runtime, nowMs)(resultsAt(-60))).transitions, []);
 });
 
 test('old failures in a long backlog do not count as recent because its newest result is', async (t) => {
